@@ -20,6 +20,8 @@ const ROOMS = {
   'http-kit': ['contract', 'cache', 'catalog', 'rate-limit'],
   export: ['contract', 'http-kit'],
   'record-lists': ['contract', 'catalog', 'export'],
+  'link-rules': ['contract', 'catalog', 'event-query', 'record-lists'],
+  import: ['contract', 'event-query', 'catalog', 'link-rules', 'outbound'],
   observability: ['contract', 'cache', 'clickhouse', 'event-queue', 'http-kit'],
   bootstrap: ['catalog', 'config', 'event-queue', 'http-kit', 'observability', 'rate-limit', 'redis'],
   'test-kit': [

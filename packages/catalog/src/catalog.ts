@@ -80,6 +80,8 @@ export interface CatalogOptions {
   readonly baseUrl: string;
   /** How long a redirect may wait for ClickHouse when no cache has its link or domain; a second by default. */
   readonly redirectWaitMs?: number;
+  /** Most records of each type, and most names, that this process caches; by default as many as a service needs. */
+  readonly cachedMax?: number;
   /** Tables are replicated: reads must see every acknowledged write. */
   readonly isReplicated?: boolean;
 }
@@ -94,7 +96,8 @@ const NAMES_KEPT = 100_000;
 
 /** All records of workspaces, that is everything except events. Rows are in ClickHouse, caches and locks in Redis. */
 export function createCatalog(options: CatalogOptions) {
-  const { clickhouse, now } = options;
+  const { clickhouse, now, cachedMax = Number.POSITIVE_INFINITY } = options;
+  const others = Math.min(OTHERS_KEPT, cachedMax);
   let isClosed = false;
   const logger: CatalogLogger = {
     warn(context, message) {
@@ -110,7 +113,7 @@ export function createCatalog(options: CatalogOptions) {
   const feed = createCatalogFeed(redis, logger);
   const { isSubscribed } = feed;
   const activeWebhooks = createActiveWebhooks({ clickhouse, read: settings.read, isSubscribed, now });
-  const localNames = createLocalNames(NAMES_KEPT, now);
+  const localNames = createLocalNames(Math.min(NAMES_KEPT, cachedMax), now);
   const namesTable = createNamesTable(clickhouse, settings.read);
   const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);
   const counters = createCounters(clickhouse, { isSubscribed, now });
@@ -134,13 +137,13 @@ export function createCatalog(options: CatalogOptions) {
     now,
   };
 
-  const workspaceStore = createRecordStore(workspaceType, deps, { entriesMax: OTHERS_KEPT });
+  const workspaceStore = createRecordStore(workspaceType, deps, { entriesMax: others });
   const isOrphanDomain = async ({ workspaceId }: DomainRecord) =>
     (await workspaceStore.table.get(workspaceId, workspaceId)) === undefined;
-  const apiKeyStore = createRecordStore(apiKeyType, deps, { entriesMax: OTHERS_KEPT });
-  const domainStore = createRecordStore(domainType, deps, { entriesMax: OTHERS_KEPT, isOrphan: isOrphanDomain });
+  const apiKeyStore = createRecordStore(apiKeyType, deps, { entriesMax: others });
+  const domainStore = createRecordStore(domainType, deps, { entriesMax: others, isOrphan: isOrphanDomain });
   const linkStore = createRecordStore(linkType, deps, {
-    entriesMax: LINKS_KEPT,
+    entriesMax: Math.min(LINKS_KEPT, cachedMax),
     async isOrphan(link) {
       if (!isRootLink(link)) return false;
       const domain = await domainStore.findOwnerUncached(domainHost(link.domain));
@@ -150,17 +153,17 @@ export function createCatalog(options: CatalogOptions) {
   const queueShards = createQueueShards(workspaceStore, 1 + otherQueues.length, hotRead);
   const queues = [redis, ...otherQueues];
   const pendingCustomers = createPendingCustomers((workspaceId) => queueShards.pick(queues, workspaceId), now);
-  const customerStore = createRecordStore(customerType, deps, { entriesMax: OTHERS_KEPT, pending: pendingCustomers });
-  const tagStore = createRecordStore(tagType, deps, { entriesMax: OTHERS_KEPT });
-  const folderStore = createRecordStore(folderType, deps, { entriesMax: OTHERS_KEPT });
-  const groupStore = createRecordStore(groupType, deps, { entriesMax: OTHERS_KEPT });
-  const partnerTagStore = createRecordStore(partnerTagType, deps, { entriesMax: OTHERS_KEPT });
-  const partnerStore = createRecordStore(partnerType, deps, { entriesMax: PARTNERS_KEPT });
-  const programStore = createRecordStore(programType, deps, { entriesMax: OTHERS_KEPT });
-  const utmTemplateStore = createRecordStore(utmTemplateType, deps, { entriesMax: OTHERS_KEPT });
-  const webhookStore = createRecordStore(webhookType, deps, { entriesMax: OTHERS_KEPT });
-  const exportJobStore = createRecordStore(exportJobType, deps, { entriesMax: OTHERS_KEPT });
-  const exportScheduleStore = createRecordStore(exportScheduleType, deps, { entriesMax: OTHERS_KEPT });
+  const customerStore = createRecordStore(customerType, deps, { entriesMax: others, pending: pendingCustomers });
+  const tagStore = createRecordStore(tagType, deps, { entriesMax: others });
+  const folderStore = createRecordStore(folderType, deps, { entriesMax: others });
+  const groupStore = createRecordStore(groupType, deps, { entriesMax: others });
+  const partnerTagStore = createRecordStore(partnerTagType, deps, { entriesMax: others });
+  const partnerStore = createRecordStore(partnerType, deps, { entriesMax: Math.min(PARTNERS_KEPT, cachedMax) });
+  const programStore = createRecordStore(programType, deps, { entriesMax: others });
+  const utmTemplateStore = createRecordStore(utmTemplateType, deps, { entriesMax: others });
+  const webhookStore = createRecordStore(webhookType, deps, { entriesMax: others });
+  const exportJobStore = createRecordStore(exportJobType, deps, { entriesMax: others });
+  const exportScheduleStore = createRecordStore(exportScheduleType, deps, { entriesMax: others });
   const stores = [
     ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
     ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, utmTemplateStore, webhookStore],

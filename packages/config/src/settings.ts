@@ -48,6 +48,7 @@ const environmentSchema = z.object({
   CLICKHOUSE_EVENTS_QUORUM: flag.default(false),
   CLICKHOUSE_SESSIONS: wholeNumber(1, 64).default(8),
   MOVE_TO_PASSWORD: z.string().optional(),
+  IMPORT_CREDENTIAL: z.string().optional(),
 
   DEFAULT_DOMAIN: hostname.optional(),
   BASE_URL: publicUrl.optional(),
@@ -92,7 +93,7 @@ export const SETTING_NAMES: readonly string[] = Object.keys(environmentSchema.sh
 
 /** Variables that hold a secret, or a URL that contains one. */
 const SECRET_NAMES = [
-  ...['REDIS_URL', 'QUEUE_SHARDS', 'CLICKHOUSE_URL', 'CLICKHOUSE_PASSWORD', 'MOVE_TO_PASSWORD'],
+  ...['REDIS_URL', 'QUEUE_SHARDS', 'CLICKHOUSE_URL', 'CLICKHOUSE_PASSWORD', 'MOVE_TO_PASSWORD', 'IMPORT_CREDENTIAL'],
   ...['INSTANCE_KEY', 'INSTANCE_KEY_NEXT', 'INSTANCE_KEY_PREVIOUS', 'ADMIN_KEY', 'ADMIN_KEY_PREVIOUS'],
 ] as const;
 /** Placeholders in the public templates of this repository: `change-me`, or one character repeated. */
@@ -212,6 +213,8 @@ function toSettings(env: Environment) {
     clickhouseSessions: env.CLICKHOUSE_SESSIONS,
     /** Password of the user of the server that `waymark move` copies to. */
     moveToPassword: env.MOVE_TO_PASSWORD,
+    /** Key for the API of the system that `waymark import` reads. */
+    importCredential: env.IMPORT_CREDENTIAL,
     defaultDomain: env.DEFAULT_DOMAIN,
     /** Public address of the API, without a trailing slash. */
     baseUrl,

@@ -3,6 +3,7 @@ export { type BindScope, type BoundFilters, type BoundRequest, bind, bindFilters
 export { compile, type EventsRequest } from './compile.js';
 export { parseInstant } from './dates/instant.js';
 export type { TimeRange } from './dates/time-range.js';
+export { zoneOf } from './dates/zone.js';
 export { type FirstPageHint, hintOf, listKey, narrowToHint } from './first-page-hint.js';
 export { type Cursor, formatCursor, parseCursor } from './parse/cursor.js';
 export { checkDateRange } from './parse/date-range-limits.js';

@@ -19,6 +19,8 @@ export interface OutboundResponse {
   readonly contentType: string | undefined;
   /** The `Location` header, unchecked; may be relative. */
   readonly location: string | undefined;
+  /** The `Retry-After` header, unchecked. */
+  readonly retryAfter: string | undefined;
   readonly body: Buffer;
   /** Whether the body was longer than `responseBytesMax`. */
   readonly isTruncated: boolean;
@@ -43,8 +45,9 @@ function readResponse(response: IncomingMessage, bytesMax: number): Promise<Outb
     let bytes = 0;
     const finish = (isTruncated: boolean) => {
       const status = response.statusCode ?? 0;
-      const { 'content-type': contentType, location } = response.headers;
-      resolve({ status, contentType, location, body: Buffer.concat(chunks).subarray(0, bytesMax), isTruncated });
+      const { 'content-type': contentType, location, 'retry-after': retryAfter } = response.headers;
+      const body = Buffer.concat(chunks).subarray(0, bytesMax);
+      resolve({ status, contentType, location, retryAfter, body, isTruncated });
     };
     response.on('data', (chunk: Buffer) => {
       chunks.push(chunk);

@@ -137,6 +137,23 @@ function createParser(): CAC {
     .action(lazily(async () => (await import('./commands/shards.js')).moveShards));
 
   cli
+    .command(
+      'import <source> [location]',
+      'Make the links of another system: dub, bitly, short.io, rebrandly, yourls, shlink, kutt or csv',
+    )
+    .usage('import <source> [file, - or address of the API]')
+    .option('--workspace <workspace>', WORKSPACE_OPTION)
+    .option('--domain <old=new>', 'Where the links of a domain go; a domain alone is for all others. May be repeated')
+    .option('--dry-run', 'Only say what would be made')
+    .option('--tags <tags>', 'Comma-separated names of tags for all links')
+    .option('--history <what>', 'none, or counts: the totals of the source become a baseline; default: none')
+    .option('--on-conflict <what>', 'skip, update or fail, for links that exist and differ; default: skip')
+    .option('--timezone <zone>', 'Zone of times without one, such as Europe/Berlin')
+    .option('--report <prefix>', 'Begin of the names of the report files; default: import-<source>')
+    .option('--source-workspace <id>', 'Workspace at Rebrandly')
+    .action(lazily(async () => (await import('./commands/import.js')).importSource));
+
+  cli
     .command('capacity', 'Estimate memory, disk, cores and processes for a load')
     .option('--events-per-second <number>', 'Average rate of clicks, leads and sales')
     .option('--queries-per-second <number>', 'Average rate of requests to /events and /analytics')

@@ -81,8 +81,12 @@ export async function withQueues<T>(target: Target, work: (queues: readonly Redi
   }
 }
 
-/** Opens the catalog, runs `work` and closes everything. */
-export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T> {
+/**
+ * Opens the catalog, runs `work` and closes everything.
+ *
+ * @param cachedMax most records of each type that are cached, for commands that pass by many
+ */
+export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>, cachedMax?: number): Promise<T> {
   const target = findTarget();
   const redis = connectRedis(target);
   const queueShards = target.settings.queueShards.map((url) => connectRedis(target, url));
@@ -99,6 +103,7 @@ export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Pr
     baseUrl: target.stack?.api ?? target.settings.baseUrl,
     isReplicated: target.settings.clickhouseCluster !== undefined,
     waitReplicas: target.settings.redisWaitReplicas,
+    ...(cachedMax === undefined ? {} : { cachedMax }),
   });
   try {
     return await work(catalog);

@@ -15,10 +15,23 @@ export interface LinkContext {
   readonly tags: readonly Tag[];
 }
 
+/** The counters of a link's events, and what was counted before it was imported. */
+function withBaseline({ baseline }: LinkRecord, counters: LinkCounters = NO_LINK_COUNTERS): LinkCounters {
+  if (baseline === undefined) return counters;
+  return {
+    clicks: counters.clicks + baseline.clicks,
+    leads: counters.leads + baseline.leads,
+    conversions: counters.conversions + baseline.conversions,
+    sales: counters.sales + baseline.sales,
+    saleAmount: counters.saleAmount + baseline.saleAmount,
+    lastClicked: counters.lastClicked,
+  };
+}
+
 /** The link object of every response. */
 export function linkObject(record: LinkRecord, context: LinkContext): Link {
   const shortLink = shortLinkOf(record.domain, record.key);
-  const { clicks, leads, conversions, sales, saleAmount, lastClicked } = context.counters ?? NO_LINK_COUNTERS;
+  const { clicks, leads, conversions, sales, saleAmount, lastClicked } = withBaseline(record, context.counters);
   return {
     id: record.id,
     domain: record.domain,

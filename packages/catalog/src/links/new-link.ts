@@ -17,6 +17,8 @@ export type LinkDraft = Partial<LinkFields> & {
   readonly key: string;
   /** Normalised, with its UTM parameters. */
   readonly url: string;
+  /** For links of other systems; default: now. ISO 8601 UTC with milliseconds. */
+  readonly createdAt?: string | undefined;
 };
 
 export type NewLink = Omit<LinkDraft, 'key'> & {
@@ -66,7 +68,7 @@ export function draftLink(workspaceId: string, input: LinkDraft, nowMs: number):
     encryptedPassword: null,
     id: createResourceId('link', nowMs),
     workspaceId,
-    createdAt: time,
+    createdAt: input.createdAt ?? time,
     updatedAt: time,
   };
 }

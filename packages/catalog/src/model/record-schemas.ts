@@ -78,6 +78,20 @@ export const domainRecordSchema = z.strictObject({
 });
 export type DomainRecord = z.infer<typeof domainRecordSchema>;
 
+const count = z.int().min(0);
+/** What another system had counted for a link before it was imported; added to the link's counters, and to nothing else. */
+const linkBaselineSchema = z.strictObject({
+  source: z.string(),
+  importedAt: time,
+  clicks: count,
+  leads: count,
+  conversions: count,
+  sales: count,
+  /** Cents of USD. */
+  saleAmount: count,
+});
+export type LinkBaseline = z.infer<typeof linkBaselineSchema>;
+
 export const linkRecordSchema = z.strictObject({
   ...common,
   domain: z.string(),
@@ -119,6 +133,8 @@ export const linkRecordSchema = z.strictObject({
   testCompletedAt: text,
   userId: text,
   webhookIds: z.array(z.string()),
+  /** Absent for links that were not imported with their counts. */
+  baseline: linkBaselineSchema.optional(),
 });
 export type LinkRecord = z.infer<typeof linkRecordSchema>;
 

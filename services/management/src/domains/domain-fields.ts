@@ -1,8 +1,7 @@
-import { domainToASCII } from 'node:url';
 import { type DomainRecord, normaliseUrl } from '@waymark/catalog';
 import { ApiError, fieldError, type Plan, planAtLeast, type UpdateDomainBody } from '@waymark/contract';
+import { domainSlug } from '@waymark/link-rules';
 
-const SLUG = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
 const DATA_URL = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 /** A logo as data URL is part of the domain record, and so of every cached copy of it. */
 const DATA_URL_CHARS_MAX = 100_000;
@@ -10,20 +9,6 @@ const DATA_URL_CHARS_MAX = 100_000;
 const GATED_FIELDS = ['logo', 'expiredUrl', 'notFoundUrl', 'assetLinks', 'appleAppSiteAssociation'] as const;
 
 type DomainFields = Partial<Pick<DomainRecord, (typeof GATED_FIELDS)[number] | 'slug' | 'placeholder' | 'archived'>>;
-
-/** Longer than any domain name in any encoding. */
-const INPUT_CHARS_MAX = 1024;
-
-/** Normalises a domain name to lower case and punycode. @throws ApiError unprocessable_entity */
-export function domainSlug(name: string): string {
-  // Converting an international name takes quadratic time, hence the limit.
-  const slug = name.length > INPUT_CHARS_MAX ? '' : domainToASCII(name.trim().toLowerCase());
-  if (!SLUG.test(slug) || slug.length > 190)
-    throw fieldError('invalid_format', 'slug', 'must be a domain name, such as go.example.com');
-  if (slug.startsWith('www.'))
-    throw fieldError('invalid_format', 'slug', 'must not begin with "www.": it is left out of every address');
-  return slug;
-}
 
 function urlOf(field: string, text: string | null): string | null {
   if (!text) return null;

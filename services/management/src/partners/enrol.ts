@@ -9,9 +9,7 @@ import {
   ROOT_KEY,
   trimCharacter,
 } from '@waymark/contract';
-import { linkContext } from '../links/create/create-link.js';
-import { completeLink, draftLink } from '../links/create/draft-link.js';
-import { checkLinkQuota } from '../links/create/link-quota.js';
+import { checkLinkQuota, completeLink, draftLink, linkContext } from '@waymark/link-rules';
 import type { LinkDeps } from '../links/link-deps.js';
 import { type PartnerCaller, partnersScope } from './partner-caller.js';
 import {

@@ -1,7 +1,6 @@
 import type { PartnerRecord } from '@waymark/catalog';
 import { ApiError, fieldError, type PartnerApplication, type RejectApplicationBody } from '@waymark/contract';
-import { linkContext } from '../links/create/create-link.js';
-import { completeLink, draftLink } from '../links/create/draft-link.js';
+import { completeLink, draftLink, linkContext } from '@waymark/link-rules';
 import type { LinkDeps } from '../links/link-deps.js';
 import { notifyEnrolled } from './enrol.js';
 import { findPartner, type PartnerReference } from './find-partner.js';

@@ -1,8 +1,8 @@
 import { readUtm } from '@waymark/catalog';
 import { createLinkBodySchema, type Link } from '@waymark/contract';
+import { destinationOf } from '@waymark/link-rules';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { destinationOf } from '../../src/links/change/link-fields.js';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
 
 let management: TestManagement;

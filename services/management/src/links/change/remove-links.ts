@@ -8,11 +8,11 @@ import {
   ROOT_KEY,
   type UndeletedLink,
 } from '@waymark/contract';
+import { folderRefusal } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
-import { folderRefusal } from './referencing-fields.js';
 
 const isRoot = ({ key }: LinkRecord) => key === ROOT_KEY;
 

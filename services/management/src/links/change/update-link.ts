@@ -9,13 +9,12 @@ import {
   type UnchangedLink,
   type UpdateLinkBody,
 } from '@waymark/contract';
+import { changedLink, folderRefusal, type LinkContext, linkContext } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
-import { linkContext, linkObject } from '../create/create-link.js';
+import { linkObject } from '../create/create-link.js';
 import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
-import { changedLink } from './change-link.js';
-import { folderRefusal, type LinkContext } from './referencing-fields.js';
 
 /** Updates records: all of them or, when `changeOne` throws, none. @returns those that still exist */
 async function updateRecords(

@@ -1,21 +1,8 @@
-import { type LinkRecord, linkVisibility, type NewLink } from '@waymark/catalog';
-import { ApiError, type CreateLinkBody, type Link } from '@waymark/contract';
+import { type LinkRecord, linkVisibility } from '@waymark/catalog';
+import type { CreateLinkBody, Link } from '@waymark/contract';
+import { linkContext, newLink, withinLinkQuota } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
-import { readReferences } from '../change/link-references.js';
-import type { LinkContext } from '../change/referencing-fields.js';
 import type { LinkDeps } from '../link-deps.js';
-import { completeLink, draftLink } from './draft-link.js';
-import { withinLinkQuota } from './link-quota.js';
-
-/** Builds the context of a request: references of its bodies, and the current time for relative dates. */
-export async function linkContext(
-  deps: LinkDeps,
-  { workspace, apiKey }: LinkCaller,
-  bodies: Parameters<typeof readReferences>[2],
-): Promise<LinkContext> {
-  const references = await readReferences(deps, workspace, bodies);
-  return { workspace, apiKey, references, nowMs: deps.now() };
-}
 
 /** The link object of one record. @param isNew skips reading counters, which a new link does not have */
 export async function linkObject(
@@ -27,22 +14,6 @@ export async function linkObject(
   const [link] = await catalog.links.objects(workspace.id, [record], linkVisibility(apiKey), isNew);
   if (link === undefined) throw new TypeError('no link object for the record');
   return link;
-}
-
-/**
- * The new link from a body that passed its schema: first its own fields are validated, then its references.
- *
- * @throws ApiError 400, 403, 404, 409 or 422
- */
-export async function newLink({ catalog }: LinkDeps, context: LinkContext, body: CreateLinkBody): Promise<NewLink> {
-  const draft = draftLink(context, body);
-  try {
-    return completeLink(context, body, draft);
-  } catch (err) {
-    // A conflict of key or externalId takes precedence over errors of these checks.
-    if (err instanceof ApiError) await catalog.links.assertFree(context.workspace.id, draft);
-    throw err;
-  }
 }
 
 /** `POST /links`. @throws ApiError 400, 403, 404, 409 or 422 */

@@ -1,12 +1,9 @@
 import { linkVisibility, type NewLink, normaliseKey } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, fieldError, type Link, type LinkError } from '@waymark/contract';
+import { checkBulkImage, type LinkContext, linkContext, newLink, withinLinkQuota } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
 import { domainName } from '@waymark/record-lists';
-import type { LinkContext } from '../change/referencing-fields.js';
 import type { LinkDeps } from '../link-deps.js';
-import { linkContext, newLink } from './create-link.js';
-import { checkBulkImage } from './draft-link.js';
-import { withinLinkQuota } from './link-quota.js';
 
 /** @throws ApiError bad_request when two links have the same domain and key */
 function checkDistinct(bodies: readonly CreateLinkBody[], usualDomain: string | undefined): void {

@@ -8,11 +8,11 @@ import {
   unchangedLinkSchema,
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
+import { checkLinkQuota } from '@waymark/link-rules';
 import { z } from 'zod';
 import { removeLinks } from '../change/remove-links.js';
 import { updateLinks } from '../change/update-link.js';
 import { createLinks } from '../create/create-links.js';
-import { checkLinkQuota } from '../create/link-quota.js';
 import type { LinkDeps } from '../link-deps.js';
 
 /** Enough for a hundred links with the longest URLs, or with small data URL images. */

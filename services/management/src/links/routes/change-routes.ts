@@ -1,10 +1,10 @@
 import { createLinkBodySchema, linkSchema, noQuerySchema, updateLinkBodySchema } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
+import { checkLinkQuota } from '@waymark/link-rules';
 import { idAnswerSchema } from '../../id-params.js';
 import { removeFoundLink } from '../change/remove-links.js';
 import { updateFoundLink } from '../change/update-link.js';
 import { createLink } from '../create/create-link.js';
-import { checkLinkQuota } from '../create/link-quota.js';
 import { upsertLink } from '../create/upsert-link.js';
 import type { LinkDeps } from '../link-deps.js';
 import { requireLink } from '../read/find-link.js';

@@ -1,12 +1,12 @@
 import { type NewLink, normaliseKey } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, fieldError, ROOT_KEY } from '@waymark/contract';
 import { domainName } from '@waymark/record-lists';
-import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from '../change/link-fields.js';
-import type { LinkReferences } from '../change/link-references.js';
-import { checkFolderAccess, type LinkContext, referencingFields } from '../change/referencing-fields.js';
-import { dateFields } from '../change/request-date.js';
 import { checkChosenKey } from './key-rules.js';
+import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
+import type { LinkReferences } from './link-references.js';
 import { checkPlan } from './plan-gates.js';
+import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
+import { dateFields } from './request-date.js';
 
 /**
  * The domain in a body, else the fallback domain, and whether all workspaces share it.

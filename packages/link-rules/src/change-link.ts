@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Catalog, type LinkRecord, linkInState, readUtm, storedKey } from '@waymark/catalog';
 import { HIDDEN_PASSWORD, ROOT_KEY, type UpdateLinkBody } from '@waymark/contract';
-import { domainOf } from '../create/draft-link.js';
-import { checkChosenKey } from '../create/key-rules.js';
-import { checkPlan, type GatedLink } from '../create/plan-gates.js';
+import { domainOf } from './draft-link.js';
+import { checkChosenKey } from './key-rules.js';
 import { checkPassword, destinationOf, plainFields, variantsOf } from './link-fields.js';
+import { checkPlan, type GatedLink } from './plan-gates.js';
 import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
 import { dateFields } from './request-date.js';
 

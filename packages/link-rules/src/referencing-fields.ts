@@ -9,10 +9,14 @@ import {
 import { ApiError, fieldError, type UpdateLinkBody } from '@waymark/contract';
 import { type LinkReferences, requestedTags } from './link-references.js';
 
-/** Everything needed to validate a request about links. */
-export interface LinkContext {
+/** For whom links are made or changed: the workspace, and what its key may do. */
+export interface LinkAuthor {
   readonly workspace: WorkspaceRecord;
-  readonly apiKey: ApiKeyRecord;
+  readonly apiKey: Pick<ApiKeyRecord, 'role' | 'scopes' | 'userId'>;
+}
+
+/** Everything needed to validate a request about links. */
+export interface LinkContext extends LinkAuthor {
   readonly references: LinkReferences;
   readonly nowMs: number;
 }

@@ -1,7 +1,7 @@
 import { API_READ, type Catalog, type FolderRecord, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
 import { csvItems, type UpdateLinkBody } from '@waymark/contract';
 import { domainName } from '@waymark/record-lists';
-import type { LinkDeps } from '../link-deps.js';
+import type { LinkRuleDeps } from './link-rule-deps.js';
 
 /** Fields of a body that refer to other resources. */
 type ReferenceFields = Pick<
@@ -70,7 +70,7 @@ async function programFolder(
 
 /** Looks up every resource that the bodies refer to, each once: a hundred bodies need as many round trips as one. */
 export async function readReferences(
-  { catalog, defaultDomain }: LinkDeps,
+  { catalog, defaultDomain }: LinkRuleDeps,
   workspace: WorkspaceRecord,
   bodies: readonly ReferenceFields[],
 ): Promise<LinkReferences> {

@@ -1,6 +1,6 @@
 import { type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-import type { LinkDeps } from '../link-deps.js';
+import type { LinkRuleDeps } from './link-rule-deps.js';
 
 function monthStart(nowMs: number): number {
   const today = new Date(nowMs);
@@ -8,7 +8,7 @@ function monthStart(nowMs: number): number {
 }
 
 /** Links that the workspace created this month, including deleted ones. */
-export function linksThisMonth({ catalog, now }: LinkDeps, workspaceId: string): Promise<number> {
+export function linksThisMonth({ catalog, now }: LinkRuleDeps, workspaceId: string): Promise<number> {
   return catalog.links.createdSince(workspaceId, monthStart(now()));
 }
 
@@ -23,7 +23,7 @@ function quotaExceeded(workspace: WorkspaceRecord): ApiError {
  *
  * @throws ApiError forbidden
  */
-export async function checkLinkQuota(deps: LinkDeps, workspace: WorkspaceRecord): Promise<void> {
+export async function checkLinkQuota(deps: LinkRuleDeps, workspace: WorkspaceRecord): Promise<void> {
   const limit = limitOf(workspace);
   if (limit === null || (await linksThisMonth(deps, workspace.id)) < limit) return;
   throw quotaExceeded(workspace);
@@ -35,7 +35,7 @@ export async function checkLinkQuota(deps: LinkDeps, workspace: WorkspaceRecord)
  * @throws ApiError forbidden
  */
 export function withinLinkQuota<T>(
-  { catalog, now }: LinkDeps,
+  { catalog, now }: LinkRuleDeps,
   workspace: WorkspaceRecord,
   amount: number,
   create: () => Promise<T>,

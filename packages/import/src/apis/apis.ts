@@ -1,0 +1,176 @@
+import { isObject } from '../model/fields.js';
+import { ImportError } from '../model/import-error.js';
+import type { Source } from '../model/source-link.js';
+import { listIn, textIn } from './pages.js';
+import type { SourceClient } from './source-client.js';
+
+/** What the reading of an API depends on. */
+export interface ApiOptions {
+  readonly client: SourceClient;
+  /** Without a slash at its end. */
+  readonly address: string;
+  /** For sources that take it with each request. */
+  readonly credential: string;
+  /** Whether counters are read where they cost a request for each link. */
+  readonly readsCounts: boolean;
+}
+
+/** The API of a source. */
+export interface Api {
+  /** Undefined where each installation has its own. */
+  readonly address?: string;
+  readonly headers: (credential: string) => Record<string, string>;
+  readonly pages: (options: ApiOptions) => AsyncGenerator<readonly unknown[]>;
+  /** Names of folders by id. */
+  readonly folders?: (options: ApiOptions) => Promise<ReadonlyMap<string, string>>;
+}
+
+const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
+
+async function* dubPages({ client, address }: ApiOptions) {
+  for (let after = ''; ; ) {
+    const url = `${address}/links?pageSize=100&showArchived=true&sortBy=createdAt&sortOrder=asc`;
+    const links = listIn(
+      await client.getJson(after === '' ? url : `${url}&startingAfter=${encodeURIComponent(after)}`),
+    );
+    if (links.length === 0) return;
+    yield links;
+    const last = textIn(links.at(-1), 'id');
+    if (last === undefined || last === after) throw new ImportError('the last link of a page has no id of its own');
+    after = last;
+  }
+}
+
+async function dubFolders({ client, address }: ApiOptions) {
+  const names = new Map<string, string>();
+  for (let page = 1; ; page++) {
+    const folders = listIn(await client.getJson(`${address}/folders?page=${page}&pageSize=50`));
+    const before = names.size;
+    for (const folder of folders) names.set(textIn(folder, 'id') ?? '', textIn(folder, 'name') ?? '');
+    if (names.size === before) return names;
+  }
+}
+
+/** The address of the next page without the host, because only this one is asked. */
+function nextQuery(pagination: unknown): string | undefined {
+  const next = textIn(pagination, 'next');
+  if (next !== undefined && URL.canParse(next)) return new URL(next).search.slice(1);
+  const after = textIn(pagination, 'search_after');
+  return after && `size=100&archived=both&search_after=${encodeURIComponent(after)}`;
+}
+
+async function withClicks({ client, address }: ApiOptions, link: unknown) {
+  const id = textIn(link, 'id');
+  if (id === undefined || !isObject(link)) return link;
+  const answer = await client.getJson(`${address}/bitlinks/${id}/clicks/summary?unit=month&units=-1`);
+  return { ...link, total_clicks: isObject(answer) ? answer.total_clicks : null };
+}
+
+async function* bitlyPages(options: ApiOptions) {
+  const { client, address, readsCounts } = options;
+  for (const group of listIn(await client.getJson(`${address}/groups`), 'groups')) {
+    const base = `${address}/groups/${encodeURIComponent(textIn(group, 'guid') ?? '')}/bitlinks`;
+    for (let query: string | undefined = 'size=100&archived=both'; query !== undefined; ) {
+      const answer = await client.getJson(`${base}?${query}`);
+      const links = listIn(answer, 'links');
+      if (links.length === 0) break;
+      if (readsCounts) for (const link of links) yield [await withClicks(options, link)];
+      else yield links;
+      const next = nextQuery(isObject(answer) ? answer.pagination : undefined);
+      query = next === query ? undefined : next;
+    }
+  }
+}
+
+async function* shortIoPages({ client, address }: ApiOptions) {
+  for (const domain of listIn(await client.getJson(`${address}/api/domains`))) {
+    const base = `${address}/api/links?domain_id=${encodeURIComponent(textIn(domain, 'id') ?? '')}&limit=150`;
+    for (let token: string | undefined = ''; token !== undefined; ) {
+      const answer = await client.getJson(token === '' ? base : `${base}&pageToken=${encodeURIComponent(token)}`);
+      const links = listIn(answer, 'links');
+      yield links.map((link) => (isObject(link) ? { ...link, domain: textIn(domain, 'hostname') } : link));
+      const next = textIn(answer, 'nextPageToken');
+      token = next === token || links.length === 0 ? undefined : next;
+    }
+  }
+}
+
+async function* rebrandlyPages({ client, address }: ApiOptions) {
+  for (let last = ''; ; ) {
+    const url = `${address}/links?orderBy=createdAt&orderDir=asc&limit=25`;
+    const links = listIn(await client.getJson(last === '' ? url : `${url}&last=${encodeURIComponent(last)}`));
+    if (links.length === 0) return;
+    yield links;
+    const id = textIn(links.at(-1), 'id');
+    if (id === undefined || id === last) throw new ImportError('the last link of a page has no id of its own');
+    last = id;
+  }
+}
+
+/** Asked with a form, because the signature must not stand in an address, which is logged there. */
+async function* yourlsPages({ client, address, credential }: ApiOptions) {
+  const url = address.endsWith('.php') ? address : `${address}/yourls-api.php`;
+  for (let start = 0; ; ) {
+    const answer = await client.getJson(url, {
+      ...{ signature: credential, action: 'stats', filter: 'last', format: 'json' },
+      ...{ limit: '500', start: String(start) },
+    });
+    const links = isObject(answer) ? answer.links : undefined;
+    const page = Object.values(isObject(links) || Array.isArray(links) ? links : {});
+    if (page.length === 0) return;
+    yield page;
+    start += page.length;
+  }
+}
+
+async function withRules({ client, address }: ApiOptions, link: unknown) {
+  if (!isObject(link) || link.hasRedirectRules !== true) return link;
+  const domain = textIn(link, 'domain');
+  const code = encodeURIComponent(textIn(link, 'shortCode') ?? '');
+  const url = `${address}/rest/v3/short-urls/${code}/redirect-rules`;
+  const answer = await client.getJson(domain === undefined ? url : `${url}?domain=${encodeURIComponent(domain)}`);
+  return { ...link, redirectRules: listIn(answer, 'redirectRules') };
+}
+
+async function* shlinkPages(options: ApiOptions) {
+  const { client, address } = options;
+  for (let page = 1; ; page++) {
+    const query = `page=${page}&itemsPerPage=100&orderBy=dateCreated-ASC`;
+    const answer = await client.getJson(`${address}/rest/v3/short-urls?${query}`);
+    const shortUrls = isObject(answer) ? answer.shortUrls : undefined;
+    const links = listIn(shortUrls, 'data');
+    const complete: unknown[] = [];
+    for (const link of links) complete.push(await withRules(options, link));
+    yield complete;
+    const pagination = isObject(shortUrls) ? shortUrls.pagination : undefined;
+    if (links.length === 0 || page >= Number(textIn(pagination, 'pagesCount') ?? 1)) return;
+  }
+}
+
+async function* kuttPages({ client, address }: ApiOptions) {
+  for (let skip = 0; ; ) {
+    const links = listIn(await client.getJson(`${address}/api/v2/links?limit=50&skip=${skip}`), 'data');
+    if (links.length === 0) return;
+    yield links;
+    skip += links.length;
+  }
+}
+
+/** The APIs of the sources that have one. */
+export const APIS: Readonly<Partial<Record<Source, Api>>> = {
+  dub: { address: 'https://api.dub.co', headers: bearer, pages: dubPages, folders: dubFolders },
+  bitly: { address: 'https://api-ssl.bitly.com/v4', headers: bearer, pages: bitlyPages },
+  'short.io': {
+    address: 'https://api.short.io',
+    headers: (credential) => ({ authorization: credential }),
+    pages: shortIoPages,
+  },
+  rebrandly: {
+    address: 'https://api.rebrandly.com/v1',
+    headers: (credential) => ({ apikey: credential }),
+    pages: rebrandlyPages,
+  },
+  yourls: { headers: () => ({}), pages: yourlsPages },
+  shlink: { headers: (credential) => ({ 'x-api-key': credential }), pages: shlinkPages },
+  kutt: { headers: (credential) => ({ 'x-api-key': credential }), pages: kuttPages },
+};

@@ -1,0 +1,22 @@
+import { isObject } from '../model/fields.js';
+import { ImportError } from '../model/import-error.js';
+import type { SourceRow } from '../model/source-link.js';
+
+/** The list with that name in an answer, or the answer itself when the name is empty. @throws ImportError */
+export function listIn(answer: unknown, name = ''): readonly unknown[] {
+  const list = name === '' ? answer : isObject(answer) ? answer[name] : undefined;
+  if (Array.isArray(list)) return list;
+  throw new ImportError(`the answer of the source has no list${name && ` "${name}"`}`);
+}
+
+/** A text or number in an object of an answer; undefined when there is none. */
+export function textIn(value: unknown, name: string): string | undefined {
+  const found = isObject(value) ? value[name] : undefined;
+  return (typeof found === 'string' && found !== '') || typeof found === 'number' ? String(found) : undefined;
+}
+
+/** The records of all pages, numbered from 1. */
+export async function* numbered(pages: AsyncIterable<readonly unknown[]>): AsyncGenerator<SourceRow> {
+  let row = 0;
+  for await (const page of pages) for (const record of page) yield { row: ++row, record };
+}

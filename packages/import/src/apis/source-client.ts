@@ -1,0 +1,103 @@
+import type { Outbound, OutboundResponse } from '@waymark/outbound';
+import { ImportError } from '../model/import-error.js';
+
+const TIMEOUT_MS = 60_000;
+const PAGE_BYTES_MAX = 64 * 1024 ** 2;
+/** Tries of a request that the source fails to answer; requests that it asks to repeat later are repeated without end. */
+const TRIES_MAX = 6;
+const BACKOFF_MS = 1_000;
+const BACKOFF_MS_MAX = 60_000;
+/** No source has longer windows than an hour. */
+const RETRY_AFTER_MS_MAX = 3_600_000;
+const MESSAGE_CHARS = 200;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this finds
+const CONTROL_CHARACTERS = /[\u0000-\u001f]/g;
+
+export interface SourceClientDeps {
+  readonly outbound: Outbound;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Waits that many milliseconds. @throws when the import is stopped meanwhile */
+  readonly wait: (ms: number) => Promise<void>;
+  readonly now: () => number;
+}
+
+/** What a source answered with, as JSON. */
+export interface SourceClient {
+  /** @param form fields of a form to POST, in place of a GET; @throws ImportError */
+  getJson(url: string, form?: Readonly<Record<string, string>>): Promise<unknown>;
+}
+
+/** The milliseconds of a `Retry-After` header: seconds, or a date. */
+function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  const ms = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - nowMs;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
+}
+
+const backoffMs = (tries: number) => Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_MS_MAX);
+
+/** The JSON of a body; raw control characters, which some sources leave in titles, count as spaces. */
+function jsonOf(body: Buffer): unknown {
+  const text = body.toString('utf8');
+  try {
+    return JSON.parse(text);
+  } catch {
+    return JSON.parse(text.replace(CONTROL_CHARACTERS, ' '));
+  }
+}
+
+function shortBody(body: Buffer): string {
+  return body.toString('utf8').replace(CONTROL_CHARACTERS, ' ').slice(0, MESSAGE_CHARS);
+}
+
+/** Sends requests to a source: waits when it asks to, and repeats what it could not answer. */
+export function createSourceClient({ outbound, headers, wait, now }: SourceClientDeps): SourceClient {
+  async function attempt(url: string, form: Readonly<Record<string, string>> | undefined) {
+    const body = form === undefined ? undefined : new URLSearchParams(form).toString();
+    const sent = { url, timeoutMs: TIMEOUT_MS, responseBytesMax: PAGE_BYTES_MAX };
+    return body === undefined
+      ? outbound.send({ ...sent, method: 'GET', headers: { accept: 'application/json', ...headers } })
+      : outbound.send({
+          ...{ ...sent, method: 'POST', body },
+          headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json', ...headers },
+        });
+  }
+
+  function checked(origin: string, { status, body, location, isTruncated }: OutboundResponse): unknown {
+    if (status === 401 || status === 403) throw new ImportError(`${origin} refuses the credentials (${status})`);
+    if (status >= 300 && status < 400) {
+      throw new ImportError(`${origin} redirects to ${location ?? 'nowhere'}: give that address`);
+    }
+    if (status !== 200) throw new ImportError(`${origin} answers ${status}: ${shortBody(body)}`);
+    if (isTruncated) throw new ImportError(`${origin} answers more than 64 MB for one page`);
+    try {
+      return jsonOf(body);
+    } catch {
+      throw new ImportError(`${origin} does not answer JSON: ${shortBody(body)}`);
+    }
+  }
+
+  return {
+    async getJson(url, form) {
+      const { origin } = new URL(url);
+      for (let failures = 0, waits = 0; ; ) {
+        let reason: string;
+        try {
+          const response = await attempt(url, form);
+          if (response.status === 429) {
+            await wait(retryAfterMs(response.retryAfter, now()) ?? backoffMs(waits++));
+            continue;
+          }
+          if (response.status < 500) return checked(origin, response);
+          reason = `answers ${response.status}`;
+        } catch (err) {
+          if (err instanceof ImportError) throw err;
+          reason = err instanceof Error ? err.message : String(err);
+        }
+        failures++;
+        if (failures >= TRIES_MAX) throw new ImportError(`${origin} does not answer: ${reason}`);
+        await wait(backoffMs(failures - 1));
+      }
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type CsvError, type Options, parse } from 'csv-parse';
+import { ImportError } from '../model/import-error.js';
+import { RowError, type SourceRow } from '../model/source-link.js';
+import { csvFields } from '../sources/csv.js';
+import { decodeText } from './decode-text.js';
+
+const DELIMITERS = [',', ';', '\t'] as const;
+const HEADING_CHARS_MAX = 65_536;
+/** Longer than any link; an unclosed quote must not gather the rest of the file. */
+const ROW_CHARS_MAX = 1_000_000;
+
+/** The end of the first line that no quotes contain; -1 while there is none. */
+function headingEnd(text: string): number {
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && (character === '\n' || character === '\r')) return at;
+  }
+  return -1;
+}
+
+/** The delimiter that the heading has most often, outside quotes. */
+function delimiterOf(heading: string): string {
+  const bare = heading.replace(/"[^"]*"/g, '');
+  const counted = DELIMITERS.map((delimiter) => ({ delimiter, count: bare.split(delimiter).length }));
+  return counted.reduce((most, one) => (one.count > most.count ? one : most)).delimiter;
+}
+
+/** The text again, and the delimiter of its heading. */
+async function openText(texts: AsyncGenerator<string>) {
+  let begin = '';
+  while (begin.length < HEADING_CHARS_MAX && headingEnd(begin) < 0) {
+    const next = await texts.next();
+    if (next.done) break;
+    begin += next.value;
+  }
+  const end = headingEnd(begin);
+  async function* whole() {
+    yield begin;
+    yield* texts;
+  }
+  return { delimiter: delimiterOf(end < 0 ? begin : begin.slice(0, end)), whole: whole() };
+}
+
+function headingFields(headings: readonly string[]): string[] {
+  try {
+    return csvFields(headings);
+  } catch (err) {
+    throw err instanceof RowError ? new ImportError(`the heading of the file: ${err.message}`) : err;
+  }
+}
+
+/** What the parser gives for one row of the file, and the rows before it that it could not read. */
+interface ParsedRow {
+  readonly row: number;
+  readonly values: readonly string[];
+  readonly unread: readonly SourceRow[];
+}
+
+/**
+ * Reads a table with a heading: separated by `,`, `;` or tabs, quoted fields with newlines, in UTF-8. Rows that cannot be read are
+ * given with their error.
+ *
+ * @throws ImportError when the file as a whole cannot be read
+ */
+export async function* readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow> {
+  const { delimiter, whole } = await openText(decodeText(chunks));
+  let row = 0;
+  let unread: SourceRow[] = [];
+  const options: Options<ParsedRow, string[]> = {
+    delimiter,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_records_with_error: true,
+    max_record_size: ROW_CHARS_MAX,
+    on_record(values: string[]): ParsedRow {
+      const parsed = { row: ++row, values, unread };
+      unread = [];
+      return parsed;
+    },
+    on_skip(err: CsvError | undefined, raw: string | undefined) {
+      row++;
+      unread.push({ row, record: (raw ?? '').slice(0, 1000), error: reasonOf(err) });
+      return undefined;
+    },
+  };
+  const parser = parse(options as unknown as Options);
+  const fed = pipeline(Readable.from(whole), parser);
+  // The loop below throws the same error.
+  fed.catch(() => undefined);
+  let fields: readonly string[] | undefined;
+  for await (const parsed of parser as AsyncIterable<ParsedRow>) {
+    yield* parsed.unread;
+    if (parsed.values.every((value) => value === '')) continue;
+    if (fields === undefined) fields = headingFields(parsed.values);
+    else yield toRow(fields, parsed);
+  }
+  yield* unread;
+  await fed;
+  if (fields === undefined) throw new ImportError('the file has no heading');
+}
+
+function reasonOf(err: CsvError | undefined): string {
+  if (err?.code === 'CSV_QUOTE_NOT_CLOSED') return 'a quote is opened and never closed';
+  if (err?.code === 'CSV_MAX_RECORD_SIZE')
+    return `the row has more than ${ROW_CHARS_MAX} characters: is a quote not closed?`;
+  return err?.message ?? 'the row cannot be read';
+}
+
+function toRow(fields: readonly string[], { row, values }: ParsedRow): SourceRow {
+  const record = Object.fromEntries(fields.map((field, index) => [field, values[index] ?? '']));
+  const isTooLong = values.slice(fields.length).some((value) => value !== '');
+  if (values.length >= fields.length && !isTooLong) return { row, record };
+  return { row, record, error: `the row has ${values.length} columns, and the heading ${fields.length}` };
+}

@@ -1,0 +1,29 @@
+import { ImportError } from '../model/import-error.js';
+import type { SourceRow } from '../model/source-link.js';
+import { decodeText } from './decode-text.js';
+
+const LINE_CHARS_MAX = 4_000_000;
+
+function toRow(row: number, line: string): SourceRow {
+  try {
+    return { row, record: JSON.parse(line) };
+  } catch {
+    return { row, record: line.slice(0, 1000), error: 'the line is not JSON' };
+  }
+}
+
+/** Reads a file with one JSON object a line; empty lines are left out. @throws ImportError */
+export async function* readNdjson(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow> {
+  let row = 0;
+  let rest = '';
+  for await (const text of decodeText(chunks)) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > LINE_CHARS_MAX) throw new ImportError(`line ${row + lines.length + 1} is longer than 4 MB`);
+    for (const line of lines) {
+      row++;
+      if (line.trim() !== '') yield toRow(row, line);
+    }
+  }
+  if (rest.trim() !== '') yield toRow(row + 1, rest);
+}

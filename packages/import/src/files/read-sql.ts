@@ -1,0 +1,137 @@
+import { ImportError } from '../model/import-error.js';
+import type { SourceRow } from '../model/source-link.js';
+import { decodeText } from './decode-text.js';
+
+const COLUMNS = ['keyword', 'url', 'title', 'timestamp', 'ip', 'clicks'];
+const VALUE_CHARS_MAX = 1_000_000;
+/** Enough for the begin of an INSERT. */
+const STATEMENT_CHARS = 1_000;
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 0: '\0', b: '\b', Z: '\x1a' };
+/** Any prefix: the table is called `yourls_url` unless the owner chose another one. */
+const INSERT = /^\s*INSERT\s+(?:IGNORE\s+)?INTO\s+`?(\w*url)`?\s*(?:\(([^)]*)\))?\s*VALUES\s*$/i;
+
+/**
+ * Reads the rows of the table `yourls_url` from a dump of MySQL, in any number of statements. Only one row is in memory at a time.
+ *
+ * @throws ImportError when the dump has no such table
+ */
+export async function* readYourlsDump(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow> {
+  const rows = createDumpReader();
+  for await (const text of decodeText(chunks)) yield* rows.read(text);
+  if (!rows.hasTable()) throw new ImportError('the dump has no INSERT into a table such as yourls_url');
+}
+
+type State = 'outside' | 'between' | 'row' | 'quoted' | 'escape' | 'quote-end' | 'skipped-quoted' | 'skipped-escape';
+
+/** Reads a dump character by character, because a statement may have megabytes. */
+function createDumpReader() {
+  let state: State = 'outside';
+  let statement = '';
+  let columns: readonly string[] = COLUMNS;
+  let values: (string | null)[] = [];
+  let value = '';
+  let wasQuoted = false;
+  let row = 0;
+  let isFound = false;
+
+  function endValue(): void {
+    const bare = value.trim();
+    values.push(wasQuoted ? value : bare.toUpperCase() === 'NULL' ? null : bare);
+    value = '';
+    wasQuoted = false;
+  }
+
+  function endRow(): SourceRow {
+    endValue();
+    const record = Object.fromEntries(columns.map((name, index) => [name, values[index] ?? null]));
+    const count = values.length;
+    values = [];
+    row++;
+    return count === columns.length
+      ? { row, record }
+      : { row, record, error: `the row has ${count} values, and the table ${columns.length} columns` };
+  }
+
+  /** At `(`, the statement so far is perhaps the begin of an INSERT with rows. */
+  function beginRows(): boolean {
+    const [, table, named] = INSERT.exec(statement) ?? [];
+    if (table === undefined) return false;
+    columns = named === undefined ? COLUMNS : named.split(',').map((name) => name.replace(/[`\s]/g, ''));
+    isFound = true;
+    return true;
+  }
+
+  function outside(character: string): void {
+    const begin = statement.trimStart();
+    if (begin.startsWith('--') || begin.startsWith('#')) {
+      statement = character === '\n' ? '' : begin;
+      return;
+    }
+    if (character === ';') statement = '';
+    else if (character === '(' && beginRows()) state = 'row';
+    else if (character === "'") state = 'skipped-quoted';
+    else if (statement.length < STATEMENT_CHARS) statement += character;
+  }
+
+  function step(character: string): SourceRow | undefined {
+    switch (state) {
+      case 'outside':
+        outside(character);
+        return undefined;
+      case 'between':
+        if (character === '(') state = 'row';
+        else if (character === ';') {
+          state = 'outside';
+          statement = '';
+        }
+        return undefined;
+      case 'row':
+        if (character === "'") {
+          state = 'quoted';
+          value = '';
+          wasQuoted = true;
+        } else if (character === ',') endValue();
+        else if (character === ')') {
+          state = 'between';
+          return endRow();
+        } else if (!wasQuoted) value += character;
+        return undefined;
+      case 'quoted':
+        if (character === '\\') state = 'escape';
+        else if (character === "'") state = 'quote-end';
+        else value += character;
+        if (value.length > VALUE_CHARS_MAX)
+          throw new ImportError(`row ${row + 1} of the dump has a value of more than 1 MB`);
+        return undefined;
+      case 'escape':
+        value += ESCAPES[character] ?? character;
+        state = 'quoted';
+        return undefined;
+      case 'quote-end':
+        if (character === "'") {
+          value += "'";
+          state = 'quoted';
+          return undefined;
+        }
+        state = 'row';
+        return step(character);
+      case 'skipped-quoted':
+        if (character === '\\') state = 'skipped-escape';
+        else if (character === "'") state = 'outside';
+        return undefined;
+      default:
+        state = 'skipped-quoted';
+        return undefined;
+    }
+  }
+
+  return {
+    hasTable: () => isFound,
+    *read(text: string): Generator<SourceRow> {
+      for (const character of text) {
+        const found = step(character);
+        if (found !== undefined) yield found;
+      }
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import { type Lost, RowError, type SourceCounts, type SourceTag } from './source-link.js';
+import { timeOf } from './times.js';
+
+const VALUE_CHARS_MAX = 500;
+const TRUE = new Set(['true', '1', 'yes', 'y']);
+const FALSE = new Set(['false', '0', 'no', 'n', '']);
+/** Counters of others are as large as they say, but must stay exact here. */
+const COUNT_MAX = 1e15;
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === '' || value === false) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+function shown(value: unknown): string {
+  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, VALUE_CHARS_MAX);
+}
+
+/** Whether the value is an object with names. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The fields of one record. Each is taken once, by its name and type; what nobody took is listed by {@link lost}, so that no field of a
+ * source vanishes without report.
+ */
+export function fieldsOf(record: unknown, timezone?: string) {
+  if (!isObject(record)) throw new RowError('the record must be an object');
+  const taken = new Set<string>();
+  const losses: Lost[] = [];
+
+  function take(name: string): unknown {
+    taken.add(name);
+    return Object.hasOwn(record as object, name) ? (record as Record<string, unknown>)[name] : undefined;
+  }
+
+  function text(name: string): string | null {
+    const value = take(name);
+    if (value === null || value === undefined || value === '') return null;
+    if (typeof value === 'string') return value;
+    if (typeof value === 'number') return String(value);
+    throw new RowError(`${name} must be a text`);
+  }
+
+  return {
+    take,
+    text,
+
+    /** @throws RowError when it is missing */
+    required(name: string): string {
+      const value = text(name);
+      if (value === null || value.trim() === '') throw new RowError(`${name} is missing`);
+      return value.trim();
+    },
+
+    flag(name: string): boolean {
+      const value = take(name);
+      const word = String(value ?? '')
+        .trim()
+        .toLowerCase();
+      if (TRUE.has(word)) return true;
+      if (FALSE.has(word)) return false;
+      throw new RowError(`${name} must be true or false`);
+    },
+
+    time: (name: string): string | null => timeOf(name, take(name), timezone),
+
+    /** A number of clicks and the like; null when the source has none. */
+    count(name: string): number | null {
+      const value = take(name);
+      if (value === null || value === undefined || value === '') return null;
+      const number = typeof value === 'string' ? Number(value.trim().replace(/[, ](?=\d{3}\b)/g, '')) : Number(value);
+      if (Number.isInteger(number) && number >= 0 && number <= COUNT_MAX) return number;
+      throw new RowError(`${name} must be a whole number`);
+    },
+
+    lose(field: string, value: unknown, reason: string): void {
+      if (!isEmpty(value)) losses.push({ field, value: shown(value), reason });
+    },
+
+    /** All that was lost: what {@link lose} was called for, and the fields that were not taken. @param ignored of no use elsewhere */
+    lost(ignored: ReadonlySet<string> = new Set()): Lost[] {
+      for (const [field, value] of Object.entries(record)) {
+        if (taken.has(field) || ignored.has(field) || isEmpty(value)) continue;
+        losses.push({ field, value: shown(value), reason: 'has no place here' });
+      }
+      return losses;
+    },
+  };
+}
+export type Fields = ReturnType<typeof fieldsOf>;
+
+/** Counters of which a source has only some; null when it has none. */
+export function countsOf(counts: { readonly [K in keyof SourceCounts]?: number | null }): SourceCounts | null {
+  const { clicks, leads, conversions, sales, saleAmount } = counts;
+  if ([clicks, leads, conversions, sales, saleAmount].every((count) => count === null || count === undefined))
+    return null;
+  return {
+    clicks: clicks ?? 0,
+    leads: leads ?? 0,
+    conversions: conversions ?? 0,
+    sales: sales ?? 0,
+    saleAmount: saleAmount ?? 0,
+  };
+}
+
+/** Tags from a list of names, or of objects with names. @throws RowError */
+export function tagsOf(field: string, value: unknown): SourceTag[] {
+  if (value === null || value === undefined || value === '') return [];
+  if (!Array.isArray(value)) throw new RowError(`${field} must be a list`);
+  const names = value.map((tag: unknown) => (isObject(tag) ? tag.name : tag));
+  if (names.some((name) => typeof name !== 'string')) throw new RowError(`${field} must be a list of names`);
+  return [...new Set((names as string[]).map((name) => name.trim()))]
+    .filter((name) => name !== '')
+    .map((name) => ({ name }));
+}
+
+/** Domain and key of an address such as `https://go.acme.com/a/b?c`: the key is all of the path after its first slash. @throws RowError */
+export function addressOf(field: string, address: string): { readonly domain: string; readonly key: string } {
+  const [, domain = '', path = ''] = /^(?:https?:\/\/)?([^/?#\s]+)(?:\/([^?#]*))?/i.exec(address.trim()) ?? [];
+  if (domain === '') throw new RowError(`${field} must be an address such as go.acme.com/key`);
+  return { domain: domain.toLowerCase(), key: decoded(path) };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

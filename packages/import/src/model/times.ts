@@ -1,0 +1,67 @@
+import { zoneOf } from '@waymark/event-query';
+import { RowError } from './source-link.js';
+
+const PARTS = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?\s*(Z|[+-]\d\d:?\d\d)?$/i;
+const DIGITS = /^\d{1,17}(?:\.\d{1,6})?$/;
+/** Larger numbers are milliseconds since 1970, smaller ones seconds. */
+const SECONDS_MAX = 100_000_000_000;
+/** Times outside are errors of the source. */
+const [YEAR_MIN, YEAR_MAX] = [1990, 2199];
+
+/** Whether the text names a time zone that `--timezone` accepts. */
+export function isTimezone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function offsetMs(zone: string): number {
+  if (zone.toUpperCase() === 'Z') return 0;
+  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
+  return minutes * 60_000 * (zone.startsWith('-') ? -1 : 1);
+}
+
+function fromText(field: string, text: string, timezone: string | undefined): number {
+  const [, year, month, day, hour, minute, second = '0', fraction = '', zone] = PARTS.exec(text) ?? [];
+  if (year === undefined) {
+    throw new RowError(`${field} "${text.slice(0, 40)}" must be a time such as 2024-01-31T12:00:00Z`);
+  }
+  const parts = [year, month, day, hour ?? '0', minute ?? '0', second, fraction.padEnd(3, '0').slice(0, 3)].map(Number);
+  const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0, ms = 0] = parts;
+  const asUtc = Date.UTC(y, mo - 1, d, h, mi, s, ms);
+  // Date.UTC carries February 30 over to March.
+  if (new Date(asUtc).getUTCDate() !== d || mo < 1 || mo > 12 || h > 23 || mi > 59 || s > 59) {
+    throw new RowError(`${field} "${text}" is no time that exists`);
+  }
+  if (zone !== undefined) return asUtc - offsetMs(zone);
+  // A day without a time is the same in all zones.
+  if (hour === undefined) return asUtc;
+  if (timezone === undefined)
+    throw new RowError(`${field} "${text}" has no time zone: name it with the option timezone`);
+  return zoneOf(timezone).toInstant(asUtc);
+}
+
+/**
+ * The time in ISO 8601 UTC with milliseconds, of ISO 8601 with or without a zone, `Y-m-d H:i:s`, a day, or seconds or milliseconds since
+ * 1970; null for none.
+ *
+ * @throws RowError
+ */
+export function timeOf(field: string, value: unknown, timezone?: string): string | null {
+  if (value === null || value === undefined || value === '') return null;
+  if (typeof value !== 'string' && typeof value !== 'number') throw new RowError(`${field} must be a time`);
+  const text = String(value).trim();
+  const number = DIGITS.test(text) ? Number(text) : undefined;
+  if (number === 0) return null;
+  const ms = number === undefined ? fromText(field, text, timezone) : number > SECONDS_MAX ? number : number * 1000;
+  const time = new Date(Math.floor(ms));
+  const year = time.getUTCFullYear();
+  if (!(year >= YEAR_MIN && year <= YEAR_MAX)) {
+    throw new RowError(`${field} "${text}" is not between the years ${YEAR_MIN} and ${YEAR_MAX}`);
+  }
+  return time.toISOString();
+}

@@ -1,0 +1,89 @@
+import type { Outbound } from '@waymark/outbound';
+import { APIS, type ApiOptions } from './apis/apis.js';
+import { numbered } from './apis/pages.js';
+import { createSourceClient } from './apis/source-client.js';
+import { readCsv } from './files/read-csv.js';
+import { readNdjson } from './files/read-ndjson.js';
+import { readYourlsDump } from './files/read-sql.js';
+import { ImportError } from './model/import-error.js';
+import type { MapRecord, Source, SourceRow } from './model/source-link.js';
+import { bitlyLinks } from './sources/bitly.js';
+import { csvLinks } from './sources/csv.js';
+import { dubLinks } from './sources/dub.js';
+import { kuttLinks } from './sources/kutt.js';
+import { rebrandlyLinks } from './sources/rebrandly.js';
+import { shlinkLinks } from './sources/shlink.js';
+import { shortIoLinks } from './sources/short-io.js';
+import { yourlsLinks } from './sources/yourls.js';
+
+const MAPPERS: Readonly<Record<Source, MapRecord>> = {
+  dub: dubLinks,
+  bitly: bitlyLinks,
+  'short.io': shortIoLinks,
+  rebrandly: rebrandlyLinks,
+  yourls: yourlsLinks,
+  shlink: shlinkLinks,
+  kutt: kuttLinks,
+  // Its records in JSON have the fields of our API, which are those of dub's.
+  csv: dubLinks,
+};
+
+/** The records of a source, and what reads them. */
+export interface OpenSource {
+  readonly rows: AsyncIterable<SourceRow>;
+  readonly mapRecord: MapRecord;
+  readonly folderNames?: ReadonlyMap<string, string>;
+}
+
+export const FILE_FORMATS = ['csv', 'ndjson', 'sql'] as const;
+export type FileFormat = (typeof FILE_FORMATS)[number];
+
+/** The format of a file by the end of its name; CSV for other names. */
+export function fileFormat(name: string): FileFormat {
+  if (/\.sql$/i.test(name)) return 'sql';
+  return /\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'csv';
+}
+
+/** The records of a file. @throws ImportError */
+export function openFile(source: Source, format: FileFormat, chunks: AsyncIterable<Uint8Array>): OpenSource {
+  if (format === 'csv') return { rows: readCsv(chunks), mapRecord: csvLinks };
+  if (format === 'ndjson') return { rows: readNdjson(chunks), mapRecord: MAPPERS[source] };
+  if (source !== 'yourls') throw new ImportError('a dump of SQL can be read for yourls only');
+  return { rows: readYourlsDump(chunks), mapRecord: yourlsLinks };
+}
+
+export interface ApiSourceOptions {
+  readonly source: Source;
+  /** Undefined for the source's own. */
+  readonly address: string | undefined;
+  readonly credential: string;
+  /** Id of the workspace there, for Rebrandly. */
+  readonly account?: string | undefined;
+  readonly readsCounts: boolean;
+  readonly outbound: Outbound;
+  readonly wait: (ms: number) => Promise<void>;
+  readonly now: () => number;
+}
+
+/** The records of a source's API, page after page. @throws ImportError */
+export async function openApi(options: ApiSourceOptions): Promise<OpenSource> {
+  const { source, credential, account, readsCounts } = options;
+  const api = APIS[source];
+  const address = (options.address ?? api?.address)?.replace(/\/+$/, '');
+  if (api === undefined) throw new ImportError(`${source} has no API: name a file`);
+  if (address === undefined)
+    throw new ImportError(`${source} has no address of its own: name a file, or the address of yours`);
+  const headers = { ...api.headers(credential), ...(account === undefined ? {} : { workspace: account }) };
+  const requests: ApiOptions = {
+    client: createSourceClient({ ...options, headers }),
+    address,
+    credential,
+    readsCounts,
+  };
+  const folderNames = await api.folders?.(requests);
+  return {
+    rows: numbered(api.pages(requests)),
+    mapRecord: MAPPERS[source],
+    ...(folderNames === undefined ? {} : { folderNames }),
+  };
+}

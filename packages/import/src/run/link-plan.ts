@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { checkKey, type LinkBaseline, normaliseKey, storedKey } from '@waymark/catalog';
+import { ApiError, type CreateLinkBody, createLinkBodySchema } from '@waymark/contract';
+import type { Lost, Source, SourceLink } from '../model/source-link.js';
+import { RowError } from '../model/source-link.js';
+import type { DomainMap } from './domain-map.js';
+import type { Places } from './places.js';
+
+const TITLE_CHARS_MAX = 120;
+const DESCRIPTION_CHARS_MAX = 240;
+const MADE_KEY_CHARS = 10;
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** A link to be made, its references resolved. */
+export interface LinkPlan {
+  readonly row: number;
+  readonly record: unknown;
+  readonly domain: string;
+  readonly key: string;
+  readonly body: CreateLinkBody;
+  /** Whether `externalId` is the id at the source, which gives way when it is taken. */
+  readonly hasSourceId: boolean;
+  readonly createdAt: string | undefined;
+  readonly baseline: LinkBaseline | undefined;
+  readonly lost: readonly Lost[];
+}
+
+export interface PlanOptions {
+  readonly source: Source;
+  readonly domains: DomainMap;
+  /** The domain of links that name none. */
+  readonly fallbackDomain: string | undefined;
+  /** Names of tags that all links get. */
+  readonly tags: readonly string[];
+  readonly history: 'none' | 'counts';
+  readonly places: Places;
+  /** Time of the import, ISO 8601. */
+  readonly importedAt: string;
+}
+
+/** A key for a link without one: always the same for a destination on a domain, so that a second import finds the link. */
+export function madeKey(domain: string, url: string): string {
+  const bytes = createHash('sha256').update(`${domain}\n${url}`).digest();
+  return [...bytes.subarray(0, MADE_KEY_CHARS)].map((byte) => LETTERS[byte % LETTERS.length]).join('');
+}
+
+function shortenings({ title, description }: SourceLink['fields']): Lost[] {
+  const lost: Lost[] = [];
+  const check = (field: string, value: string | null | undefined, charsMax: number) => {
+    if (value && value.length > charsMax) lost.push({ field, value, reason: `is shortened to ${charsMax} characters` });
+  };
+  check('title', title, TITLE_CHARS_MAX);
+  check('description', description, DESCRIPTION_CHARS_MAX);
+  return lost;
+}
+
+/** Runs `find` for something that a link can be made without; what it refuses is lost, with the reason. */
+async function orLost<T>(lost: Lost[], field: string, value: string, find: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await find();
+  } catch (err) {
+    if (!(err instanceof ApiError) || err.status >= 500) throw err;
+    lost.push({ field, value, reason: err.message });
+    return undefined;
+  }
+}
+
+function withoutNulls<T extends object>(fields: T): Partial<T> {
+  const isSet = ([, value]: [string, unknown]) => value !== null && value !== undefined && value !== false;
+  return Object.fromEntries(Object.entries(fields).filter(isSet)) as Partial<T>;
+}
+
+/** Checks the types and lengths of the body, as a request with it would be. @throws RowError */
+function checkedBody(body: unknown): CreateLinkBody {
+  const parsed = createLinkBodySchema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new RowError(`${issue?.path.join('.') ?? 'link'}: ${issue?.message ?? 'is invalid'}`);
+}
+
+/**
+ * What is to be made of a link of the source. Makes its domain, tags and folder when they are missing.
+ *
+ * @throws RowError or ApiError when the link cannot be made
+ */
+export async function planLink(
+  { row, record, link }: { readonly row: number; readonly record: unknown; readonly link: SourceLink },
+  options: PlanOptions,
+): Promise<LinkPlan> {
+  const { places, history, source, importedAt } = options;
+  const domain = options.domains.domainOf(link.domain) ?? options.fallbackDomain;
+  if (domain === undefined) throw new RowError('the link has no domain: name one with the option domain');
+  const key = link.key ?? madeKey(domain, link.fields.url);
+  checkKey(key);
+  await places.domain(domain);
+  const lost = [...link.lost, ...shortenings(link.fields)];
+  const tags = [...options.tags.map((name) => ({ name })), ...link.tags];
+  const tagIds: string[] = [];
+  for (const tag of tags) {
+    const id = await orLost(lost, 'tags', tag.name, async () => places.tag(tag));
+    if (id !== undefined && !tagIds.includes(id)) tagIds.push(id);
+  }
+  const { folder, counts } = link;
+  const folderId =
+    folder === null ? undefined : await orLost(lost, 'folder', folder, async () => places.folder(folder));
+  const { externalId, ...fields } = link.fields;
+  const hasSourceId = !externalId && link.sourceId !== null;
+  return {
+    ...{ row, record, domain, key: storedKey(key), hasSourceId, lost },
+    body: checkedBody({
+      ...withoutNulls(fields),
+      ...withoutNulls({ externalId: externalId || link.sourceId, folderId }),
+      ...{ url: fields.url, domain, key, ...(tagIds.length > 0 && { tagIds }) },
+    }),
+    createdAt: link.createdAt ?? undefined,
+    baseline: history === 'counts' && counts !== null ? { source, importedAt, ...counts } : undefined,
+  };
+}
+
+/** The address by which links are the same. */
+export function addressKey({ domain, key }: Pick<LinkPlan, 'domain' | 'key'>): string {
+  return `${domain}/${normaliseKey(key)}`;
+}

@@ -1,0 +1,194 @@
+import { API_READ, type LinkRecord, type NewLink, normaliseKey, workspaceLimits } from '@waymark/catalog';
+import { ApiError, ROOT_KEY } from '@waymark/contract';
+import {
+  changedLink,
+  checkBulkImage,
+  completeLink,
+  draftLink,
+  type LinkAuthor,
+  type LinkContext,
+  type LinkRuleDeps,
+  linkContext,
+  linksThisMonth,
+  withinLinkQuota,
+} from '@waymark/link-rules';
+import { ImportError } from '../model/import-error.js';
+import type { LinkPlan } from './link-plan.js';
+
+export const ON_CONFLICT = ['skip', 'update', 'fail'] as const;
+export type OnConflict = (typeof ON_CONFLICT)[number];
+
+/** What became of a plan. A rejected one has its reason. */
+export type Outcome =
+  | { readonly end: 'created' | 'updated' | 'skipped'; readonly reason?: string }
+  | { readonly end: 'rejected'; readonly reason: string };
+
+export interface LinkWriterOptions {
+  readonly deps: LinkRuleDeps;
+  readonly author: LinkAuthor;
+  readonly onConflict: OnConflict;
+  readonly isDry: boolean;
+  /** Domains that only a real run would make. */
+  readonly plannedDomains: ReadonlySet<string>;
+}
+
+const isRefusal = (err: unknown): err is ApiError => err instanceof ApiError && err.status < 500 && err.status !== 429;
+
+function rejected(err: ApiError): Outcome {
+  return { end: 'rejected', reason: err.message };
+}
+
+/** Makes and changes the links of plans with different addresses, under the rules of `POST /links/bulk`. */
+export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomains }: LinkWriterOptions) {
+  const { catalog } = deps;
+  const { links } = catalog;
+  const workspaceId = author.workspace.id;
+
+  async function contextOf(
+    plans: readonly LinkPlan[],
+    found: readonly (LinkRecord | undefined)[],
+  ): Promise<LinkContext> {
+    const current = found.flatMap((link) => link ?? []).map(({ folderId, partnerId }) => ({ folderId, partnerId }));
+    const context = await linkContext(deps, author, [...plans.map(({ body }) => body), ...current]);
+    const { references } = context;
+    return {
+      ...context,
+      references: { ...references, ownDomains: new Set([...references.ownDomains, ...plannedDomains]) },
+    };
+  }
+
+  /** The link to make. @throws ApiError */
+  function newLinkOf(context: LinkContext, { body, createdAt, baseline }: LinkPlan): NewLink {
+    checkBulkImage(body);
+    const complete = completeLink(context, body, draftLink(context, body));
+    return { ...complete, createdAt, ...(baseline && { baseline }) };
+  }
+
+  /** The record as the plan wants it; the same record when nothing is different. The id at the source is given to new links only. */
+  function changedRecord(
+    context: LinkContext,
+    record: LinkRecord,
+    { body, hasSourceId, baseline }: LinkPlan,
+  ): LinkRecord {
+    const { externalId, ...fields } = body;
+    const changes = hasSourceId || externalId === undefined ? fields : body;
+    const changed = changedLink(context, links, record, changes, 'replace');
+    if (baseline === undefined || isSameCount(record, baseline)) return changed;
+    return { ...changed, baseline };
+  }
+
+  function isSameCount({ baseline: stored }: LinkRecord, baseline: NonNullable<LinkPlan['baseline']>): boolean {
+    const { importedAt: _time, ...counts } = baseline;
+    return stored !== undefined && Object.entries(counts).every(([name, count]) => stored[name as never] === count);
+  }
+
+  /** Decides over a link that exists; undefined when it must be changed. @throws ImportError with `fail` */
+  function existingOutcome(context: LinkContext, record: LinkRecord, plan: LinkPlan): Outcome | undefined {
+    const address = `${plan.domain}/${plan.key}`;
+    if (record.workspaceId !== workspaceId)
+      return { end: 'rejected', reason: `The link ${address} belongs to another workspace.` };
+    if (record.key !== plan.key) {
+      return {
+        end: 'rejected',
+        reason: `The key differs only in case from that of the link ${record.domain}/${record.key}.`,
+      };
+    }
+    try {
+      if (changedRecord(context, record, plan) === record) return { end: 'skipped' };
+    } catch (err) {
+      if (!isRefusal(err)) throw err;
+      return rejected(err);
+    }
+    // A domain has its root link from the start, without a destination.
+    if (onConflict === 'update' || (record.key === ROOT_KEY && record.url === '')) return undefined;
+    if (onConflict === 'skip') return { end: 'skipped', reason: 'exists and differs' };
+    throw new ImportError(`row ${plan.row}: the link ${address} exists already and differs`);
+  }
+
+  /** Changes one link at a time, because a refusal of one must not stop the others. */
+  async function update(context: LinkContext, record: LinkRecord, plan: LinkPlan): Promise<Outcome> {
+    if (isDry) return { end: 'updated' };
+    try {
+      await links.updateMany(workspaceId, [record.id], (current) => changedRecord(context, current, plan));
+      return { end: 'updated' };
+    } catch (err) {
+      if (!isRefusal(err)) throw err;
+      return rejected(err);
+    }
+  }
+
+  /** Makes as many of the links as the quota of the month allows, in their order. */
+  async function createWithinQuota(drafts: readonly NewLink[]): Promise<readonly (LinkRecord | ApiError)[]> {
+    try {
+      return await withinLinkQuota(deps, author.workspace, drafts.length, () => links.createMany(workspaceId, drafts));
+    } catch (err) {
+      if (!(err instanceof ApiError) || err.code !== 'forbidden') throw err;
+      const limit = workspaceLimits(author.workspace).quotas.linksPerMonth ?? 0;
+      const room = Math.max(0, limit - (await linksThisMonth(deps, workspaceId)));
+      const first = drafts.slice(0, Math.min(room, drafts.length - 1));
+      const made = first.length === 0 ? [] : await createWithinQuota(first);
+      return [...made, ...drafts.slice(first.length).map(() => err)];
+    }
+  }
+
+  interface Draft {
+    readonly index: number;
+    readonly plan: LinkPlan;
+    readonly link: NewLink;
+  }
+
+  /** Ids at the source that are taken here are left out. */
+  async function create(drafts: readonly Draft[], outcomes: Outcome[]): Promise<void> {
+    const results = await createWithinQuota(drafts.map(({ link }) => link));
+    const again: Draft[] = [];
+    for (const [place, draft] of drafts.entries()) {
+      const result = results[place];
+      const isIdTaken =
+        result instanceof ApiError && result.code === 'conflict' && result.message.includes('externalId');
+      if (isIdTaken && draft.plan.hasSourceId && draft.link.externalId !== null) {
+        again.push({ ...draft, link: { ...draft.link, externalId: null } });
+      } else outcomes[draft.index] = result instanceof ApiError ? rejected(result) : { end: 'created' };
+    }
+    if (again.length > 0) await create(again, outcomes);
+  }
+
+  return {
+    /**
+     * @param plans whose addresses differ from each other
+     * @returns their ends, in their order
+     * @throws ImportError with `fail` for a link that exists and differs
+     */
+    async write(plans: readonly LinkPlan[]): Promise<readonly Outcome[]> {
+      const found = await Promise.all(
+        plans.map(({ domain, key }) => links.findByAddress(domain, normaliseKey(key), API_READ)),
+      );
+      const context = await contextOf(plans, found);
+      const outcomes: Outcome[] = [];
+      const drafts: Draft[] = [];
+      const updates: (() => Promise<void>)[] = [];
+      for (const [index, plan] of plans.entries()) {
+        const record = found[index];
+        if (record !== undefined) {
+          const outcome = existingOutcome(context, record, plan);
+          if (outcome !== undefined) outcomes[index] = outcome;
+          else {
+            updates.push(async () => {
+              outcomes[index] = await update(context, record, plan);
+            });
+          }
+          continue;
+        }
+        try {
+          drafts.push({ index, plan, link: newLinkOf(context, plan) });
+          outcomes[index] = { end: 'created' };
+        } catch (err) {
+          if (!isRefusal(err)) throw err;
+          outcomes[index] = rejected(err);
+        }
+      }
+      if (!isDry && drafts.length > 0) await create(drafts, outcomes);
+      for (const run of updates) await run();
+      return outcomes;
+    },
+  };
+}

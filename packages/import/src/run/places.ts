@@ -1,0 +1,99 @@
+import { API_READ, workspaceLimits } from '@waymark/catalog';
+import { ApiError } from '@waymark/contract';
+import { domainSlug, type LinkAuthor, type LinkRuleDeps } from '@waymark/link-rules';
+import type { SourceTag } from '../model/source-link.js';
+
+const NAME_CHARS_MAX = 190;
+/** Names whose records are kept in memory, of each kind. */
+const NAMES_MAX = 20_000;
+
+/** The domains, tags and folders that links of an import need: found by name, or made when the workspace may have more. */
+export interface Places {
+  /** Makes the domain if nobody has it. @throws ApiError */
+  domain(slug: string): Promise<void>;
+  /** Domains that only a real run would make. */
+  readonly plannedDomains: ReadonlySet<string>;
+  /** The id; undefined when only a real run would make it. @throws ApiError for a bad name or when the quota is used up */
+  tag(tag: SourceTag): Promise<string | undefined>;
+  folder(name: string): Promise<string | undefined>;
+}
+
+/** Calls `load` once for each name, and again only for names whose entry was dropped. */
+function eachOnce<T>(load: (name: string) => Promise<T>): (name: string) => Promise<T> {
+  const found = new Map<string, Promise<T>>();
+  return (name) => {
+    const known = found.get(name);
+    if (known !== undefined) return known;
+    if (found.size >= NAMES_MAX) found.clear();
+    const loading = load(name);
+    found.set(name, loading);
+    return loading;
+  };
+}
+
+function checkName(kind: string, name: string): void {
+  if (name.length <= NAME_CHARS_MAX) return;
+  throw new ApiError('unprocessable_entity', `The name of a ${kind} has at most ${NAME_CHARS_MAX} characters.`);
+}
+
+/** Another import may have made the record meanwhile. */
+async function orFound<R>(made: Promise<R>, find: () => Promise<R | undefined>): Promise<R> {
+  try {
+    return await made;
+  } catch (err) {
+    const found = err instanceof ApiError && err.code === 'conflict' ? await find() : undefined;
+    if (found === undefined) throw err;
+    return found;
+  }
+}
+
+/** @param isDry whether missing ones are only counted */
+export function createPlaces(
+  { catalog, defaultDomain }: LinkRuleDeps,
+  { workspace }: LinkAuthor,
+  isDry: boolean,
+): Places {
+  const { quotas } = workspaceLimits(workspace);
+  const plannedDomains = new Set<string>();
+  const colors = new Map<string, SourceTag['color']>();
+
+  const domain = eachOnce(async (slug) => {
+    if (slug === defaultDomain) return;
+    const found = await catalog.domains.findBySlug(slug, API_READ);
+    if (found?.workspaceId === workspace.id) return;
+    if (found !== undefined) throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+    const checked = domainSlug(slug);
+    if (isDry) plannedDomains.add(checked);
+    else await catalog.domains.create(workspace.id, { slug: checked }, quotas.domains);
+  });
+
+  const tag = eachOnce(async (name) => {
+    const find = () => catalog.tags.findByName(workspace.id, name);
+    const found = await find();
+    if (found !== undefined || isDry) return found?.id;
+    const fields = { name, color: colors.get(name) ?? 'blue' } as const;
+    return (await orFound(catalog.tags.create(workspace.id, fields, quotas.tags), find)).id;
+  });
+
+  const folder = eachOnce(async (name) => {
+    const find = () => catalog.folders.findByName(workspace.id, name);
+    const found = await find();
+    if (found !== undefined || isDry) return found?.id;
+    const fields = { name, description: null, accessLevel: 'write' } as const;
+    return (await orFound(catalog.folders.create(workspace.id, fields, quotas.folders), find)).id;
+  });
+
+  return {
+    domain,
+    plannedDomains,
+    tag({ name, color }) {
+      checkName('tag', name);
+      if (color !== undefined && colors.size < NAMES_MAX) colors.set(name, color);
+      return tag(name);
+    },
+    folder(name) {
+      checkName('folder', name);
+      return folder(name);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { addressOf, countsOf, fieldsOf, tagsOf } from '../model/fields.js';
+import { type MapRecord, RowError } from '../model/source-link.js';
+
+const IGNORED = new Set('link references client_id created_by modified_at is_deleted'.split(' '));
+
+function customAddresses(value: unknown): string[] {
+  if (value === null || value === undefined) return [];
+  if (!Array.isArray(value) || value.some((one) => typeof one !== 'string')) {
+    throw new RowError('custom_bitlinks must be a list of addresses');
+  }
+  return value as string[];
+}
+
+/** A bitlink of bitly's API v4, and a link for each of its custom addresses. Its clicks are those of the first. */
+export const bitlyLinks: MapRecord = (record, { timezone }) => {
+  const fields = fieldsOf(record, timezone);
+  const first = addressOf('id', fields.text('id') ?? fields.required('link'));
+  const further = customAddresses(fields.take('custom_bitlinks')).map((one) => addressOf('custom_bitlinks', one));
+  const distinct = new Map([first, ...further].map((address) => [`${address.domain}/${address.key}`, address]));
+  const counts = countsOf({ clicks: fields.count('total_clicks') });
+  const common = {
+    fields: {
+      url: fields.required('long_url'),
+      title: fields.text('title'),
+      archived: fields.flag('archived'),
+      expiresAt: fields.time('expiration_at'),
+    },
+    tags: tagsOf('tags', fields.take('tags')),
+    folder: null,
+    createdAt: fields.time('created_at'),
+    sourceId: null,
+    lost: fields.lost(IGNORED),
+  };
+  return [...distinct.values()].map((address, index) => ({
+    ...common,
+    ...address,
+    counts: index === 0 ? counts : null,
+  }));
+};

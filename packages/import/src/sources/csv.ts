@@ -1,0 +1,151 @@
+import { createLinkBodySchema } from '@waymark/contract';
+import { addressOf, countsOf, type Fields, fieldsOf } from '../model/fields.js';
+import { type MapRecord, RowError } from '../model/source-link.js';
+
+/** The headings of each field, as the systems write them, without case, spaces, `_` and `-`. */
+const HEADINGS: Readonly<Record<string, string>> = {
+  url: 'longurl destination destinationurl target targeturl originalurl originallink',
+  key: 'shortcode keyword slashtag path slug alias address backhalf',
+  domain: 'domainname hostname',
+  shortLink: 'shorturl bitlink link shortlink',
+  title: '',
+  description: '',
+  comments: 'comment notes note',
+  tags: 'tag tagnames labels',
+  folder: 'foldername',
+  createdAt: 'created datecreated createddate creationdate timestamp',
+  expiresAt: 'expires expiry expirein expirationdate validuntil',
+  expiredUrl: '',
+  archived: '',
+  ios: 'iphoneurl iosurl iostarget',
+  android: 'androidurl androidtarget',
+  geo: 'geotargets',
+  password: '',
+  proxy: '',
+  rewrite: 'cloaking',
+  doIndex: 'crawlable',
+  image: '',
+  video: '',
+  publicStats: '',
+  trackConversion: '',
+  tenantId: '',
+  externalId: '',
+  testVariants: '',
+  testStartedAt: '',
+  testCompletedAt: '',
+  utm_source: '',
+  utm_medium: '',
+  utm_campaign: '',
+  utm_term: '',
+  utm_content: '',
+  clicks: 'totalclicks clickcount visits visitscount visitcount',
+  leads: '',
+  conversions: '',
+  sales: '',
+  saleAmount: '',
+};
+
+const plain = (heading: string) => heading.toLowerCase().replace(/[\s_-]/g, '');
+
+const FIELD_OF = new Map(
+  Object.entries(HEADINGS).flatMap(([field, others]) =>
+    [plain(field), ...others.split(' ')].filter((one) => one !== '').map((one) => [one, field] as const),
+  ),
+);
+
+/**
+ * The field of ours that each heading of a table names; headings without one keep their text.
+ *
+ * @throws RowError when two headings name one field, or none names a destination
+ */
+export function csvFields(headings: readonly string[]): string[] {
+  const fields = headings.map((heading) => FIELD_OF.get(plain(heading.trim())) ?? heading.trim());
+  for (const [index, field] of fields.entries()) {
+    const first = fields.indexOf(field);
+    if (first === index || field === '') continue;
+    throw new RowError(`the headings "${headings[first]}" and "${headings[index]}" name the same field`);
+  }
+  if (!fields.includes('url')) {
+    throw new RowError('no heading names the destination: one of url, long url, destination, target or original url');
+  }
+  return fields;
+}
+
+function jsonOf(fields: Fields, name: string): unknown {
+  const text = fields.text(name);
+  if (text === null) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RowError(`${name} must be JSON`);
+  }
+}
+
+function structured(fields: Fields) {
+  const parsed = createLinkBodySchema
+    .pick({ geo: true, testVariants: true })
+    .safeParse({ geo: jsonOf(fields, 'geo'), testVariants: jsonOf(fields, 'testVariants') });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new RowError(`${issue?.path.join('.') ?? 'a field'}: ${issue?.message ?? 'is invalid'}`);
+}
+
+/** Columns that a file of rejected rows has besides those of the rows. */
+const IGNORED = new Set(['rejectedRow', 'rejectedReason']);
+
+const trimmed = (text: string | null) => text?.trim() || null;
+
+/** A row of a table, by the names that {@link csvFields} gives its columns. */
+export const csvLinks: MapRecord = (record, { timezone }) => {
+  const fields = fieldsOf(record, timezone);
+  const shortLink = trimmed(fields.text('shortLink'));
+  const address = shortLink === null ? null : addressOf('shortLink', shortLink);
+  const tags = (fields.text('tags') ?? '').split(/[,|]/).map((name) => name.trim());
+  return [
+    {
+      domain: trimmed(fields.text('domain'))?.toLowerCase() ?? address?.domain ?? null,
+      key: trimmed(fields.text('key')) ?? (address?.key || null),
+      fields: {
+        url: fields.required('url'),
+        title: fields.text('title'),
+        description: fields.text('description'),
+        comments: fields.text('comments'),
+        expiresAt: fields.time('expiresAt'),
+        expiredUrl: fields.text('expiredUrl'),
+        archived: fields.flag('archived'),
+        ios: fields.text('ios'),
+        android: fields.text('android'),
+        password: fields.text('password'),
+        proxy: fields.flag('proxy'),
+        rewrite: fields.flag('rewrite'),
+        doIndex: fields.flag('doIndex'),
+        image: fields.text('image'),
+        video: fields.text('video'),
+        publicStats: fields.flag('publicStats'),
+        trackConversion: fields.flag('trackConversion'),
+        tenantId: fields.text('tenantId'),
+        externalId: fields.text('externalId'),
+        testStartedAt: fields.time('testStartedAt'),
+        testCompletedAt: fields.time('testCompletedAt'),
+        utm_source: fields.text('utm_source'),
+        utm_medium: fields.text('utm_medium'),
+        utm_campaign: fields.text('utm_campaign'),
+        utm_term: fields.text('utm_term'),
+        utm_content: fields.text('utm_content'),
+        ...structured(fields),
+      },
+      tags: [...new Set(tags)].filter((name) => name !== '').map((name) => ({ name })),
+      folder: trimmed(fields.text('folder')),
+      createdAt: fields.time('createdAt'),
+      counts: countsOf({
+        clicks: fields.count('clicks'),
+        leads: fields.count('leads'),
+        conversions: fields.count('conversions'),
+        sales: fields.count('sales'),
+        saleAmount: fields.count('saleAmount'),
+      }),
+      sourceId: null,
+      lost: fields.lost(IGNORED),
+    },
+  ];
+};

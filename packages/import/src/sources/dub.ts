@@ -1,0 +1,94 @@
+import { createLinkBodySchema, HIDDEN_PASSWORD, TAG_COLORS } from '@waymark/contract';
+import { countsOf, type Fields, fieldsOf, isObject, tagsOf } from '../model/fields.js';
+import type { MapRecord, SourceTag } from '../model/source-link.js';
+
+/** Other forms of what is read already, and facts of the account there. */
+const IGNORED = new Set(
+  'shortLink qrCode tagId projectId workspaceId userId updatedAt lastClicked user lastLeadAt lastConversionAt dubTag'.split(
+    ' ',
+  ),
+);
+
+function coloredTags(fields: Fields): SourceTag[] {
+  const value = fields.take('tags');
+  const colors = new Map(
+    (Array.isArray(value) ? value : []).filter(isObject).map(({ name, color }) => [name, color] as const),
+  );
+  return tagsOf('tags', value).map(({ name }) => {
+    const color = TAG_COLORS.find((known) => known === colors.get(name));
+    return color === undefined ? { name } : { name, color };
+  });
+}
+
+/** The password, unless the source shows a mask in its place. */
+function passwordOf(fields: Fields): string | null {
+  const password = fields.text('password');
+  if (password !== HIDDEN_PASSWORD) return password;
+  fields.lose('password', password, 'is hidden by the source: set it again');
+  return null;
+}
+
+/** A link of dub's API: its fields are ours. */
+export const dubLinks: MapRecord = (record, { timezone, folderNames }) => {
+  const fields = fieldsOf(record, timezone);
+  const folderId = fields.text('folderId');
+  const folder = folderId === null ? null : (folderNames?.get(folderId) ?? null);
+  if (folder === null) fields.lose('folderId', folderId, 'is a folder that the key there may not read');
+  const { geo, testVariants } = createLinkBodySchema
+    .pick({ geo: true, testVariants: true })
+    .catch({ geo: null, testVariants: null })
+    .parse({ geo: fields.take('geo'), testVariants: fields.take('testVariants') });
+  const isDisabled = fields.take('disabledAt');
+  fields.lose('disabledAt', isDisabled, 'is a ban there; the link is made enabled');
+  for (const name of ['programId', 'partnerId', 'webhookIds']) {
+    fields.lose(name, fields.take(name), 'names a record of the account there');
+  }
+  return [
+    {
+      domain: fields.text('domain'),
+      key: fields.text('key'),
+      fields: {
+        url: fields.text('url') ?? '',
+        trackConversion: fields.flag('trackConversion'),
+        externalId: fields.text('externalId'),
+        tenantId: fields.text('tenantId'),
+        archived: fields.flag('archived'),
+        expiresAt: fields.time('expiresAt'),
+        expiredUrl: fields.text('expiredUrl'),
+        password: passwordOf(fields),
+        proxy: fields.flag('proxy'),
+        title: fields.text('title'),
+        description: fields.text('description'),
+        image: fields.text('image'),
+        video: fields.text('video'),
+        rewrite: fields.flag('rewrite'),
+        doIndex: fields.flag('doIndex'),
+        ios: fields.text('ios'),
+        android: fields.text('android'),
+        geo,
+        publicStats: fields.flag('publicStats'),
+        comments: fields.text('comments'),
+        utm_source: fields.text('utm_source'),
+        utm_medium: fields.text('utm_medium'),
+        utm_campaign: fields.text('utm_campaign'),
+        utm_term: fields.text('utm_term'),
+        utm_content: fields.text('utm_content'),
+        testVariants,
+        testStartedAt: fields.time('testStartedAt'),
+        testCompletedAt: fields.time('testCompletedAt'),
+      },
+      tags: coloredTags(fields),
+      folder,
+      createdAt: fields.time('createdAt'),
+      counts: countsOf({
+        clicks: fields.count('clicks'),
+        leads: fields.count('leads'),
+        conversions: fields.count('conversions'),
+        sales: fields.count('sales'),
+        saleAmount: fields.count('saleAmount'),
+      }),
+      sourceId: fields.text('id'),
+      lost: fields.lost(IGNORED),
+    },
+  ];
+};

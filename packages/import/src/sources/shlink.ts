@@ -1,0 +1,73 @@
+import { addressOf, countsOf, type Fields, fieldsOf, isObject, tagsOf } from '../model/fields.js';
+import type { LinkFields, MapRecord } from '../model/source-link.js';
+
+const IGNORED = new Set(['hasRedirectRules']);
+
+type Targets = Pick<LinkFields, 'ios' | 'android' | 'geo'>;
+
+/** The platform or country that a rule has as its only condition. */
+function targetOf(
+  conditions: unknown,
+): { readonly platform?: 'ios' | 'android'; readonly country?: string } | undefined {
+  const [only, ...others] = Array.isArray(conditions) ? conditions : [];
+  if (!isObject(only) || others.length > 0) return undefined;
+  const { type, matchValue } = only;
+  if (type === 'device' && (matchValue === 'ios' || matchValue === 'android')) return { platform: matchValue };
+  if (type === 'geolocation-country-code' && typeof matchValue === 'string' && /^[a-z]{2}$/i.test(matchValue)) {
+    return { country: matchValue.toUpperCase() };
+  }
+  return undefined;
+}
+
+/** Targets of the redirect rules; the first rule for a platform or country counts. Other rules go into the report. */
+function targetsOf(fields: Fields): Targets {
+  const targets: { ios?: string; android?: string } = {};
+  const geo: Record<string, string> = {};
+  const ofDevices = fields.take('deviceLongUrls');
+  for (const [device, url] of Object.entries(isObject(ofDevices) ? ofDevices : {})) {
+    if ((device === 'ios' || device === 'android') && typeof url === 'string') targets[device] = url;
+    else fields.lose(`deviceLongUrls.${device}`, url, 'only ios and android have targets here');
+  }
+  const rules = fields.take('redirectRules');
+  for (const rule of Array.isArray(rules) ? rules : []) {
+    const { longUrl, conditions } = isObject(rule) ? rule : {};
+    const target = typeof longUrl === 'string' ? targetOf(conditions) : undefined;
+    if (target?.platform !== undefined) targets[target.platform] ??= longUrl as string;
+    else if (target?.country !== undefined) geo[target.country] ??= longUrl as string;
+    else fields.lose('redirectRules', rule, 'only rules of one condition, the device or the country, exist here');
+  }
+  return { ...targets, ...(Object.keys(geo).length === 0 ? {} : { geo }) };
+}
+
+/** A short URL of Shlink's API v3, with its `redirectRules` if it has some. Visits of bots are left out of its clicks, as of ours. */
+export const shlinkLinks: MapRecord = (record, { timezone }) => {
+  const fields = fieldsOf(record, timezone);
+  const shortUrl = fields.text('shortUrl');
+  const address = shortUrl === null ? null : addressOf('shortUrl', shortUrl);
+  const meta = fieldsOf(fields.take('meta') ?? {}, timezone);
+  const visits = fieldsOf(fields.take('visitsSummary') ?? {});
+  fields.lose('meta.maxVisits', meta.take('maxVisits'), 'limits of visits do not exist here');
+  fields.lose('meta.validSince', meta.take('validSince'), 'links that begin later do not exist here');
+  const isForwarding = fields.take('forwardQuery');
+  if (isForwarding === false) fields.lose('forwardQuery', 'false', 'parameters of a visit are always passed on here');
+  const clicks = [visits.count('nonBots'), visits.count('total'), fields.count('visitsCount')];
+  return [
+    {
+      domain: fields.text('domain') ?? address?.domain ?? null,
+      key: fields.text('shortCode') ?? address?.key ?? null,
+      fields: {
+        url: fields.required('longUrl'),
+        title: fields.text('title'),
+        expiresAt: meta.time('validUntil'),
+        doIndex: fields.flag('crawlable'),
+        ...targetsOf(fields),
+      },
+      tags: tagsOf('tags', fields.take('tags')),
+      folder: null,
+      createdAt: fields.time('dateCreated'),
+      counts: countsOf({ clicks: clicks.find((count) => count !== null) ?? null }),
+      sourceId: null,
+      lost: fields.lost(IGNORED),
+    },
+  ];
+};

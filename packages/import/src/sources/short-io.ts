@@ -1,0 +1,68 @@
+import { countsOf, type Fields, fieldsOf, tagsOf } from '../model/fields.js';
+import type { LinkFields, MapRecord } from '../model/source-link.js';
+
+const IGNORED = new Set(
+  'id idString DomainId OwnerId User shortURL secureShortURL updatedAt lcpath source success duplicate'.split(' '),
+);
+
+/** A split there has no end, and a test without one would not run here. */
+const [TEST_STARTED_AT, TEST_COMPLETED_AT] = ['2000-01-01T00:00:00.000Z', '2099-12-31T00:00:00.000Z'];
+
+/** A split of visitors between two addresses, as an A/B test, which needs conversion tracking. */
+function splitOf(fields: Fields, url: string): Partial<LinkFields> {
+  const splitUrl = fields.text('splitURL');
+  const percentage = fields.count('splitPercent');
+  if (splitUrl === null) return {};
+  if (percentage !== null && percentage >= 10 && percentage <= 90) {
+    const testVariants = [
+      { url, percentage: 100 - percentage },
+      { url: splitUrl, percentage },
+    ];
+    return { testVariants, trackConversion: true, testStartedAt: TEST_STARTED_AT, testCompletedAt: TEST_COMPLETED_AT };
+  }
+  fields.lose('splitURL', `${splitUrl} (${percentage ?? '?'} %)`, 'a variant of an A/B test has from 10 to 90 percent');
+  return {};
+}
+
+/** A link of Short.io's API, with the `domain` that it was listed for. */
+export const shortIoLinks: MapRecord = (record, { timezone, folderNames }) => {
+  const fields = fieldsOf(record, timezone);
+  const url = fields.required('originalURL');
+  const password = fields.text('password');
+  const hasPassword = fields.flag('hasPassword');
+  if (password === null)
+    fields.lose('hasPassword', hasPassword, 'the password is not given by the source: set it again');
+  fields.lose('clicksLimit', fields.take('clicksLimit'), 'limits of clicks do not exist here');
+  const folderId = fields.text('FolderId');
+  const folder = folderId === null ? null : (folderNames?.get(folderId) ?? null);
+  if (folder === null) fields.lose('FolderId', folderId, 'the source gives no name of the folder');
+  return [
+    {
+      domain: fields.text('domain'),
+      key: fields.text('path'),
+      fields: {
+        url,
+        title: fields.text('title'),
+        archived: fields.flag('archived'),
+        ios: fields.text('iphoneURL'),
+        android: fields.text('androidURL'),
+        expiresAt: fields.time('expiresAt'),
+        expiredUrl: fields.text('expiredURL'),
+        password,
+        rewrite: fields.flag('cloaking'),
+        utm_source: fields.text('utmSource'),
+        utm_medium: fields.text('utmMedium'),
+        utm_campaign: fields.text('utmCampaign'),
+        utm_term: fields.text('utmTerm'),
+        utm_content: fields.text('utmContent'),
+        ...splitOf(fields, url),
+      },
+      tags: tagsOf('tags', fields.take('tags')),
+      folder,
+      createdAt: fields.time('createdAt'),
+      counts: countsOf({ clicks: fields.count('clicks') }),
+      sourceId: null,
+      lost: fields.lost(IGNORED),
+    },
+  ];
+};

@@ -1,0 +1,263 @@
+import { createOutbound } from '@waymark/outbound';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openApi, type Source } from '../../src/index.js';
+import { type StubAnswer, type StubRequest, startStub } from './stub-server.js';
+
+const KEY = 'secret-key-of-the-source';
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+
+const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
+afterAll(() => outbound.close());
+
+interface Reading {
+  readonly readsCounts?: boolean;
+  readonly account?: string;
+}
+
+/** All links of a stub's API, mapped; and how long the import waited. */
+async function read(
+  source: Source,
+  answer: (request: StubRequest, number: number) => StubAnswer,
+  options: Reading = {},
+) {
+  const stub = await startStub(answer);
+  onTestFinished(() => stub.close());
+  const waits: number[] = [];
+  const links = [];
+  const opened = await openApi({
+    ...{
+      source,
+      address: `${stub.address}/`,
+      credential: KEY,
+      outbound,
+      readsCounts: false,
+      now: () => NOW,
+      ...options,
+    },
+    wait: async (ms) => void waits.push(ms),
+  });
+  const mapping = { timezone: 'UTC', ...(opened.folderNames && { folderNames: opened.folderNames }) };
+  for await (const { row, record } of opened.rows) {
+    for (const link of opened.mapRecord(record, mapping)) links.push({ row, ...link });
+  }
+  return { links, waits, requests: stub.requests, keys: links.map(({ key }) => key) };
+}
+
+describe('an API', { timeout: 30_000 }, () => {
+  it('of dub is read to its empty page, with names of folders and links that are archived', async () => {
+    const link = (n: number) => ({
+      id: `link_${n}`,
+      domain: 'd.test',
+      key: `k${n}`,
+      url: 'https://a.test',
+      folderId: 'fold_1',
+    });
+    const { links, requests } = await read('dub', ({ path, query }) => {
+      if (path === '/folders') return { json: query.page === '1' ? [{ id: 'fold_1', name: 'Campaigns' }] : [] };
+      return {
+        json:
+          query.startingAfter === undefined ? [link(1), link(2)] : query.startingAfter === 'link_2' ? [link(3)] : [],
+      };
+    });
+    expect(links.map(({ row, key, folder }) => [row, key, folder])).toEqual(
+      [1, 2, 3].map((n) => [n, `k${n}`, 'Campaigns']),
+    );
+    expect(requests.every(({ headers }) => headers.authorization === `Bearer ${KEY}`)).toBe(true);
+    expect(requests.at(-1)?.query).toMatchObject({ showArchived: 'true', startingAfter: 'link_3' });
+  });
+
+  it('of bitly is read in all groups, through a 429 in the middle and JSON with raw control characters', async () => {
+    const link = (id: string) => ({
+      id,
+      long_url: 'https://a.test',
+      title: 'T',
+      created_at: '2020-10-26T17:20:40+0000',
+    });
+    let refused = false;
+    const { links, waits, requests } = await read(
+      'bitly',
+      ({ path, query }) => {
+        if (path === '/groups') return { json: { groups: [{ guid: 'g1' }, { guid: 'g2' }] } };
+        if (path.endsWith('/clicks/summary')) return { json: { total_clicks: 4 } };
+        if (path.includes('g2')) return { json: { links: [] } };
+        if (query.search_after === undefined) {
+          return {
+            json: { links: [link('b.test/a/b')], pagination: { next: 'https://api-ssl.bitly.com/x?search_after=1' } },
+          };
+        }
+        if (!refused) {
+          refused = true;
+          return { status: 429, headers: { 'retry-after': '7' } };
+        }
+        if (query.search_after === '2') return { json: { links: [], pagination: { search_after: '3' } } };
+        const raw = JSON.stringify({ links: [link('b.test/c')], pagination: { search_after: '2' } });
+        return { text: raw.replace('"T"', '"two\nlines\u0001"') };
+      },
+      { readsCounts: true },
+    );
+    expect(links.map(({ key, counts }) => [key, counts?.clicks])).toEqual([
+      ['a/b', 4],
+      ['c', 4],
+    ]);
+    expect(links[1]?.fields.title).toBe('two lines ');
+    expect(waits).toEqual([7000]);
+    expect(requests.filter(({ path }) => path.endsWith('/summary')).map(({ path }) => path)).toEqual([
+      '/bitlinks/b.test/a/b/clicks/summary',
+      '/bitlinks/b.test/c/clicks/summary',
+    ]);
+  });
+
+  it('of Short.io is read in all domains, by the tokens of their pages', async () => {
+    const { links, requests } = await read('short.io', ({ path, query }) => {
+      if (path === '/api/domains')
+        return {
+          json: [
+            { id: 1, hostname: 'one.test' },
+            { id: 2, hostname: 'two.test' },
+          ],
+        };
+      const more = query.domain_id === '1' && query.pageToken === undefined;
+      const links = [{ path: `${query.domain_id}${query.pageToken ?? ''}`, originalURL: 'https://a.test' }];
+      return { json: { count: 1, links, nextPageToken: more ? 'next' : null } };
+    });
+    expect(links.map(({ domain, key }) => [domain, key])).toEqual([
+      ['one.test', '1'],
+      ['one.test', '1next'],
+      ['two.test', '2'],
+    ]);
+    expect(requests[0]?.headers.authorization).toBe(KEY);
+  });
+
+  it('of Rebrandly is read to its empty page, in the workspace that was named', async () => {
+    const link = (n: number) => ({
+      id: `r${n}`,
+      slashtag: `k${n}`,
+      destination: 'https://a.test',
+      domain: { fullName: 'r.test' },
+    });
+    const pages: Record<string, unknown[]> = { '': [link(1), link(2)], r2: [link(3)], r3: [] };
+    const { keys, requests } = await read('rebrandly', ({ query }) => ({ json: pages[query.last ?? ''] }), {
+      account: 'w1',
+    });
+    expect(keys).toEqual(['k1', 'k2', 'k3']);
+    expect(requests[0]?.headers).toMatchObject({ apikey: KEY, workspace: 'w1' });
+  });
+
+  it('of YOURLS is read to its empty page; the signature is in no address', async () => {
+    const page = (...names: string[]) =>
+      Object.fromEntries(
+        names.map((name, n) => [
+          `link_${n + 1}`,
+          { shorturl: `http://y.test/${name}`, url: 'https://a.test', timestamp: '2020-01-02 03:04:05' },
+        ]),
+      );
+    const pages: Record<string, unknown> = { 0: page('a', 'b'), 2: page('c'), 3: [] };
+    const { keys, requests } = await read('yourls', ({ body }) => {
+      const form = new URLSearchParams(body);
+      if (form.get('signature') !== KEY) return { status: 403 };
+      return { json: { links: pages[form.get('start') ?? ''], message: 'success' } };
+    });
+    expect(keys).toEqual(['a', 'b', 'c']);
+    expect(requests.map(({ method, path, query }) => [method, path, query])).toEqual(
+      Array(3).fill(['POST', '/yourls-api.php', {}]),
+    );
+  });
+
+  it('of Shlink is read page after page, with the rules of links that have some', async () => {
+    const link = (n: number, hasRedirectRules: boolean) => ({
+      ...{
+        shortCode: `a/${n}`,
+        shortUrl: `https://s.test/a/${n}`,
+        longUrl: 'https://a.test',
+        domain: 's.test',
+        hasRedirectRules,
+      },
+    });
+    const { links, requests } = await read('shlink', ({ path, query }) => {
+      if (path.endsWith('/redirect-rules')) {
+        const conditions = [{ type: 'device', matchValue: 'ios' }];
+        return { json: { redirectRules: [{ longUrl: 'https://i.test', priority: 1, conditions }] } };
+      }
+      const number = Number(query.page);
+      return {
+        json: { shortUrls: { data: [link(number, number === 2)], pagination: { currentPage: number, pagesCount: 2 } } },
+      };
+    });
+    expect(links.map(({ key, fields }) => [key, fields.ios])).toEqual([
+      ['a/1', undefined],
+      ['a/2', 'https://i.test'],
+    ]);
+    expect(requests[0]?.headers['x-api-key']).toBe(KEY);
+    expect(requests.at(-1)).toMatchObject({
+      path: '/rest/v3/short-urls/a%2F2/redirect-rules',
+      query: { domain: 's.test' },
+    });
+  });
+
+  it('of Kutt is read to its empty page', async () => {
+    const link = (n: number) => ({
+      address: `k${n}`,
+      target: 'https://a.test',
+      link: `https://kutt.test/k${n}`,
+      visit_count: n,
+    });
+    const pages: Record<string, unknown[]> = { 0: [link(1), link(2)], 2: [link(3)], 3: [] };
+    const { keys, requests } = await read('kutt', ({ query }) => ({
+      json: { total: 3, data: pages[query.skip ?? ''] },
+    }));
+    expect(keys).toEqual(['k1', 'k2', 'k3']);
+    expect(requests[0]?.headers['x-api-key']).toBe(KEY);
+  });
+
+  it('that fails for a while is asked again, later each time; a date in Retry-After counts', async () => {
+    const { keys, waits } = await read('kutt', ({ query }, number) => {
+      if (number <= 2) return { status: 503 };
+      if (number === 3) return { status: 429, headers: { 'retry-after': new Date(NOW + 30_000).toUTCString() } };
+      return {
+        json: { data: query.skip === '0' ? [{ address: 'a', target: 'https://a.test', domain: 'k.test' }] : [] },
+      };
+    });
+    expect(keys).toEqual(['a']);
+    expect(waits).toEqual([1000, 2000, 30_000]);
+  });
+
+  it.each<[string, StubAnswer, string]>([
+    ['refuses the key', { status: 401, json: { message: 'bad key' } }, 'refuses the credentials (401)'],
+    [
+      'redirects',
+      { status: 302, headers: { location: 'https://elsewhere.test/' } },
+      'redirects to https://elsewhere.test/',
+    ],
+    ['answers a page of HTML', { text: '<html>' }, 'does not answer JSON: <html>'],
+    ['answers without a list', { json: { data: {} } }, 'has no list "data"'],
+    ['stays away', { status: 500 }, 'does not answer: answers 500'],
+  ])('that %s ends the import with the reason, which never has the key', async (_what, answer, message) => {
+    const failure = await read('kutt', () => answer).catch((err: Error) => err);
+    expect(failure).toMatchObject({ name: 'ImportError', message: expect.stringContaining(message) });
+    expect(String(failure)).not.toContain(KEY);
+  });
+
+  it('on a private address is not asked', async () => {
+    const guarded = createOutbound({ allowedRanges: [] });
+    onTestFinished(() => guarded.close());
+    const opened = await openApi({
+      ...{ source: 'kutt', address: 'http://127.0.0.1:1', credential: KEY, outbound: guarded, readsCounts: false },
+      ...{ now: () => NOW, wait: async () => undefined },
+    });
+    const first = opened.rows[Symbol.asyncIterator]().next();
+    await expect(first).rejects.toThrow('the address is not public');
+  });
+
+  it('needs an address for systems that everyone installs, and does not exist for tables', async () => {
+    const request = {
+      address: undefined,
+      credential: KEY,
+      outbound,
+      readsCounts: false,
+      now: () => NOW,
+      wait: async () => undefined,
+    };
+    await expect(openApi({ ...request, source: 'shlink' })).rejects.toThrow('the address of yours');
+    await expect(openApi({ ...request, source: 'csv' })).rejects.toThrow('csv has no API');
+  });
+});

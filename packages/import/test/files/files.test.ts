@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readCsv } from '../../src/files/read-csv.js';
+import { readNdjson } from '../../src/files/read-ndjson.js';
+import { readYourlsDump } from '../../src/files/read-sql.js';
+import type { SourceRow } from '../../src/model/source-link.js';
+
+async function* chunksOf(bytes: Uint8Array, size: number) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+async function rowsOf(
+  read: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<SourceRow>,
+  content: string | Uint8Array,
+  size = 7,
+) {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  const rows: SourceRow[] = [];
+  for await (const row of read(chunksOf(bytes, size))) rows.push(row);
+  return rows;
+}
+
+describe('a table', () => {
+  it.each([[','], [';'], ['\t']])(
+    'is read with the delimiter %j, a byte-order mark and quoted newlines',
+    async (delimiter) => {
+      const lines = [
+        ['key', 'Long URL', 'title'],
+        ['a', 'https://acme.com/?x=1', '"two\nlines ""quoted"""'],
+        ['b', 'https://b.test', 'é'],
+      ];
+      const rows = await rowsOf(readCsv, `\ufeff${lines.map((line) => line.join(delimiter)).join('\r\n')}`);
+      expect(rows).toEqual([
+        { row: 2, record: { key: 'a', url: 'https://acme.com/?x=1', title: 'two\nlines "quoted"' } },
+        { row: 3, record: { key: 'b', url: 'https://b.test', title: 'é' } },
+      ]);
+    },
+  );
+
+  it('gives wrong rows with their number and reason, and goes on behind them', async () => {
+    const rows = await rowsOf(readCsv, 'url,key\nhttps://a.test\n\nhttps://b.test,b,c\nhttps://c.test,c,\n5" disk,d\n');
+    expect(rows.map(({ row, error }) => [row, error ?? 'read'])).toEqual([
+      [2, 'the row has 1 columns, and the heading 2'],
+      [4, 'the row has 3 columns, and the heading 2'],
+      [5, 'read'],
+      [6, 'read'],
+    ]);
+  });
+
+  it('ends with an error for a quote that is never closed, without reading the rest into memory', async () => {
+    const open = await rowsOf(readCsv, 'url,key\nhttps://a.test,a\nhttps://b.test,"b\nhttps://c.test,c\n');
+    expect(open.map(({ row, error }) => [row, error ?? 'read'])).toEqual([
+      [2, 'read'],
+      [3, 'a quote is opened and never closed'],
+    ]);
+    const endless = await rowsOf(readCsv, `url,key\nhttps://b.test,"${'b\n'.repeat(600_000)}`, 65_536);
+    expect(endless[0]).toMatchObject({ row: 2, error: expect.stringContaining('more than 1000000 characters') });
+  });
+
+  it('is refused in Latin-1 and UTF-16, with how to convert it', async () => {
+    await expect(rowsOf(readCsv, Buffer.from('url,title\nhttps://a.test,caf\xe9\n', 'latin1'))).rejects.toThrow(
+      'iconv -f latin1',
+    );
+    await expect(rowsOf(readCsv, Buffer.from('\ufeffurl\n', 'utf16le'))).rejects.toThrow('iconv -f utf-16');
+  });
+
+  it('is refused without a heading of a destination, or when it is empty', async () => {
+    await expect(rowsOf(readCsv, 'a,b\n1,2\n')).rejects.toThrow('the heading of the file: no heading names');
+    await expect(rowsOf(readCsv, '')).rejects.toThrow('the file has no heading');
+  });
+
+  it('is read the same in chunks of any size', async () => {
+    const text = fc
+      .array(fc.constantFrom('a', '"', ',', ';', '\n', 'é', ' '), { maxLength: 12 })
+      .map((parts) => parts.join(''));
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { maxLength: 6 }), fc.integer({ min: 1, max: 9 }), async (titles, size) => {
+        const quoted = titles.map((title) => `https://a.test,"${title.replaceAll('"', '""')}"\n`);
+        const rows = await rowsOf(readCsv, `url,title\n${quoted.join('')}`, size);
+        expect(rows.map(({ record }) => (record as { title: string }).title)).toEqual(titles);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+it('lines of JSON are read one by one, wrong ones with their number', async () => {
+  const rows = await rowsOf(readNdjson, '{"url":"https://a.test"}\n\n{"url":\n{"url":"é"}');
+  expect(rows).toEqual([
+    { row: 1, record: { url: 'https://a.test' } },
+    { row: 3, record: '{"url":', error: 'the line is not JSON' },
+    { row: 4, record: { url: 'é' } },
+  ]);
+});
+
+describe('a dump of YOURLS', () => {
+  const DUMP = `-- MySQL dump; it's fine
+CREATE TABLE \`yourls_options\` (\`a\` varchar(9) DEFAULT 'x;(');
+INSERT INTO \`yourls_options\` VALUES (1,'a (b', 'c');
+INSERT INTO \`yourls_url\` VALUES ('a/b','https://a.test/?q=\\'1\\'','It''s; (x)','2020-01-02 03:04:05','::1',7),('c','https://c.test',NULL,'2020-01-02 03:04:05','',0);
+INSERT INTO yourls_url (\`url\`, keyword) VALUES
+('https://d.test\\\\','d'),
+('https://e.test');
+`;
+
+  it('is read row by row, whatever quotes and other tables it has', async () => {
+    const rows = await rowsOf(readYourlsDump, DUMP, 3);
+    const times = { timestamp: '2020-01-02 03:04:05' };
+    expect(rows).toEqual([
+      {
+        row: 1,
+        record: { keyword: 'a/b', url: "https://a.test/?q='1'", title: "It's; (x)", ...times, ip: '::1', clicks: '7' },
+      },
+      { row: 2, record: { keyword: 'c', url: 'https://c.test', title: null, ...times, ip: '', clicks: '0' } },
+      { row: 3, record: { url: 'https://d.test\\', keyword: 'd' } },
+      {
+        row: 4,
+        record: { url: 'https://e.test', keyword: null },
+        error: 'the row has 1 values, and the table 2 columns',
+      },
+    ]);
+  });
+
+  it('is refused without the table', async () => {
+    await expect(rowsOf(readYourlsDump, 'SELECT 1;')).rejects.toThrow('no INSERT into a table such as yourls_url');
+  });
+});

@@ -1,0 +1,159 @@
+import { API_READ, normaliseKey, type WorkspaceRecord } from '@waymark/catalog';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startImports, type TestImport } from './test-import.js';
+
+describe('an import', { timeout: 60_000 }, () => {
+  let imports: TestImport;
+  beforeAll(async () => {
+    imports = await startImports();
+  });
+  afterAll(() => imports.close());
+
+  const find = (domain: string, key: string) =>
+    imports.catalog.links.findByAddress(domain, normaliseKey(key), API_READ);
+  async function objectOf(workspace: WorkspaceRecord, domain: string, key: string) {
+    const record = await find(domain, key);
+    const [link] = await imports.catalog.links.objects(workspace.id, record ? [record] : [], { hidesPasswords: false });
+    return link;
+  }
+  /** Without the root link of the domain. */
+  const linkCount = async ({ id }: WorkspaceRecord) =>
+    (await imports.catalog.links.count(id, { showArchived: true })) - 1;
+
+  it('makes links with their fields, tags, folder and time, on domains that it makes as needed', async () => {
+    const acme = await imports.workspace();
+    const old = `old.${acme.host}`;
+    const result = await imports.table(
+      acme,
+      `short link,url,title,tags,folder,created,archived,password,geo,ip\nhttps://${old}/Spring/Sale,https://acme.com/?utm_source=x,Sale,"a|b",Campaigns,2020-01-02T03:04:05Z,true,open,"{""DE"":""https://acme.de""}",::1\n`,
+      { tags: ['imported'] },
+    );
+    expect(result).toMatchObject({ rows: 1, created: 1, updated: 0, skipped: 0, rejected: 0 });
+    expect(result.losses).toEqual([
+      { row: 2, link: `${old}/Spring/Sale`, field: 'ip', value: '::1', reason: 'has no place here' },
+    ]);
+    const link = await objectOf(acme, old, 'Spring/Sale');
+    expect(link).toMatchObject({
+      ...{ key: 'Spring/Sale', url: 'https://acme.com/?utm_source=x', title: 'Sale', archived: true, password: 'open' },
+      ...{ createdAt: '2020-01-02T03:04:05.000Z', utm_source: 'x', geo: { DE: 'https://acme.de' }, clicks: 0 },
+    });
+    expect(link?.tags.map(({ name }) => name)).toEqual(['imported', 'a', 'b']);
+    const folder = await imports.catalog.folders.findByName(acme.id, 'Campaigns');
+    expect(link?.folderId).toBe(folder?.id);
+    expect((await imports.catalog.domains.findBySlug(old, API_READ))?.workspaceId).toBe(acme.id);
+  });
+
+  it('makes nothing when it runs again, also with update and fail, and for rows without a key', async () => {
+    const acme = await imports.workspace();
+    const table = 'url,key,title,tags\nhttps://a.test,a,A,x\nhttps://b.test,,B,\n';
+    expect(await imports.table(acme, table)).toMatchObject({ created: 2 });
+    const before = await find(acme.host, 'a');
+    for (const onConflict of ['skip', 'update', 'fail'] as const) {
+      expect(await imports.table(acme, table, { onConflict })).toMatchObject({ created: 0, updated: 0, skipped: 2 });
+    }
+    expect(await linkCount(acme)).toBe(2);
+    expect((await find(acme.host, 'a'))?.updatedAt).toBe(before?.updatedAt);
+  });
+
+  it('skips, updates or ends at a link that exists and differs, as it was told', async () => {
+    const acme = await imports.workspace();
+    await imports.table(acme, 'url,key,title\nhttps://a.test,a,A\n');
+    const table = 'url,key,title\nhttps://new.test,new,N\nhttps://other.test,a,Other\n';
+    await expect(imports.table(acme, table, { onConflict: 'fail' })).rejects.toThrow(
+      `row 3: the link ${acme.host}/a exists already and differs`,
+    );
+    const skipped = await imports.table(acme, table, { onConflict: 'skip' });
+    expect([skipped.skipped + skipped.created, skipped.losses.at(-1)?.reason]).toEqual([2, 'exists and differs']);
+    expect((await find(acme.host, 'a'))?.url).toBe('https://a.test');
+    expect(await imports.table(acme, table, { onConflict: 'update' })).toMatchObject({ updated: 1, skipped: 1 });
+    expect(await find(acme.host, 'a')).toMatchObject({ url: 'https://other.test', title: 'Other' });
+  });
+
+  it('rejects wrong rows with number and reason, and makes the others', async () => {
+    const acme = await imports.workspace();
+    const other = await imports.workspace();
+    const result = await imports.table(
+      acme,
+      [
+        ...['url,key,domain,created', 'https://a.test,fine,,', 'not a url,b,,', ',c,,', 'https://a.test,sp ace,,'],
+        ...['https://a.test,d,,10/26/2020', `https://a.test,e,${other.host},`, 'https://a.test,f,bit.ly,'],
+        ...['https://a.test,FINE,,', 'https://a.test,g,no domain,', 'https://a.test,h,,,x'],
+      ].join('\n'),
+    );
+    expect(result).toMatchObject({ rows: 10, created: 1, rejected: 9 });
+    const reasons = new Map(result.rejections.map(({ row, reason }) => [row, reason]));
+    const parts = [
+      ...[
+        'url: must be a URL',
+        'url is missing',
+        'must have no other characters than letters',
+        'must be a time such as',
+      ],
+      ...['does not belong to this workspace', 'links of bit.ly need a domain of yours', 'differs only in case'],
+      ...['must be a domain name', 'has 5 columns'],
+    ];
+    for (const [index, part] of parts.entries()) expect(reasons.get(index + 3), `row ${index + 3}`).toContain(part);
+  });
+
+  it('says in a dry run what it would do, and makes no link, tag, folder or domain', async () => {
+    const acme = await imports.workspace();
+    const table = `url,key,tags,folder,domain\nhttps://a.test,a,new,F,dry.${acme.host}\nhttps://b.test,b,,,\nno url,c,,,\n`;
+    const result = await imports.table(acme, table, { isDry: true });
+    expect(result).toMatchObject({ rows: 3, created: 2, rejected: 1 });
+    expect(await linkCount(acme)).toBe(0);
+    expect(await imports.catalog.tags.findByName(acme.id, 'new')).toBeUndefined();
+    expect(await imports.catalog.folders.findByName(acme.id, 'F')).toBeUndefined();
+    expect(await imports.catalog.domains.findBySlug(`dry.${acme.host}`, API_READ)).toBeUndefined();
+  });
+
+  it('keeps within the quotas and the gates of the plan; links that fit are made', async () => {
+    const acme = await imports.workspace('free');
+    await imports.catalog.workspaces.update(acme.id, { quotas: { linksPerMonth: 2, tags: 1 } });
+    const limited = (await imports.catalog.workspaces.get(acme.id)) as WorkspaceRecord;
+    const result = await imports.table(
+      limited,
+      'url,key,tags,password\nhttps://a.test,aaaa,one|two,\nhttps://b.test,bbbb,,secret\nhttps://c.test,cccc,,\nhttps://d.test,dddd,,\n',
+    );
+    expect(result).toMatchObject({ created: 2, rejected: 2 });
+    expect(result.rejections.map(({ row, reason }) => [row, reason])).toEqual([
+      [3, '"password" needs the plan pro or higher.'],
+      [5, 'This workspace may create 2 links a month.'],
+    ]);
+    expect(result.losses).toMatchObject([{ row: 2, field: 'tags', value: 'two' }]);
+    const again = await imports.table(limited, 'url,key\nhttps://a.test,aaaa\nhttps://e.test,eeee\n');
+    expect(again).toMatchObject({ skipped: 1, created: 0, rejected: 1 });
+  });
+
+  it('adds the counts of the source to the counters of the link, once, and never to events', async () => {
+    const acme = await imports.workspace();
+    const table = 'url,key,clicks,leads,sales,saleAmount\nhttps://a.test,a,41,5,2,4900\nhttps://b.test,b,,,,\n';
+    await imports.table(acme, table, { history: 'counts' });
+    expect(await imports.table(acme, table, { history: 'counts', onConflict: 'update' })).toMatchObject({ skipped: 2 });
+    const counters = { clicks: 41, leads: 5, conversions: 0, sales: 2, saleAmount: 4900, lastClicked: null };
+    expect(await objectOf(acme, acme.host, 'a')).toMatchObject(counters);
+    expect((await find(acme.host, 'a'))?.baseline).toMatchObject({ source: 'csv', clicks: 41 });
+    expect((await find(acme.host, 'b'))?.baseline).toBeUndefined();
+    const later = table.replace(',41,', ',50,');
+    expect(await imports.table(acme, later, { history: 'counts', onConflict: 'update' })).toMatchObject({ updated: 1 });
+    expect(await objectOf(acme, acme.host, 'a')).toMatchObject({ ...counters, clicks: 50 });
+  });
+
+  it('sets the destination of a domain by its root link, and maps domains', async () => {
+    const acme = await imports.workspace();
+    const domains = [`bit.ly=${acme.host}`];
+    const table = 'url,key,domain\nhttps://home.test,_root,bit.ly\nhttps://a.test,x,bit.ly\n';
+    expect(await imports.table(acme, table, { domains })).toMatchObject({ created: 1, updated: 1 });
+    expect((await find(acme.host, '_root'))?.url).toBe('https://home.test');
+    expect((await find(acme.host, 'x'))?.url).toBe('https://a.test');
+    expect(await imports.table(acme, table, { domains })).toMatchObject({ skipped: 2 });
+  });
+
+  it('takes the last of two rows of one address with update, and the first with skip', async () => {
+    const acme = await imports.workspace();
+    const table = 'url,key\nhttps://a.test,a\nhttps://b.test,a\n';
+    expect(await imports.table(acme, table)).toMatchObject({ created: 1, skipped: 1 });
+    expect((await find(acme.host, 'a'))?.url).toBe('https://a.test');
+    expect(await imports.table(acme, table, { onConflict: 'update' })).toMatchObject({ updated: 1, skipped: 1 });
+    expect((await find(acme.host, 'a'))?.url).toBe('https://b.test');
+  });
+});

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { type Catalog, createCatalog, type WorkspaceRecord } from '@waymark/catalog';
+import type { Plan } from '@waymark/contract';
+import { createTestDatabase, startRedis, type TestDatabase } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import {
+  type ImportCounts,
+  type ImportOptions,
+  importLinks,
+  type Loss,
+  openFile,
+  parseDomainMap,
+  type Rejection,
+} from '../../src/index.js';
+
+/** Real stores with a catalog, and imports of tables into their workspaces. */
+export interface TestImport {
+  readonly catalog: Catalog;
+  readonly database: TestDatabase;
+  workspace(plan?: Plan): Promise<WorkspaceRecord & { readonly host: string }>;
+  /** Imports a table. @returns what was reported */
+  table(
+    workspace: WorkspaceRecord,
+    content: string,
+    options?: Partial<Omit<ImportOptions, 'domains'>> & { readonly domains?: readonly string[] },
+  ): Promise<ImportCounts & { readonly rejections: Rejection[]; readonly losses: Loss[] }>;
+  close(): Promise<void>;
+}
+
+export async function startImports(): Promise<TestImport> {
+  const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
+  const client = new Redis(redis.url);
+  const catalog = createCatalog({
+    ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.alloc(32, 1), now: Date.now },
+    ...{ logger: { warn: () => undefined }, baseUrl: 'https://api.example.com' },
+  });
+  return {
+    catalog,
+    database,
+    async workspace(plan = 'enterprise') {
+      const mark = randomUUID().slice(0, 8);
+      const host = `go.${mark}.example`;
+      const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: `acme-${mark}`, plan, domain: host });
+      return { ...workspace, host };
+    },
+    async table(workspace, content, { domains = [], ...options } = {}) {
+      const rejections: Rejection[] = [];
+      const losses: Loss[] = [];
+      async function* chunks() {
+        yield Buffer.from(content);
+      }
+      const { rows, mapRecord } = openFile('csv', 'csv', chunks());
+      const counts = await importLinks(rows, {
+        deps: { catalog, defaultDomain: undefined, now: Date.now },
+        author: { workspace, apiKey: { role: 'owner', scopes: [], userId: null } },
+        ...{ source: 'csv', mapRecord, mapping: {}, domains: parseDomainMap(domains), tags: [] },
+        ...{ history: 'none', onConflict: 'skip', isDry: false },
+        report: {
+          rejected: async (rejection) => void rejections.push(rejection),
+          lost: async (loss) => void losses.push(loss),
+          progress: () => undefined,
+        },
+        ...options,
+      });
+      return { ...counts, rejections, losses };
+    },
+    async close() {
+      await catalog.close();
+      client.disconnect();
+      await Promise.all([redis.stop(), database.drop()]);
+    },
+  };
+}

@@ -1,0 +1,8 @@
+export { changedLink } from './change-link.js';
+export { domainSlug } from './domain-slug.js';
+export { checkBulkImage, completeLink, draftLink } from './draft-link.js';
+export { destinationOf } from './link-fields.js';
+export { checkLinkQuota, linksThisMonth, withinLinkQuota } from './link-quota.js';
+export type { LinkRuleDeps } from './link-rule-deps.js';
+export { linkContext, newLink } from './new-link.js';
+export { folderRefusal, type LinkAuthor, type LinkContext } from './referencing-fields.js';

@@ -1,0 +1,100 @@
+import { createReadStream } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { fileFormat, ImportError, importLinks, type OpenSource, openApi, openFile, type Source } from '@waymark/import';
+import { createOutbound, type Outbound } from '@waymark/outbound';
+import { CommandError } from '../command-error.js';
+import { readCredential } from '../import/credential.js';
+import { importOptions, type RawImportOptions, sourceOf } from '../import/import-options.js';
+import { countsText, createReportFiles } from '../import/report-files.js';
+import type { CommandResult } from '../output.js';
+import { findTarget, withCatalog } from '../stores.js';
+import { findWorkspace } from './workspace.js';
+
+/** An import passes each link once. */
+const CACHED_MAX = 2_000;
+/** Waits of this length and more are announced. */
+const LONG_WAIT_MS = 5_000;
+
+function isAddress(location: string | undefined): boolean {
+  return location === undefined || /^https?:\/\//i.test(location);
+}
+
+/** A file, or standard input for `-`. @throws CommandError */
+async function openLocation(source: Source, location: string): Promise<OpenSource> {
+  if (location === '-') return openFile(source, 'csv', process.stdin);
+  await access(location).catch(() => {
+    throw new CommandError(`the file ${location} cannot be read`);
+  });
+  return openFile(source, fileFormat(location), createReadStream(location));
+}
+
+interface ApiRequest {
+  readonly source: Source;
+  readonly location: string | undefined;
+  readonly credential: string;
+  readonly account: string | undefined;
+  readonly readsCounts: boolean;
+}
+
+function openAddress({ location, ...request }: ApiRequest, outbound: Outbound): Promise<OpenSource> {
+  const wait = async (ms: number) => {
+    if (ms >= LONG_WAIT_MS) console.error(`waymark: ${request.source} asks to wait ${Math.ceil(ms / 1000)} seconds`);
+    await delay(ms);
+  };
+  return openApi({ ...request, address: location, outbound, wait, now: Date.now });
+}
+
+/** Makes the links of another system, of a file or of its API, in a workspace. A run that ended early is run again. */
+export async function importSource(
+  sourceName: string,
+  location: string | undefined,
+  raw: RawImportOptions,
+): Promise<CommandResult> {
+  const source = sourceOf(sourceName);
+  // A long import is mostly garbage, which V8 would let grow to hundreds of megabytes before it collects it.
+  setFlagsFromString('--optimize-for-size');
+  const options = importOptions(source, raw);
+  const { settings } = findTarget();
+  const isApi = isAddress(location);
+  if (isApi && source === 'csv') throw new CommandError('csv needs a file, or - for standard input');
+  const credential = isApi ? await readCredential(settings.importCredential, source) : '';
+  const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
+  const isTable = !isApi && (location === '-' || fileFormat(location ?? '') === 'csv');
+  const files = createReportFiles(options.reportPrefix, isTable);
+  let failure: ImportError | undefined;
+  try {
+    const counts = await withCatalog(async (catalog) => {
+      const workspace = await findWorkspace(catalog, options.workspace);
+      const { account, history, timezone } = options;
+      const opened = isApi
+        ? await openAddress({ source, location, credential, account, readsCounts: history === 'counts' }, outbound)
+        : await openLocation(source, location ?? '-');
+      return importLinks(opened.rows, {
+        ...options,
+        deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
+        author: { workspace, apiKey: { role: 'owner', scopes: [], userId: null } },
+        source,
+        mapRecord: opened.mapRecord,
+        mapping: { timezone, ...(opened.folderNames && { folderNames: opened.folderNames }) },
+        report: files.report,
+      });
+    }, CACHED_MAX);
+    const reports = await files.close();
+    return {
+      data: { source, dryRun: options.isDry, ...counts, reports },
+      lines: [
+        `${options.isDry ? 'would be: ' : ''}${countsText(counts)}`,
+        ...reports.map(({ path, rows }) => `${path}: ${rows} rows`),
+      ],
+      failed: counts.rejected > 0,
+    };
+  } catch (err) {
+    if (err instanceof ImportError) failure = err;
+    await files.close();
+    throw failure === undefined ? err : new CommandError(failure.message);
+  } finally {
+    outbound.close();
+  }
+}

@@ -1,0 +1,41 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { CommandError } from '../command-error.js';
+
+const CHARS_MAX = 4_096;
+
+/** The first line of standard input; what a person types is not shown. */
+function firstLine(question: string): Promise<string> {
+  const isTerminal = process.stdin.isTTY === true;
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  if (isTerminal) process.stderr.write(question);
+  return new Promise((resolve, reject) => {
+    const lines = createInterface({ input: process.stdin, output: silent, terminal: isTerminal });
+    let line = '';
+    lines.once('line', (text) => {
+      line = text;
+      lines.close();
+    });
+    lines.once('SIGINT', () => {
+      lines.close();
+      reject(new CommandError('interrupted'));
+    });
+    lines.once('close', () => {
+      if (isTerminal) process.stderr.write('\n');
+      process.stdin.destroy();
+      resolve(line);
+    });
+  });
+}
+
+/**
+ * The key for a source: of IMPORT_CREDENTIAL, else the first line of standard input, else asked for. It is never an argument, because
+ * the arguments of a process can be read by others.
+ *
+ * @throws CommandError without one
+ */
+export async function readCredential(configured: string | undefined, source: string): Promise<string> {
+  const credential = (configured ?? (await firstLine(`API key for ${source}: `))).trim();
+  if (credential !== '' && credential.length <= CHARS_MAX && !/[\r\n]/.test(credential)) return credential;
+  throw new CommandError(`the API key of ${source} is missing: set IMPORT_CREDENTIAL, or write it to standard input`);
+}

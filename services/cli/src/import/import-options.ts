@@ -1,0 +1,81 @@
+import {
+  type DomainMap,
+  isTimezone,
+  ON_CONFLICT,
+  parseDomainMap,
+  type ImportOptions as RunOptions,
+  SOURCES,
+  type Source,
+} from '@waymark/import';
+import { CommandError } from '../command-error.js';
+import { optionalText, type RawOption, requiredText } from '../option-values.js';
+
+/** The options of `waymark import`, as they are typed. */
+export interface RawImportOptions {
+  readonly workspace?: RawOption;
+  readonly domain?: RawOption;
+  readonly dryRun?: boolean;
+  readonly tags?: RawOption;
+  readonly history?: RawOption;
+  readonly onConflict?: RawOption;
+  readonly timezone?: RawOption;
+  readonly report?: RawOption;
+  readonly sourceWorkspace?: RawOption;
+}
+
+const HISTORIES = ['none', 'counts'] as const;
+
+function oneOf<T extends string>(name: string, value: RawOption, known: readonly T[], usual: T): T {
+  const text = optionalText(name, value) ?? usual;
+  const found = known.find((one) => one === text);
+  if (found === undefined) throw new CommandError(`--${name} must be one of ${known.join(', ')}`);
+  return found;
+}
+
+function texts(name: string, value: RawOption): string[] {
+  const values = typeof value === 'object' ? value : value === undefined ? [] : [value];
+  return values
+    .flatMap((one) => (optionalText(name, one) ?? '').split(','))
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+}
+
+export function sourceOf(name: string): Source {
+  const found = SOURCES.find((source) => source === name);
+  if (found === undefined) throw new CommandError(`there is no source "${name}"; sources are: ${SOURCES.join(', ')}`);
+  return found;
+}
+
+function timezoneOf(value: RawOption, source: Source): string | undefined {
+  const timezone = optionalText('timezone', value);
+  if (timezone === undefined) {
+    if (source === 'yourls') throw new CommandError('--timezone is required: YOURLS writes times without their zone');
+    return undefined;
+  }
+  if (!isTimezone(timezone)) throw new CommandError('--timezone must be a zone such as Europe/Berlin, or UTC');
+  return timezone;
+}
+
+/** The options of `waymark import`, checked. */
+export interface ImportOptions extends Pick<RunOptions, 'isDry' | 'tags' | 'history' | 'onConflict'> {
+  readonly workspace: string;
+  readonly domains: DomainMap;
+  readonly timezone: string | undefined;
+  readonly reportPrefix: string;
+  readonly account: string | undefined;
+}
+
+/** @throws CommandError or ImportError */
+export function importOptions(source: Source, options: RawImportOptions): ImportOptions {
+  return {
+    workspace: requiredText('workspace', options.workspace),
+    domains: parseDomainMap(texts('domain', options.domain)),
+    isDry: options.dryRun === true,
+    tags: texts('tags', options.tags),
+    history: oneOf('history', options.history, HISTORIES, 'none'),
+    onConflict: oneOf('on-conflict', options.onConflict, ON_CONFLICT, 'skip'),
+    timezone: timezoneOf(options.timezone, source),
+    reportPrefix: optionalText('report', options.report) ?? `import-${source}`,
+    account: optionalText('source-workspace', options.sourceWorkspace),
+  };
+}

@@ -1,0 +1,103 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import type { ImportCounts, ImportReport, Loss, Rejection } from '@waymark/import';
+
+const BUFFER_CHARS = 65_536;
+const LINE_EVERY_MS = 10_000;
+
+/** A field of CSV, in quotes where it needs them. */
+function field(value: unknown): string {
+  const text = typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A CSV file that exists only when it has rows. */
+function createTable(path: string) {
+  let handle: FileHandle | undefined;
+  let buffer = '';
+  let rows = 0;
+
+  async function flush(): Promise<void> {
+    if (buffer === '') return;
+    const text = buffer;
+    buffer = '';
+    // Readable by its owner only: rows may hold passwords of links.
+    handle ??= await open(path, 'w', 0o600);
+    await handle.appendFile(text);
+  }
+
+  return {
+    path,
+    rows: () => rows,
+    async add(heading: () => readonly string[], values: readonly unknown[]): Promise<void> {
+      if (rows === 0) buffer = `${heading().map(field).join(',')}\r\n`;
+      rows++;
+      buffer += `${values.map(field).join(',')}\r\n`;
+      if (buffer.length > BUFFER_CHARS) await flush();
+    },
+    async close(): Promise<void> {
+      await flush();
+      await handle?.close();
+    },
+  };
+}
+
+const LOSS_HEADING = ['row', 'link', 'field', 'value', 'reason'];
+
+/** How far an import is, in one line. */
+export function countsText({ rows, created, updated, skipped, rejected }: ImportCounts): string {
+  return `${rows} rows: ${created} created, ${updated} updated, ${skipped} skipped, ${rejected} rejected`;
+}
+
+/**
+ * The report of an import, in files beside its progress on standard error.
+ *
+ * @param prefix path and begin of the names of the files
+ * @param isTable whether the records are rows of a table: rejected ones then keep their columns, so that they can be imported again
+ */
+export function createReportFiles(prefix: string, isTable: boolean) {
+  const rejected = createTable(`${prefix}-rejected.csv`);
+  const lost = createTable(`${prefix}-lost.csv`);
+  const startedMs = performance.now();
+  let printedMs = startedMs;
+  let columns: readonly string[] | undefined;
+
+  function rejectedRow({ row, reason, record }: Rejection): readonly unknown[] {
+    if (!isTable) return [row, reason, typeof record === 'string' ? record : JSON.stringify(record)];
+    if (typeof record !== 'object' || record === null) return [row, `${reason}: ${String(record)}`];
+    return [row, reason, ...(columns ?? []).map((name) => (record as Record<string, unknown>)[name])];
+  }
+
+  function rejectedHeading(record: unknown): readonly string[] {
+    columns = typeof record === 'object' && record !== null ? Object.keys(record) : [];
+    return ['rejectedRow', 'rejectedReason', ...(isTable ? columns : ['record'])];
+  }
+
+  const report: ImportReport = {
+    rejected: (rejection) => {
+      const heading = () => rejectedHeading(rejection.record);
+      if (rejected.rows() === 0) heading();
+      return rejected.add(heading, rejectedRow(rejection));
+    },
+    lost: ({ row, link, field: name, value, reason }: Loss) =>
+      lost.add(() => LOSS_HEADING, [row, link, name, value, reason]),
+    progress(counts) {
+      const isTerminal = process.stderr.isTTY === true;
+      const isDue = performance.now() - printedMs >= LINE_EVERY_MS;
+      if (!isTerminal && !isDue) return;
+      printedMs = performance.now();
+      const perSecond = Math.round(counts.rows / ((printedMs - startedMs) / 1000));
+      const line = `${countsText(counts)}, ${perSecond} a second`;
+      if (isTerminal) process.stderr.write(`\r\u001b[K${line}`);
+      else console.error(line);
+    },
+  };
+  return {
+    report,
+    /** Ends the files. @returns those that exist, with the number of their rows */
+    async close(): Promise<readonly { readonly path: string; readonly rows: number }[]> {
+      if (process.stderr.isTTY === true) process.stderr.write('\n');
+      await Promise.all([rejected.close(), lost.close()]);
+      return [rejected, lost].filter((one) => one.rows() > 0).map((one) => ({ path: one.path, rows: one.rows() }));
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { environmentWith } from '@waymark/config';
+import {
+  createTestDatabase,
+  startRedis,
+  type TestDatabase,
+  type TestRedis,
+  temporaryDirectory,
+  waitFor,
+} from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { BIN, runCommand } from './run-cli.js';
+
+const KEY = 'key-of-the-source-1234';
+
+describe('waymark import', { timeout: 120_000 }, () => {
+  let redis: TestRedis;
+  let database: TestDatabase;
+  let dir: string;
+  let env: Record<string, string>;
+
+  beforeAll(async () => {
+    dir = temporaryDirectory('waymark-import-');
+    [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+    env = {
+      ...{ DATA_DIR: dir, REDIS_URL: redis.url, CLICKHOUSE_URL: database.url, CLICKHOUSE_DATABASE: database.database },
+      ...{ INSTANCE_KEY: 'ab'.repeat(32), OUTBOUND_ALLOWED_RANGES: '127.0.0.1', IMPORT_CREDENTIAL: KEY },
+    };
+    for (const slug of ['acme', 'killed']) {
+      const made = await runCommand(env, 'workspace', 'create', '--slug', slug, '--domain', `go.${slug}.test`);
+      expect(made.code).toBe(0);
+    }
+  });
+  afterAll(async () => {
+    await Promise.all([redis.stop(), database.drop()]);
+    rmSync(dir, { recursive: true });
+  });
+
+  const run = (...args: string[]) => runCommand(env, 'import', ...args, '--report', join(dir, 'report'));
+  function aFile(name: string, content: string): string {
+    const path = join(dir, name);
+    writeFileSync(path, content);
+    return path;
+  }
+  async function linksOf(domain: string): Promise<number> {
+    const answer = await database.client.query({
+      query: 'SELECT count() AS links FROM links FINAL WHERE domain = {domain:String}',
+      query_params: { domain },
+      format: 'JSONEachRow',
+    });
+    return Number(((await answer.json()) as { links: string }[])[0]?.links);
+  }
+
+  it('makes the links of a table and lists the wrong rows in a file that can be imported again', async () => {
+    const file = aFile('links.csv', 'Long URL;slug;title;ip\nhttps://a.test;a;A;::1\nnot a url;b;"B; and ""b""";\n');
+    const args = ['csv', file, '--workspace', 'acme', '--tags', 'imported', '--domain', 'csv.acme.test', '--json'];
+    const { code, stdout, stderr } = await run(...args);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      rows: 2,
+      created: 1,
+      updated: 0,
+      skipped: 0,
+      rejected: 1,
+      dryRun: false,
+    });
+    const rejected = join(dir, 'report-rejected.csv');
+    expect(readFileSync(rejected, 'utf8')).toBe(
+      'rejectedRow,rejectedReason,url,key,title,ip\r\n3,invalid_format: url: must be a URL,not a url,b,"B; and ""b""",\r\n',
+    );
+    expect(statSync(rejected).mode & 0o077).toBe(0);
+    expect(readFileSync(join(dir, 'report-lost.csv'), 'utf8')).toBe(
+      'row,link,field,value,reason\r\n2,csv.acme.test/a,ip,::1,has no place here\r\n',
+    );
+    const mended = aFile('mended.csv', readFileSync(rejected, 'utf8').replace('not a url', 'https://b.test'));
+    const again = await run('csv', mended, ...args.slice(2));
+    expect(JSON.parse(again.stdout)).toMatchObject({ rows: 1, created: 1, rejected: 0 });
+  });
+
+  it('reads an API with the key of the environment, which it never prints', async () => {
+    const server = createServer(({ url = '', headers }, response) => {
+      const isAllowed = headers['x-api-key'] === KEY;
+      const link = { address: 'a/B', target: 'https://a.test', domain: 'old.test', visit_count: 9 };
+      const data = url.includes('skip=0') ? [link] : [];
+      response.writeHead(isAllowed ? 200 : 401).end(JSON.stringify({ data }));
+    });
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const args = ['kutt', address, '--workspace', 'acme', '--domain', 'old.test=kutt.acme.test', '--history', 'counts'];
+    const dry = await run(...args, '--dry-run');
+    expect(dry.stdout).toContain('would be: 1 rows: 1 created');
+    expect(await linksOf('kutt.acme.test')).toBe(0);
+    const first = await run(...args);
+    expect([first.code, first.stdout]).toEqual([0, expect.stringContaining('1 created')]);
+    const second = await run(...args);
+    expect(second.stdout).toContain('0 created, 0 updated, 1 skipped');
+    const refused = await runCommand({ ...env, IMPORT_CREDENTIAL: 'another-key' }, 'import', ...args);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('refuses the credentials (401)')]);
+    expect(JSON.stringify([dry, first, second, refused])).not.toMatch(/key-of-the-source|another-key/);
+  });
+
+  it.each([
+    [['dub2', 'x.csv'], 'there is no source "dub2"'],
+    [['csv'], 'csv needs a file'],
+    [['csv', 'missing.csv'], 'the file missing.csv cannot be read'],
+    [['yourls', 'x.sql'], '--timezone is required'],
+    [['yourls', 'x.sql', '--timezone', 'Mars'], '--timezone must be a zone'],
+    [['csv', 'x.csv', '--history', 'events'], '--history must be one of none, counts'],
+    [['csv', 'x.csv', '--on-conflict', 'replace'], '--on-conflict must be one of skip, update, fail'],
+    [['csv', 'x.csv', '--domain', 'a=b=c'], 'must be old=new'],
+  ])('refuses %j and says why', async (args, message) => {
+    const refused = await run(...args, '--workspace', 'acme');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+
+  it('that is killed and run again makes every link once', async () => {
+    const rows = Array.from({ length: 1500 }, (_, n) => `https://a.test/${n},k/${n},"t${n % 5}"`);
+    const file = aFile('killed.csv', `url,key,tags\n${rows.join('\n')}\n`);
+    const args = ['import', 'csv', file, '--workspace', 'killed', '--report', join(dir, 'killed')];
+    const child = spawn(process.execPath, [BIN, ...args], { env: environmentWith(env), stdio: 'ignore' });
+    const ended = new Promise<string | null>((resolve) => child.once('exit', (_code, signal) => resolve(signal)));
+    // The root link is there from the start.
+    await waitFor(async () => (await linksOf('go.killed.test')) > 1, { what: 'the first links' });
+    child.kill('SIGKILL');
+    expect(await ended).toBe('SIGKILL');
+    const before = await linksOf('go.killed.test');
+    expect(before).toBeLessThan(1501);
+    const rerun = await run('csv', file, '--workspace', 'killed', '--json');
+    expect(JSON.parse(rerun.stdout)).toMatchObject({ rows: 1500, updated: 0, rejected: 0 });
+    expect(await linksOf('go.killed.test')).toBe(1501);
+    expect(JSON.parse((await run('csv', file, '--workspace', 'killed', '--json')).stdout)).toMatchObject({
+      created: 0,
+      skipped: 1500,
+    });
+    expect(existsSync(join(dir, 'killed-rejected.csv'))).toBe(false);
+  });
+});
