@@ -14,6 +14,7 @@ import type { FastifyRequest } from 'fastify';
 import { browserRoutes } from './browser/browser-routes.js';
 import { clientRoutes } from './browser/client-routes.js';
 import { createClientTrackers, type Trackers } from './browser/client-trackers.js';
+import { scriptRoutes } from './browser/script-routes.js';
 import { createBacklog } from './conversions/backlog.js';
 import { type ClickFinder, createClickFinder } from './conversions/click-finder.js';
 import { createTrackedCustomers } from './conversions/customers.js';
@@ -42,6 +43,19 @@ function shedLoad(producer: Pick<EventProducer, 'load'>) {
   };
 }
 
+interface Conversions {
+  readonly clicks: ClickFinder;
+  readonly trackers: Trackers;
+  /** Rejects conversions while Redis is short of memory. */
+  readonly shed: ReturnType<typeof shedLoad>;
+}
+
+function createConversions(deps: TrackDeps): Conversions {
+  const { clickhouse, producer, freshClicks, now } = deps;
+  const clicks = createClickFinder({ clickhouse, producer, freshClicks, now });
+  return { clicks, trackers: createTrackers(deps, clicks), shed: shedLoad(producer) };
+}
+
 function createTrackers(deps: TrackDeps, clicks: ClickFinder): Trackers {
   const { catalog, producer, clickhouse, readState, now } = deps;
   const backlog = createBacklog(producer, now);
@@ -66,15 +80,20 @@ async function canSeeLink(
   return link !== undefined && (await catalog.hiddenFolders.seen(workspace.id, visibility, [link])).length > 0;
 }
 
-/** Registers all `/track` routes; the app must have `authPlugin`. */
-export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
-  const { clickhouse, producer, freshClicks, now } = deps;
-  const clicks = createClickFinder({ clickhouse, producer, freshClicks, now });
-  const trackers = createTrackers(deps, clicks);
-  const shed = shedLoad(producer);
-  const hooks = { onRequest: app.authenticate(REQUIREMENTS), preHandler: shed };
+/** Registers the routes that pages post events to, on both ports; the app must have `authPlugin`. */
+export async function pageRoutes(app: App, deps: TrackDeps, conversions = createConversions(deps)): Promise<void> {
+  const { clicks, trackers, shed } = conversions;
   await browserRoutes(app, deps);
   await clientRoutes(app, deps, createClientTrackers(deps, clicks, trackers), shed);
+}
+
+/** Registers all `/track` routes and the browser script; the app must have `authPlugin`. */
+export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
+  const conversions = createConversions(deps);
+  const { trackers, shed } = conversions;
+  const hooks = { onRequest: app.authenticate(REQUIREMENTS), preHandler: shed };
+  await scriptRoutes(app);
+  await pageRoutes(app, deps, conversions);
 
   app.post(
     '/track/lead',
