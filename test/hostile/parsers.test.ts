@@ -36,6 +36,7 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'packages/visit/src/geo-database.ts openGeoDatabase',
   'services/cli/src/backup/data-files.ts hasData',
   'services/cli/src/backup/data-files.ts listData',
+  'services/cli/src/export/export-output.ts openFileOutput',
   'services/standalone/src/data-dir-lock.ts lockDataDir',
   'services/standalone/src/first-key.ts firstKeyFile',
   'services/standalone/src/ports.ts stablePort',

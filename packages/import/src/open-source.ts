@@ -69,7 +69,7 @@ export interface ApiSourceOptions {
 export async function openApi(options: ApiSourceOptions): Promise<OpenSource> {
   const { source, credential, account, readsCounts } = options;
   const api = APIS[source];
-  const address = (options.address ?? api?.address)?.replace(/\/+$/, '');
+  const address = (options.address ?? api?.address)?.replace(/(?<!\/)\/+$/, '');
   if (api === undefined) throw new ImportError(`${source} has no API: name a file`);
   if (address === undefined)
     throw new ImportError(`${source} has no address of its own: name a file, or the address of yours`);

@@ -34,7 +34,7 @@ const rules = fileSchema.parse(parse(readFileSync(FILE, 'utf8'))).groups.flatMap
 /** Labels of our metrics, and those that Prometheus adds. */
 const LABELS = new Set([
   ...['component', 'kind', 'state', 'outcome', 'plan', 'endpoint', 'route', 'method', 'status', 'from', 'le'],
-  ...['disk', 'table', 'service', 'instance', 'job'],
+  ...['disk', 'table', 'shard', 'service', 'instance', 'job'],
 ]);
 
 interface Parsed {

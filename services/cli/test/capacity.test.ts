@@ -131,13 +131,16 @@ describe('the model', () => {
     );
   });
 
-  it('gives the spool room for as long as Redis loads its log, and an insert of a batch to every shard', () => {
+  it('gives the spool room for as long as Redis loads its log, and more inserts only for more than ten shards', () => {
     const load = { eventsPerSecond: 10_000, queriesPerSecond: 50, leadShare: 0.02, saleShare: 0.005, peakFactor: 3 };
     const plan = planCapacity({ ...load, retentionDays: 365, outageMinutes: 60, redisOutageMinutes: 0, replicas: 2 });
     expect(plan.redis.restartSeconds).toBeGreaterThan(300);
     expect(plan.spool.seconds).toBe(plan.redis.restartSeconds);
-    const short = planCapacity({ ...load, retentionDays: 1, outageMinutes: 60, redisOutageMinutes: 0, replicas: 2 });
-    expect(plan.clickhouse.insertsPerSecond).toBeGreaterThan(3 * short.clickhouse.insertsPerSecond);
+    const inserts = (retentionDays: number) =>
+      planCapacity({ ...load, retentionDays, outageMinutes: 60, redisOutageMinutes: 0, replicas: 2 }).clickhouse
+        .insertsPerSecond;
+    expect(inserts(90)).toBe(inserts(1));
+    expect(inserts(3 * 365)).toBeGreaterThan(1.2 * inserts(1));
     expect(plan.clickhouse.keeperEntriesPerSecond).toBeGreaterThan(10 * plan.clickhouse.insertsPerSecond);
   });
 

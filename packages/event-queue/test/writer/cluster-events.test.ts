@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   applyPlacement,
@@ -37,6 +37,11 @@ beforeAll(async () => {
   mkdirSync(directory);
   cpSync(join(MIGRATIONS, '0001_click_events.sql'), join(directory, '0001_click_events.sql'));
   cpSync(join(MIGRATIONS, '0008_workspaces.sql'), join(directory, '0002_workspaces.sql'));
+  const statements = readFileSync(join(MIGRATIONS, '0038_scheduled_exports.sql'), 'utf8')
+    .replaceAll(/^--.*/gm, '')
+    .split(';');
+  const ofClicks = statements.filter((statement) => statement.includes('ALTER TABLE click_events'));
+  writeFileSync(join(directory, '0003_time_of_storage.sql'), `${ofClicks.join(';')};`);
   [nodes, fixture] = await Promise.all([startTestCluster({ shards: 2, replicas: 2 }), startWriterFixture()]);
   // The first replica of a shard answers, unless it is away.
   const settings = { load_balancing: 'in_order' } as const;

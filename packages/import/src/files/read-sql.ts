@@ -7,8 +7,8 @@ const VALUE_CHARS_MAX = 1_000_000;
 /** Enough for the begin of an INSERT. */
 const STATEMENT_CHARS = 1_000;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 0: '\0', b: '\b', Z: '\x1a' };
-/** Any prefix: the table is called `yourls_url` unless the owner chose another one. */
-const INSERT = /^\s*INSERT\s+(?:IGNORE\s+)?INTO\s+`?(\w*url)`?\s*(?:\(([^)]*)\))?\s*VALUES\s*$/i;
+/** In a statement whose blanks are single. Any prefix: the table is called `yourls_url` unless the owner chose another one. */
+const INSERT = /^ ?INSERT (?:IGNORE )?INTO `?(\w*url)`? ?(?:\(([^)]*)\))? ?VALUES ?$/i;
 
 /**
  * Reads the rows of the table `yourls_url` from a dump of MySQL, in any number of statements. Only one row is in memory at a time.
@@ -70,6 +70,7 @@ function createDumpReader() {
     if (character === ';') statement = '';
     else if (character === '(' && beginRows()) state = 'row';
     else if (character === "'") state = 'skipped-quoted';
+    else if (/\s/.test(character)) statement = statement.endsWith(' ') ? statement : `${statement} `;
     else if (statement.length < STATEMENT_CHARS) statement += character;
   }
 

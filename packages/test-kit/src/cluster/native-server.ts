@@ -138,7 +138,7 @@ class Session {
 
   async #execute(sql: string, settings: ReadonlyMap<string, string>, isComplete: boolean): Promise<void> {
     const statement = { sql, data: Buffer.alloc(0), database: this.#database, settings, format: 'Native' } as const;
-    const insert = /^INSERT INTO (?:TABLE )?(\S+)\s*\(([^)]*)\)\s*(?:FORMAT|VALUES|$)/i.exec(sql);
+    const insert = /^INSERT INTO (?:TABLE )?([^\s(]+)\s*\(([^)]*)\)\s*(?:FORMAT|VALUES|$)/i.exec(sql);
     if (insert === null) {
       const names = isComplete ? undefined : innerNames(sql);
       for (const block of await readBlocks(await this.#run(statement), names))

@@ -101,7 +101,7 @@ describe('a lead right after its click', () => {
       await ingest.rowsWhen(1, 'click_events', 'click_id = {click:String}', { click: clickId });
       expect((await lead(clickId, { freshClicks: NO_FRESH_CLICKS }, { eventName: 'read' })).statusCode).toBe(200);
       const rows = await ingest.rowsWhen(2, 'lead_events', 'click_id = {click:String}', { click: clickId });
-      const ofClick = rows.map(({ event_id, event_name, timestamp, customer_id, ...rest }) => rest);
+      const ofClick = rows.map(({ event_id, event_name, timestamp, stored_at, customer_id, ...rest }) => rest);
       expect(ofClick[0]).toEqual(ofClick[1]);
       expect(ofClick[0]).toMatchObject({ country, city, ip, trigger: 'qr' });
     },
