@@ -15,6 +15,7 @@ const ROOMS = {
   visit: ['contract'],
   outbound: [],
   'ops-page': [],
+  'browser-script': ['contract'],
   webhooks: ['contract', 'cache', 'redis', 'event-format', 'clickhouse', 'event-queue', 'catalog', 'outbound'],
   'rate-limit': ['contract', 'redis'],
   'http-kit': ['contract', 'cache', 'catalog', 'rate-limit'],

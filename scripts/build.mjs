@@ -3,6 +3,7 @@
 // not checked here, but by `npm run typecheck`: that takes ten times as long, and a start does not need it.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 /** Entry files of processes, without `src/` and `.ts`. */
@@ -23,6 +24,9 @@ const CHUNKS = 'packages/bootstrap/dist';
 const CHUNK_PREFIX = 'bundle-';
 /** Its modules are sent to browsers as they are. */
 const BROWSER_ROOM = 'packages/ops-page';
+/** Its variants are bundles for pages of other sites, one for each choice of these features. */
+const SCRIPT_ROOM = 'packages/browser-script';
+const SCRIPT_FEATURES = ['site-visit', 'outbound-domains', 'conversion-tracking'];
 /** Read files beside their own modules, or load native code. */
 const UNBUNDLED = ['@bull-board/*', 'chdb', 'uplot'];
 
@@ -62,6 +66,36 @@ async function compileRoom(room) {
   return outputFiles;
 }
 
+/** The variants of the browser script, and each compressed as far as it goes, so that requests only copy them. */
+async function bundleScripts() {
+  const choices = Array.from({ length: 2 ** SCRIPT_FEATURES.length }, (_, chosen) =>
+    SCRIPT_FEATURES.map((feature, index) => ({ feature, isIncluded: (chosen >> index) % 2 === 1 })),
+  );
+  const bundles = await Promise.all(
+    choices.map((features) =>
+      build({
+        absWorkingDir: root,
+        entryPoints: [`${SCRIPT_ROOM}/src/page/main.ts`],
+        outfile: `${SCRIPT_ROOM}/dist/variants/${['script', ...features.filter(({ isIncluded }) => isIncluded).map(({ feature }) => feature), 'js'].join('.')}`,
+        define: Object.fromEntries(
+          features.map(({ feature, isIncluded }) => [feature.toUpperCase().replace('-', '_'), String(isIncluded)]),
+        ),
+        bundle: true,
+        minify: true,
+        write: false,
+        format: 'iife',
+        target: 'es2020',
+        logLevel: 'warning',
+      }),
+    ),
+  );
+  return bundles.flatMap(({ outputFiles: [{ path, contents }] }) => [
+    { path, contents },
+    { path: `${path}.br`, contents: brotliCompressSync(contents) },
+    { path: `${path}.gz`, contents: gzipSync(contents, { level: 9 }) },
+  ]);
+}
+
 const rooms = ['packages', 'services'].flatMap((folder) =>
   readdirSync(join(root, folder))
     .map((name) => `${folder}/${name}`)
@@ -94,10 +128,10 @@ const bundles = await build({
 });
 
 const written = new Set(bundles.outputFiles.map(({ path }) => relative(root, path)));
-for (const { path, text } of [...modules, ...bundles.outputFiles]) {
-  if (existsSync(path) && readFileSync(path, 'utf8') === text) continue;
+for (const { path, contents } of [...modules, ...bundles.outputFiles, ...(await bundleScripts())]) {
+  if (existsSync(path) && readFileSync(path).equals(contents)) continue;
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
+  writeFileSync(path, contents);
 }
 for (const name of readdirSync(CHUNKS)) {
   if (name.startsWith(CHUNK_PREFIX) && !written.has(join(CHUNKS, name))) rmSync(join(CHUNKS, name));

@@ -37,6 +37,13 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
   let api: string;
   let workspace: Workspace;
   const visitors: Visitor[] = [];
+  let linkOrigin: string;
+  /** The browser script, from the link domain, on the pages that are for it. */
+  const tagOf = (path: string) =>
+    path.startsWith('/scripted')
+      ? `<script src="${linkOrigin}/analytics/script.conversion-tracking.js" data-short-domain="${DOMAIN}"` +
+        ` data-publishable-key="${workspace.publishableKey}"${path.endsWith('/consent') ? ' data-consent="required"' : ''}></script>`
+      : undefined;
   /** URL of a short link on the port of this stack. */
   let shortLink: (key: string) => string;
 
@@ -45,7 +52,8 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
     const { api: apiUrl, links } = await up.ready();
     api = apiUrl;
     shortLink = (key) => `http://${DOMAIN}:${new URL(links).port}/${key}`;
-    site = await startSite(api);
+    linkOrigin = new URL(shortLink('')).origin;
+    site = await startSite({ api, links: linkOrigin, tagOf });
     workspace = await waymark<Workspace>('workspace', 'create', '--slug', 'shop', '--domain', DOMAIN);
     await waymark('workspace', 'update', 'shop', '--allowed-hostnames', '*.localhost');
     dub = new Dub({ token: workspace.apiKey, serverURL: api });
@@ -105,6 +113,42 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
     expect(await listed('clicks', link.id)).toMatchObject({
       click: { trigger: 'link', browser: 'Chrome', os: 'Linux', device: 'Desktop' },
     });
+  });
+
+  it('the script of a link domain attributes a lead and a sale to the link that is named in the address of the page', async () => {
+    const url = site.url('shop', '/scripted');
+    const link = await dub.links.create({ url, domain: DOMAIN, key: 'ada', trackConversion: true });
+    const page = await visit();
+    await page.goto(`${url}?via=ada`);
+    const cookie = await waitFor(async () => (await page.context().cookies()).find(({ name }) => name === 'dub_id'), {
+      what: 'the cookie',
+    });
+    expect(Math.round((cookie.expires * 1000 - Date.now()) / 86_400_000)).toBe(90);
+    const click = await listed('clicks', link.id);
+    expect(click).toMatchObject({ click: { id: cookie.value } });
+
+    const customerExternalId = 'scripted';
+    await page.evaluate(
+      `dubAnalytics.trackLead({ eventName: 'Sign up', customerExternalId: '${customerExternalId}' })`,
+    );
+    expect(await listed('leads', link.id)).toMatchObject({ customer: { externalId: customerExternalId } });
+    await page.evaluate(`dubAnalytics.trackSale({ customerExternalId: '${customerExternalId}', amount: 5000 })`);
+    expect(await listed('sales', link.id)).toMatchObject({ sale: { amount: 5000 } });
+  });
+
+  it('the script with data-consent="required" sends and stores nothing before the consent', async () => {
+    const url = site.url('shop', '/scripted/consent');
+    const link = await dub.links.create({ url, domain: DOMAIN, key: 'asked' });
+    const page = await visit();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.goto(`${url}?via=asked`);
+    expect(await page.evaluate('typeof dubAnalytics')).toBe('function');
+    expect([await page.context().cookies(), asked.filter((path) => path.startsWith('/track/'))]).toEqual([[], []]);
+    await page.evaluate('dubAnalytics.consent()');
+    const { click } = await listed('clicks', link.id);
+    const [cookie] = await page.context().cookies();
+    expect(cookie).toMatchObject({ name: 'dub_id', value: click.id });
   });
 
   it('opens a link only with its password, and stays unlocked', async () => {

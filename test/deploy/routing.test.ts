@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EXAMPLE_REQUESTS } from '@waymark/contract';
+import { EXAMPLE_REQUESTS, SCRIPT_PATHS } from '@waymark/contract';
 import { expect, it } from 'vitest';
 import { ROOT, readManifests } from './lib/manifests.js';
 
@@ -12,12 +12,14 @@ interface IngressPath {
 
 /** The services whose routes have paths of their own; all other routes are those of management. */
 const SERVICES = [
+  ['ingest', /^\/analytics\/script\./],
   ['query', /^\/(events|exports|analytics|partners\/analytics)(\/|$)/],
   ['ingest', /^\/track\//],
 ] as const;
 
-/** Every documented path, with the service that it belongs to. */
-const routes = [...new Set(EXAMPLE_REQUESTS.map(({ route }) => route.split(' ')[1] ?? ''))].map((path) => {
+/** Every documented path and those of the browser script, with the service that it belongs to. */
+const paths = new Set([...EXAMPLE_REQUESTS.map(({ route }) => route.split(' ')[1] ?? ''), ...SCRIPT_PATHS]);
+const routes = [...paths].map((path) => {
   const [service = 'management'] = SERVICES.find(([, pattern]) => pattern.test(path)) ?? [];
   return [path, service] as const;
 });

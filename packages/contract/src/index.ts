@@ -3,6 +3,7 @@ import './schema-names.js';
 export * from './errors.js';
 export * from './events/analytics.js';
 export * from './events/analytics-query.js';
+export * from './events/browser-endpoints.js';
 export * from './events/customer.js';
 export * from './events/event.js';
 export * from './events/events-query.js';

@@ -2,8 +2,7 @@ import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRout
 import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { IngestDeps } from './ingest-deps.js';
 import { redirectRoutes, routerTarget, serveVisitsDirectly } from './redirect/redirect-routes.js';
-import { browserRoutes } from './track/browser/browser-routes.js';
-import { trackRoutes } from './track/track-routes.js';
+import { pageRoutes, trackRoutes } from './track/track-routes.js';
 
 /** Route patterns of short links and of their password form. HTTPS is required only for the API. */
 const VISIT_PATHS = ['/', '/*'];
@@ -11,7 +10,7 @@ const VISIT_PATHS = ['/', '/*'];
 /** Far above what browsers and proxies send. */
 const VISIT_HEADER_BYTES_MAX = 16 * 1024;
 
-/** The app of the link port. Every path may be a short link, except the track routes for browsers. */
+/** The app of the link port. Every path may be a short link, except the browser script and what pages post events to. */
 export function buildLinkApp(
   options: CreateAppOptions,
   deps: IngestDeps,
@@ -26,7 +25,8 @@ export function buildLinkApp(
     plainHttpPaths: VISIT_PATHS,
   });
   if (operations !== undefined) app.register(requestCountPlugin, { operations, isLinkPort: true });
-  app.register(async (routes) => browserRoutes(routes as App, deps));
+  app.register(authPlugin, deps);
+  app.register(async (routes) => pageRoutes(routes as App, deps));
   app.register(async (routes) => redirectRoutes(routes, deps));
   // Tracing needs the hooks of the app, which the shortcut bypasses.
   if (operations?.tracing === undefined) serveVisitsDirectly(app, deps, operations?.requests.countVisit);

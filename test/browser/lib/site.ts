@@ -23,20 +23,28 @@ const TRACKING_SCRIPT = `
   };
 `;
 
-const page = (path: string) =>
+const page = (path: string, tag: string) =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop</title>` +
-  `<link rel="icon" href="data:,"><script src="/tracking.js"></script></head><body><h1>Shop ${path}</h1></body></html>`;
+  `<link rel="icon" href="data:,">${tag}</head><body><h1>Shop ${path}</h1></body></html>`;
 
-/** @param api the origin that the pages may call; their content policy forbids everything else */
-export async function startSite(api: string): Promise<Site> {
+export interface SiteOptions {
+  /** The origin that the pages may call; their content policy forbids everything else. */
+  readonly api: string;
+  /** The origin of a link domain, from which the pages may load a script, and which they may call. */
+  readonly links: string;
+  /** The script tag of a page, instead of that of {@link TRACKING_SCRIPT}. */
+  readonly tagOf: (path: string) => string | undefined;
+}
+
+export async function startSite({ api, links, tagOf }: SiteOptions): Promise<Site> {
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://site').pathname;
     const isScript = path === '/tracking.js';
     response.writeHead(200, {
       'content-type': isScript ? 'text/javascript' : 'text/html; charset=utf-8',
-      'content-security-policy': `default-src 'none'; script-src 'self'; connect-src ${api}; img-src data:`,
+      'content-security-policy': `default-src 'none'; script-src 'self' ${links}; connect-src ${api} ${links}; img-src data:`,
     });
-    response.end(isScript ? TRACKING_SCRIPT : page(path));
+    response.end(isScript ? TRACKING_SCRIPT : page(path, tagOf(path) ?? '<script src="/tracking.js"></script>'));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

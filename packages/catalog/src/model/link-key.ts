@@ -1,5 +1,5 @@
 /// <reference path="./punycode.d.ts" />
-import { ApiError, fieldError, ROOT_KEY, trimCharacter } from '@waymark/contract';
+import { ApiError, BROWSER_TRACK_PATHS, fieldError, ROOT_KEY, SCRIPT_PATHS, trimCharacter } from '@waymark/contract';
 import punycode from 'punycode/punycode.js';
 
 const ASCII = /^[^\u0080-\uffff]*$/;
@@ -11,7 +11,9 @@ const ALLOWED =
 /** Maximum length of a key chosen by the caller. A random key may be longer: prefix and random part have limits of their own. */
 const KEY_CHARS_MAX = 190;
 
+/** What every link domain serves itself, and what browsers request from every site. */
 const RESERVED: ReadonlySet<string> = new Set([
+  ...[...SCRIPT_PATHS, ...BROWSER_TRACK_PATHS].map((path) => path.slice(1)),
   'favicon.ico',
   'sitemap.xml',
   'robots.txt',

@@ -128,6 +128,9 @@ describe('checking a key', () => {
     ['a dot segment', 'a/../b', 422],
     ['a single dot', '.', 422],
     ['robots.txt', 'robots.txt', 403],
+    ['the browser script', 'analytics/script.site-visit.js', 403],
+    ['what pages post events to', 'Track/Lead/Client', 403],
+    ['other keys beside those', 'track/order', 200],
     ['a reserved file in capitals', 'Favicon.ICO', 403],
   ])('%s: %s answers %i', (_what, key, status) => {
     expect(statusOf(key)).toBe(status);

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 
 /** Tests that measure the CPU time of their own process for hostile input. */
 const MEASURED_ROOM = 'test/hostile';
-/** Folders whose tests start processes, browsers, proxies or stacks. */
-const SYSTEM_ROOMS = ['services/cli', 'services/standalone', 'services/writer', 'test'];
+/** Folders whose tests start processes, browsers, proxies or stacks, or read what the build makes. */
+const SYSTEM_ROOMS = ['packages/browser-script', 'services/cli', 'services/standalone', 'services/writer', 'test'];
 const STARTS_PROCESS = /from 'node:child_process'/;
 const STARTS_STORE = /\b(?:startRedis|startClickHouse|startTestCluster|startS3Server|createTestDatabase)\(/;
 const RELATIVE_IMPORT = /from '(\.{1,2}\/[^']+)\.js'/g;

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isScriptPath, scriptResponse } from '@waymark/browser-script';
+import { BROWSER_TRACK_PATHS } from '@waymark/contract';
 import type { FastifyInstance } from 'fastify';
 import { BAD_REQUEST_PAGE } from './pages/pages.js';
 import { type LinkResponse, pageResponse } from './pages/responses.js';
@@ -8,15 +10,34 @@ function isVisit({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-const TRACK_PATH = '/track/';
+const TRACK_PATHS: ReadonlySet<string> = new Set(BROWSER_TRACK_PATHS);
+
+function withoutQuery(target: string): string {
+  const mark = target.indexOf('?');
+  return mark < 0 ? target : target.slice(0, mark);
+}
 
 /**
- * The URL that the router of the link port matches. All paths except those of browser reports may be short links, so they map to `/`:
- * the router would reject paths that cannot be decoded, with a JSON error instead of a page.
+ * The URL that the router of the link port matches. All paths except those that pages post events to may be short links, so they map to
+ * `/`: the router would reject paths that cannot be decoded, with a JSON error instead of a page.
  */
 export function routerTarget(request: IncomingMessage): string {
   const { url = '/' } = request;
-  return isVisit(request) || !url.startsWith(TRACK_PATH) ? '/' : url;
+  return isVisit(request) || !TRACK_PATHS.has(withoutQuery(url)) ? '/' : url;
+}
+
+/** The path of the browser script that a visit asks for; undefined for short links. */
+function requestedScript(target: string): string | undefined {
+  // Decides nearly every visit.
+  if (!target.startsWith('/analytics/')) return undefined;
+  const path = withoutQuery(target);
+  return isScriptPath(path) ? path : undefined;
+}
+
+function sendScript(path: string, request: IncomingMessage, response: ServerResponse, isClosing: boolean): number {
+  const { status, headers, body } = scriptResponse(path, request.headers);
+  response.writeHead(status, isClosing ? { ...headers, connection: 'close' } : headers).end(body);
+  return status;
 }
 
 /** Whether the request has two Host headers; a proxy in front may have checked only the other one (RFC 9112, 3.2). */
@@ -47,6 +68,8 @@ async function serve(
   response: ServerResponse,
   isClosing: () => boolean,
 ): Promise<number> {
+  const script = requestedScript(target);
+  if (script !== undefined) return sendScript(script, request, response, isClosing());
   const answer = hasTwoHosts(request)
     ? pageResponse(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
     : await redirector.answer(linkRequest(request, target));
@@ -74,7 +97,7 @@ async function formRoute(app: FastifyInstance, redirector: Redirector): Promise<
   });
 }
 
-/** Registers short links: every path of every domain. The app must not have other GET routes. */
+/** Registers short links and the browser script: every path of every domain. The app must not have other GET routes. */
 export async function redirectRoutes(app: FastifyInstance, deps: RedirectDeps): Promise<void> {
   const redirector = createRedirector(deps);
   for (const url of ['/', '/*']) {

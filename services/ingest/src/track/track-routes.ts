@@ -15,6 +15,7 @@ import { clickSource } from '../click-producer.js';
 import { browserRoutes } from './browser/browser-routes.js';
 import { clientRoutes } from './browser/client-routes.js';
 import { createClientTrackers, type Trackers } from './browser/client-trackers.js';
+import { scriptRoutes } from './browser/script-routes.js';
 import { createBacklog } from './conversions/backlog.js';
 import { createClickFinder } from './conversions/click-finder.js';
 import { createTrackedCustomers } from './conversions/customers.js';
@@ -76,15 +77,28 @@ async function canSeeLink(
   return link !== undefined && (await catalog.hiddenFolders.seen(workspace.id, visibility, [link])).length > 0;
 }
 
-/** Registers all `/track` routes; the app must have `authPlugin`. */
-export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
-  const conversions = deps.producers.map((producer) => createConversions(deps, producer));
-  const conversionsOf = (workspaceId: string) => deps.catalog.queueShards.pick(conversions, workspaceId);
-  const shed = shedLoad(deps);
-  const hooks = { onRequest: app.authenticate(REQUIREMENTS), preHandler: shed };
+/** What tracks conversions, by workspace, and the hook in front of it. */
+function createAllConversions(deps: TrackDeps) {
+  const perShard = deps.producers.map((producer) => createConversions(deps, producer));
+  return {
+    of: (workspaceId: string) => deps.catalog.queueShards.pick(perShard, workspaceId),
+    shed: shedLoad(deps),
+  };
+}
+
+/** Registers the routes that pages post events to, on both ports; the app must have `authPlugin`. */
+export async function pageRoutes(app: App, deps: TrackDeps, conversions = createAllConversions(deps)): Promise<void> {
   await browserRoutes(app, deps);
-  const clientTrackersOf = async (workspaceId: string) => (await conversionsOf(workspaceId)).clientTrackers;
-  await clientRoutes(app, deps, clientTrackersOf, shed);
+  const clientTrackersOf = async (workspaceId: string) => (await conversions.of(workspaceId)).clientTrackers;
+  await clientRoutes(app, deps, clientTrackersOf, conversions.shed);
+}
+
+/** Registers all `/track` routes and the browser script; the app must have `authPlugin`. */
+export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
+  const conversions = createAllConversions(deps);
+  const hooks = { onRequest: app.authenticate(REQUIREMENTS), preHandler: conversions.shed };
+  await scriptRoutes(app);
+  await pageRoutes(app, deps, conversions);
 
   app.post(
     '/track/lead',
@@ -98,7 +112,7 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
       },
     },
     async (request) => {
-      const { trackers } = await conversionsOf(request.workspace.id);
+      const { trackers } = await conversions.of(request.workspace.id);
       const response = await trackers.leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
       if (response.link === null || (await canSeeLink(deps, request, response.link.id))) return response;
       return { ...response, link: null };
@@ -118,7 +132,7 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
     },
     async (request) => {
       const body = storableBody<TrackSaleBody>(request.body);
-      const { trackers } = await conversionsOf(request.workspace.id);
+      const { trackers } = await conversions.of(request.workspace.id);
       const { response, storedLinkId } = await trackers.sales.track(request.workspace.id, body);
       return storedLinkId === undefined || (await canSeeLink(deps, request, storedLinkId)) ? response : echoSale(body);
     },

@@ -55,6 +55,53 @@ describe('conversions reported by pages', () => {
     }
   });
 
+  it('answers the link port’s domains as it answers the API', async () => {
+    const { body } = await leadOf();
+    const { id: workspaceId } = (await ingest.catalog.workspaces.list())[0] ?? { id: '' };
+    const both = async (path: string, headers: Record<string, string>, payload: object) => {
+      const answers = await Promise.all(
+        [ingest.trackApp, ingest.linkApp].map((app) => app.inject({ method: 'POST', url: path, headers, payload })),
+      );
+      const [api, link] = answers.map((answer) => ({
+        status: answer.statusCode,
+        cors: answer.headers['access-control-allow-origin'],
+        limit: answer.headers['x-ratelimit-limit'],
+        body: answer.json(),
+      }));
+      expect(link).toEqual(api);
+      return link;
+    };
+    const host = DOMAIN;
+    const key = { host, authorization: `Bearer ${publishable}` };
+    const lead = await both('/track/lead/client', key, body);
+    expect(lead).toMatchObject({ status: 200, cors: '*', limit: '600', body: { click: { id: body.clickId } } });
+    const sale = { customerExternalId: body.customerExternalId, amount: 700, invoiceId: 'both-ports' };
+    expect(await both('/track/sale/client', key, sale)).toMatchObject({ status: 200, body: { sale: { amount: 700 } } });
+    await ingest.rowsWhen(1, 'sale_events', 'invoice_id = {id:String}', { id: 'both-ports' });
+
+    expect(await both('/track/lead/client', { host }, body)).toMatchObject({ status: 401 });
+    const secret = { host, authorization: `Bearer ${ingest.token}` };
+    expect(await both('/track/lead/client', secret, body)).toMatchObject({ status: 401 });
+    await ingest.catalog.workspaces.update(workspaceId, { allowedHostnames: ['acme.com'] });
+    const elsewhere = { ...key, referer: 'https://evil.test/' };
+    expect(await both('/track/lead/client', elsewhere, body)).toMatchObject({ status: 403, cors: '*' });
+    await ingest.catalog.workspaces.update(workspaceId, { allowedHostnames: [] });
+  });
+
+  it('the server’s routes are not on link domains, and other paths under /track/ are links', async () => {
+    const headers = { host: DOMAIN, authorization: `Bearer ${ingest.token}` };
+    const answer = await ingest.linkApp.inject({ method: 'POST', url: '/track/lead', headers, payload: {} });
+    expect([answer.statusCode, answer.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
+    await ingest.link({ key: 'track/order', url: 'https://acme.com/order', password: 'open sesame' });
+    const form = await ingest.linkApp.inject({
+      method: 'POST',
+      url: '/track/order',
+      headers: { host: DOMAIN, 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'password=open+sesame',
+    });
+    expect([form.statusCode, form.headers.location]).toEqual([303, '/track/order']);
+  });
+
   it('the click id is required, and aliases of the customer’s id are not accepted', async () => {
     const { body } = await leadOf();
     const { clickId: _clickId, ...withoutClick } = body;

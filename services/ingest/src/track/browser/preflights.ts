@@ -2,7 +2,7 @@ import type { CrossOrigin } from '@waymark/http-kit';
 import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify';
 
 /** Keeps a route out of the OpenAPI document. */
-const HIDDEN = { hide: true } as FastifySchema;
+export const HIDDEN = { hide: true } as FastifySchema;
 
 /** Options of routes that pages of any origin may call, and of their preflights. */
 export const CROSS_ORIGIN: { readonly config: { readonly crossOrigin: CrossOrigin } } = {

@@ -1,0 +1,104 @@
+/**
+ * The browser script (docs/reference/browser-script.md). Each variant is this file with the constants below set; what a variant does not
+ * have is left out of it.
+ */
+import { type Click, clickId, keepClick, keepClickId, mayReplace, partnerData } from './attribution.js';
+import { passClickId } from './outbound.js';
+import { send } from './send.js';
+import { cookies, domains, needsConsent, publishableKey, queryParams, referDomain } from './settings.js';
+
+declare const SITE_VISIT: boolean;
+declare const OUTBOUND_DOMAINS: boolean;
+declare const CONVERSION_TRACKING: boolean;
+
+/** Method and arguments, as loaders queue them before the script runs. */
+type Call = ArrayLike<unknown>;
+type Method = (input?: never) => unknown;
+
+interface Analytics {
+  (...call: unknown[]): unknown;
+  q?: { push(call: Call): unknown };
+  [method: string]: unknown;
+}
+
+interface PageWindow {
+  dubAnalytics?: Analytics;
+  DubAnalytics?: object;
+  _dubAnalytics?: object;
+}
+
+function start(page: PageWindow): void {
+  // The address of the landing: the page may have changed it when consent is given.
+  const { href: url, search } = location;
+  const { referrer } = document;
+  const parameters = new URLSearchParams(search);
+  const waiting: Call[] = [];
+  let isRunning = false;
+  /** The click or visit that is being recorded: what refers to it waits. */
+  let recording: Promise<void> = Promise.resolve();
+
+  const record = (path: string, body: object): Promise<void> => {
+    recording = send<Click>(path, { url, referrer, ...body }).then((click) => {
+      if (!click) return;
+      keepClick(click);
+      page.DubAnalytics = partnerData();
+      if (OUTBOUND_DOMAINS) passClickId();
+    });
+    return recording;
+  };
+
+  const convert = (path: string, body: (id: string | undefined) => object | undefined) =>
+    recording.then(() => {
+      const input = body(clickId());
+      return input && send(path, input, publishableKey);
+    });
+
+  const methods: Record<string, Method> = {
+    ready: (callback?: () => void) => recording.then(callback),
+    trackClick: (input?: object) => record('click', { domain: referDomain, ...input }),
+    ...(CONVERSION_TRACKING && {
+      trackLead(input?: object) {
+        return convert('lead/client', (id) => {
+          const lead: { clickId?: string } = { ...(id && { clickId: id }), ...input };
+          // A visitor whom no link has brought.
+          return lead.clickId ? lead : undefined;
+        });
+      },
+      trackSale: (input?: object) => convert('sale/client', () => input),
+    }),
+    consent() {},
+  };
+
+  function land(): void {
+    isRunning = true;
+    const landed = parameters.get('dub_id');
+    if (landed) keepClickId(landed);
+    const key = queryParams.map((name) => parameters.get(name)).find(Boolean);
+    if (key && referDomain && !landed && mayReplace()) record('click', { domain: referDomain, key });
+    else if (SITE_VISIT && domains.site && !clickId()) record('visit', { domain: domains.site });
+    page.DubAnalytics = partnerData();
+    if (OUTBOUND_DOMAINS) passClickId();
+    for (const call of waiting.splice(0)) run(call);
+  }
+
+  function run(call: Call): unknown {
+    const [name, ...input] = Array.from(call) as [string, ...never[]];
+    if (name === 'consent' && !isRunning) return land();
+    if (isRunning) return methods[name]?.(...input);
+    return waiting.push(call);
+  }
+
+  const queued = page.dubAnalytics?.q as Call[] | undefined;
+  const analytics = ((...call: unknown[]) => run(call)) as unknown as Analytics;
+  // Loaders replace the methods when they run again, by ones that push.
+  analytics.q = { push: run };
+  for (const name of Object.keys(methods)) analytics[name] = (...input: unknown[]) => run([name, ...input]);
+  page.dubAnalytics = analytics;
+  page._dubAnalytics = { cookies, domains, queryParams };
+  if (!needsConsent) land();
+  for (const call of queued ?? []) run(call);
+}
+
+const page = window as unknown as PageWindow;
+// A second tag would report everything twice.
+if (!page._dubAnalytics) start(page);

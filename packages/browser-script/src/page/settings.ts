@@ -1,0 +1,42 @@
+import { type CookieOptions, createCookies } from './cookies.js';
+
+/** The short domains that the page names in `data-domains`. */
+interface Domains {
+  readonly refer?: string;
+  readonly site?: string;
+  readonly outbound?: string | readonly string[];
+}
+
+// Null when the script runs as a module.
+const tag = document.currentScript ?? document.querySelector('script[src*="/analytics/script"]');
+
+/** `data-name` of the tag. Loaders assign it as a property, because that is all they can do. */
+function attribute(name: string): string | null | undefined {
+  const key = `data-${name}`;
+  return tag?.getAttribute(key) ?? (tag as unknown as Readonly<Record<string, string>> | null)?.[key];
+}
+
+function jsonAttribute<T>(name: string): T | undefined {
+  const text = attribute(name);
+  if (!text) return undefined;
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    console.warn(`[dubAnalytics] data-${name} is not valid JSON`);
+    return undefined;
+  }
+}
+
+/** The API of the tag: its own origin unless it names another. */
+export const apiHost = (attribute('api-host') || new URL((tag as HTMLScriptElement).src, location.href).origin).replace(
+  /\/$/,
+  '',
+);
+export const publishableKey = attribute('publishable-key');
+export const domains = jsonAttribute<Domains>('domains') ?? {};
+export const referDomain = domains.refer || attribute('short-domain');
+export const isFirstClick = attribute('attribution-model') === 'first-click';
+export const needsConsent = attribute('consent') === 'required';
+export const queryParams = jsonAttribute<readonly string[]>('query-params') ?? [attribute('query-param') || 'via'];
+export const hostname = location.hostname.replace(/^www\./, '');
+export const cookies = createCookies(jsonAttribute<CookieOptions>('cookie-options') ?? {}, hostname);

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { SCRIPT_PATHS } from '@waymark/contract';
+
+/** The variants as built, beside their compressed forms; the compiled files also where this module runs from its source. */
+const DIRECTORY = new URL('../dist/variants/', import.meta.url);
+
+/** Content codings in the order of preference, with the endings of their files. */
+const CODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+  [undefined, ''],
+] as const;
+type Coding = (typeof CODINGS)[number][0];
+
+interface Representation {
+  readonly coding: Coding;
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+interface Script {
+  /** For the attribute `integrity` of a script tag. */
+  readonly integrity: string;
+  readonly representations: readonly Representation[];
+}
+
+export interface ScriptResponse {
+  readonly status: 200 | 304;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+const paths: ReadonlySet<string> = new Set(SCRIPT_PATHS);
+const read = new Map<string, Script>();
+const EMPTY = Buffer.alloc(0);
+
+/** Pages load it once an hour at most, and then mostly get a 304; after an upgrade the new script is used within the hour. */
+const HEADERS = {
+  'content-type': 'text/javascript; charset=utf-8',
+  'cache-control': 'public, max-age=3600, stale-while-revalidate=86400',
+  vary: 'accept-encoding',
+  'x-content-type-options': 'nosniff',
+  // Pages of every site load it, those with `integrity` with CORS.
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+};
+
+function readScript(path: string): Script {
+  const name = path.slice('/analytics/'.length);
+  const bodies = CODINGS.map(([coding, ending]) => ({ coding, body: readFileSync(new URL(name + ending, DIRECTORY)) }));
+  const hash = createHash('sha384')
+    .update(bodies.at(-1)?.body ?? EMPTY)
+    .digest();
+  const tag = hash.toString('base64url').slice(0, 22);
+  return {
+    integrity: `sha384-${hash.toString('base64')}`,
+    representations: bodies.map(({ coding, body }) => ({
+      coding,
+      body,
+      etag: `"${tag}${coding ? `-${coding}` : ''}"`,
+    })),
+  };
+}
+
+/** Reads a variant at its first request; later ones are answered from memory. */
+function scriptAt(path: string): Script {
+  const known = read.get(path);
+  if (known !== undefined) return known;
+  const script = readScript(path);
+  read.set(path, script);
+  return script;
+}
+
+/** Codings that the client accepts; those with a weight of 0 are refused (RFC 9110, 12.5.3). */
+function acceptedCodings(header: string | undefined): readonly string[] {
+  return (header ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((entry) => entry.split(';'))
+    .filter(([, weight = '']) => !/^\s*q=0(\.0*)?\s*$/.test(weight))
+    .map(([coding = '']) => coding.trim());
+}
+
+/** Whether the client has the script already, in whichever coding. */
+function isKnown(header: string | undefined, { representations }: Script): boolean {
+  const tags = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes('*') || representations.some(({ etag }) => tags.includes(etag));
+}
+
+/** Whether a path is that of a variant, without its query. */
+export function isScriptPath(path: string): boolean {
+  return paths.has(path);
+}
+
+/**
+ * The answer to a request for a variant of the browser script (docs/reference/browser-script.md).
+ *
+ * @param path one of {@link isScriptPath}
+ * @throws when the variants have not been built
+ */
+export function scriptResponse(path: string, requestHeaders: IncomingHttpHeaders): ScriptResponse {
+  const script = scriptAt(path);
+  const accepted = acceptedCodings(requestHeaders['accept-encoding']);
+  const chosen =
+    script.representations.find(({ coding }) => coding === undefined || accepted.includes(coding)) ??
+    script.representations.at(-1);
+  if (chosen === undefined) throw new Error(`${path} has no representations`);
+  const headers: Record<string, string> = { ...HEADERS, etag: chosen.etag };
+  if (isKnown(requestHeaders['if-none-match'], script)) return { status: 304, headers, body: EMPTY };
+  if (chosen.coding !== undefined) headers['content-encoding'] = chosen.coding;
+  headers['content-length'] = String(chosen.body.length);
+  return { status: 200, headers, body: chosen.body };
+}
+
+/**
+ * The hash of a variant for the attribute `integrity`.
+ *
+ * @param path one of {@link isScriptPath}
+ */
+export function scriptIntegrity(path: string): string {
+  return scriptAt(path).integrity;
+}
