@@ -21,7 +21,7 @@ const BEFORE_MS = 3_000;
 const LOG_LINES_PER_SECOND_MAX = 10;
 const PROCESSES = 3;
 /** How often each fault happens, and how many clicks, leads and sales there are of each. */
-const [FAULTS_OF_A_KIND, EVENTS] = FAULTS.isLong ? [10, 2_000] : [1, 30];
+const [FAULTS_OF_A_KIND, EVENTS] = [10, 2_000];
 /** So that there are events left to record after the last fault. */
 const EVENTS_PER_FAULT = Math.floor(EVENTS / (2 * FAULTS_OF_A_KIND + 1));
 
@@ -43,8 +43,7 @@ async function startOneServer(): Promise<RedisDeployment> {
 }
 
 const DEPLOYMENTS: Deployment[] = [
-  // The short form of this is write-path-kills.test.ts.
-  ...(FAULTS.isLong ? [['one server', 0, startOneServer] satisfies Deployment] : []),
+  ['one server', 0, startOneServer],
   ['Sentinels', 1, startRedisSentinels],
   ['a cluster', 1, startRedisCluster],
 ];
@@ -102,10 +101,8 @@ async function areViewsEqual({ database: { client } }: TwoApis): Promise<boolean
   return row !== undefined && row[0] === row[1];
 }
 
-// The short form mostly waits, so the deployments are tried at the same time.
-const eachDeployment = FAULTS.isLong ? describe : describe.concurrent;
-
-eachDeployment.each(DEPLOYMENTS)('with %s', (name, waitReplicas, start) => {
+// The short form of this is `services/standalone/test/promises/redis-failovers.test.ts`.
+describe.runIf(FAULTS.isLong).each(DEPLOYMENTS)('with %s', (name, waitReplicas, start) => {
   it(
     'numbered events through two processes are stored once, and the API is ready again soon, whatever Redis does',
     async () => {
@@ -129,7 +126,7 @@ eachDeployment.each(DEPLOYMENTS)('with %s', (name, waitReplicas, start) => {
         const p99Before = p99(await before.stop());
         const startedMs = performance.now();
         const visits = visitContinuously(visit);
-        const events = sendNumberedEvents(two, EVENTS, FAULTS.isLong ? 0 : 300);
+        const events = sendNumberedEvents(two, EVENTS, 0);
         let slowestReadyMs = 0;
         for (let fault = 0; fault < 2 * FAULTS_OF_A_KIND; fault++) {
           await events.progress(EVENTS_PER_FAULT);

@@ -14,7 +14,7 @@ export const LONG_FILES: readonly string[] = [
   'packages/event-query/test/metadata-query/equivalence.test.ts',
   'test/faults/whole-stack.test.ts',
   'test/hostile/routes.test.ts',
-  'test/faults/cluster/api-failovers.test.ts',
+  'services/standalone/test/promises/redis-failovers.test.ts',
   'packages/redis/test/failover.test.ts',
   'services/cli/test/move.test.ts',
   'services/cli/test/shards.test.ts',
