@@ -53,7 +53,7 @@ async function redisServer(dataDir?: string): Promise<TestRedis> {
   return redis;
 }
 
-/** Warnings and errors of a process, and how many lines there were a second. */
+/** Warnings and errors of a process, and how many lines there were a second, over at least one. */
 function recordingLogger() {
   const lines: string[] = [];
   const startedMs = performance.now();
@@ -62,7 +62,7 @@ function recordingLogger() {
     lines.push(`${message} ${String(err)} ${err instanceof Error ? String(err.cause) : ''}`);
   };
   const logger: QueueLogger = { debug: () => undefined, info: () => undefined, warn: add, error: add };
-  return { logger, lines, perSecond: () => (lines.length / (performance.now() - startedMs)) * 1000 };
+  return { logger, lines, perSecond: () => lines.length / Math.max(1, (performance.now() - startedMs) / 1000) };
 }
 
 /** Clicks of one workspace, with the ids of those that were acknowledged. */
