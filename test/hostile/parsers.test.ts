@@ -42,6 +42,9 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'services/standalone/src/ports.ts stablePort',
 ]);
 
+/** Functions that need a page: they run in the browsers of visitors. Their expressions are tested with all others. */
+const OF_PAGES = 'packages/browser-script/src/page/';
+
 /** The texts for which a parser is slow, in every repeated run. */
 function slowTexts(
   parse: (text: string) => unknown,
@@ -68,7 +71,8 @@ function slowTexts(
 describe('every exported function with one text parameter is fast', () => {
   const parsers = textParsers();
 
-  it.each(parsers.filter(({ name }) => !NAMES_OF_THIS_MACHINE.has(name)))('$name', async ({ load }) => {
+  const tested = parsers.filter(({ name }) => !NAMES_OF_THIS_MACHINE.has(name) && !name.startsWith(OF_PAGES));
+  it.each(tested)('$name', async ({ load }) => {
     expect(slowTexts(await load())).toEqual([]);
   });
 
