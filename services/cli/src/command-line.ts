@@ -55,26 +55,26 @@ function createParser(): CAC {
     .option('--role <role>', 'owner, member, viewer or billing', { default: 'owner' })
     .option('--expires <time>', 'Expiry time, ISO 8601')
     .option('--publishable', 'Create a publishable key for web pages, limited to the two client routes of /track')
-    .action(lazily(async () => (await import('./commands/key.js')).createKey));
+    .action(lazily(async () => (await import('./commands/keys/key.js')).createKey));
   cli
     .command('key list', 'List API keys')
     .option('--workspace <workspace>', WORKSPACE_OPTION)
-    .action(lazily(async () => (await import('./commands/key.js')).listKeys));
+    .action(lazily(async () => (await import('./commands/keys/key.js')).listKeys));
   cli
     .command('key revoke <key>', 'Revoke an API key by its id or the key itself')
     .option('--workspace <workspace>', WORKSPACE_OPTION)
-    .action(lazily(async () => (await import('./commands/key.js')).revokeKey));
+    .action(lazily(async () => (await import('./commands/keys/key.js')).revokeKey));
 
   cli
     .command('instance-key rotate', 'Make a new instance key in DATA_DIR; the current one stays accepted')
-    .action(lazily(async () => (await import('./commands/instance-key.js')).rotateKey));
+    .action(lazily(async () => (await import('./commands/keys/instance-key.js')).rotateKey));
   cli
     .command('instance-key reseal', 'Seal what the previous instance key has sealed with the current one')
     .option('--check', 'Only count the values; fails while the previous key is needed')
-    .action(lazily(async () => (await import('./commands/instance-key.js')).resealValues));
+    .action(lazily(async () => (await import('./commands/keys/instance-key.js')).resealValues));
   cli
     .command('admin-key rotate', 'Make a new admin key in DATA_DIR; the current one stays accepted')
-    .action(lazily(async () => (await import('./commands/admin-key.js')).rotateKey));
+    .action(lazily(async () => (await import('./commands/keys/admin-key.js')).rotateKey));
 
   cli
     .command('migrate up', 'Apply all pending migrations')

@@ -27,7 +27,8 @@ const RETRY_MS = 100;
  * the log of the shard had then, and what they still fetch is younger.
  *
  * @param logEnds the last entries of the logs at that time, by path
- * @param acceptsEmptyLogs whether a log without entries may be believed: it looks like one with a first entry that nobody has taken
+ * @param acceptsEmptyLogs whether a log without entries counts as complete: `system.replicas` shows the same for a log with one entry that no
+ *   replica has read
  */
 export function caughtUp(
   states: readonly ReplicaState[],

@@ -22,8 +22,8 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /**
- * The fields of one record. Each is taken once, by its name and type; what nobody took is listed by {@link lost}, so that no field of a
- * source vanishes without report.
+ * The fields of one record. A mapping reads each by its name and type; {@link lost} lists those that no mapping has
+ * read, so that no field of a source vanishes without report.
  */
 export function fieldsOf(record: unknown, timezone?: string) {
   if (!isObject(record)) throw new RowError('the record must be an object');

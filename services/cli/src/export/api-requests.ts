@@ -52,7 +52,7 @@ export interface ApiResponse {
 /** Requests to the API that outlast restarts of the server. */
 export interface ApiRequests {
   /**
-   * @throws TemporaryError when the API is away, fails or wants fewer requests
+   * @throws TemporaryError when the API cannot be reached, answers 5xx or answers 429
    * @throws CommandError when it refuses the request for good
    */
   send(request: ApiRequest): Promise<ApiResponse>;

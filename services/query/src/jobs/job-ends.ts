@@ -100,7 +100,7 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
 
     /**
      * Removes files until all together are within the limit: each time the oldest complete one of the workspace whose files have the
-     * most bytes, so that nobody loses files to somebody who uses more.
+     * most bytes, so that no workspace loses files to one that uses more.
      *
      * @param workspaceId the workspace whose job has just written
      * @throws JobFailure when that workspace uses the most, and has no complete file

@@ -3,6 +3,7 @@ import type { ApiError } from '@waymark/contract';
 import type { ExportDeps } from '@waymark/export';
 import type { Logger } from '@waymark/http-kit';
 import type { Redis } from 'ioredis';
+import { createLookLoop } from '../look-loop.js';
 import type { JobEnds } from './job-ends.js';
 import { failureOf, JobStopped } from './job-error.js';
 import { LEASE_MS, takeLease } from './job-lease.js';
@@ -37,29 +38,6 @@ export function createJobRunner(deps: JobRunnerDeps): JobRunner {
   /** By workspace, a number that grows with each of its jobs: the workspace whose turn was longest ago comes first. */
   const turns = new Map<string, number>();
   let lastTurn = 0;
-  let isWoken = false;
-  let wake = () => {};
-  let running: Promise<void> | undefined;
-
-  catalog.subscribe({
-    onChange({ records }) {
-      if (!records.some(({ table }) => table === EXPORT_JOBS_TABLE)) return;
-      isWoken = true;
-      wake();
-    },
-    onGap() {},
-  });
-
-  function pause(ms: number): Promise<void> {
-    if (isWoken || closing.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms).unref();
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
 
   function takeSlot(workspaceId: string): (() => void) | undefined {
     try {
@@ -148,25 +126,24 @@ export function createJobRunner(deps: JobRunnerDeps): JobRunner {
     return waiting.length > 0 ? LEASE_MS : LOOK_EVERY_MS;
   }
 
-  async function run(): Promise<void> {
-    while (!closing.signal.aborted) {
-      isWoken = false;
-      const waitMs = await look().catch((err: unknown) => {
-        if (!closing.signal.aborted) logger.warn({ err }, 'export jobs could not be read or written');
-        return RETRY_MS;
-      });
-      if (waitMs > 0) await pause(waitMs);
-    }
-  }
+  const loop = createLookLoop({
+    look,
+    onError: (err) => logger.warn({ err }, 'export jobs could not be read or written'),
+    retryMs: RETRY_MS,
+    closing: closing.signal,
+  });
+  catalog.subscribe({
+    onChange({ records }) {
+      if (records.some(({ table }) => table === EXPORT_JOBS_TABLE)) loop.wake();
+    },
+    onGap() {},
+  });
 
   return {
-    start() {
-      running ??= run();
-    },
+    start: loop.start,
     async close() {
       closing.abort();
-      wake();
-      await running;
+      await loop.ended();
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Logger } from '@waymark/http-kit';
 import type { Redis } from 'ioredis';
 import { JobStopped } from '../jobs/job-error.js';
 import { LEASE_MS, takeLease } from '../jobs/job-lease.js';
+import { createLookLoop } from '../look-loop.js';
 import { type RunWindowDeps, runWindow } from './run-window.js';
 import { OverUsage } from './schedule-access.js';
 import { StorageError } from './storage-error.js';
@@ -50,32 +51,6 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   const running = new Map<string, Promise<void>>();
   /** When schedules whose attempt our own stores have interrupted are tried again, by id. */
   const notBefore = new Map<string, number>();
-  let isWoken = false;
-  let wake = () => {};
-  let looking: Promise<void> | undefined;
-
-  function wakeUp(): void {
-    isWoken = true;
-    wake();
-  }
-
-  catalog.subscribe({
-    onChange({ records }) {
-      if (records.some(({ table }) => table === EXPORT_SCHEDULES_TABLE)) wakeUp();
-    },
-    onGap() {},
-  });
-
-  function pause(ms: number): Promise<void> {
-    if (isWoken || closing.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms).unref();
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
 
   function isDue(schedule: ExportScheduleRecord): boolean {
     if ((notBefore.get(schedule.id) ?? 0) > now()) return false;
@@ -177,7 +152,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     const { workspaceId } = schedule;
     const done = tryWork(schedule).finally(() => {
       running.delete(workspaceId);
-      wakeUp();
+      loop.wake();
     });
     running.set(workspaceId, done);
   }
@@ -198,25 +173,24 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     return Math.min(Math.max(nextMs, PAUSE_BETWEEN_LOOKS_MS), LOOK_EVERY_MS);
   }
 
-  async function run(): Promise<void> {
-    while (!closing.signal.aborted) {
-      isWoken = false;
-      const waitMs = await look().catch((err: unknown) => {
-        if (!closing.signal.aborted) logger.warn({ err }, 'export schedules could not be read');
-        return RETRY_MS;
-      });
-      await pause(waitMs);
-    }
-  }
+  const loop = createLookLoop({
+    look,
+    onError: (err) => logger.warn({ err }, 'export schedules could not be read'),
+    retryMs: RETRY_MS,
+    closing: closing.signal,
+  });
+  catalog.subscribe({
+    onChange({ records }) {
+      if (records.some(({ table }) => table === EXPORT_SCHEDULES_TABLE)) loop.wake();
+    },
+    onGap() {},
+  });
 
   return {
-    start() {
-      looking ??= run();
-    },
+    start: loop.start,
     async close() {
       closing.abort();
-      wake();
-      await looking;
+      await loop.ended();
       await Promise.all(running.values());
     },
   };

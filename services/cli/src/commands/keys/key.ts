@@ -1,10 +1,10 @@
 import type { ApiKeyRecord, Catalog } from '@waymark/catalog';
 import { ROLES, type Role } from '@waymark/contract';
-import { CommandError } from '../command-error.js';
-import { optionalText, type RawOption, requiredText, scopesOption } from '../option-values.js';
-import { type CommandResult, table } from '../output.js';
-import { withCatalog } from '../stores.js';
-import { findWorkspace } from './workspace.js';
+import { CommandError } from '../../command-error.js';
+import { optionalText, type RawOption, requiredText, scopesOption } from '../../option-values.js';
+import { type CommandResult, table } from '../../output.js';
+import { withCatalog } from '../../stores.js';
+import { findWorkspace } from '../workspace.js';
 
 function describeKey({ id, workspaceId, name, partialKey, kind, role, scopes, expiresAt, createdAt }: ApiKeyRecord) {
   return { id, workspaceId, name, partialKey, kind, role, scopes, expiresAt, createdAt };

@@ -1,9 +1,9 @@
 import type { SealedCounts, SealedReport } from '@waymark/catalog';
 import { keyMarks, previousInstanceKeyFile, readInstanceKeys, rotateInstanceKey } from '@waymark/config';
 import { createInstanceRegistry, type Instance } from '@waymark/observability';
-import { CommandError } from '../command-error.js';
-import { type CommandResult, table } from '../output.js';
-import { connectRedis, findTarget, type Target, withCatalog } from '../stores.js';
+import { CommandError } from '../../command-error.js';
+import { type CommandResult, table } from '../../output.js';
+import { connectRedis, findTarget, type Target, withCatalog } from '../../stores.js';
 
 const RUNBOOK = 'docs/runbooks/rotating-keys.md';
 const PROGRESS_EVERY_MS = 2_000;

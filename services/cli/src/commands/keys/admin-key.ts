@@ -1,7 +1,7 @@
 import { adminKeyFile, previousAdminKeyFile, rotateAdminKey } from '@waymark/config';
-import { CommandError } from '../command-error.js';
-import type { CommandResult } from '../output.js';
-import { findTarget } from '../stores.js';
+import { CommandError } from '../../command-error.js';
+import type { CommandResult } from '../../output.js';
+import { findTarget } from '../../stores.js';
 
 /** Makes a new admin key in DATA_DIR and keeps the current one as the previous one. */
 export async function rotateKey(): Promise<CommandResult> {
