@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RedisDeployment, startRedis, startRedisCluster, startRedisSentinels, waitFor } from '@waymark/test-kit';
 import { afterAll, describe, expect, it } from 'vitest';
+import { isReady, p99, visitContinuously } from '../../../services/standalone/test/promises/continuous-visits.js';
 import { startTwoApis, type TwoApis } from '../../../services/standalone/test/promises/two-apis.js';
 import { FAULTS, SCENARIO_MS } from '../fault-length.js';
 import { type ReportLine, writeReportSection } from '../fault-report.js';
@@ -52,34 +53,6 @@ const report: ReportLine[] = [];
 afterAll(() => {
   if (FAULTS.isLong) writeReportSection('The API, Redis failed over', report);
 });
-
-/** Visits a link until it is stopped, and returns how long each visit took; -1 = not redirected. */
-function visitContinuously(visit: () => Promise<string | undefined>) {
-  let isStopped = false;
-  const latencies: number[] = [];
-  const running = (async () => {
-    while (!isStopped) {
-      const startedMs = performance.now();
-      const location = await visit().catch(() => undefined);
-      latencies.push(location === undefined ? -1 : performance.now() - startedMs);
-      await delay(20);
-    }
-  })();
-  return {
-    async stop() {
-      isStopped = true;
-      await running;
-      return latencies.toSorted((one, other) => one - other);
-    },
-  };
-}
-
-const p99 = (sorted: readonly number[]) => sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
-
-async function isReady({ apis }: TwoApis): Promise<boolean> {
-  const answers = await Promise.all(apis.map(({ url }) => fetch(`${url}/readyz`)));
-  return answers.every(({ ok }) => ok);
-}
 
 /** Creates and changes a link through one process, and reads each step through the other. @returns its key */
 async function useLinks({ apis: [one, other], domain }: TwoApis): Promise<string> {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type RedisDeployment, startRedisCluster, startRedisSentinels, waitFor } from '@waymark/test-kit';
 import { describe, expect, it } from 'vitest';
 import { listAll, StreamFollower } from '../../../../test/faults/stack/stream-follower.js';
+import { isReady, p99, visitContinuously } from './continuous-visits.js';
 import { startTwoApis, type TwoApis } from './two-apis.js';
 
 /** The whole API while a replica of Redis takes the master's place. The two installations mostly wait, so they run at the same time. */
@@ -18,34 +19,6 @@ const DEPLOYMENTS: [string, () => Promise<RedisDeployment>][] = [
   ['Sentinels', startRedisSentinels],
   ['a cluster', startRedisCluster],
 ];
-
-/** Visits a link until it is stopped, and returns how long each visit took; -1 = not redirected. */
-function visitContinuously(visit: () => Promise<string | undefined>) {
-  let isStopped = false;
-  const latencies: number[] = [];
-  const running = (async () => {
-    while (!isStopped) {
-      const startedMs = performance.now();
-      const location = await visit().catch(() => undefined);
-      latencies.push(location === undefined ? -1 : performance.now() - startedMs);
-      await delay(20);
-    }
-  })();
-  return {
-    async stop() {
-      isStopped = true;
-      await running;
-      return latencies.toSorted((one, other) => one - other);
-    },
-  };
-}
-
-const p99 = (sorted: readonly number[]) => sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
-
-async function isReady({ apis }: TwoApis): Promise<boolean> {
-  const answers = await Promise.all(apis.map(({ url }) => fetch(`${url}/readyz`)));
-  return answers.every(({ ok }) => ok);
-}
 
 /**
  * Creates, changes and uses a link through one process, and reads each step through the other.
