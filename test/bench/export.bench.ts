@@ -25,6 +25,8 @@ const TEMPLATES = 20_000;
 const LINKS = 200;
 const DAY_MS = 24 * 3_600_000;
 const PAGES = 400;
+/** Pages are read alone and beside exports in turn. */
+const ROUNDS = 5;
 
 const stores = await startStores();
 const query = await startService('query', stores.environment);
@@ -107,13 +109,21 @@ async function used(work: () => Promise<void>): Promise<Use> {
 }
 
 /** Reads an export to its end. @returns rows and bytes */
-async function readExport(token: string, parameters: string, signal?: AbortSignal) {
+async function readExport(
+  token: string,
+  parameters: string,
+  signal?: AbortSignal,
+  onChunk: (chunk: Buffer) => void = () => {},
+) {
   const headers = { authorization: `Bearer ${token}` };
   const path = `/events/export?${parameters}`;
   const request = httpRequest({ port: query.port, path, headers, ...(signal && { signal }) });
   const [response] = (await once(request.end(), 'response')) as [IncomingMessage];
   let bytes = 0;
-  for await (const chunk of response) bytes += (chunk as Buffer).length;
+  for await (const chunk of response) {
+    bytes += (chunk as Buffer).length;
+    onChunk(chunk as Buffer);
+  }
   return { rows: Number(response.trailers['x-export-rows']), bytes };
 }
 
@@ -122,6 +132,8 @@ await fill(workspace);
 console.log(`\n${machineLine()}\n`);
 
 const table: (string | number)[][] = [];
+/** Of NDJSON. */
+let bytesPerRow = 0;
 for (const format of ['ndjson', 'csv', 'parquet']) {
   // Warms the code up.
   await readExport(workspace.token, `interval=24h&format=${format}`);
@@ -135,6 +147,7 @@ for (const format of ['ndjson', 'csv', 'parquet']) {
     result = await readExport(workspace.token, `interval=all&format=${format}`);
   });
   clearInterval(watch);
+  if (format === 'ndjson') bytesPerRow = result.bytes / result.rows;
   table.push([
     format,
     result.rows,
@@ -156,15 +169,34 @@ async function pages(): Promise<readonly number[]> {
   const { latenciesMs } = await closedLoop({ port: query.port, connections: 1, count: PAGES, request: () => text });
   return latenciesMs;
 }
+/** First pages beside two exports, and the rows of these a second. */
+async function pagesBesideExports() {
+  const stop = new AbortController();
+  let bytes = 0;
+  const count = (chunk: Buffer) => {
+    bytes += chunk.length;
+  };
+  const exports = [0, 1].map(() =>
+    readExport(workspace.token, 'interval=all&format=ndjson', stop.signal, count).catch(() => undefined),
+  );
+  const start = performance.now();
+  const latencies = await pages();
+  const seconds = (performance.now() - start) / 1000;
+  stop.abort();
+  await Promise.all(exports);
+  return { latencies, rowsPerSecond: bytes / bytesPerRow / seconds };
+}
+
 await pages();
-const alone = await pages();
-const stop = new AbortController();
-const exports = [0, 1].map(() =>
-  readExport(workspace.token, 'interval=all&format=ndjson', stop.signal).catch(() => undefined),
-);
-const beside = await pages();
-stop.abort();
-await Promise.all(exports);
+const alone: number[] = [];
+const beside: number[] = [];
+const rates: number[] = [];
+for (let round = 0; round < ROUNDS; round += 1) {
+  alone.push(...(await pages()));
+  const { latencies, rowsPerSecond } = await pagesBesideExports();
+  beside.push(...latencies);
+  rates.push(rowsPerSecond);
+}
 const row = (name: string, latencies: readonly number[]) => [
   name,
   percentile(latencies, 0.5).toFixed(1),
@@ -172,6 +204,7 @@ const row = (name: string, latencies: readonly number[]) => [
 ];
 printTable(['first page of GET /events', 'p50 ms', 'p99 ms'], [row('alone', alone), row('beside two exports', beside)]);
 console.log(`\np99 beside ÷ alone: ${(percentile(beside, 0.99) / percentile(alone, 0.99)).toFixed(2)}`);
+console.log(`Rows a second of the two exports meanwhile: ${percentile(rates, 0.5).toFixed(0)}`);
 
 await query.stop();
 await stores.stop();

@@ -12,12 +12,17 @@ export type ExportSource = AsyncIterable<ExportSlice>;
 /** Rows of a slice. */
 const SLICE_ROWS = 100;
 
+/** A page of a list. */
+export interface ListPage<Row> {
+  readonly rows: Iterable<Row>;
+  /** Rows of a full page; a page with fewer is the last. */
+  readonly limit: number;
+}
+
 /** A list that is read page by page. */
 export interface PagedList<Row> {
-  /** Rows of a full page; a page with fewer is the last. */
-  readonly pageRows: number;
   /** @param after the last row of the page before; undefined for the first page */
-  readonly readPage: (after: Row | undefined) => Promise<Iterable<Row>>;
+  readonly readPage: (after: Row | undefined) => Promise<ListPage<Row>>;
   /** The JSON texts of rows. */
   readonly itemsOf: (rows: readonly Row[]) => Promise<readonly string[]>;
   readonly idOf: (row: Row) => string;
@@ -37,15 +42,16 @@ function* groupsOf<Row>(rows: Iterable<Row>): Generator<[Row, ...Row[]]> {
 
 /** The slices of a list. */
 export async function* slicesOf<Row>(list: PagedList<Row>): AsyncGenerator<ExportSlice> {
-  const { pageRows, readPage, itemsOf, idOf } = list;
+  const { readPage, itemsOf, idOf } = list;
   let last: Row | undefined;
   for (;;) {
     let read = 0;
-    for (const rows of groupsOf(await readPage(last))) {
+    const page = await readPage(last);
+    for (const rows of groupsOf(page.rows)) {
       read += rows.length;
       last = rows.at(-1) ?? rows[0];
       yield { items: await itemsOf(rows), lastId: idOf(last) };
     }
-    if (read < pageRows) return;
+    if (read < page.limit) return;
   }
 }

@@ -1,34 +1,58 @@
+import { setTimeout as pauseFor } from 'node:timers/promises';
+
 /** Counts what runs, for work that should rather be done in between. */
 export interface IdleWait {
   /** @returns marks the end; may be called more than once */
   begin(): () => void;
+  /** Whether nothing has run for {@link QUIET_MS}. */
+  isQuiet(): boolean;
   /** Resolves when nothing runs, or after that time. */
   untilIdle(msMax: number): Promise<void>;
+  /** Resolves when nothing has run for {@link QUIET_MS}, or after that time. */
+  untilQuiet(msMax: number): Promise<void>;
 }
+
+/** A client that sends a request after each response pauses for less. */
+const QUIET_MS = 50;
 
 export function createIdleWait(): IdleWait {
   const running = new Set<symbol>();
   const waiting = new Set<() => void>();
+  let endedAt = Number.NEGATIVE_INFINITY;
+  const isQuiet = () => running.size === 0 && performance.now() - endedAt >= QUIET_MS;
+  const untilIdle = async (msMax: number) => {
+    if (running.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const wake = () => {
+        waiting.delete(wake);
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(wake, msMax);
+      waiting.add(wake);
+    });
+  };
   return {
     begin() {
       const one = Symbol('running');
       running.add(one);
       return () => {
         if (!running.delete(one) || running.size > 0) return;
+        endedAt = performance.now();
         for (const wake of waiting) wake();
       };
     },
-    async untilIdle(msMax) {
-      if (running.size === 0) return;
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          waiting.delete(wake);
-          clearTimeout(timer);
-          resolve();
-        };
-        const timer = setTimeout(wake, msMax);
-        waiting.add(wake);
-      });
+    isQuiet,
+    untilIdle,
+    async untilQuiet(msMax) {
+      const until = performance.now() + msMax;
+      for (;;) {
+        const left = until - performance.now();
+        if (isQuiet() || left <= 0) return;
+        await untilIdle(left);
+        const pause = Math.min(QUIET_MS - (performance.now() - endedAt), until - performance.now());
+        if (pause > 0) await pauseFor(Math.ceil(pause));
+      }
     },
   };
 }

@@ -53,6 +53,8 @@ export interface ReadRunners {
   readonly runJobSlice: <T>(caller: ReadCaller, task: (reads: Reads) => Promise<T>) => Promise<T>;
   /** A pause in the work of an export, longer while others read. */
   readonly yieldToReads: () => Promise<void>;
+  /** Whether nobody else has read for a moment. */
+  readonly isQuiet: () => boolean;
   /** For reads that several requests share. @throws ApiError 429 when too many wait, and what the task throws */
   readonly runSharedRead: <T>(workspaceId: string, task: () => Promise<T>) => Promise<T>;
 }
@@ -68,7 +70,7 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
   const runJobSlice: ReadRunners['runJobSlice'] = (caller, task) => {
     const { workspaceId, signal } = caller;
     const inTurn = async () => {
-      await others.untilIdle(READ_WAIT_MS);
+      await others.untilQuiet(READ_WAIT_MS);
       return queue.run(SLICES_OWNER, () => task(createReads(deps, caller)), signal);
     };
     return slices.run(workspaceId, inTurn, signal);
@@ -86,6 +88,7 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
       const end = others.begin();
       return queue.run(workspaceId, task, new AbortController().signal).finally(end);
     },
+    isQuiet: others.isQuiet,
     yieldToReads: () => others.untilIdle(ROWS_WAIT_MS),
   };
 }

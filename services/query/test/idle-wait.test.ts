@@ -34,3 +34,32 @@ test('waits no longer than it may', async () => {
   await idle.untilIdle(20);
   expect(performance.now() - start).toBeGreaterThan(15);
 });
+
+test('quiet only when nothing has run for a moment: a caller in a loop keeps exports waiting', async () => {
+  const idle = createIdleWait();
+  expect(idle.isQuiet()).toBe(true);
+  await idle.untilQuiet(LONG_MS);
+  let quiet = false;
+  let endLast = idle.begin();
+  const later = idle.untilQuiet(LONG_MS).then(() => {
+    quiet = true;
+  });
+  for (let call = 0; call < 20; call += 1) {
+    endLast();
+    endLast = idle.begin();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(idle.isQuiet()).toBe(false);
+  }
+  expect(quiet).toBe(false);
+  endLast();
+  await later;
+  expect(idle.isQuiet()).toBe(true);
+});
+
+test('waits for quiet no longer than it may', async () => {
+  const idle = createIdleWait();
+  idle.begin();
+  const start = performance.now();
+  await idle.untilQuiet(20);
+  expect(performance.now() - start).toBeGreaterThan(15);
+});

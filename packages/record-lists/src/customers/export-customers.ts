@@ -46,11 +46,11 @@ export async function exportCustomers(
   const page = { sortBy: 'createdAt', sortOrder, page: 1, pageSize: PAGE_CUSTOMERS } as const;
 
   return slicesOf<CustomerRecord>({
-    pageRows: PAGE_CUSTOMERS,
-    readPage(last) {
+    async readPage(last) {
       const id = last?.id ?? part.after ?? startingAfter;
       const bounds = sortOrder === 'desc' ? { beforeId: id } : { afterId: id };
-      return catalog.customers.list(workspaceId, { ...page, filters: { ...filters, ...bounds } });
+      const rows = await catalog.customers.list(workspaceId, { ...page, filters: { ...filters, ...bounds } });
+      return { rows, limit: PAGE_CUSTOMERS };
     },
     async itemsOf(records) {
       const objects = await customerObjects(

@@ -84,12 +84,12 @@ export async function exportLinks(
   const start = part.after ?? cursor?.id;
 
   return slicesOf<LinkRecord>({
-    pageRows: PAGE_LINKS,
-    readPage(last) {
+    async readPage(last) {
       const id = last?.id ?? start;
-      return id === undefined
+      const rows = await (id === undefined
         ? links.list(workspaceId, { ...shape, sortBy: 'createdAt', offset: 0 })
-        : links.listFrom(workspaceId, { ...shape, id, side: 'after' });
+        : links.listFrom(workspaceId, { ...shape, id, side: 'after' }));
+      return { rows, limit: PAGE_LINKS };
     },
     async itemsOf(records) {
       const included = records.filter(({ id }) => isInPart('link', id, part));

@@ -25,7 +25,10 @@ export interface JobSettings {
   readonly defaultDomain: string | undefined;
 }
 
-export interface ExportJobsDeps extends ExportDeps, Pick<ReadRunners, 'runJobSlice' | 'yieldToReads'>, JobSettings {
+export interface ExportJobsDeps
+  extends ExportDeps,
+    Pick<ReadRunners, 'runJobSlice' | 'isQuiet' | 'yieldToReads'>,
+    JobSettings {
   readonly catalog: Catalog;
   readonly notifier: Pick<ExportNotifier, 'ended'>;
   readonly now: () => number;

@@ -21,7 +21,7 @@ import { createAnalyticsTables } from '../export/analytics-tables.js';
 import { createEventsExport } from '../export/events-export.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
 
-export interface JobSourceDeps extends Pick<ReadRunners, 'runJobSlice' | 'yieldToReads'> {
+export interface JobSourceDeps extends Pick<ReadRunners, 'runJobSlice' | 'isQuiet' | 'yieldToReads'> {
   readonly catalog: Catalog;
   /** The domain that every workspace may use. */
   readonly defaultDomain: string | undefined;
@@ -58,8 +58,8 @@ function bodyField(field: string): string {
 }
 
 /** How jobs read what they export. */
-export function createJobSources({ catalog, defaultDomain, now, runJobSlice, yieldToReads }: JobSourceDeps) {
-  const openEvents = createEventsExport({ catalog, now, yieldToReads });
+export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQuiet, yieldToReads }: JobSourceDeps) {
+  const openEvents = createEventsExport({ catalog, now, isQuiet, yieldToReads });
   const openTables = createAnalyticsTables(catalog);
   const deps = { catalog, defaultDomain };
 

@@ -21,7 +21,7 @@ export interface ScheduleSettings {
 export interface ExportSchedulesDeps
   extends ExportDeps,
     ScheduleSettings,
-    Pick<ReadRunners, 'runJobSlice' | 'yieldToReads'> {
+    Pick<ReadRunners, 'runJobSlice' | 'isQuiet' | 'yieldToReads'> {
   readonly catalog: Catalog;
   readonly redis: Redis;
   readonly logger: Pick<Logger, 'warn'>;

@@ -156,6 +156,38 @@ describe('an export that was cut off', () => {
   });
 });
 
+test('its statements are small while others read, so that these do not wait; it has every event all the same', async () => {
+  const { client } = query.database;
+  const rows = client.lazyRows;
+  let statements = 0;
+  client.lazyRows = <Row extends readonly unknown[]>(...args: Parameters<typeof rows>) => {
+    statements += 1;
+    return rows.apply(client, args) as Promise<Iterable<Row>>;
+  };
+  const run = async () => {
+    statements = 0;
+    const { text } = await exported(world, { columns: 'clickId' });
+    return { text, statements };
+  };
+  let reading = true;
+  const read = async () => {
+    while (reading) await world.events({ limit: '1' });
+  };
+  try {
+    const alone = await run();
+    const readers = Promise.all([read(), read(), read()]);
+    const beside = await run();
+    reading = false;
+    await readers;
+    expect(alone.statements).toBe(Math.ceil(CLICKS / 4000));
+    expect(beside.statements).toBeGreaterThan(alone.statements);
+    expect(beside.text).toBe(alone.text);
+  } finally {
+    reading = false;
+    client.lazyRows = rows;
+  }
+});
+
 describe('the limits of exports', () => {
   test('a workspace runs two at a time; a third is refused until one ends or its client leaves', async () => {
     const first = await startExport(world, { format: 'ndjson' });
