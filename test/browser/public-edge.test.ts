@@ -35,15 +35,10 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
   let browser: Browser;
   let dub: Dub;
   let api: string;
+  /** Where the browser script comes from: a link domain. */
+  let scripts: string;
   let workspace: Workspace;
   const visitors: Visitor[] = [];
-  let linkOrigin: string;
-  /** The browser script, from the link domain, on the pages that are for it. */
-  const tagOf = (path: string) =>
-    path.startsWith('/scripted')
-      ? `<script src="${linkOrigin}/analytics/script.conversion-tracking.js" data-short-domain="${DOMAIN}"` +
-        ` data-publishable-key="${workspace.publishableKey}"${path.endsWith('/consent') ? ' data-consent="required"' : ''}></script>`
-      : undefined;
   /** URL of a short link on the port of this stack. */
   let shortLink: (key: string) => string;
 
@@ -52,8 +47,8 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
     const { api: apiUrl, links } = await up.ready();
     api = apiUrl;
     shortLink = (key) => `http://${DOMAIN}:${new URL(links).port}/${key}`;
-    linkOrigin = new URL(shortLink('')).origin;
-    site = await startSite({ api, links: linkOrigin, tagOf });
+    scripts = new URL(shortLink('')).origin;
+    site = await startSite(api, scripts);
     workspace = await waymark<Workspace>('workspace', 'create', '--slug', 'shop', '--domain', DOMAIN);
     await waymark('workspace', 'update', 'shop', '--allowed-hostnames', '*.localhost');
     dub = new Dub({ token: workspace.apiKey, serverURL: api });
@@ -113,42 +108,6 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
     expect(await listed('clicks', link.id)).toMatchObject({
       click: { trigger: 'link', browser: 'Chrome', os: 'Linux', device: 'Desktop' },
     });
-  });
-
-  it('the script of a link domain attributes a lead and a sale to the link that is named in the address of the page', async () => {
-    const url = site.url('shop', '/scripted');
-    const link = await dub.links.create({ url, domain: DOMAIN, key: 'ada', trackConversion: true });
-    const page = await visit();
-    await page.goto(`${url}?via=ada`);
-    const cookie = await waitFor(async () => (await page.context().cookies()).find(({ name }) => name === 'dub_id'), {
-      what: 'the cookie',
-    });
-    expect(Math.round((cookie.expires * 1000 - Date.now()) / 86_400_000)).toBe(90);
-    const click = await listed('clicks', link.id);
-    expect(click).toMatchObject({ click: { id: cookie.value } });
-
-    const customerExternalId = 'scripted';
-    await page.evaluate(
-      `dubAnalytics.trackLead({ eventName: 'Sign up', customerExternalId: '${customerExternalId}' })`,
-    );
-    expect(await listed('leads', link.id)).toMatchObject({ customer: { externalId: customerExternalId } });
-    await page.evaluate(`dubAnalytics.trackSale({ customerExternalId: '${customerExternalId}', amount: 5000 })`);
-    expect(await listed('sales', link.id)).toMatchObject({ sale: { amount: 5000 } });
-  });
-
-  it('the script with data-consent="required" sends and stores nothing before the consent', async () => {
-    const url = site.url('shop', '/scripted/consent');
-    const link = await dub.links.create({ url, domain: DOMAIN, key: 'asked' });
-    const page = await visit();
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-    await page.goto(`${url}?via=asked`);
-    expect(await page.evaluate('typeof dubAnalytics')).toBe('function');
-    expect([await page.context().cookies(), asked.filter((path) => path.startsWith('/track/'))]).toEqual([[], []]);
-    await page.evaluate('dubAnalytics.consent()');
-    const { click } = await listed('clicks', link.id);
-    const [cookie] = await page.context().cookies();
-    expect(cookie).toMatchObject({ name: 'dub_id', value: click.id });
   });
 
   it('opens a link only with its password, and stays unlocked', async () => {
@@ -260,6 +219,109 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
       ] as const) {
         expect(await listed('clicks', link.id)).toMatchObject({ click: { id: clickId, trigger } });
       }
+    });
+  });
+
+  describe('in a page with the browser script of a link domain', () => {
+    const cookieOf = async (page: Page, name: string) =>
+      (await page.context().cookies()).find((cookie) => cookie.name === name);
+    const cookieWhen = (page: Page, name: string) =>
+      waitFor(() => cookieOf(page, name), { what: `the cookie ${name}` });
+
+    it('the published loader keeps the click of a link, and reports its lead and sale', async () => {
+      const props = {
+        publishableKey: workspace.publishableKey,
+        scriptProps: { src: `${scripts}/analytics/script.conversion-tracking.js` },
+      };
+      site.addPage(
+        '/loader',
+        `<meta name="loader" content='${JSON.stringify(props)}'><script type="module" src="/inject.js"></script>`,
+      );
+      const url = site.url('shop', '/loader');
+      const link = await dub.links.create({ url, domain: DOMAIN, key: 'loader', trackConversion: true });
+      const page = await visit();
+      await page.goto(shortLink('loader'));
+      const clickId = new URL(page.url()).searchParams.get('dub_id');
+      await page.waitForSelector('html[data-injected]');
+      // The loader queues these if they come before the script.
+      const lead = { eventName: 'Sign up', customerExternalId: 'loader-1', customerEmail: 'eve@example.com' };
+      await page.evaluate(`void dubAnalytics.trackLead(${JSON.stringify(lead)})`);
+      expect(await listed('leads', link.id)).toMatchObject({ eventName: 'Sign up', click: { id: clickId } });
+      // On another page of the site: the cookie has the click now.
+      await page.goto(url);
+      await page.waitForSelector('html[data-injected]');
+      const sale = { customerExternalId: 'loader-1', amount: 1900, invoiceId: 'loader-invoice' };
+      await page.evaluate(`void dubAnalytics.trackSale(${JSON.stringify(sale)})`);
+      expect(await listed('sales', link.id)).toMatchObject({ sale: { amount: 1900 }, click: { id: clickId } });
+
+      const cookie = await cookieWhen(page, 'dub_id');
+      expect(cookie).toMatchObject({ value: clickId, domain: '.shop.localhost', path: '/', sameSite: 'Lax' });
+      const days = ((cookie?.expires ?? 0) * 1000 - Date.now()) / 86_400_000;
+      expect(days).toBeGreaterThan(89.9);
+      expect(days).toBeLessThanOrEqual(90);
+    });
+
+    it('a plain tag with its hash reports the click of a partner’s link in the address, and its conversions', async () => {
+      const partner = await dub.partners.create({ name: 'Ada; "L"', email: 'ada@partners.example', username: 'ada' });
+      const { id, key } = partner.links?.[0] ?? { id: '', key: '' };
+      const args = ['--host', scripts, '--publishable-key', workspace.publishableKey, '--variant', 'outbound-domains'];
+      const { tag } = await waymark<{ readonly tag: string }>('script', ...args);
+      const domains = JSON.stringify({ refer: DOMAIN, outbound: ['pay.localhost', '*.acme.test'] });
+      const attributes = `data-domains='${domains}' data-query-params='["ref","via"]' data-attribution-model="first-click"`;
+      site.addPage('/plain-tag', tag.replace('<script ', `<script ${attributes} `));
+      const page = await visit();
+      await page.goto(site.url('shop', `/plain-tag?via=${key}`));
+
+      const clickId = (await cookieWhen(page, 'dub_id'))?.value;
+      expect(await listed('clicks', id)).toMatchObject({ click: { id: clickId, trigger: 'link' } });
+      expect(
+        await page.evaluate('new Promise((done) => dubAnalytics("ready", () => done(DubAnalytics)))'),
+      ).toMatchObject({
+        partner: { id: partner.id, name: 'Ada; "L"' },
+        discount: null,
+      });
+      const stored = JSON.parse((await cookieOf(page, 'dub_partner_data'))?.value ?? '{}');
+      expect(stored).toMatchObject({ clickId, partner: { id: partner.id, name: encodeURIComponent('Ada; "L"') } });
+
+      const lead = { eventName: 'Sign up', customerExternalId: 'tag-1' };
+      const answer = await page.evaluate(`dubAnalytics.trackLead(${JSON.stringify(lead)})`);
+      expect(answer).toMatchObject({ click: { id: clickId } });
+      await page.evaluate('void dubAnalytics.trackSale({ customerExternalId: "tag-1", amount: 700 })');
+      expect(await listed('leads', id)).toMatchObject({ click: { id: clickId } });
+      expect(await listed('sales', id)).toMatchObject({ sale: { amount: 700 }, click: { id: clickId } });
+
+      const hrefs = ['http://www.pay.localhost/a', 'http://eu.acme.test/', 'http://acme.test/', '/own', 'mailto:a@b.c'];
+      const passed = await page.evaluate(`new Promise((done) => {
+        for (const href of ${JSON.stringify(hrefs)}) document.body.append(Object.assign(document.createElement('a'), { href }));
+        setTimeout(() => done([...document.querySelectorAll('a')].map((link) => link.href.includes('dub_id=${clickId}'))));
+      })`);
+      expect(passed).toEqual([true, true, false, false, false]);
+
+      // First click: a later one does not replace it.
+      await page.goto(site.url('shop', '/plain-tag?dub_id=another'));
+      await page.waitForFunction('window._dubAnalytics');
+      expect((await cookieOf(page, 'dub_id'))?.value).toBe(clickId);
+    });
+
+    it('nothing is stored or sent before the consent that the tag requires, and a forged id never', async () => {
+      const url = site.url('shop', '/docs/consent');
+      const link = await dub.links.create({ url, domain: SITE_DOMAIN, key: 'docs/consent' });
+      const attributes = `data-domains='{"site":"${SITE_DOMAIN}"}' data-consent="required" data-publishable-key="${workspace.publishableKey}"`;
+      const src = `${scripts}/analytics/script.site-visit.conversion-tracking.js`;
+      site.addPage('/docs/consent', `<script defer src="${src}" ${attributes}></script>`);
+      const page = await visit();
+      const sent: string[] = [];
+      page.on('request', (request) => request.method() === 'POST' && sent.push(new URL(request.url()).pathname));
+      await page.goto(`${url}?dub_id=${encodeURIComponent('forged; Domain=localhost')}`);
+      await page.evaluate('void dubAnalytics.trackLead({ eventName: "Early", customerExternalId: "early" })');
+      expect([sent, await page.context().cookies()]).toEqual([[], []]);
+
+      await page.evaluate('void dubAnalytics.consent()');
+      const cookie = await cookieWhen(page, 'dub_id');
+      expect(await listed('clicks', link.id)).toMatchObject({ click: { id: cookie?.value, trigger: 'pageview' } });
+      // What was called before the consent is sent after it.
+      expect(await listed('leads', link.id)).toMatchObject({ eventName: 'Early', click: { id: cookie?.value } });
+      expect(sent).toEqual(['/track/visit', '/track/lead/client']);
     });
   });
 });

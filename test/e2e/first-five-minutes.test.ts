@@ -57,16 +57,16 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
     printed = up
       .output()
       .split('\n')
-      .filter((line) => line.startsWith('  curl '));
+      .filter((line) => /^ {2}(curl|<script) /.test(line));
   }, UP_MS_MAX);
   afterAll(async () => {
     await up.stop();
     await removeUp(up);
   }, 60_000);
 
-  it('show the same commands in the README as in the terminal', () => {
+  it('show the same lines in the README as in the terminal', () => {
     const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-    const documented = readme.split('\n').filter((line) => line.startsWith('   curl '));
+    const documented = readme.split('\n').filter((line) => /^ {3}(curl|<script) /.test(line));
     expect(documented.map(withoutPlace)).toEqual(printed.map(withoutPlace));
   });
 
@@ -90,7 +90,8 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
   });
 
   it.skipIf(!hasCurl())('work line by line as printed', async () => {
-    const [create, follow, lead, sale, clicks, leads, sales, count] = printed as [
+    const [create, follow, lead, sale, clicks, leads, sales, count, tag] = printed as [
+      string,
       string,
       string,
       string,
@@ -126,6 +127,8 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
     expect(JSON.parse(await shell(count))).toMatchObject([
       { key: 'try', clicks: 1, leads: 1, sales: 1, saleAmount: 4900 },
     ]);
+    const script = await fetch(/src="([^"]+)"/.exec(tag)?.[1] ?? '');
+    expect([script.status, script.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
   });
 
   it('work with the dub SDK, with nothing set but its serverURL', async () => {

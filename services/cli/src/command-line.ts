@@ -152,6 +152,12 @@ function createParser(): CAC {
     .option('--report <prefix>', 'Begin of the names of the report files; default: import-<source>')
     .option('--source-workspace <id>', 'Workspace at Rebrandly')
     .action(lazily(async () => (await import('./commands/import.js')).importSource));
+  cli
+    .command('script', 'Print the tag that loads the browser script, with its hash')
+    .option('--host <host>', 'A link domain, or the origin of the links or the API, such as http://localhost:3001')
+    .option('--variant <features>', 'Comma-separated: site-visit, outbound-domains, conversion-tracking')
+    .option('--publishable-key <key>', 'For leads and sales from the page; adds conversion-tracking')
+    .action(lazily(async () => (await import('./commands/script.js')).showScript));
 
   cli
     .command('capacity', 'Estimate memory, disk, cores and processes for a load')

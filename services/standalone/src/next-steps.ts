@@ -25,6 +25,12 @@ export function localLinkAddress(links: string, domain: string, key: string): st
   return isLocal ? `http://${LOCAL_DOMAIN}:${port}/${key}` : `-H 'Host: ${domain}' ${links}/${key}`;
 }
 
+/** The tag that loads the browser script from the first workspace's domain. */
+function scriptTag(links: string, domain: string): string {
+  const origin = domain === LOCAL_DOMAIN ? `http://${LOCAL_DOMAIN}:${new URL(links).port}` : `https://${domain}`;
+  return `<script defer src="${origin}/analytics/script.js"></script>`;
+}
+
 /** The API key for use in double quotes: itself, or a shell expression for it. */
 function keyInShell({ apiKey, apiKeyFile }: Pick<NextSteps, 'apiKey' | 'apiKeyFile'>): string {
   if (apiKey === undefined) return '$WAYMARK_KEY';
@@ -70,6 +76,7 @@ function steps(input: NextSteps): readonly (readonly [string, string])[] {
     ['read the lead back', list('leads')],
     ['read the sale back', list('sales')],
     ['count them by link', `curl -s '${api}/analytics?event=composite&groupBy=top_links' ${authorization}`],
+    ['keep the click ids on your site: a line for its pages', scriptTag(links, domain)],
   ];
 }
 
@@ -90,7 +97,7 @@ function keyLines({ apiKey, apiKeyFile }: NextSteps): readonly string[] {
       ];
 }
 
-/** The text with the API key and the next steps, one curl command each. */
+/** The text with the API key and the next steps, one line each. */
 export function nextSteps(input: NextSteps): string {
   return [
     ...keyLines(input),

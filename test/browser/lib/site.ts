@@ -1,10 +1,14 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 
 /** A customer's site on `http://<any name>.localhost:<port>`; browsers resolve such names to this machine. */
 export interface Site {
   url(name: string, path?: string): string;
+  /** Puts tags into the head of the page at a path. */
+  addPage(path: string, head: string): void;
   close(): Promise<void>;
 }
 
@@ -23,33 +27,41 @@ const TRACKING_SCRIPT = `
   };
 `;
 
-const page = (path: string, tag: string) =>
+/** The published loader, as a bundler would put it into the page, and a page script that calls it with the JSON of its tag. */
+const FILES: Readonly<Record<string, string>> = {
+  '/tracking.js': TRACKING_SCRIPT,
+  '/loader.js': readFileSync(fileURLToPath(import.meta.resolve('@dub/analytics')), 'utf8'),
+  '/inject.js': `
+    import { inject } from '/loader.js';
+    inject(JSON.parse(document.querySelector('meta[name="loader"]').content));
+    document.documentElement.dataset.injected = 'true';
+  `,
+};
+
+const page = (path: string, head: string) =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop</title>` +
-  `<link rel="icon" href="data:,">${tag}</head><body><h1>Shop ${path}</h1></body></html>`;
+  `<link rel="icon" href="data:,"><script src="/tracking.js"></script>${head}</head><body><h1>Shop ${path}</h1></body></html>`;
 
-export interface SiteOptions {
-  /** The origin that the pages may call; their content policy forbids everything else. */
-  readonly api: string;
-  /** The origin of a link domain, from which the pages may load a script, and which they may call. */
-  readonly links: string;
-  /** The script tag of a page, instead of that of {@link TRACKING_SCRIPT}. */
-  readonly tagOf: (path: string) => string | undefined;
-}
-
-export async function startSite({ api, links, tagOf }: SiteOptions): Promise<Site> {
+/**
+ * @param api the origin that the pages may call; their content policy forbids everything else
+ * @param scripts the origin of the browser script, which they may load and call as well
+ */
+export async function startSite(api: string, scripts: string): Promise<Site> {
+  const heads = new Map<string, string>();
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://site').pathname;
-    const isScript = path === '/tracking.js';
+    const script = FILES[path];
     response.writeHead(200, {
-      'content-type': isScript ? 'text/javascript' : 'text/html; charset=utf-8',
-      'content-security-policy': `default-src 'none'; script-src 'self' ${links}; connect-src ${api} ${links}; img-src data:`,
+      'content-type': script !== undefined ? 'text/javascript' : 'text/html; charset=utf-8',
+      'content-security-policy': `default-src 'none'; script-src 'self' ${scripts}; connect-src ${api} ${scripts}; img-src data:`,
     });
-    response.end(isScript ? TRACKING_SCRIPT : page(path, tagOf(path) ?? '<script src="/tracking.js"></script>'));
+    response.end(script ?? page(path, heads.get(path) ?? ''));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
+    addPage: (path, head) => void heads.set(path, head),
     url: (name, path = '/') => `http://${name}.localhost:${port}${path}`,
     async close() {
       server.closeAllConnections();
