@@ -99,7 +99,13 @@ describe('docker-compose.yml', () => {
         'REDIS_PASSWORD',
       ]);
       const optional = [...new Set([...text.matchAll(OPTIONAL)].map(([, name]) => name))].sort();
-      expect(optional).toEqual(['ADMIN_KEY_PREVIOUS', 'INSTANCE_KEY_NEXT', 'INSTANCE_KEY_PREVIOUS']);
+      expect(optional).toEqual([
+        'ADMIN_KEY_PREVIOUS',
+        'INSTANCE_KEY_NEXT',
+        'INSTANCE_KEY_PREVIOUS',
+        'QUEUE_SHARDS',
+        'REDIS_WAIT_REPLICAS',
+      ]);
       const secrets = services.flatMap(([, { environment = {} }]) =>
         Object.entries(environment).filter(
           ([name]) => /PASSWORD|_KEY|_AUTH|REDIS_URL/.test(name) && !optional.includes(name),

@@ -16,7 +16,7 @@ export { elapsedMs, leastOf } from './least-of.js';
 export { startClickHouse, type TestClickHouse, type TestClickHouseOptions } from './stores/clickhouse.js';
 export { startRedis, type TestRedisOptions } from './stores/redis.js';
 export { startRedisCluster } from './stores/redis-cluster.js';
-export type { RedisDeployment } from './stores/redis-deployment.js';
+export { type RedisDeployment, untilReplicating } from './stores/redis-deployment.js';
 export { launchRedis } from './stores/redis-process.js';
 export { startRedisSentinels } from './stores/redis-sentinels.js';
 export { BUCKET, type S3Server, startS3Server } from './stores/s3-server.js';

@@ -98,8 +98,8 @@ export function manifestText(file: string): string {
 /** A required variable of docker-compose.yml, `${NAME:?message}`. */
 export const REQUIRED = /\$\{(\w+):\?[^{}]+\}/g;
 
-/** A variable of docker-compose.yml that is usually not set, `${NAME:-}`. */
-export const OPTIONAL = /\$\{(\w+):-\}/g;
+/** A variable of docker-compose.yml that is usually not set, `${NAME:-}` or with a number as its default, `${NAME:-0}`. */
+export const OPTIONAL = /\$\{(\w+):-(\d*)\}/g;
 
 const secretOf = (name: string) => createHash('sha256').update(name).digest('hex');
 
@@ -111,7 +111,7 @@ export function withSecrets(environment: Readonly<Record<string, string>>): Reco
       value
         .replaceAll('change-me', 'own-secret')
         .replace(/^0{64}$/, '07'.repeat(32))
-        .replace(OPTIONAL, '')
+        .replace(OPTIONAL, '$2')
         .replace(REQUIRED, (_all, variable: string) => secretOf(variable)),
     ]),
   );

@@ -117,6 +117,31 @@ describe('with two queue shards', () => {
   );
 
   it(
+    'one that answers nothing, though its connections stay open, leaves the workspaces of the other alone, too',
+    async () => {
+      await progress(traffics);
+      const p99Before = Math.max(...on(0).map((traffic) => traffic.redirectP99()));
+      const frozen = stack.shards[1]?.pid ?? 0;
+      process.kill(frozen, 'SIGSTOP');
+      try {
+        mark();
+        await Promise.all([...on(0).map((traffic) => traffic.progress(3 * SALES)), delay(FAULTS.awayMs)]);
+        await Promise.all(on(1).map((traffic) => traffic.clicks(SALES)));
+        for (const traffic of on(0)) {
+          expect(traffic.failuresOf('/try')).toEqual([]);
+          expect(traffic.failures.length).toBeLessThanOrEqual(FAULTS.isLong ? 0 : traffic.acknowledged);
+          expect(traffic.redirectP99()).toBeLessThan(Math.max(REDIRECT_P99_MS_MAX, REDIRECT_P99_RATIO_MAX * p99Before));
+        }
+        for (const traffic of on(1)) expect(traffic.failuresOf('/try')).toEqual([]);
+      } finally {
+        process.kill(frozen, 'SIGCONT');
+      }
+      await Promise.all(on(1).map((traffic) => traffic.progress(1, READY_MS_MAX)));
+    },
+    SCENARIO_MS,
+  );
+
+  it(
     'every redirect goes on while shard 0 is away, the Redis of locks and caches',
     async () => {
       mark();

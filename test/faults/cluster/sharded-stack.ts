@@ -36,6 +36,8 @@ interface Slot {
 /** Two processes of the API and a writer, on several queue shards and one ClickHouse. */
 export class ShardedStack {
   readonly #slots: readonly [api: Slot, otherApi: Slot, writer: Slot];
+  /** Replicas of each shard for which processes wait that are started from now on. */
+  waitReplicas = 0;
 
   private constructor(
     /** By number; the first is also that of locks and caches. */
@@ -81,7 +83,7 @@ export class ShardedStack {
       ...{ REDIS_URL: first ?? '', QUEUE_SHARDS: others.join(','), CLICKHOUSE_URL: this.database.url },
       ...{ CLICKHOUSE_DATABASE: this.database.database, DATA_DIR: slot.dataDir, INSTANCE_KEY, LOG_LEVEL: logLevel },
       ...{ API_PORT: String(slot.api), LINK_PORT: String(slot.links), WRITER_PORT: String(slot.writer) },
-      OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8',
+      ...{ REDIS_WAIT_REPLICAS: String(this.waitReplicas), OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8' },
     });
   }
 
