@@ -44,7 +44,7 @@ function cellOf(type: ColumnType, value: unknown): unknown {
 }
 
 /** Rows of a row group. More would make smaller files, but take longer at a time than other requests should wait. */
-const GROUP_ROWS = 1000;
+const GROUP_ROWS = 1500;
 
 /** A Parquet file. The rows of a row group are kept until it is written; the end of the file lists the row groups. */
 export function createParquetEncoder<Item>(columns: readonly NamedColumn<Item>[]): Encoder {
