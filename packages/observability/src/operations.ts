@@ -58,6 +58,8 @@ export interface Operations {
   readonly requests: RequestCounts;
   readonly opsLog: OpsLog;
   readonly registry: Registry;
+  /** Call it when the metrics are read: samples are taken rarely while nobody reads them. */
+  noteScrape(): void;
   readonly tracing: Tracing | undefined;
   /** Call it for each insert batch that a writer has stored. */
   countBatch(batch: WriteReport): void;
@@ -180,6 +182,10 @@ export function startOperations(options: OperationsOptions): Operations {
     opsLog,
     registry,
     tracing,
+    noteScrape() {
+      queue.use();
+      stores.use();
+    },
     countBatch(batch) {
       components.noteWork();
       writer?.count(batch);

@@ -19,7 +19,8 @@ export interface OpsLogOptions {
 }
 
 /**
- * Writes rows to the operator tables in the background, every few seconds. While ClickHouse is away it buffers a bounded number of
+ * Writes rows to the operator tables in the background, every ten seconds; samples alone, those of an idle process, every thirty,
+ * because an insert is dear beside all else that an idle installation does. While ClickHouse is away it buffers a bounded number of
  * rows and drops and counts the rest, so that callers never wait.
  */
 export interface OpsLog {
@@ -27,7 +28,7 @@ export interface OpsLog {
   add(table: OpsTable, row: OpsRow): void;
   /** Rows dropped so far. */
   dropped(): number;
-  /** `listener` runs before each flush and may add rows to it. */
+  /** `listener` runs every ten seconds and before each flush, and may add rows. */
   onFlush(listener: () => void): void;
   /** Writes the buffered rows. Never rejects. */
   flush(): Promise<void>;
@@ -41,6 +42,8 @@ interface Batch {
 }
 
 const INTERVAL_MS = 10_000;
+/** Samples wait for other rows this many intervals. */
+const SAMPLE_INTERVALS = 3;
 /** Limit on the buffered rows of one table: a busy writer, which adds a row per insert batch and workspace, fills it in minutes. */
 const ROWS_MAX = 20_000;
 const INSERT_MS = 5000;
@@ -56,6 +59,8 @@ export function createOpsLog(options: OpsLogOptions): OpsLog {
   let dropped = 0;
   let flushing: Promise<void> | undefined;
   let isFailing = false;
+  /** Intervals since samples were written. */
+  let unwritten = 0;
 
   function nextBatch(table: OpsTable): Batch | undefined {
     const retried = unacknowledged.get(table);
@@ -90,8 +95,15 @@ export function createOpsLog(options: OpsLogOptions): OpsLog {
     }
   }
 
+  /** Whether all rows that wait are samples, which were written less than three intervals ago. */
+  function maySkip(): boolean {
+    unwritten += 1;
+    const isIdle = tables.every((table) => table === 'ops_samples' || waiting.get(table)?.length === 0);
+    return isIdle && unacknowledged.size === 0 && unwritten < SAMPLE_INTERVALS;
+  }
+
   async function writeAll(limitMs: number): Promise<void> {
-    for (const listener of listeners) listener();
+    unwritten = 0;
     try {
       for (const table of tables) await write(table, limitMs);
       isFailing = false;
@@ -101,13 +113,28 @@ export function createOpsLog(options: OpsLogOptions): OpsLog {
     }
   }
 
-  const flush = (limitMs = INSERT_MS): Promise<void> => {
-    flushing ??= writeAll(limitMs).finally(() => {
+  const collect = () => {
+    for (const listener of listeners) listener();
+  };
+
+  function start(limitMs: number): Promise<void> {
+    flushing = writeAll(limitMs).finally(() => {
       flushing = undefined;
     });
     return flushing;
-  };
-  const timer = setInterval(() => void flush(), options.intervalMs ?? INTERVAL_MS);
+  }
+
+  function flush(limitMs = INSERT_MS): Promise<void> {
+    if (flushing !== undefined) return flushing;
+    collect();
+    return start(limitMs);
+  }
+
+  const timer = setInterval(() => {
+    if (flushing !== undefined) return;
+    collect();
+    if (!maySkip()) void start(INSERT_MS);
+  }, options.intervalMs ?? INTERVAL_MS);
   timer.unref();
 
   return {

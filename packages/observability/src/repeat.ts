@@ -1,7 +1,21 @@
 /** Work that is repeated until `close`, which waits for a run under way. */
 export interface Repetition {
+  /**
+   * Call it when the result of the work is read: for the next two minutes the work runs at every interval, and now if its last run is
+   * longer ago.
+   */
+  use(): void;
   close(): Promise<void>;
 }
+
+export interface RepeatOptions {
+  readonly intervalMs: number;
+  /** Interval while nobody reads the results; `intervalMs` by default. An idle process should sleep. */
+  readonly restIntervalMs?: number;
+}
+
+/** More than a minute, which is a usual interval of scrapes. */
+const USED_MS = 120_000;
 
 /**
  * Runs `work` at once and then at every interval, unless its previous run is still under way. The timer does not keep the
@@ -9,19 +23,35 @@ export interface Repetition {
  *
  * @param work must not reject
  */
-export function repeat(work: () => Promise<unknown>, intervalMs: number): Repetition {
+export function repeat(work: () => Promise<unknown>, options: RepeatOptions): Repetition {
+  const { intervalMs, restIntervalMs = intervalMs } = options;
   let running: Promise<unknown> | undefined;
-  const run = () => {
-    running ??= work().finally(() => {
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  let usedMs = performance.now();
+  let ranMs = Number.NEGATIVE_INFINITY;
+
+  function run(): void {
+    clearTimeout(timer);
+    if (isClosed) return;
+    const nowMs = performance.now();
+    timer = setTimeout(run, nowMs - usedMs < USED_MS ? intervalMs : restIntervalMs).unref();
+    if (running !== undefined) return;
+    ranMs = nowMs;
+    running = work().finally(() => {
       running = undefined;
     });
-  };
-  const timer = setInterval(run, intervalMs);
-  timer.unref();
+  }
   run();
+
   return {
+    use() {
+      usedMs = performance.now();
+      if (usedMs - ranMs > intervalMs) run();
+    },
     async close() {
-      clearInterval(timer);
+      isClosed = true;
+      clearTimeout(timer);
       await running;
     },
   };

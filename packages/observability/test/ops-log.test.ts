@@ -1,6 +1,6 @@
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
-import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { createTestDatabase, type TestDatabase, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createOpsLog, type OpsLog } from '../src/ops-log.js';
 
 let database: TestDatabase;
@@ -56,4 +56,29 @@ it('closing writes what is left', async () => {
   log.add('ops_samples', aSample(8));
   await log.close();
   expect(await samples()).toEqual(expect.arrayContaining([8, 9]));
+});
+
+it('samples of an idle process are written every third interval, beside other rows at the next', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const log = createOpsLog({ clickhouse: database.client, logger, intervalMs: 10_000 });
+  const collected = vi.fn();
+  log.onFlush(collected);
+  const stored = (value: number) => samples().then((values) => values.includes(value));
+  const untilStored = (value: number) => waitFor(() => stored(value), { what: `sample ${value}` });
+
+  log.add('ops_samples', aSample(21));
+  vi.advanceTimersByTime(20_000);
+  expect(collected).toHaveBeenCalledTimes(2);
+  vi.advanceTimersByTime(10_000);
+  expect(collected).toHaveBeenCalledTimes(3);
+  await untilStored(21);
+
+  log.add('ops_samples', aSample(22));
+  vi.advanceTimersByTime(10_000);
+  log.add('ops_requests', [Math.floor(Date.now() / 1000), 'http', 'GET /', '', 200, 1, 0, 1, 1, [1]]);
+  expect(await stored(22)).toBe(false);
+  vi.advanceTimersByTime(10_000);
+  await untilStored(22);
+  await log.close();
 });

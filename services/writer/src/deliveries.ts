@@ -19,7 +19,7 @@ export interface DeliveriesOptions {
 }
 
 /** Interval of the checks until the first job. */
-const CHECK_MS = 1000;
+const CHECK_MS = 3000;
 const RESTART_MS = 1000;
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './delivery-main.ts' : './delivery-main.js', import.meta.url);
 

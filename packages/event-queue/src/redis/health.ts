@@ -36,8 +36,8 @@ export interface RedisHealthOptions {
 }
 
 const PROBE_ANSWER_MS = 200;
-/** While this process adds nothing to Redis. */
-const IDLE_POLL_MS = 1000;
+/** While this process adds nothing to Redis. The next use of the load probes at once. */
+const IDLE_POLL_MS = 5000;
 const RECOVERY_POLL_MS = 25;
 
 /** Polls the memory use of Redis, often enough to shed in time, and more often while Redis does not answer. */
@@ -51,13 +51,15 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
   let isClosed = false;
   /** Whether the load was asked for since the last probe. */
   let isUsed = false;
+  let isResting = false;
 
   const answering = () => hasAnsweredLast && redis.status === 'ready';
 
   const schedule = () => {
     clearTimeout(timer);
-    const pollMs = isUsed ? options.pollMs : Math.max(options.pollMs, IDLE_POLL_MS);
+    isResting = !isUsed;
     isUsed = false;
+    const pollMs = isResting ? Math.max(options.pollMs, IDLE_POLL_MS) : options.pollMs;
     if (!isClosed) timer = setTimeout(probe, answering() ? pollMs : RECOVERY_POLL_MS);
   };
 
@@ -82,6 +84,10 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
   return {
     load() {
       isUsed = true;
+      if (isResting && answering()) {
+        isResting = false;
+        void probe();
+      }
       return load;
     },
     isAnswering: answering,

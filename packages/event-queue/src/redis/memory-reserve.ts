@@ -18,7 +18,7 @@ const RESERVE_SHARE = 0.02;
 const RESERVE_BYTES_MAX = 4_000_000;
 /** The reserve is created only if memory use stays below this share of the limit. */
 const FILL_SHARE_MAX = 0.8;
-const CHECK_INTERVAL_MS = 5000;
+const CHECK_INTERVAL_MS = 15_000;
 const RELEASE_INTERVAL_MS = 1000;
 
 /** Maintains the reserve, which all writers share. */

@@ -114,8 +114,8 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
 
   const replayOnce = async () => {
     const isTakeOverDue = now() - lookedForOrphansAt >= options.takeOverIntervalMs;
-    if (!health.isAnswering() || health.load() === 'spool-clicks') return;
-    if (!spool.hasEntries() && !isTakeOverDue) return;
+    if (!health.isAnswering()) return;
+    if (spool.hasEntries() ? health.load() === 'spool-clicks' : !isTakeOverDue) return;
     lookedForOrphansAt = now();
     try {
       await spool.replay(send);

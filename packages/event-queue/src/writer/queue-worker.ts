@@ -49,6 +49,8 @@ const STALLED_CHECK_MS = 2000;
 /** In effect no limit: BullMQ would fail a job whose writers died this often, but a job is never the cause of that. */
 const STALLED_MAX = 1_000_000_000;
 const RECONNECT_MS = 500;
+/** How long a connection waits for a job before it asks again; BullMQ gives a connection up that is silent a second longer. */
+const BLOCK_SECONDS = 10;
 /** Delay between tries of a job whose version this writer does not support, until a newer writer takes it. */
 const UNKNOWN_VERSION_DELAY_MS = 15_000;
 const ERROR_LOG_INTERVAL_MS = 5000;
@@ -112,6 +114,7 @@ export function createQueueWorker(options: QueueWorkerOptions): QueueWorker {
     stalledInterval: STALLED_CHECK_MS,
     maxStalledCount: STALLED_MAX,
     runRetryDelay: RECONNECT_MS,
+    drainDelay: BLOCK_SECONDS,
     removeOnComplete: { count: 0 },
   });
   worker.on('error', (err) => {

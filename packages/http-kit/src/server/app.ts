@@ -28,7 +28,7 @@ const HEADER_BYTES_MAX = 128 * 1024;
 const BODY_BYTES_MAX = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-const TIMEOUT_CHECK_INTERVAL_MS = 2000;
+const TIMEOUT_CHECK_INTERVAL_MS = 5000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they close first and never reuse a closed socket. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 /** Keys are up to 190 characters, each up to 12 once percent-encoded. */

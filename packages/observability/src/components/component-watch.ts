@@ -36,7 +36,7 @@ export interface ComponentWatchOptions {
 export interface ComponentWatch {
   /** Host and process id of this process. */
   readonly instance: string;
-  /** As of the last poll, two seconds ago at most. */
+  /** As of the last poll: two seconds ago at most while it is read, ten when nobody has read it for two minutes. */
   componentStatus(): readonly ComponentStatus[];
   /** The latest starts and ends of all processes, latest first. Rejects while Redis is away. */
   processChanges(): Promise<readonly ProcessChange[]>;
@@ -53,6 +53,8 @@ export interface ShardMemory extends RedisMemory {
 }
 
 const INTERVAL_MS = 2000;
+/** While nobody reads the status: as often as the process writes its samples. */
+const REST_FACTOR = 5;
 const REGISTRY_TIMEOUT_MS = 1000;
 /** After an outage of Redis, processes have this long to send a heartbeat before a missing one counts. */
 const SETTLING_MS = HEARTBEAT_TTL_MS + 2000;
@@ -62,9 +64,12 @@ function storeStatus(component: string, { state, since, detail, starts }: StoreS
 }
 
 export function startComponentWatch(options: ComponentWatchOptions): ComponentWatch {
-  const { redis, clickhouse, service, version, keys, logger, now = Date.now, intervalMs = INTERVAL_MS } = options;
+  const { redis, clickhouse, service, version, keys, logger, now = Date.now, intervalMs } = options;
   const registry = createInstanceRegistry(redis);
-  const heartbeat: Heartbeat = startHeartbeat({ registry, service, version, keys, logger, now, intervalMs });
+  const heartbeat: Heartbeat = startHeartbeat({
+    ...{ registry, service, version, keys, logger, now },
+    ...(intervalMs === undefined ? {} : { intervalMs }),
+  });
   const redisWatches = [redis, ...(options.queueShards ?? [])].map((server, shard) => {
     const name = shard === 0 ? 'redis' : `redis-${shard}`;
     let memory: RedisMemory | undefined;
@@ -115,16 +120,19 @@ export function startComponentWatch(options: ComponentWatchOptions): ComponentWa
 
   const polling = repeat(
     () => Promise.all([...redisWatches.map((watch) => watch.poll()), clickhouseWatch.poll(), pollServices()]),
-    intervalMs,
+    { intervalMs: intervalMs ?? INTERVAL_MS, restIntervalMs: REST_FACTOR * (intervalMs ?? INTERVAL_MS) },
   );
 
   return {
     instance: heartbeat.instance,
-    componentStatus: () => [
-      ...redisWatches.map(({ name, state }) => storeStatus(name, state())),
-      storeStatus('clickhouse', clickhouseWatch.state()),
-      ...services,
-    ],
+    componentStatus() {
+      polling.use();
+      return [
+        ...redisWatches.map(({ name, state }) => storeStatus(name, state())),
+        storeStatus('clickhouse', clickhouseWatch.state()),
+        ...services,
+      ];
+    },
     processChanges: () => registry.processChanges(),
     redisMemory: () => redisWatches.flatMap(({ memoryNow }) => memoryNow()),
     noteWork: heartbeat.noteWork,

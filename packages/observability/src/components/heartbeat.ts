@@ -26,7 +26,8 @@ export interface Heartbeat {
   close(): Promise<void>;
 }
 
-const INTERVAL_MS = 2000;
+/** So that two can be lost before the process counts as gone (`HEARTBEAT_TTL_MS`). */
+const INTERVAL_MS = 3000;
 
 /** Whether a process of this machine is gone. */
 function isGone(pid: number): boolean {
@@ -77,7 +78,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     }
   }
 
-  const beating = repeat(beat, options.intervalMs ?? INTERVAL_MS);
+  const beating = repeat(beat, { intervalMs: options.intervalMs ?? INTERVAL_MS });
 
   return {
     instance,

@@ -1,8 +1,8 @@
 import { createHistogram, type Histogram, type RecordableHistogram } from 'node:perf_hooks';
 
 /**
- * Measures how late the event loop runs a timer. Once a second, because each measurement wakes the process: `monitorEventLoopDelay`
- * does it fifty or a hundred times a second, which was most of what an idle process used.
+ * Measures how late the event loop runs a timer. Once a second, and every ten seconds while the loop is idle, because each measurement
+ * wakes the process: `monitorEventLoopDelay` does it fifty or a hundred times a second, which was most of what an idle process used.
  */
 export interface LoopDelay {
   /** A new histogram of the delays from now on, in nanoseconds; its reader resets it. */
@@ -11,20 +11,32 @@ export interface LoopDelay {
 }
 
 const SAMPLE_MS = 1000;
+const IDLE_SAMPLE_MS = 10_000;
+/** The loop is idle if it has worked less than this share of the time since the last measurement, so that nothing can have blocked it for long. */
+const IDLE_SHARE = 0.02;
 const NANOSECONDS_PER_MS = 1e6;
 
 export function startLoopDelay(): LoopDelay {
   const histograms: RecordableHistogram[] = [];
-  let lastMs = performance.now();
-  const timer = setInterval(() => {
-    const nowMs = performance.now();
-    const delayMs = nowMs - lastMs - SAMPLE_MS;
-    lastMs = nowMs;
+  let dueMs = 0;
+  let used = performance.eventLoopUtilization();
+  let timer = sampleIn(SAMPLE_MS);
+
+  function sampleIn(milliseconds: number): NodeJS.Timeout {
+    dueMs = performance.now() + milliseconds;
+    return setTimeout(sample, milliseconds).unref();
+  }
+
+  function sample(): void {
+    const delayMs = performance.now() - dueMs;
     // A histogram has no place for 0; timers may run up to a millisecond early.
     const delay = Math.max(1, Math.round(delayMs * NANOSECONDS_PER_MS));
     for (const histogram of histograms) histogram.record(delay);
-  }, SAMPLE_MS);
-  timer.unref();
+    const before = used;
+    used = performance.eventLoopUtilization();
+    const isIdle = performance.eventLoopUtilization(used, before).utilization < IDLE_SHARE;
+    timer = sampleIn(isIdle ? IDLE_SAMPLE_MS : SAMPLE_MS);
+  }
 
   return {
     histogram() {
@@ -32,6 +44,6 @@ export function startLoopDelay(): LoopDelay {
       histograms.push(histogram);
       return histogram;
     },
-    close: () => clearInterval(timer),
+    close: () => clearTimeout(timer),
   };
 }

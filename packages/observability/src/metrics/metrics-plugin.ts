@@ -41,15 +41,16 @@ export const requestCountPlugin = fp<RequestCountOptions>(
 );
 
 export interface MetricsRouteOptions extends Pick<AdminGuardOptions, 'adminKeys' | 'rateLimiter'> {
-  readonly operations: Pick<Operations, 'registry'>;
+  readonly operations: Pick<Operations, 'registry' | 'noteScrape'>;
 }
 
 /** `GET /metrics` for Prometheus. Local callers need the admin key too, because they may be any user of the machine, or a proxy. */
 export async function metricsRoute(app: FastifyInstance, options: MetricsRouteOptions): Promise<void> {
   const { adminKeys, rateLimiter, operations } = options;
-  const { registry } = operations;
+  const { registry, noteScrape } = operations;
   await app.register(adminGuard, { adminKeys, rateLimiter });
   app.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
+    noteScrape();
     return reply.type(registry.contentType).send(await registry.metrics());
   });
 }

@@ -31,15 +31,19 @@ export interface QueueSamplerOptions {
   readonly intervalMs?: number;
 }
 
-/** Samples the queue and the spool every few seconds, so that reads return the last sample at once. */
+/** Samples the queue and the spool every few seconds, half as often while no metrics are read, so that reads return the last sample at once. */
 export interface QueueSampler {
   /** One for each queue shard that answers. */
   queues(): readonly QueueSample[];
   spool(): SpoolSample | undefined;
+  /** See `Repetition`. */
+  use(): void;
   close(): Promise<void>;
 }
 
 const INTERVAL_MS = 5000;
+/** While nobody reads the metrics: as often as the process writes its samples. */
+const REST_FACTOR = 2;
 const ANSWER_MS = 1000;
 const SPOOLED = '.spool';
 
@@ -76,7 +80,7 @@ async function sampleSpool(directory: string): Promise<SpoolSample> {
 }
 
 export function startQueueSampler(options: QueueSamplerOptions): QueueSampler {
-  const { queueShards, spoolDirectory, logger, now } = options;
+  const { queueShards, spoolDirectory, logger, now, intervalMs = INTERVAL_MS } = options;
   let queues: readonly QueueSample[] = [];
   let spool: SpoolSample | undefined;
 
@@ -93,11 +97,12 @@ export function startQueueSampler(options: QueueSamplerOptions): QueueSampler {
     if (spoolDirectory !== undefined) spool = await sampleSpool(spoolDirectory);
   }
 
-  const sampling = repeat(sample, options.intervalMs ?? INTERVAL_MS);
+  const sampling = repeat(sample, { intervalMs, restIntervalMs: REST_FACTOR * intervalMs });
 
   return {
     queues: () => queues,
     spool: () => spool,
+    use: sampling.use,
     close: sampling.close,
   };
 }

@@ -184,7 +184,7 @@ function addProcess(registry: Registry, delays: Histogram): void {
     addGauge(
       registry,
       name,
-      `Delay of the event loop since the last scrape, measured once a second: ${statistic}`,
+      `Delay of the event loop since the last scrape, measured once a second while it is busy: ${statistic}`,
       () => {
         const sample = one(delays.count === 0 ? undefined : value() / NANOSECONDS_PER_SECOND);
         if (index === entries.length - 1) delays.reset();

@@ -47,10 +47,14 @@ export interface StoreSampler {
   tables(): TablesState | undefined;
   /** By disk: `spool`, and `clickhouse:` with the name that ClickHouse has for it. */
   disks(): ReadonlyMap<string, DiskSpace>;
+  /** See `Repetition`. */
+  use(): void;
   close(): Promise<void>;
 }
 
 const INTERVAL_MS = 15_000;
+/** While nobody reads the metrics. */
+const REST_FACTOR = 20;
 const ANSWER_MS = 5_000;
 
 async function sampleRedis(redis: Redis, shard: number): Promise<RedisSafety> {
@@ -101,7 +105,7 @@ FROM ${source('replicas', cluster)} WHERE database = currentDatabase()`,
 }
 
 export function startStoreSampler(options: StoreSamplerOptions): StoreSampler {
-  const { queueShards, spoolDirectory, clickhouse, cluster, logger } = options;
+  const { queueShards, spoolDirectory, clickhouse, cluster, logger, intervalMs = INTERVAL_MS } = options;
   let safety: readonly RedisSafety[] = [];
   let tables: TablesState | undefined;
   const disks = new Map<string, DiskSpace>();
@@ -136,8 +140,8 @@ export function startStoreSampler(options: StoreSamplerOptions): StoreSampler {
         clickhouse === undefined ? undefined : sampleClickHouse(clickhouse),
         spoolDirectory === undefined ? undefined : sampleSpoolDisk(spoolDirectory),
       ]),
-    options.intervalMs ?? INTERVAL_MS,
+    { intervalMs, restIntervalMs: REST_FACTOR * intervalMs },
   );
 
-  return { redis: () => safety, tables: () => tables, disks: () => disks, close: sampling.close };
+  return { redis: () => safety, tables: () => tables, disks: () => disks, use: sampling.use, close: sampling.close };
 }

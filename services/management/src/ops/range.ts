@@ -14,7 +14,7 @@ export const OPS_RANGES: readonly [OpsRange, ...OpsRange[]] = [
   { id: '7d', label: '7 days', seconds: 604_800, step: 3600 },
 ];
 
-/** Services report their numbers with a delay of a few seconds: more recent points are incomplete. */
+/** Busy services report their numbers with a delay of a few seconds, idle ones of half a minute: more recent points are incomplete. */
 const INCOMPLETE_SECONDS = 6;
 
 /** The points of a plot: starts of complete steps, in Unix seconds, ascending. */
