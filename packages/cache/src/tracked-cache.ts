@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { createLru } from './lru.js';
 
 /** How much a cache holds; the least recently used entries are dropped. */
 export type CacheBound<Value> =
@@ -55,11 +56,13 @@ export interface TrackedCache<Value> {
 
 export function createTrackedCache<Value>(options: TrackedCacheOptions<Value>): TrackedCache<Value> {
   const { bound, ttlMs, isUsable = () => true, now } = options;
-  const entries = new LRUCache<string, Entry<Value>>(
+  const entries =
     'entriesMax' in bound
-      ? { max: bound.entriesMax }
-      : { maxSize: bound.sizeMax, sizeCalculation: ({ value }) => bound.sizeOf(value) },
-  );
+      ? createLru<string, Entry<Value>>(bound.entriesMax)
+      : new LRUCache<string, Entry<Value>>({
+          maxSize: bound.sizeMax,
+          sizeCalculation: ({ value }) => bound.sizeOf(value),
+        });
   /** By key the load that began last, unless the key was evicted since. */
   const loads = new Map<string, Load<Value>>();
 

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '@waymark/cache';
 import type { Stored } from '../model/entity-type.js';
 import type { NameOwner } from '../redis/record-cache.js';
 
@@ -28,7 +28,7 @@ export interface LocalRecordsOptions {
 
 /** Records cached in this process. Past their TTL they are served only while both stores are away. */
 export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalRecordsOptions) {
-  const entries = new LRUCache<string, RecordEntry<R>>({ max: entriesMax });
+  const entries = createLru<string, RecordEntry<R>>(entriesMax);
   let epoch = 0;
 
   function stale(key: string): Stored<R> | undefined {
@@ -96,7 +96,7 @@ export interface NameEntry {
 
 /** Owners of names cached in this process. */
 export function createLocalNames(entriesMax: number, now: () => number) {
-  const entries = new LRUCache<string, NameEntry>({ max: entriesMax });
+  const entries = createLru<string, NameEntry>(entriesMax);
   let epoch = 0;
 
   return {

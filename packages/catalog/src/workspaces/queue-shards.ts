@@ -1,5 +1,5 @@
+import { createLru } from '@waymark/cache';
 import { ApiError } from '@waymark/contract';
-import { LRUCache } from 'lru-cache';
 import { unavailable } from '../model/errors.js';
 import type { WorkspaceRecord } from '../model/record-schemas.js';
 import type { ReadOptions } from '../store/record-reader.js';
@@ -35,7 +35,7 @@ export function createQueueShards(
   count: number,
   hotRead: ReadOptions,
 ): QueueShards {
-  const places = new LRUCache<string, number>({ max: PLACES_CACHED });
+  const places = createLru<string, number>(PLACES_CACHED);
 
   function note(record: WorkspaceRecord): number {
     const shard = record.queueShard ?? 0;

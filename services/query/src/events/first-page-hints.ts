@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { createLru } from '@waymark/cache';
 import { type BoundRequest, type FirstPageHint, hintOf, listKey, narrowToHint } from '@waymark/event-query';
-import { LRUCache } from 'lru-cache';
 import type { EventPageRow } from './event-text.js';
 
 const HINTS_MAX = 20_000;
@@ -25,7 +25,7 @@ export interface FirstPageHints {
 }
 
 export function createFirstPageHints(): FirstPageHints {
-  const hints = new LRUCache<string, FirstPageHint>({ max: HINTS_MAX });
+  const hints = createLru<string, FirstPageHint>(HINTS_MAX);
   return {
     find(bound) {
       const list = listKey(bound);

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { createLru } from '../src/lru.js';
+
+it('keeps as many entries as it may, and evicts those used longest ago', () => {
+  const cache = createLru<string, number>(3);
+  for (const [index, key] of ['a', 'b', 'c'].entries()) cache.set(key, index);
+  cache.get('a');
+  cache.set('b', 7);
+  cache.set('d', 3);
+  expect([...cache.keys()].sort()).toEqual(['a', 'b', 'd']);
+  expect(cache.get('b')).toBe(7);
+  cache.delete('a');
+  cache.clear();
+  cache.set('e', 4);
+  expect([...cache.entries()]).toEqual([['e', 4]]);
+});
+
+it('takes no memory for entries that it does not have', () => {
+  const before = process.memoryUsage();
+  const caches = Array.from({ length: 20 }, () => createLru<string, number>(100_000));
+  const after = process.memoryUsage();
+  expect(caches).toHaveLength(20);
+  const taken = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
+  // With memory for all entries it would be 56 MB.
+  expect(taken).toBeLessThan(4_000_000);
+});
