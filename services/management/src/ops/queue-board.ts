@@ -1,12 +1,7 @@
-import { createBullBoard } from '@bull-board/api';
-import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
-import { FastifyAdapter } from '@bull-board/fastify';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { ApiError } from '@waymark/contract';
-import { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, WEBHOOK_QUEUE } from '@waymark/event-queue';
-import { Queue } from 'bullmq';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
-import { jobSummary, removeErrorMessages } from './job-summary.js';
 
 export const QUEUE_BOARD_PATH = '/ops/queues';
 
@@ -16,67 +11,49 @@ const POLICY =
 const LINK = /<link[^<>]*>/g;
 const removeExternalLinks = (html: string) => html.replace(LINK, (link) => (/href="https?:/.test(link) ? '' : link));
 
-const QUEUES = [...QUEUE_KINDS, WEBHOOK_QUEUE, DEAD_LETTER_QUEUE];
+const OWN_HEADERS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+};
+/** Of the connection to the inner app. */
+const UNCOPIED_HEADERS = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding']);
 
 /**
  * Read-only pages of the BullMQ queues: without commands that could lose or repeat an event, and without the content of jobs. Register
- * it behind the admin key.
+ * it behind the admin key. The pages are an app of their own, loaded at the first request: it takes ten megabytes.
  */
 export async function queueBoard(
   scope: FastifyInstance,
   { queueShards }: { readonly queueShards: readonly Redis[] },
 ): Promise<void> {
-  const names = [...new Set(QUEUES)];
-  const options = { prefix: QUEUE_PREFIX, skipMetasUpdate: true, skipVersionCheck: true };
-  const shards = queueShards.map((connection, shard) => ({
-    /** Shown before the names of its queues. */
-    prefix: shard === 0 ? '' : `shard ${shard} `,
-    isAway: () => connection.status !== 'ready',
-    queues: names.map((name) => new Queue(name, { ...options, connection })),
-  }));
-  const queues = shards.flatMap((shard) => shard.queues);
-  // Requests report the errors themselves.
-  for (const queue of queues) queue.on('error', () => undefined);
+  const failures = new AsyncLocalStorage<unknown[]>();
+  const onError = (err: unknown) => void failures.getStore()?.push(err);
+  let loading: Promise<FastifyInstance> | undefined;
+
+  async function load(): Promise<FastifyInstance> {
+    const { createBoardApp } = await import('./board-app.js');
+    return createBoardApp({ queueShards, basePath: QUEUE_BOARD_PATH, onError });
+  }
   scope.addHook('onClose', async () => {
-    await Promise.all(queues.map((queue) => queue.close()));
+    await (await loading)?.close();
   });
 
-  scope.addHook('onRequest', async (request) => {
+  async function answer(request: FastifyRequest, reply: FastifyReply) {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new ApiError('forbidden', 'Queues cannot be changed here.');
     }
-  });
-  scope.addHook('preSerialization', async (_request, _reply, payload) => removeErrorMessages(payload));
-  scope.addHook('onSend', async (_request, reply, payload) => {
-    reply.headers({
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-    });
-    if (!String(reply.getHeader('content-type')).startsWith('text/html')) return payload;
-    reply.header('content-security-policy', POLICY);
-    return typeof payload === 'string' ? removeExternalLinks(payload) : payload;
-  });
-
-  const server = new FastifyAdapter();
-  server.setBasePath(QUEUE_BOARD_PATH);
-  createBullBoard({
-    queues: shards.flatMap(({ queues, prefix, isAway }) =>
-      queues.map((queue) => {
-        const adapter = new BullMQAdapter(queue, { readOnlyMode: true, prefix });
-        adapter.setFormatter('data', jobSummary);
-        // The page would fail for all queues.
-        if (shards.length > 1) adapter.setVisibilityGuard(() => !isAway());
-        return adapter;
-      }),
-    ),
-    serverAdapter: server,
-    options: { uiConfig: { boardTitle: 'Waymark queues', hideRedisDetails: true, hideDocsLink: true } },
-  });
-  const plugin = server.registerPlugin();
-  await scope.register(
-    // The package's error handler would turn every error into a 500, even a missing admin key; ours stays in place.
-    (board, options, done) => plugin(Object.create(board, { setErrorHandler: { value: () => board } }), options, done),
-    { prefix: QUEUE_BOARD_PATH },
-  );
+    loading ??= load();
+    const board = await loading;
+    const failed: unknown[] = [];
+    const page = await failures.run(failed, () => board.inject({ method: request.method, url: request.url }));
+    if (failed.length > 0) throw failed[0];
+    const isHtml = String(page.headers['content-type']).startsWith('text/html');
+    const headers = Object.entries(page.headers).filter(([name]) => !UNCOPIED_HEADERS.has(name));
+    reply.code(page.statusCode).headers({ ...Object.fromEntries(headers), ...OWN_HEADERS });
+    if (!isHtml) return reply.send(page.rawPayload);
+    return reply.header('content-security-policy', POLICY).send(removeExternalLinks(page.payload));
+  }
+  for (const url of [QUEUE_BOARD_PATH, `${QUEUE_BOARD_PATH}/*`])
+    scope.all(url, { schema: { hide: true } as object }, answer);
 }

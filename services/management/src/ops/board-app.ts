@@ -1,0 +1,67 @@
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { FastifyAdapter } from '@bull-board/fastify';
+import { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, WEBHOOK_QUEUE } from '@waymark/event-queue';
+import { Queue } from 'bullmq';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Redis } from 'ioredis';
+import { jobSummary, removeErrorMessages } from './job-summary.js';
+
+const QUEUES = [...QUEUE_KINDS, WEBHOOK_QUEUE, DEAD_LETTER_QUEUE];
+
+export interface BoardOptions {
+  readonly queueShards: readonly Redis[];
+  /** The path of the pages. */
+  readonly basePath: string;
+  /** Called with the error of a request, which is then answered with 500. */
+  readonly onError: (err: unknown) => void;
+}
+
+/** The app of the pages of the BullMQ queues, without the content of jobs. It does not listen. */
+export async function createBoardApp({ queueShards, basePath, onError }: BoardOptions): Promise<FastifyInstance> {
+  const names = [...new Set(QUEUES)];
+  const options = { prefix: QUEUE_PREFIX, skipMetasUpdate: true, skipVersionCheck: true };
+  const shards = queueShards.map((connection, shard) => ({
+    /** Shown before the names of its queues. */
+    prefix: shard === 0 ? '' : `shard ${shard} `,
+    isAway: () => connection.status !== 'ready',
+    queues: names.map((name) => new Queue(name, { ...options, connection })),
+  }));
+  const queues = shards.flatMap((shard) => shard.queues);
+  // Requests report the errors themselves.
+  for (const queue of queues) queue.on('error', () => undefined);
+
+  const app = Fastify();
+  app.addHook('onClose', async () => {
+    await Promise.all(queues.map((queue) => queue.close()));
+  });
+  app.addHook('preSerialization', async (_request, _reply, payload) => removeErrorMessages(payload));
+  app.setErrorHandler((err, _request, reply) => {
+    onError(err);
+    return reply.code(500).send();
+  });
+
+  const server = new FastifyAdapter();
+  server.setBasePath(basePath);
+  createBullBoard({
+    queues: shards.flatMap(({ queues, prefix, isAway }) =>
+      queues.map((queue) => {
+        const adapter = new BullMQAdapter(queue, { readOnlyMode: true, prefix });
+        adapter.setFormatter('data', jobSummary);
+        // The page would fail for all queues.
+        if (shards.length > 1) adapter.setVisibilityGuard(() => !isAway());
+        return adapter;
+      }),
+    ),
+    serverAdapter: server,
+    options: { uiConfig: { boardTitle: 'Waymark queues', hideRedisDetails: true, hideDocsLink: true } },
+  });
+  const plugin = server.registerPlugin();
+  await app.register(
+    // The package's own error handler would answer every error itself.
+    (board, options, done) => plugin(Object.create(board, { setErrorHandler: { value: () => board } }), options, done),
+    { prefix: basePath },
+  );
+  await app.ready();
+  return app;
+}
