@@ -6,22 +6,31 @@ import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
-/** Entry files of processes, without `src/` and `.ts`. */
-const ENTRIES = [
-  'packages/clickhouse-embedded/main',
+/**
+ * Entry files of processes, without `src/` and `.ts`. Those of services share code: a module that one of them uses is loaded by all that
+ * use its neighbours.
+ */
+const SERVICES = [
   'services/cli/main',
   'services/ingest/main',
   'services/management/main',
   'services/query/main',
   'services/standalone/http',
-  'services/standalone/main',
-  'services/standalone/redis-guard',
+  'services/standalone/prepare',
   'services/writer/delivery-main',
   'services/writer/main',
 ];
+/** Entry files that need little of what they import. Each has a bundle of its own, without the rest, so that these processes stay small. */
+const SMALL = ['packages/clickhouse-embedded/main', 'services/standalone/main', 'services/standalone/redis-guard'];
+const ENTRIES = [...SERVICES, ...SMALL];
 /** Where code of several entries goes, and code that is loaded on demand; as deep in the tree as the entries, for `moduleUrls`. */
 const CHUNKS = 'packages/bootstrap/dist';
 const CHUNK_PREFIX = 'bundle-';
+/** Lines are wrapped at this length, so that those in stack traces say something. */
+const LINE_CHARS = 160;
+/** esbuild escapes strings; what is left is in regular expressions and tagged templates, where an escape means the same. */
+const NOT_ASCII = /[^\0-\x7f]/g;
+const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 /** Its modules are sent to browsers as they are. */
 const BROWSER_ROOM = 'packages/ops-page';
 /** Its variants are bundles for pages of other sites, one for each choice of these features. */
@@ -103,32 +112,45 @@ const rooms = ['packages', 'services'].flatMap((folder) =>
 );
 const modules = (await Promise.all(rooms.map(compileRoom))).flat();
 
-const bundles = await build({
-  absWorkingDir: root,
-  entryPoints: ENTRIES.map((entry) => ({
-    in: `${dirname(entry)}/src/${entry.split('/').at(-1)}.ts`,
-    out: `${dirname(entry)}/dist/${entry.split('/').at(-1)}`,
-  })),
-  outdir: '.',
-  chunkNames: `${CHUNKS}/${CHUNK_PREFIX}[name]-[hash]`,
-  bundle: true,
-  splitting: true,
-  write: false,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20',
-  conditions: ['waymark-source'],
-  external: UNBUNDLED,
-  plugins: [moduleUrls],
-  // CommonJS packages call `require`.
-  banner: {
-    js: "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);",
-  },
-  logLevel: 'warning',
-});
+/** Bundles of entries, which share what several of them use. */
+async function bundleEntries(entries) {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: entries.map((entry) => ({
+      in: `${dirname(entry)}/src/${entry.split('/').at(-1)}.ts`,
+      out: `${dirname(entry)}/dist/${entry.split('/').at(-1)}`,
+    })),
+    outdir: '.',
+    chunkNames: `${CHUNKS}/${CHUNK_PREFIX}[name]-[hash]`,
+    bundle: true,
+    splitting: true,
+    // V8 holds the text of every module it runs, in two bytes a character if one of them is not of Latin-1. Comments are half of the text.
+    minifyWhitespace: true,
+    lineLimit: LINE_CHARS,
+    legalComments: 'external',
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    conditions: ['waymark-source'],
+    external: UNBUNDLED,
+    plugins: [moduleUrls],
+    // CommonJS packages call `require`.
+    banner: {
+      js: "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);",
+    },
+    logLevel: 'warning',
+  });
+  return outputFiles.map(({ path, text }) => ({
+    path,
+    contents: Buffer.from(path.endsWith('.js') ? text.replace(NOT_ASCII, escaped) : text),
+  }));
+}
 
-const written = new Set(bundles.outputFiles.map(({ path }) => relative(root, path)));
-for (const { path, contents } of [...modules, ...bundles.outputFiles, ...(await bundleScripts())]) {
+const bundles = (await Promise.all([SERVICES, ...SMALL.map((entry) => [entry])].map(bundleEntries))).flat();
+
+const written = new Set(bundles.map(({ path }) => relative(root, path)));
+for (const { path, contents } of [...modules, ...bundles, ...(await bundleScripts())]) {
   if (existsSync(path) && readFileSync(path).equals(contents)) continue;
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, contents);

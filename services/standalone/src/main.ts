@@ -5,7 +5,7 @@ import { createLogger, type Logger, runService } from '@waymark/http-kit';
 import { firstKeyFile, keepFirstKey } from './first-key.js';
 import { openLog } from './launch.js';
 import { LOCAL_DOMAIN, nextSteps } from './next-steps.js';
-import { prepareStores } from './prepare-stores.js';
+import { prepareInProcess } from './prepare-process.js';
 import { stackStopMs, startStack } from './stack.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -47,7 +47,7 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
     report,
     signal,
     async prepare(stores) {
-      apiKey = (await prepareStores({ stores, settings, domain, logger, report }))?.apiKey;
+      apiKey = (await prepareInProcess({ stores, settings, domain }, report))?.apiKey;
     },
   });
   const { api, links } = stack;

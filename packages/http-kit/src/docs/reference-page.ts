@@ -95,7 +95,7 @@ ${statuses.filter(isSuccess).map((status) => answerHtml(status, operation))}
 function introduction(title: string, serverUrl: string): Html {
   return html`<h1>${title}</h1>
 <p>JSON over HTTP at <code>${serverUrl}</code>. Every request carries a key of the workspace,
-<code>Authorization: Bearer dub_…</code>, unless its section says otherwise. Wherever an id is expected, an id of your own is passed
+<code>Authorization: Bearer dub_&hellip;</code>, unless its section says otherwise. Wherever an id is expected, an id of your own is passed
 as <code>ext_</code> and that id. Times are UTC in ISO 8601, amounts are cents of USD unless a currency is named.</p>
 <p>The rules behind the routes: <a href="docs/reference">reference</a>. Errors have a code: <a
 href="docs/api-reference/errors">errors</a>. The same for programs: <a href="openapi.json">OpenAPI 3.1</a>. The published <code>dub</code> SDK works with <code>serverURL</code> set to this address.</p>`;

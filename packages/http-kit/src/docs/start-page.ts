@@ -15,7 +15,7 @@ export function startPage(title: string, hasRoute: (path: string) => boolean): s
   const served = DESTINATIONS.filter(([path]) => hasRoute(path));
   const content = html`<h1>${title}</h1>
 <p>This is the address of the API. Waymark redirects short links and records their clicks; servers report leads and sales here, and read
-all of them back. Requests carry a key of a workspace, <code>Authorization: Bearer dub_…</code>.</p>
+all of them back. Requests carry a key of a workspace, <code>Authorization: Bearer dub_&hellip;</code>.</p>
 <table>${served.map(
     ([path, text]) => html`<tr><td><a href="${path.slice(1)}"><code>${path}</code></a></td><td>${text}</td></tr>`,
   )}</table>

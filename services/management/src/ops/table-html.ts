@@ -14,7 +14,7 @@ function barCell(share: number): Html {
 }
 
 function cellHtml(kind: CellKind, value: string | number | null): Html {
-  if (value === null || value === '') return html`<td class="${kind === 'text' ? 'name' : 'number'}">–</td>`;
+  if (value === null || value === '') return html`<td class="${kind === 'text' ? 'name' : 'number'}">&ndash;</td>`;
   switch (kind) {
     case 'text':
       return html`<td class="name">${value}</td>`;

@@ -1,0 +1,46 @@
+import { fork } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Settings } from '@waymark/config';
+import { describeExit, openLog } from './launch.js';
+import type { FirstWorkspace, PrepareOptions } from './prepare-stores.js';
+
+/** The only message to the process of `prepare.ts`. */
+export interface PrepareRequest extends Pick<PrepareOptions, 'stores' | 'domain'> {
+  readonly settings: Settings;
+}
+
+/** Messages of that process: lines for the terminal, then the end. */
+export type PrepareAnswer =
+  | { readonly type: 'report'; readonly line: string }
+  | { readonly type: 'prepared'; readonly apiKey: string | undefined }
+  | { readonly type: 'failed'; readonly message: string };
+
+/** As `prepareStores`, in a process that ends afterwards; its log is `prepare.log`. */
+export async function prepareInProcess(
+  request: PrepareRequest,
+  report: (line: string) => void,
+): Promise<FirstWorkspace | undefined> {
+  const entry = new URL(import.meta.url.endsWith('.ts') ? './prepare.ts' : './prepare.js', import.meta.url);
+  const log = openLog(request.settings.dataDir, 'prepare');
+  // `advanced` passes keys as buffers. `detached`: Ctrl-C reaches only the supervisor, so that no migration is interrupted.
+  const child = fork(fileURLToPath(entry), {
+    detached: true,
+    serialization: 'advanced',
+    stdio: ['ignore', log.fd, log.fd, 'ipc'],
+  });
+  closeSync(log.fd);
+  return new Promise((resolve, reject) => {
+    child.on('message', (message) => {
+      const answer = message as PrepareAnswer;
+      if (answer.type === 'report') report(answer.line);
+      else if (answer.type === 'failed') reject(new Error(answer.message));
+      else resolve(answer.apiKey === undefined ? undefined : { apiKey: answer.apiKey });
+    });
+    child.once('error', reject);
+    child.once('exit', (code, signal) =>
+      reject(new Error(`the stores could not be prepared (${describeExit(code, signal)}); see ${log.file}`)),
+    );
+    child.send(request);
+  });
+}
