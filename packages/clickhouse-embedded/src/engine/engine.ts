@@ -148,14 +148,18 @@ export class Engine {
 
   /** Runs a read, and kills it when `signal` is aborted. */
   async #abortable<T>(statementId: string, signal: AbortSignal, read: () => Promise<T>): Promise<T> {
-    const ended = new AbortController();
-    const kill = () => void this.#kill(statementId, ended.signal);
+    // Created when it is needed: aborting makes an error, with its stack.
+    let ended: AbortController | undefined;
+    const kill = () => {
+      ended = new AbortController();
+      void this.#kill(statementId, ended.signal);
+    };
     signal.addEventListener('abort', kill, { once: true });
     try {
       return await read();
     } finally {
       signal.removeEventListener('abort', kill);
-      ended.abort();
+      ended?.abort();
     }
   }
 

@@ -73,7 +73,9 @@ async function runStatement(
   const queryId = url.searchParams.get('query_id') || randomUUID();
   response.setHeader('X-ClickHouse-Query-Id', queryId);
   const gone = new AbortController();
-  response.once('close', () => gone.abort(exceptions.cancelled()));
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort(exceptions.cancelled());
+  });
   const body = await readBody(request, options.requestBytesMax);
   const { method = 'GET', headers } = request;
   const statement = await readStatement({ method, url, headers, body, baseSettings: options.baseSettings });
