@@ -20,6 +20,7 @@ const ROOMS = {
   'rate-limit': ['contract', 'redis'],
   'http-kit': ['contract', 'cache', 'catalog', 'rate-limit'],
   export: ['contract', 'http-kit'],
+  jobs: ['contract', 'redis', 'catalog', 'http-kit'],
   'record-lists': ['contract', 'catalog', 'export'],
   'link-rules': ['contract', 'catalog', 'event-query', 'record-lists'],
   import: ['contract', 'event-query', 'catalog', 'link-rules', 'outbound'],

@@ -37,7 +37,7 @@ it('the ingress of Kubernetes sends every route to its service', () => {
 
 it('the nginx of docker-compose.yml sends every route to its service', () => {
   const conf = readFileSync(join(ROOT, 'scripts/docker/nginx.conf'), 'utf8');
-  const locations = [...conf.matchAll(/location (= )?(\/\S*) \{ proxy_pass http:\/\/(\w+); \}/g)]
+  const locations = [...conf.matchAll(/location (= )?(\/\S*) \{[^}]*?proxy_pass http:\/\/(\w+);\s*\}/g)]
     .map(([, exact, path = '', upstream = '']) => ({ isExact: exact !== undefined, path, upstream }))
     .filter(({ upstream }) => upstream !== 'ingest_links')
     .sort((one, other) => Number(other.isExact) - Number(one.isExact) || other.path.length - one.path.length);

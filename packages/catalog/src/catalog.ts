@@ -5,6 +5,7 @@ import { createCustomers } from './customers/customers.js';
 import { createDomains } from './domains/domains.js';
 import { createExportJobs } from './exports/export-jobs.js';
 import { createExportSchedules } from './exports/export-schedules.js';
+import { createImportJobs } from './imports/import-jobs.js';
 import { createLinkTests } from './links/ab-tests.js';
 import { createLinkChanges } from './links/link-changes.js';
 import { folderDetacher, tagDetacher, webhookLinks } from './links/link-detach.js';
@@ -19,6 +20,7 @@ import {
   exportScheduleType,
   folderType,
   groupType,
+  importJobType,
   isRootLink,
   linkType,
   partnerTagType,
@@ -164,10 +166,11 @@ export function createCatalog(options: CatalogOptions) {
   const webhookStore = createRecordStore(webhookType, deps, { entriesMax: others });
   const exportJobStore = createRecordStore(exportJobType, deps, { entriesMax: others });
   const exportScheduleStore = createRecordStore(exportScheduleType, deps, { entriesMax: others });
+  const importJobStore = createRecordStore(importJobType, deps, { entriesMax: others });
   const stores = [
     ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
     ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, utmTemplateStore, webhookStore],
-    ...[exportJobStore, exportScheduleStore],
+    ...[exportJobStore, exportScheduleStore, importJobStore],
   ];
 
   for (const subscriber of [...stores, activeWebhooks, counters]) feed.subscribe(subscriber);
@@ -218,6 +221,7 @@ export function createCatalog(options: CatalogOptions) {
     utmTemplates: createResources(utmTemplateStore, UTM_TEMPLATE_RULES, resourceDeps),
     exportJobs: createExportJobs(exportJobStore, resourceDeps),
     exportSchedules: createExportSchedules(exportScheduleStore, secrets, resourceDeps),
+    importJobs: createImportJobs(importJobStore, secrets, resourceDeps),
     webhooks: createWebhooks(webhookStore, activeWebhooks, webhookLinks(linkStore), secrets, resourceDeps),
 
     sealedValues: createSealedValues({

@@ -4,6 +4,7 @@ export { generatedName } from './customers/generated-name.js';
 export { draftDomain, type NewDomain } from './domains/domains.js';
 export { isUnfinished, type NewExportJob } from './exports/export-jobs.js';
 export type { ExportCredentials, NewExportSchedule } from './exports/export-schedules.js';
+export type { NewImportJob } from './imports/import-jobs.js';
 export type { LinkFilters } from './links/link-filters.js';
 export type { LinkGroup } from './links/link-list.js';
 export { shortLinkOf } from './links/link-object.js';
@@ -15,6 +16,7 @@ export {
   EXPORT_JOBS_TABLE,
   EXPORT_SCHEDULES_TABLE,
   FOLDERS_TABLE,
+  IMPORT_JOBS_TABLE,
   LINKS_TABLE,
   PARTNERS_TABLE,
 } from './model/entity-types.js';

@@ -27,6 +27,7 @@ const environmentSchema = z.object({
   WRITER_PORT: port.default(3002),
   DATA_DIR: directory.prefault('./data'),
   EXPORTS_MAX_MB: wholeNumber(1, 1_048_576).default(5120),
+  IMPORTS_MAX_MB: wholeNumber(1, 1_048_576).default(4096),
 
   REDIS_URL: redisUrl.optional(),
   QUEUE_SHARDS: redisUrls.optional(),
@@ -193,6 +194,7 @@ function toSettings(env: Environment) {
     dataDir: env.DATA_DIR,
     /** Size of the files of export jobs on disk. */
     exportBytesMax: env.EXPORTS_MAX_MB * 1024 ** 2,
+    importBytesMax: env.IMPORTS_MAX_MB * 1024 ** 2,
     /** Undefined = `standalone` starts its own Redis. */
     redisUrl: env.REDIS_URL,
     /** URLs of the queue shards from 1 on; `redisUrl` is shard 0. */

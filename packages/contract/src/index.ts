@@ -17,6 +17,7 @@ export * from './exports/export-job.js';
 export { EXPORT_FORMATS, type ExportFormat, type ExportQuery } from './exports/export-parameters.js';
 export * from './exports/export-schedule.js';
 export * from './exports/record-export.js';
+export * from './imports/import-job.js';
 export * from './links/bulk-links.js';
 export * from './links/domain.js';
 export * from './links/folder.js';

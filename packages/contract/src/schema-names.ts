@@ -3,6 +3,7 @@ import { customerSchema } from './events/customer.js';
 import { clickEventSchema, clickSchema, leadEventSchema, saleEventSchema } from './events/event.js';
 import { exportJobSchema } from './exports/export-job.js';
 import { exportScheduleSchema } from './exports/export-schedule.js';
+import { importJobSchema } from './imports/import-job.js';
 import { domainSchema } from './links/domain.js';
 import { folderSchema } from './links/folder.js';
 import { linkSchema, tagSchema } from './links/link.js';
@@ -24,6 +25,7 @@ const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ExportJob: exportJobSchema,
   ExportSchedule: exportScheduleSchema,
   Folder: folderSchema,
+  ImportJob: importJobSchema,
   JsonValue: jsonValueSchema,
   LeadEvent: leadEventSchema,
   Link: linkSchema,

@@ -1,21 +1,11 @@
-import { setFlagsFromString } from 'node:v8';
 import { ApiError } from '@waymark/contract';
+import { limitGarbage } from '@waymark/http-kit';
 
 /** Exports that a workspace may run at the same time, in each process. */
 const EXPORTS_MAX = 2;
 const RETRY_SECONDS = 10;
 /** How long exports may go on after shutdown starts: as long as other responses that a client is still reading. */
 const CLOSE_GRACE_MS = 10_000;
-
-/**
- * How much garbage the heap may hold while exports run, as a percentage of what is in use. They make hundreds of megabytes of it a second,
- * and V8 would let the heap grow by twice what is in use before it collects. Zero leaves that to V8.
- */
-const GARBAGE_PERCENT = 50;
-
-function limitGarbage(percent: number): void {
-  setFlagsFromString(`--heap-growing-percent=${percent}`);
-}
 
 /** The right to run an export. */
 export interface ExportSlot {
@@ -53,7 +43,7 @@ export function createExportSlots({ closeGraceMs = CLOSE_GRACE_MS } = {}): Expor
           { retryAfterSeconds: RETRY_SECONDS },
         );
       }
-      if (running.size === 0) limitGarbage(GARBAGE_PERCENT);
+      const endLimit = limitGarbage();
       running.set(workspaceId, count + 1);
       let isFree = false;
       return {
@@ -61,10 +51,10 @@ export function createExportSlots({ closeGraceMs = CLOSE_GRACE_MS } = {}): Expor
         free() {
           if (isFree) return;
           isFree = true;
+          endLimit();
           const left = (running.get(workspaceId) ?? 1) - 1;
           if (left === 0) running.delete(workspaceId);
           else running.set(workspaceId, left);
-          if (running.size === 0) limitGarbage(0);
         },
       };
     },

@@ -1,8 +1,16 @@
 export { ImportError } from './model/import-error.js';
 export { SOURCES, type Source } from './model/source-link.js';
 export { isTimezone } from './model/times.js';
-export { type FileFormat, fileFormat, type OpenSource, openApi, openFile } from './open-source.js';
+export { checkApi, type FileFormat, fileFormat, type OpenSource, openApi, openFile } from './open-source.js';
 export { type DomainMap, parseDomainMap } from './run/domain-map.js';
 export { type ImportOptions, importLinks } from './run/import-links.js';
-export type { ImportCounts, ImportReport, Loss, Rejection } from './run/import-report.js';
+export {
+  type ImportCounts,
+  type ImportPosition,
+  type ImportReport,
+  type Loss,
+  NO_COUNTS,
+  type Rejection,
+} from './run/import-report.js';
 export { ON_CONFLICT } from './run/link-writer.js';
+export { createReportLines, NO_LINES, type ReportState } from './run/report-lines.js';

@@ -1,3 +1,4 @@
+import type { ImportFileFormat } from '@waymark/contract';
 import type { Outbound } from '@waymark/outbound';
 import { APIS, type ApiOptions } from './apis/apis.js';
 import { numbered } from './apis/pages.js';
@@ -35,8 +36,7 @@ export interface OpenSource {
   readonly folderNames?: ReadonlyMap<string, string>;
 }
 
-export const FILE_FORMATS = ['csv', 'ndjson', 'sql'] as const;
-export type FileFormat = (typeof FILE_FORMATS)[number];
+export type FileFormat = ImportFileFormat;
 
 /** The format of a file by the end of its name; CSV for other names. */
 export function fileFormat(name: string): FileFormat {
@@ -65,14 +65,25 @@ export interface ApiSourceOptions {
   readonly now: () => number;
 }
 
+/** The API of a source and its address. @throws ImportError when it has none */
+function apiOf(source: Source, given: string | undefined) {
+  const api = APIS[source];
+  if (api === undefined) throw new ImportError(`${source} has no API: name a file`);
+  const address = (given ?? api.address)?.replace(/(?<!\/)\/+$/, '');
+  if (address === undefined)
+    throw new ImportError(`${source} has no address of its own: name a file, or the address of yours`);
+  return { api, address };
+}
+
+/** Checks that links can be read from the API of a source. @throws ImportError */
+export function checkApi(source: Source, address: string | undefined): void {
+  apiOf(source, address);
+}
+
 /** The records of a source's API, page after page. @throws ImportError */
 export async function openApi(options: ApiSourceOptions): Promise<OpenSource> {
   const { source, credential, account, readsCounts } = options;
-  const api = APIS[source];
-  const address = (options.address ?? api?.address)?.replace(/(?<!\/)\/+$/, '');
-  if (api === undefined) throw new ImportError(`${source} has no API: name a file`);
-  if (address === undefined)
-    throw new ImportError(`${source} has no address of its own: name a file, or the address of yours`);
+  const { api, address } = apiOf(source, options.address);
   const headers = { ...api.headers(credential), ...(account === undefined ? {} : { workspace: account }) };
   const requests: ApiOptions = {
     client: createSourceClient({ ...options, headers }),

@@ -1,5 +1,5 @@
 export { type DeliverySelection, listDeliveries, replayDeliveries } from './delivery/deliveries.js';
 export { createWebhookWorker, type WebhookWorker, type WebhookWorkerOptions } from './delivery/webhook-worker.js';
-export { createExportNotifier, type ExportEnd, type ExportNotifier } from './events/export-notifier.js';
+export { createJobNotifier, type JobEnd, type JobNotifier } from './events/job-notifier.js';
 export { createWebhookNotifier, type WebhookNotifier } from './events/notifier.js';
 export { createWebhookJobPlanner } from './events/webhook-job-planner.js';

@@ -10,6 +10,7 @@ import { customerRoutes } from './customers/route.js';
 import { registrarRoutes } from './domains/registrar-route.js';
 import { domainRoutes } from './domains/route.js';
 import { folderRoutes } from './folders/route.js';
+import { type ImportSettings, importJobs } from './imports/import-jobs.js';
 import { linkRoutes } from './links/routes/route.js';
 import { metatagsRoutes } from './metatags/route.js';
 import { applicationRoutes } from './partners/application-routes.js';
@@ -23,7 +24,7 @@ import { webhookRoutes } from './webhooks/route.js';
 import { workspaceRoutes } from './workspaces/route.js';
 
 /** Dependencies of the routes of this service. */
-export interface ManagementDeps extends ExportDeps {
+export interface ManagementDeps extends ExportDeps, ImportSettings {
   readonly catalog: Catalog;
   /** Claims that the `/track` endpoints store in Redis. */
   readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
@@ -41,6 +42,7 @@ export interface ManagementDeps extends ExportDeps {
 export async function managementRoutes(app: App, deps: ManagementDeps): Promise<void> {
   app.addHook('preClose', async () => deps.exportSlots.close());
   await linkRoutes(app, deps);
+  await importJobs(app, deps);
   await domainRoutes(app, deps);
   await registrarRoutes(app);
   await tagRoutes(app, deps);

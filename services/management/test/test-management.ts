@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import type { ErrorBody, Link, Plan, Role, Scope } from '@waymark/contract';
 import { createClaimAdmin } from '@waymark/event-queue';
@@ -6,10 +7,10 @@ import { createExportSlots } from '@waymark/export';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
-import { createTestDatabase, startRedis, type TestDatabase } from '@waymark/test-kit';
+import { createTestDatabase, startRedis, type TestDatabase, temporaryDirectory } from '@waymark/test-kit';
 import { createWebhookNotifier } from '@waymark/webhooks';
 import { Redis } from 'ioredis';
-import { buildApp } from '../src/index.js';
+import { buildApp, type ManagementDeps } from '../src/index.js';
 
 export const DEFAULT_DOMAIN = 'shared.example';
 
@@ -17,6 +18,7 @@ export interface TestManagement {
   readonly app: App;
   readonly catalog: Catalog;
   readonly database: TestDatabase;
+  readonly dataDir: string;
   readonly redis: Redis;
   /** A separate catalog on the same stores, like that of another process. */
   anotherCatalog(): Catalog;
@@ -43,7 +45,10 @@ export interface Answer<Body = Link & ErrorBody> {
 }
 
 /** Starts the service on real stores, without a port. */
-export async function startManagement(now: () => number = Date.now): Promise<TestManagement> {
+export async function startManagement(
+  now: () => number = Date.now,
+  settings: Partial<Pick<ManagementDeps, 'importBytesMax' | 'importFileBytesMax'>> = {},
+): Promise<TestManagement> {
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
   const client = new Redis(redis.url);
   const logger = createLogger({ name: 'test', level: 'silent' });
@@ -64,6 +69,7 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
   const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   const notifier = createWebhookNotifier({ catalog, queueShards: [client], logger, now });
   const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
+  const dataDir = temporaryDirectory('waymark-management-');
   const app = buildApp(
     { logger, docBase: 'https://docs.example.com', trustedProxies: [] },
     {
@@ -74,6 +80,8 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
       notifier,
       defaultDomain: DEFAULT_DOMAIN,
       exportSlots: createExportSlots(),
+      ...{ redis: client, logger, dataDir, importBytesMax: 2 ** 30, baseUrl: 'https://api.example.com' },
+      ...settings,
       now,
     },
   );
@@ -82,6 +90,7 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
     app,
     catalog,
     database,
+    dataDir,
     redis: client,
     anotherCatalog: openCatalog,
     async close() {
@@ -91,6 +100,7 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
       notifier.close();
       await rateLimiter.close();
       client.disconnect();
+      rmSync(dataDir, { recursive: true, force: true });
       await Promise.all([redis.stop(), database.drop()]);
     },
   };

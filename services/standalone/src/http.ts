@@ -36,11 +36,20 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
   const shared = { catalog, exportSlots: createExportSlots(), now: Date.now };
-  const management = { ...shared, claimsOf: base.claimsOf, outbound, rateLimiter, notifier, defaultDomain };
+  const { dataDir, exportBytesMax, importBytesMax, baseUrl, outboundAllowedRanges } = settings;
+  const jobs = {
+    redis,
+    logger,
+    dataDir,
+    exportBytesMax,
+    importBytesMax,
+    baseUrl,
+    defaultDomain,
+    outboundAllowedRanges,
+  };
+  const management = { ...shared, ...jobs, claimsOf: base.claimsOf, outbound, rateLimiter, notifier };
   api.register(async (routes) => managementRoutes(routes as App, management));
   const eventsExpire = settings.eventRetentionDays !== undefined;
-  const { dataDir, exportBytesMax, baseUrl, outboundAllowedRanges } = settings;
-  const jobs = { redis, logger, dataDir, exportBytesMax, baseUrl, defaultDomain, outboundAllowedRanges };
   const query = {
     ...shared,
     ...jobs,

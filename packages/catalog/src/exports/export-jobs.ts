@@ -51,6 +51,14 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
     list,
     update,
 
+    /** Begins the next attempt, unless the export has ended. */
+    begin: ({ workspaceId, id }: ExportJobRecord): Promise<ExportJobRecord> =>
+      update(workspaceId, id, (current) => {
+        if (!isUnfinished(current)) return {};
+        const startedAt = current.startedAt ?? new Date(deps.now()).toISOString();
+        return { status: 'processing', attempt: current.attempt + 1, startedAt };
+      }),
+
     /** @throws ApiError 429 when the workspace has as many unfinished exports as it may */
     create(workspaceId: string, input: NewExportJob): Promise<ExportJobRecord> {
       const refusal = () => {

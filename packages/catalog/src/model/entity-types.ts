@@ -16,6 +16,8 @@ import {
   folderRecordSchema,
   type GroupRecord,
   groupRecordSchema,
+  type ImportJobRecord,
+  importJobRecordSchema,
   type LinkRecord,
   linkRecordSchema,
   type PartnerRecord,
@@ -111,6 +113,7 @@ export const LINKS_TABLE = 'links';
 export const PARTNERS_TABLE = 'partners';
 export const FOLDERS_TABLE = 'folders';
 export const EXPORT_JOBS_TABLE = 'export_jobs';
+export const IMPORT_JOBS_TABLE = 'import_jobs';
 export const EXPORT_SCHEDULES_TABLE = 'export_schedules';
 
 export const linkType: EntityType<LinkRecord> = {
@@ -278,6 +281,21 @@ export const exportScheduleType: EntityType<ExportScheduleRecord> = {
     hides_passwords: (record) => (record.hidesPasswords ? 1 : 0),
     disabled: (record) => (record.disabledAt === null ? 0 : 1),
     unreported: (record) => (record.unreported === null ? 0 : 1),
+  },
+  names: () => [],
+  staleMsMax: CREDENTIAL_STALE_MS,
+};
+
+export const importJobType: EntityType<ImportJobRecord> = {
+  resource: 'importJob',
+  table: IMPORT_JOBS_TABLE,
+  schema: importJobRecordSchema,
+  columns: {
+    status: (record) => record.status,
+    hides_folders: (record) => (record.hidesFolders ? 1 : 0),
+    hides_passwords: (record) => (record.hidesPasswords ? 1 : 0),
+    has_files: (record) => (record.files.length > 0 ? 1 : 0),
+    unreported: (record) => (record.isUnreported ? 1 : 0),
   },
   names: () => [],
   staleMsMax: CREDENTIAL_STALE_MS,

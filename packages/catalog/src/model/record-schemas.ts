@@ -5,6 +5,11 @@ import {
   EXPORT_STATUSES,
   exportedWindowSchema,
   exportFiltersSchema,
+  IMPORT_CONFLICTS,
+  IMPORT_FILE_FORMATS,
+  IMPORT_HISTORIES,
+  IMPORT_SOURCES,
+  IMPORT_STATUSES,
   planSchema,
   quotasSchema,
   roleSchema,
@@ -285,6 +290,54 @@ export const exportJobRecordSchema = z.strictObject({
   isUnreported: z.boolean().default(false),
 });
 export type ExportJobRecord = z.infer<typeof exportJobRecordSchema>;
+
+/** A file that an import has left. */
+const importReportSchema = z.strictObject({ name: z.string(), rows: z.int(), bytes: z.int() });
+export type ImportReportFile = z.infer<typeof importReportSchema>;
+
+/** An import of links. The credentials of its source are in a file of its own, not in the record, so that they can be erased. */
+export const importJobRecordSchema = z.strictObject({
+  ...common,
+  source: z.enum(IMPORT_SOURCES),
+  /** Null = the API of the source. */
+  format: z.enum(IMPORT_FILE_FORMATS).nullable(),
+  address: text,
+  sourceWorkspace: text,
+  domains: z.array(z.string()),
+  dryRun: z.boolean(),
+  tags: z.array(z.string()),
+  history: z.enum(IMPORT_HISTORIES),
+  onConflict: z.enum(IMPORT_CONFLICTS),
+  timezone: text,
+  /** The API key whose access the import has. */
+  keyId: z.string(),
+  /** What that key does not see: a key that sees less may not see the import. */
+  hidesFolders: z.boolean(),
+  hidesPasswords: z.boolean(),
+  /** Name of the directory that has its files. */
+  directory: z.string(),
+  /** Size of the file that was sent; null for an API. */
+  bytes: z.int().nullable(),
+  status: z.enum(IMPORT_STATUSES),
+  /** Number of the latest run, from 1 on. */
+  attempt: z.int(),
+  rows: z.int(),
+  created: z.int(),
+  updated: z.int(),
+  skipped: z.int(),
+  rejected: z.int(),
+  lost: z.int(),
+  bytesRead: z.int(),
+  /** Reports of an import that has ended; empty once they are removed. */
+  files: z.array(importReportSchema),
+  error: text,
+  startedAt: time.nullable(),
+  finishedAt: time.nullable(),
+  expiresAt: time.nullable(),
+  /** Whether its end is still to be sent to webhooks. */
+  isUnreported: z.boolean(),
+});
+export type ImportJobRecord = z.infer<typeof importJobRecordSchema>;
 
 /** A file of a window that is in the storage. */
 const scheduledFileSchema = z.strictObject({ name: z.string(), rows: z.int(), bytes: z.int(), sha256: z.string() });

@@ -63,4 +63,20 @@ export const LINK_REQUESTS: readonly ExampleRequest[] = [
   { route: 'DELETE /links/{linkId}', params: { linkId: july } },
   { route: 'GET /links/metatags', query: { url: 'https://shop.example/spring-sale' } },
   { route: 'GET /qr', query: { url: 'https://go.acme.com/try', size: '300' } },
+  {
+    route: 'POST /imports',
+    body: {
+      source: 'kutt',
+      address: 'https://kutt.example',
+      credentials: { apiKey: 'the-api-key' },
+      domains: ['kutt.example=go.acme.com'],
+      tags: ['Kutt'],
+      dryRun: true,
+    },
+  },
+  { route: 'GET /imports', query: { pageSize: '10' } },
+  { route: 'GET /imports/{id}', params: { id: exampleId('importJob', 1) } },
+  { route: 'GET /imports/{id}/rejected.csv', params: { id: exampleId('importJob', 1) } },
+  { route: 'GET /imports/{id}/lost.csv', params: { id: exampleId('importJob', 1) } },
+  { route: 'DELETE /imports/{id}', params: { id: exampleId('importJob', 1) } },
 ];

@@ -23,6 +23,7 @@ export const RESOURCE_PREFIX = {
   apiKey: 'key_',
   exportJob: 'exp_',
   exportSchedule: 'sched_',
+  importJob: 'imp_',
 } as const;
 
 /** Prefix of a caller's own id in places that expect an id. */

@@ -3,6 +3,7 @@ import { customerSchema } from '../events/customer.js';
 import { clickSchema, saleDetailSchema } from '../events/event.js';
 import { exportJobSchema } from '../exports/export-job.js';
 import { exportScheduleSchema } from '../exports/export-schedule.js';
+import { importJobSchema } from '../imports/import-job.js';
 import { linkSchema } from '../links/link.js';
 import { partnerSchema } from '../partners/partner.js';
 import { jsonValueSchema } from '../values/json-value.js';
@@ -50,6 +51,8 @@ const webhookDataSchemas = {
   'partner.enrolled': partnerSchema,
   'export.completed': exportEndSchema,
   'export.failed': exportEndSchema,
+  'import.completed': importJobSchema,
+  'import.failed': importJobSchema,
 } as const;
 
 function envelope<const Event extends keyof typeof webhookDataSchemas>(event: Event) {
@@ -73,5 +76,7 @@ export const webhookEventSchema = z.discriminatedUnion('event', [
   envelope('partner.enrolled'),
   envelope('export.completed'),
   envelope('export.failed'),
+  envelope('import.completed'),
+  envelope('import.failed'),
 ]);
 export type WebhookEvent = z.infer<typeof webhookEventSchema>;

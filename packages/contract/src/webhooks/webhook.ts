@@ -15,6 +15,8 @@ export const WEBHOOK_TRIGGERS = [
   'partner.enrolled',
   'export.completed',
   'export.failed',
+  'import.completed',
+  'import.failed',
 ] as const;
 export type WebhookTrigger = (typeof WEBHOOK_TRIGGERS)[number];
 export const webhookTriggerSchema = z.enum(WEBHOOK_TRIGGERS);

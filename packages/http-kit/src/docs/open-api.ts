@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger';
 import { ERROR_STATUS, type ErrorCode, errorBody, noQuerySchema } from '@waymark/contract';
-import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { type RouteRequirements, requirementsOf, requirementsText } from '../auth/route-requirements.js';
@@ -120,6 +120,38 @@ function withoutUnusedSchemas(document: OpenApiDocument): OpenApiDocument {
   return { ...document, components: { ...document.components, schemas } } as OpenApiDocument;
 }
 
+/** Name in a route's schema for the fields of a form that it accepts in place of a JSON body. */
+const FORM = 'x-form';
+
+/** Describes routes; a form is described as a body is, and {@link withForms} puts it beside the body. */
+function createTransform() {
+  // One of its own: it caches the named schemas, and refreshes them only when their number changes.
+  const transform = createJsonSchemaTransform({});
+  return (input: Parameters<typeof transform>[0]): ReturnType<typeof transform> => {
+    const { [FORM]: form, ...schema } = (input.schema ?? {}) as FastifySchema & { readonly [FORM]?: unknown };
+    const described = transform({ ...input, schema });
+    if (form === undefined || schema.hide === true) return described;
+    const formSchema = transform({ ...input, schema: { body: form } as FastifySchema }).schema.body;
+    return { ...described, schema: { ...described.schema, [FORM]: formSchema } as FastifySchema };
+  };
+}
+
+interface FormOperation {
+  [FORM]?: unknown;
+  readonly requestBody?: { readonly content: Record<string, unknown> };
+}
+
+function withForms(document: OpenApiDocument): OpenApiDocument {
+  for (const path of Object.values(document.paths ?? {})) {
+    for (const operation of Object.values(path ?? {}) as FormOperation[]) {
+      if (operation?.[FORM] === undefined) continue;
+      Object.assign(operation.requestBody?.content ?? {}, { 'multipart/form-data': { schema: operation[FORM] } });
+      delete operation[FORM];
+    }
+  }
+  return document;
+}
+
 /** The OpenAPI 3.1 document of all routes, at `/openapi.json`. */
 export const openApiPlugin = fp<OpenApiOptions>(
   async (app: FastifyInstance, { title, baseUrl, docBase }) => {
@@ -139,10 +171,9 @@ export const openApiPlugin = fp<OpenApiOptions>(
           },
         },
       },
-      // A transform of its own: it caches the named schemas, and refreshes them only when their number changes.
-      transform: createJsonSchemaTransform({}),
+      transform: createTransform(),
       transformObject: (input) => {
-        const document = jsonSchemaTransformObject(input) as OpenApiDocument;
+        const document = withForms(jsonSchemaTransformObject(input) as OpenApiDocument);
         addExamples(document.paths ?? {});
         return withErrorResponses(withoutUnusedSchemas(document), docBase);
       },

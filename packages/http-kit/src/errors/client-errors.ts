@@ -1,11 +1,13 @@
 import type { Socket } from 'node:net';
 import { errorBody } from '@waymark/contract';
+import { hasLongBody } from '../requests/long-body.js';
 
 const TOO_LARGE = 'HPE_HEADER_OVERFLOW';
+const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 const MESSAGES: Readonly<Record<string, string>> = {
   [TOO_LARGE]: 'The request headers are too large.',
-  ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
+  [TIMEOUT]: 'The request took too long to arrive.',
 };
 
 /** Time that a client that is still sending has to read the response; closing at once would reset the connection. */
@@ -37,6 +39,7 @@ export function createClientErrorHandler(
 ): (err: Error & { code?: string }, socket: Socket) => void {
   return (err, socket) => {
     if (err.code === 'ECONNRESET' || socket.destroyed || socket.writableEnded) return;
+    if (err.code === TIMEOUT && hasLongBody(socket)) return;
     if (!socket.writable || hasPendingResponse(socket)) {
       socket.destroy();
       return;

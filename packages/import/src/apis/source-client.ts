@@ -1,4 +1,4 @@
-import type { Outbound, OutboundResponse } from '@waymark/outbound';
+import { AddressRefusedError, type Outbound, type OutboundResponse } from '@waymark/outbound';
 import { ImportError } from '../model/import-error.js';
 
 const TIMEOUT_MS = 60_000;
@@ -92,6 +92,7 @@ export function createSourceClient({ outbound, headers, wait, now }: SourceClien
           reason = `answers ${response.status}`;
         } catch (err) {
           if (err instanceof ImportError) throw err;
+          if (err instanceof AddressRefusedError) throw new ImportError(`${origin} cannot be read: ${err.message}`);
           reason = err instanceof Error ? err.message : String(err);
         }
         failures++;

@@ -8,6 +8,7 @@ import { decodeText } from './decode-text.js';
 
 const DELIMITERS = [',', ';', '\t'] as const;
 const HEADING_CHARS_MAX = 65_536;
+const COLUMNS_MAX = 1000;
 /** Longer than any link; an unclosed quote must not gather the rest of the file. */
 const ROW_CHARS_MAX = 1_000_000;
 
@@ -46,6 +47,8 @@ async function openText(texts: AsyncGenerator<string>) {
 }
 
 function headingFields(headings: readonly string[]): string[] {
+  if (headings.length > COLUMNS_MAX)
+    throw new ImportError(`the heading of the file has more than ${COLUMNS_MAX} columns`);
   try {
     return csvFields(headings);
   } catch (err) {

@@ -1,8 +1,8 @@
-import type { CreateLinkBody, TAG_COLORS } from '@waymark/contract';
+import { type CreateLinkBody, IMPORT_SOURCES, type ImportSource, type TAG_COLORS } from '@waymark/contract';
 
 /** The systems that links are imported from. */
-export const SOURCES = ['dub', 'bitly', 'short.io', 'rebrandly', 'yourls', 'shlink', 'kutt', 'csv'] as const;
-export type Source = (typeof SOURCES)[number];
+export const SOURCES = IMPORT_SOURCES;
+export type Source = ImportSource;
 
 /** A value of the source that has no place here, or not all of it. */
 export interface Lost {

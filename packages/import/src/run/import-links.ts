@@ -3,13 +3,15 @@ import type { LinkAuthor, LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { type MappingOptions, type MapRecord, RowError, type Source, type SourceRow } from '../model/source-link.js';
 import type { DomainMap } from './domain-map.js';
-import { type ImportCounts, type ImportReport, NO_COUNTS } from './import-report.js';
+import { type ImportCounts, type ImportPosition, type ImportReport, NO_COUNTS } from './import-report.js';
 import { addressKey, type LinkPlan, planLink } from './link-plan.js';
 import { createLinkWriter, type OnConflict } from './link-writer.js';
 import { createPlaces } from './places.js';
 
 /** Links of one insert. */
 const BATCH_MAX = 250;
+/** Rows after which progress is reported although no batch is full, because most of them are rejected. */
+const ROWS_UNSETTLED_MAX = 1000;
 
 export interface ImportOptions {
   readonly deps: LinkRuleDeps;
@@ -25,6 +27,8 @@ export interface ImportOptions {
   /** Only says what a run would do. */
   readonly isDry: boolean;
   readonly report: ImportReport;
+  /** Continues an earlier run, whose rows are not read again. */
+  readonly position?: ImportPosition | undefined;
 }
 
 /**
@@ -34,13 +38,19 @@ export interface ImportOptions {
  * @throws ImportError when the source or a conflict ends the import; what was made stays
  */
 export async function importLinks(rows: AsyncIterable<SourceRow>, options: ImportOptions): Promise<ImportCounts> {
-  const { deps, author, report, isDry } = options;
+  const { deps, author, report, isDry, position } = options;
   const places = createPlaces(deps, author, isDry);
-  const writer = createLinkWriter({ ...options, plannedDomains: places.plannedDomains });
+  let ownSinceMs = position?.atMs;
+  const writer = createLinkWriter({
+    ...options,
+    plannedDomains: places.plannedDomains,
+    ownSinceMs: () => ownSinceMs,
+  });
   const primary = await deps.catalog.domains.primary(author.workspace.id);
   const fallbackDomain = primary?.slug ?? deps.defaultDomain;
   const planOptions = { ...options, places, fallbackDomain, importedAt: new Date(deps.now()).toISOString() };
-  let counts = NO_COUNTS;
+  let counts = position?.counts ?? NO_COUNTS;
+  let lastRow = position?.row ?? 0;
   const add = (end: keyof ImportCounts) => {
     counts = { ...counts, [end]: counts[end] + 1 };
   };
@@ -67,6 +77,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
   }
 
   let batch = new Map<string, LinkPlan>();
+  let unsettled = 0;
 
   async function flush(): Promise<void> {
     const plans = [...batch.values()];
@@ -75,7 +86,13 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
       const outcomes = await writer.write(plans);
       for (const [index, plan] of plans.entries()) await account(plan, outcomes[index]);
     }
-    report.progress(counts);
+  }
+
+  /** Ends the batch after a whole row. */
+  async function settle(): Promise<void> {
+    await flush();
+    await report.progress(counts, lastRow);
+    ownSinceMs = undefined;
   }
 
   async function account(plan: LinkPlan, outcome: Awaited<ReturnType<typeof writer.write>>[number] | undefined) {
@@ -89,6 +106,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
   }
 
   for await (const sourceRow of rows) {
+    if (sourceRow.row <= lastRow) continue;
     add('rows');
     for (const plan of await plansOf(sourceRow)) {
       const address = addressKey(plan);
@@ -96,8 +114,13 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
       if (batch.has(address)) await flush();
       batch.set(address, plan);
     }
-    if (batch.size >= BATCH_MAX) await flush();
+    lastRow = sourceRow.row;
+    unsettled++;
+    if (batch.size >= BATCH_MAX || unsettled >= ROWS_UNSETTLED_MAX) {
+      await settle();
+      unsettled = 0;
+    }
   }
-  await flush();
+  await settle();
   return counts;
 }

@@ -27,9 +27,19 @@ export interface Loss extends Lost {
   readonly link: string;
 }
 
+/** How far an earlier run of the same import has come. */
+export interface ImportPosition {
+  /** The last row whose links have their ends. */
+  readonly row: number;
+  readonly counts: ImportCounts;
+  /** When it was there, ms: identical links that are younger were made by that run, in the batch that was interrupted. */
+  readonly atMs: number;
+}
+
 /** Where an import reports to; each call is awaited, so that a report needs no memory. */
 export interface ImportReport {
   rejected(rejection: Rejection): Promise<void>;
   lost(loss: Loss): Promise<void>;
-  progress(counts: ImportCounts): void;
+  /** Called when all links of the rows up to `row` have their ends. @throws to stop the import there */
+  progress(counts: ImportCounts, row: number): void | Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { API_READ, type LinkRecord, type NewLink, normaliseKey, workspaceLimits } from '@waymark/catalog';
-import { ApiError, ROOT_KEY } from '@waymark/contract';
+import { ApiError, ROOT_KEY, resourceIdTime } from '@waymark/contract';
 import {
   changedLink,
   checkBulkImage,
@@ -13,7 +13,7 @@ import {
   withinLinkQuota,
 } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
-import type { LinkPlan } from './link-plan.js';
+import { addressKey, type LinkPlan } from './link-plan.js';
 
 export const ON_CONFLICT = ['skip', 'update', 'fail'] as const;
 export type OnConflict = (typeof ON_CONFLICT)[number];
@@ -30,6 +30,8 @@ export interface LinkWriterOptions {
   readonly isDry: boolean;
   /** Domains that only a real run would make. */
   readonly plannedDomains: ReadonlySet<string>;
+  /** Identical links that were made or changed since then count as made or changed by this import; undefined = they are skipped. */
+  readonly ownSinceMs: () => number | undefined;
 }
 
 const isRefusal = (err: unknown): err is ApiError => err instanceof ApiError && err.status < 500 && err.status !== 429;
@@ -39,10 +41,12 @@ function rejected(err: ApiError): Outcome {
 }
 
 /** Makes and changes the links of plans with different addresses, under the rules of `POST /links/bulk`. */
-export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomains }: LinkWriterOptions) {
+export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomains, ownSinceMs }: LinkWriterOptions) {
   const { catalog } = deps;
   const { links } = catalog;
   const workspaceId = author.workspace.id;
+  /** Addresses that have had an end while `ownSinceMs` has a time: a later row of the same address finds what an earlier one made. */
+  const ended = new Set<string>();
 
   async function contextOf(
     plans: readonly LinkPlan[],
@@ -82,6 +86,15 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     return stored !== undefined && Object.entries(counts).every(([name, count]) => stored[name as never] === count);
   }
 
+  /** The end of a link that exists as it would be made. */
+  function identicalOutcome({ id, key, updatedAt }: LinkRecord, plan: LinkPlan): Outcome {
+    const sinceMs = ownSinceMs();
+    if (sinceMs === undefined || ended.has(addressKey(plan))) return { end: 'skipped' };
+    if ((resourceIdTime('link', id) ?? 0) >= sinceMs) return { end: 'created' };
+    const mayHaveChanged = onConflict === 'update' || key === ROOT_KEY;
+    return { end: mayHaveChanged && Date.parse(updatedAt) >= sinceMs ? 'updated' : 'skipped' };
+  }
+
   /** Decides over a link that exists; undefined when it must be changed. @throws ImportError with `fail` */
   function existingOutcome(context: LinkContext, record: LinkRecord, plan: LinkPlan): Outcome | undefined {
     const address = `${plan.domain}/${plan.key}`;
@@ -94,7 +107,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
       };
     }
     try {
-      if (changedRecord(context, record, plan) === record) return { end: 'skipped' };
+      if (changedRecord(context, record, plan) === record) return identicalOutcome(record, plan);
     } catch (err) {
       if (!isRefusal(err)) throw err;
       return rejected(err);
@@ -188,6 +201,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
       }
       if (!isDry && drafts.length > 0) await create(drafts, outcomes);
       for (const run of updates) await run();
+      if (ownSinceMs() !== undefined) for (const plan of plans) ended.add(addressKey(plan));
       return outcomes;
     },
   };

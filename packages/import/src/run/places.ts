@@ -1,5 +1,5 @@
 import { API_READ, workspaceLimits } from '@waymark/catalog';
-import { ApiError } from '@waymark/contract';
+import { ApiError, hasPermission, type Permission } from '@waymark/contract';
 import { domainSlug, type LinkAuthor, type LinkRuleDeps } from '@waymark/link-rules';
 import type { SourceTag } from '../model/source-link.js';
 
@@ -47,15 +47,21 @@ async function orFound<R>(made: Promise<R>, find: () => Promise<R | undefined>):
   }
 }
 
-/** @param isDry whether missing ones are only counted */
+/** Makes only what the key of the author may make. @param isDry whether missing ones are only counted */
 export function createPlaces(
   { catalog, defaultDomain }: LinkRuleDeps,
-  { workspace }: LinkAuthor,
+  { workspace, apiKey }: LinkAuthor,
   isDry: boolean,
 ): Places {
   const { quotas } = workspaceLimits(workspace);
   const plannedDomains = new Set<string>();
   const colors = new Map<string, SourceTag['color']>();
+
+  function checkMayMake(kind: string, name: string, permission: Permission): void {
+    if (hasPermission(apiKey.role, apiKey.scopes, permission)) return;
+    const message = `The ${kind} "${name}" does not exist, and the API key lacks the permission "${permission}" to make it.`;
+    throw new ApiError('forbidden', message);
+  }
 
   const domain = eachOnce(async (slug) => {
     if (slug === defaultDomain) return;
@@ -63,6 +69,7 @@ export function createPlaces(
     if (found?.workspaceId === workspace.id) return;
     if (found !== undefined) throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
     const checked = domainSlug(slug);
+    checkMayMake('domain', checked, 'domains.write');
     if (isDry) plannedDomains.add(checked);
     else await catalog.domains.create(workspace.id, { slug: checked }, quotas.domains);
   });
@@ -70,7 +77,9 @@ export function createPlaces(
   const tag = eachOnce(async (name) => {
     const find = () => catalog.tags.findByName(workspace.id, name);
     const found = await find();
-    if (found !== undefined || isDry) return found?.id;
+    if (found !== undefined) return found.id;
+    checkMayMake('tag', name, 'tags.write');
+    if (isDry) return undefined;
     const fields = { name, color: colors.get(name) ?? 'blue' } as const;
     return (await orFound(catalog.tags.create(workspace.id, fields, quotas.tags), find)).id;
   });
@@ -78,7 +87,9 @@ export function createPlaces(
   const folder = eachOnce(async (name) => {
     const find = () => catalog.folders.findByName(workspace.id, name);
     const found = await find();
-    if (found !== undefined || isDry) return found?.id;
+    if (found !== undefined) return found.id;
+    checkMayMake('folder', name, 'folders.write');
+    if (isDry) return undefined;
     const fields = { name, description: null, accessLevel: 'write' } as const;
     return (await orFound(catalog.folders.create(workspace.id, fields, quotas.folders), find)).id;
   });

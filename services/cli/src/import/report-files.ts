@@ -1,14 +1,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { ImportCounts, ImportReport, Loss, Rejection } from '@waymark/import';
+import { createReportLines, type ImportCounts, type ImportReport } from '@waymark/import';
 
 const BUFFER_CHARS = 65_536;
 const LINE_EVERY_MS = 10_000;
-
-/** A field of CSV, in quotes where it needs them. */
-function field(value: unknown): string {
-  const text = typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
 
 /** A CSV file that exists only when it has rows. */
 function createTable(path: string) {
@@ -28,10 +22,9 @@ function createTable(path: string) {
   return {
     path,
     rows: () => rows,
-    async add(heading: () => readonly string[], values: readonly unknown[]): Promise<void> {
-      if (rows === 0) buffer = `${heading().map(field).join(',')}\r\n`;
+    async add(line: string): Promise<void> {
       rows++;
-      buffer += `${values.map(field).join(',')}\r\n`;
+      buffer += line;
       if (buffer.length > BUFFER_CHARS) await flush();
     },
     async close(): Promise<void> {
@@ -40,8 +33,6 @@ function createTable(path: string) {
     },
   };
 }
-
-const LOSS_HEADING = ['row', 'link', 'field', 'value', 'reason'];
 
 /** How far an import is, in one line. */
 export function countsText({ rows, created, updated, skipped, rejected }: ImportCounts): string {
@@ -59,27 +50,11 @@ export function createReportFiles(prefix: string, isTable: boolean) {
   const lost = createTable(`${prefix}-lost.csv`);
   const startedMs = performance.now();
   let printedMs = startedMs;
-  let columns: readonly string[] | undefined;
-
-  function rejectedRow({ row, reason, record }: Rejection): readonly unknown[] {
-    if (!isTable) return [row, reason, typeof record === 'string' ? record : JSON.stringify(record)];
-    if (typeof record !== 'object' || record === null) return [row, `${reason}: ${String(record)}`];
-    return [row, reason, ...(columns ?? []).map((name) => (record as Record<string, unknown>)[name])];
-  }
-
-  function rejectedHeading(record: unknown): readonly string[] {
-    columns = typeof record === 'object' && record !== null ? Object.keys(record) : [];
-    return ['rejectedRow', 'rejectedReason', ...(isTable ? columns : ['record'])];
-  }
+  const lines = createReportLines(isTable);
 
   const report: ImportReport = {
-    rejected: (rejection) => {
-      const heading = () => rejectedHeading(rejection.record);
-      if (rejected.rows() === 0) heading();
-      return rejected.add(heading, rejectedRow(rejection));
-    },
-    lost: ({ row, link, field: name, value, reason }: Loss) =>
-      lost.add(() => LOSS_HEADING, [row, link, name, value, reason]),
+    rejected: (rejection) => rejected.add(lines.rejected(rejection)),
+    lost: (loss) => lost.add(lines.lost(loss)),
     progress(counts) {
       const isTerminal = process.stderr.isTTY === true;
       const isDue = performance.now() - printedMs >= LINE_EVERY_MS;

@@ -1,15 +1,17 @@
 import { join } from 'node:path';
-import type { Catalog } from '@waymark/catalog';
-import type { ExportDeps } from '@waymark/export';
+import { type Catalog, EXPORT_JOBS_TABLE } from '@waymark/catalog';
+import { ApiError } from '@waymark/contract';
+import type { ExportDeps, ExportSlots } from '@waymark/export';
 import type { App, Logger } from '@waymark/http-kit';
-import type { ExportNotifier } from '@waymark/webhooks';
+import { createJobRunner } from '@waymark/jobs';
+import type { JobNotifier } from '@waymark/webhooks';
 import type { Redis } from 'ioredis';
 import type { ReadRunners } from '../workspace-concurrency.js';
 import { createJobEnds } from './job-ends.js';
 import { createJobFiles } from './job-files.js';
 import { jobRoutes } from './job-routes.js';
-import { createJobRunner } from './job-runner.js';
 import { createJobSources } from './job-source.js';
+import { runJob } from './run-job.js';
 
 /** What jobs need besides the routes of the service. */
 export interface JobSettings {
@@ -30,8 +32,19 @@ export interface ExportJobsDeps
     Pick<ReadRunners, 'runJobSlice' | 'isQuiet' | 'yieldToReads'>,
     JobSettings {
   readonly catalog: Catalog;
-  readonly notifier: Pick<ExportNotifier, 'ended'>;
+  readonly notifier: Pick<JobNotifier, 'ended'>;
   readonly now: () => number;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+function takeSlot(exportSlots: ExportSlots, workspaceId: string): (() => void) | undefined {
+  try {
+    return exportSlots.take(workspaceId).free;
+  } catch (err) {
+    if (err instanceof ApiError && err.code === 'rate_limit_exceeded') return undefined;
+    throw err;
+  }
 }
 
 /** Adds the routes of export jobs, and runs jobs while the app is open. */
@@ -39,7 +52,28 @@ export async function exportJobs(app: App, deps: ExportJobsDeps): Promise<void> 
   const files = createJobFiles(join(deps.dataDir, 'exports'));
   const openJob = createJobSources(deps);
   const ends = createJobEnds({ ...deps, files, bytesMax: deps.exportBytesMax });
-  const runner = createJobRunner({ ...deps, files, ends, openJob, makeRoom: ends.makeRoom });
+  const { catalog, exportSlots } = deps;
+  const runDeps = { ...deps, files, openJob, makeRoom: ends.makeRoom };
+  const runner = createJobRunner({
+    ...deps,
+    what: 'export',
+    table: EXPORT_JOBS_TABLE,
+    subscribe: catalog.subscribe,
+    get: catalog.exportJobs.get,
+    begin: catalog.exportJobs.begin,
+    async open() {
+      const idsWithFiles = await files.ids();
+      const open = await catalog.exportJobs.open();
+      await ends.sweep(idsWithFiles, open);
+      return open;
+    },
+    takeSlot: (workspaceId) => takeSlot(exportSlots, workspaceId),
+    run: async (job, signal) => ends.completed(job, await runJob(runDeps, job, signal)),
+    fail: ends.failed,
+    report: ends.report,
+    jobsMax: 1,
+    ageMsMax: DAY_MS,
+  });
   await jobRoutes(app, { ...deps, files, ends, openJob });
   app.addHook('onReady', async () => runner.start());
   app.addHook('preClose', () => runner.close());

@@ -1,7 +1,7 @@
 import { type Catalog, type ExportJobRecord, isUnfinished } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-import type { ExportNotifier } from '@waymark/webhooks';
-import { JobFailure } from './job-error.js';
+import { JobFailure, makeRoom } from '@waymark/jobs';
+import type { JobNotifier } from '@waymark/webhooks';
 import type { JobFiles } from './job-files.js';
 import { jobObject } from './job-object.js';
 import type { WrittenFile } from './run-job.js';
@@ -17,26 +17,11 @@ export interface JobEndsDeps {
   readonly bytesMax: number;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;
-  readonly notifier: Pick<ExportNotifier, 'ended'>;
+  readonly notifier: Pick<JobNotifier, 'ended'>;
   readonly now: () => number;
 }
 
 const NO_ROOM = 'The files of exports may have';
-
-function sumOf(numbers: Iterable<number>): number {
-  let sum = 0;
-  for (const number of numbers) sum += number;
-  return sum;
-}
-
-/** The workspace whose files have the most bytes. */
-function largestOwner(jobs: readonly ExportJobRecord[], bytes: ReadonlyMap<string, number>): string | undefined {
-  const used = new Map<string, number>();
-  for (const { workspaceId, id } of jobs) used.set(workspaceId, (used.get(workspaceId) ?? 0) + (bytes.get(id) ?? 0));
-  return [...used].sort(([, one], [, other]) => other - one)[0]?.[0];
-}
-
-const endOf = ({ finishedAt }: ExportJobRecord) => finishedAt ?? '';
 
 /** The ways in which jobs and their files end. */
 export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now }: JobEndsDeps) {
@@ -99,25 +84,29 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
     },
 
     /**
-     * Removes files until all together are within the limit: each time the oldest complete one of the workspace whose files have the
-     * most bytes, so that no workspace loses files to one that uses more.
+     * Makes room for what a job has written, at the cost of older files.
      *
      * @param workspaceId the workspace whose job has just written
      * @throws JobFailure when that workspace uses the most, and has no complete file
      */
     async makeRoom(workspaceId: string): Promise<void> {
-      for (;;) {
-        const bytes = await files.bytes();
-        if (sumOf(bytes.values()) <= bytesMax) return;
-        const jobs = await exportJobs.open();
-        const owner = largestOwner(jobs, bytes);
-        const complete = jobs.filter((job) => job.workspaceId === owner && job.status === 'completed');
-        const [oldest] = complete.sort((one, other) => (endOf(one) < endOf(other) ? -1 : 1));
-        if (oldest !== undefined) await expire(oldest);
-        // What uses the most is being written by another job, which fails by itself.
-        else if (owner !== workspaceId) return;
-        else throw new JobFailure(`${NO_ROOM} ${Math.floor(bytesMax / MB)} MB together, which are used up.`);
-      }
+      const { isMade, largest } = await makeRoom({
+        bytesMax,
+        async stored() {
+          const bytesOf = await files.bytes();
+          const bytes = [...bytesOf.values()].reduce((sum, one) => sum + one, 0);
+          if (bytes <= bytesMax) return { bytes, jobs: [] };
+          const jobs = (await exportJobs.open()).map((job) => ({
+            ...{ job, workspaceId: job.workspaceId, bytes: bytesOf.get(job.id) ?? 0 },
+            finishedAt: job.status === 'completed' ? (job.finishedAt ?? '') : null,
+          }));
+          return { bytes, jobs };
+        },
+        remove: expire,
+      });
+      // What uses the most may be written by another job, which fails by itself.
+      if (!isMade && largest === workspaceId)
+        throw new JobFailure(`${NO_ROOM} ${Math.floor(bytesMax / MB)} MB together, which are used up.`);
     },
   };
 }

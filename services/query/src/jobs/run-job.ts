@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog, ExportJobRecord } from '@waymark/catalog';
 import { createEncoder, fileName } from '@waymark/export';
+import { JobStopped } from '@waymark/jobs';
 import { jobCaller } from './job-access.js';
-import { JobStopped } from './job-error.js';
 import type { Checkpoint, JobFiles } from './job-files.js';
 import type { OpenJob } from './job-source.js';
 

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog, ExportScheduleRecord, ScheduledFile } from '@waymark/catalog';
 import type { EventKind, ExportManifest } from '@waymark/contract';
 import { createEncoder, MEDIA_TYPES } from '@waymark/export';
-import { JobStopped } from '../jobs/job-error.js';
+import { JobStopped } from '@waymark/jobs';
 import { createItemReader, type ItemReader } from './item-reader.js';
 import { MANIFEST_NAME, partName, windowKey } from './object-keys.js';
 import { scheduleCaller } from './schedule-access.js';

@@ -1,9 +1,9 @@
 import type { ExportScheduleRecord } from '@waymark/catalog';
-import type { ExportNotifier } from '@waymark/webhooks';
+import type { JobNotifier } from '@waymark/webhooks';
 import { scheduleObject } from './schedule-object.js';
 
 /** Sends the end that a schedule has to the webhooks of its workspace: a window that is exported, or that the schedule was disabled. */
-export function createScheduleReport(notifier: Pick<ExportNotifier, 'ended'>) {
+export function createScheduleReport(notifier: Pick<JobNotifier, 'ended'>) {
   return async (schedule: ExportScheduleRecord): Promise<void> => {
     const { workspaceId, id, unreported, lastWindow, disabledAt } = schedule;
     const data = { job: null, schedule: scheduleObject(schedule) };

@@ -2,10 +2,8 @@ import { EXPORT_SCHEDULES_TABLE, type ExportScheduleRecord } from '@waymark/cata
 import { ApiError } from '@waymark/contract';
 import type { ExportDeps } from '@waymark/export';
 import type { Logger } from '@waymark/http-kit';
+import { createLookLoop, JobStopped, LEASE_MS, takeLease } from '@waymark/jobs';
 import type { Redis } from 'ioredis';
-import { JobStopped } from '../jobs/job-error.js';
-import { LEASE_MS, takeLease } from '../jobs/job-lease.js';
-import { createLookLoop } from '../look-loop.js';
 import { type RunWindowDeps, runWindow } from './run-window.js';
 import { OverUsage } from './schedule-access.js';
 import { StorageError } from './storage-error.js';
@@ -104,7 +102,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   /** Works on a schedule under its lease. */
   async function work(schedule: ExportScheduleRecord): Promise<void> {
     const { workspaceId, id } = schedule;
-    const lease = await takeLease(redis, id);
+    const lease = await takeLease(redis, `export-job:${id}`);
     if (lease === undefined) {
       notBefore.set(id, now() + LEASE_MS);
       return;

@@ -34,6 +34,7 @@ let keys: { readonly secret: string; readonly publishable: string };
 let document: Document;
 let storage: S3Server;
 let page: { readonly url: string; close(): void };
+let kutt: { readonly url: string; close(): void };
 const names = new ExampleNames();
 const answers: Record<string, ExampleAnswer> = {};
 
@@ -48,17 +49,19 @@ beforeAll(async () => {
     await api.catalog.partners.create(workspace.id, { name, email, status: 'pending' });
   }
   api.startWriter();
-  [page, storage] = await Promise.all([startPage(), startS3Server()]);
+  [page, storage, kutt] = await Promise.all([startPage(), startS3Server(), startKutt()]);
   const [today = ''] = new Date().toISOString().split('T');
   names.is(`sales-${today}.csv`, 'sales-2026-03-04.csv');
   names.is(storage.url, 'https://storage.example.com');
   names.is('S3RVER', 'AKIAEXAMPLE');
   names.is('"accessKeyHint":"…"', '"accessKeyHint":"…MPLE"');
+  names.is(kutt.url, 'https://kutt.example');
   names.is(page.url, 'https://shop.example/spring-sale');
   document = (await (await fetch(`${api.url}/openapi.json`)).json()) as Document;
 });
 afterAll(async () => {
   page.close();
+  kutt.close();
   await api.close();
   await storage.stop();
 });
@@ -76,6 +79,29 @@ async function startPage(): Promise<typeof page> {
   return { url: `http://127.0.0.1:${port}/spring-sale`, close: () => server.close() };
 }
 
+/** A Kutt server with three links. */
+async function startKutt(): Promise<typeof kutt> {
+  const links = [
+    {
+      address: 'spring',
+      target: 'https://acme.com/spring',
+      domain: 'kutt.example',
+      created_at: '2020-01-02T03:04:05Z',
+    },
+    { address: 'members', target: 'https://acme.com/members', domain: 'kutt.example', password: true },
+    { address: 'broken', target: 'no address', domain: 'kutt.example' },
+  ];
+  const server = createServer((request, response) => {
+    const isFirst = request.url?.endsWith('skip=0') === true;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ data: isFirst ? links : [] }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, close: () => server.close() };
+}
+
 const hasEach = (words: readonly string[]) => (text: string) => words.every((word) => text.includes(word));
 const HAS_EVENTS = hasEach(['"clicks":1', '"leads":1', '"sales":1']);
 /** Routes that show recent events, with a check whether the response contains all of them. */
@@ -83,6 +109,7 @@ const SETTLED: Readonly<Record<string, (text: string) => boolean>> = {
   // Waits for the customer's counters as well as the link's, because two views compute them.
   'GET /events': hasEach(['"clicks":1', '"leads":1', '"country":"US","sales":1,"saleAmount":4900']),
   'GET /exports': hasEach(['"status":"completed"']),
+  'GET /imports': hasEach(['"status":"completed"']),
   'GET /analytics': HAS_EVENTS,
   'GET /customers': hasEach(['"sales":1']),
   'GET /customers/{id}': hasEach(['"sales":1']),

@@ -77,11 +77,12 @@ export async function startWholeApi({
     logger,
     dataDir: directory,
     exportBytesMax,
+    importBytesMax: 2 ** 30,
     baseUrl,
     defaultDomain: undefined,
     outboundAllowedRanges,
   };
-  const management = { ...shared, claimsOf, outbound, rateLimiter, notifier, defaultDomain: undefined };
+  const management = { ...shared, ...jobs, claimsOf, outbound, rateLimiter, notifier };
 
   const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies });
   api.register(authPlugin, { catalog, rateLimiter });

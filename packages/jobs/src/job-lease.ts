@@ -16,9 +16,9 @@ export interface JobLease {
   release(): Promise<void>;
 }
 
-/** @returns undefined when another process runs the job */
-export async function takeLease(redis: Redis, jobId: string): Promise<JobLease | undefined> {
-  const key = `${keyPrefix(redis)}waymark:export-job:${jobId}`;
+/** @param name such as `export-job:<id>`; @returns undefined when another process has the lease */
+export async function takeLease(redis: Redis, name: string): Promise<JobLease | undefined> {
+  const key = `${keyPrefix(redis)}waymark:${name}`;
   const owner = randomUUID();
   if ((await redis.set(key, owner, 'PX', LEASE_MS, 'NX')) !== 'OK') return undefined;
   const lost = new AbortController();

@@ -1,44 +1,46 @@
 import type { Catalog } from '@waymark/catalog';
-import type { ExportEndData } from '@waymark/contract';
+import type { ExportEndData, ImportJob } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger, type WebhookJobSender } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 import { outgoingEvent } from './event-bodies.js';
 import { eventIdOf } from './event-id.js';
 
-/** The end of an export. */
-export interface ExportEnd {
+type EndData =
+  | { readonly event: 'export.completed' | 'export.failed'; readonly data: ExportEndData }
+  | { readonly event: 'import.completed' | 'import.failed'; readonly data: ImportJob };
+
+/** The end of an export or an import. */
+export type JobEnd = EndData & {
   readonly workspaceId: string;
-  readonly event: 'export.completed' | 'export.failed';
   /** Identifies the end: calls with the same key are about the same one. */
   readonly key: string;
   /** When it was, epoch milliseconds. */
   readonly endedMs: number;
-  readonly data: ExportEndData;
-}
+};
 
-export interface ExportNotifierDeps {
+export interface JobNotifierDeps {
   readonly catalog: Pick<Catalog, 'webhooks'>;
   /** The connection to duplicate at the first call: BullMQ defines its scripts on it. */
   readonly redis: Redis;
   readonly logger: Pick<QueueLogger, 'debug'>;
 }
 
-/** Queues webhook deliveries for the ends of exports. */
-export interface ExportNotifier {
+/** Queues webhook deliveries for the ends of exports and imports. */
+export interface JobNotifier {
   /**
    * Queues the deliveries of an end. However often it is called for an end, each webhook gets one delivery.
    *
    * @throws when a store is unavailable: then it must be called again
    */
-  ended(end: ExportEnd): Promise<void>;
+  ended(end: JobEnd): Promise<void>;
   close(): void;
 }
 
 /** Few retries, because the caller repeats the call. */
 const RETRIES_MAX = 2;
 
-export function createExportNotifier({ catalog, redis, logger }: ExportNotifierDeps): ExportNotifier {
+export function createJobNotifier({ catalog, redis, logger }: JobNotifierDeps): JobNotifier {
   let connection: Redis | undefined;
   let opened: WebhookJobSender | undefined;
 

@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { closedQuery } from '../values/closed-query.js';
+import { pageShape } from '../values/paging.js';
+import { webAddress } from '../values/parse-url.js';
+
+/** The systems that links are imported from. */
+export const IMPORT_SOURCES = ['dub', 'bitly', 'short.io', 'rebrandly', 'yourls', 'shlink', 'kutt', 'csv'] as const;
+export type ImportSource = (typeof IMPORT_SOURCES)[number];
+
+export const IMPORT_FILE_FORMATS = ['csv', 'ndjson', 'sql'] as const;
+export type ImportFileFormat = (typeof IMPORT_FILE_FORMATS)[number];
+
+export const IMPORT_HISTORIES = ['none', 'counts'] as const;
+export const IMPORT_CONFLICTS = ['skip', 'update', 'fail'] as const;
+
+/** `queued` and `processing` have not ended. */
+export const IMPORT_STATUSES = ['queued', 'processing', 'completed', 'failed', 'cancelled'] as const;
+export type ImportStatus = (typeof IMPORT_STATUSES)[number];
+
+/** Most imports of a workspace that have not ended. */
+export const UNFINISHED_IMPORTS_MAX = 5;
+/** Most bytes of the file of an import. */
+export const IMPORT_BYTES_MAX = 200 * 1024 ** 2;
+
+const ADDRESS_CHARS_MAX = 500;
+const CREDENTIAL_CHARS_MAX = 4096;
+const DOMAINS_MAX = 1000;
+const TAGS_MAX = 50;
+
+const optionsShape = {
+  domains: z
+    .array(z.string().min(1).max(400))
+    .max(DOMAINS_MAX)
+    .optional()
+    .describe('Where links go: `old=new` for the links of a domain, `new` for all that no pair names.'),
+  tags: z.array(z.string().min(1).max(190)).max(TAGS_MAX).optional().describe('Names of tags that all links get.'),
+  history: z
+    .enum(IMPORT_HISTORIES)
+    .optional()
+    .describe('`counts` adds the totals of the source to the counters of the links. `none` by default.'),
+  onConflict: z
+    .enum(IMPORT_CONFLICTS)
+    .optional()
+    .describe('What happens to links that exist and differ; `fail` ends the import at the first. `skip` by default.'),
+  timezone: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('Zone of times without one, such as `Europe/Berlin`; required for `yourls`.'),
+};
+
+/** Body of `POST /imports` for the API of a source. */
+export const createImportBodySchema = z.strictObject({
+  source: z.enum(IMPORT_SOURCES),
+  credentials: z.strictObject({
+    apiKey: z
+      .string()
+      .min(1)
+      .max(CREDENTIAL_CHARS_MAX)
+      .regex(/^[\x21-\x7e]+$/, { error: 'must have printable ASCII characters only' })
+      .describe('Encrypted until the end of the import, then erased.'),
+  }),
+  address: webAddress(ADDRESS_CHARS_MAX)
+    .optional()
+    .describe('Address of the API; required for `yourls`, `shlink` and `kutt`, which have none of their own.'),
+  sourceWorkspace: z
+    .string()
+    .max(200)
+    .regex(/^[\w-]+$/, { error: 'must have letters, digits, _ and - only' })
+    .optional()
+    .describe('Id of the workspace there, for `rebrandly`.'),
+  dryRun: z.boolean().optional().describe('Makes nothing, and counts what would be made.'),
+  ...optionsShape,
+});
+export type CreateImportBody = z.infer<typeof createImportBodySchema>;
+
+/** The fields of a form beside its `file`. */
+export const importFormSchema = z.strictObject({
+  source: z.enum(IMPORT_SOURCES),
+  format: z
+    .enum(IMPORT_FILE_FORMATS)
+    .optional()
+    .describe(
+      'By the end of the name of the file by default: `.ndjson`, `.jsonl` and `.sql`, and `csv` for all others.',
+    ),
+  dryRun: z.enum(['true', 'false']).optional().describe('Makes nothing, and counts what would be made.'),
+  ...optionsShape,
+});
+export type ImportForm = z.infer<typeof importFormSchema>;
+
+/** {@link importFormSchema} with the file, for the OpenAPI document. */
+export const importUploadSchema = importFormSchema.extend({
+  file: z.string().meta({ format: 'binary' }).describe('The file, of at most 200 MB.'),
+});
+
+/** An import, as every response shows it. */
+export const importJobSchema = z.strictObject({
+  id: z.string(),
+  source: z.enum(IMPORT_SOURCES),
+  /** Of the file; null for the API of the source. */
+  format: z.enum(IMPORT_FILE_FORMATS).nullable(),
+  /** Of the API, if it is not that of the source itself. */
+  address: z.string().nullable(),
+  sourceWorkspace: z.string().nullable(),
+  domains: z.array(z.string()),
+  dryRun: z.boolean(),
+  tags: z.array(z.string()),
+  history: z.enum(IMPORT_HISTORIES),
+  onConflict: z.enum(IMPORT_CONFLICTS),
+  timezone: z.string().nullable(),
+  status: z.enum(IMPORT_STATUSES),
+  /** Records read so far; the next four say what became of their links. */
+  rows: z.number(),
+  created: z.number(),
+  updated: z.number(),
+  skipped: z.number(),
+  rejected: z.number(),
+  /** Values that have no place here: `lost.csv` lists them. */
+  lost: z.number(),
+  /** Size of the file; null for an API. */
+  bytes: z.number().nullable(),
+  /** How much of the file has been read; null for an API. */
+  bytesRead: z.number().nullable(),
+  /** `rejected.csv` and `lost.csv`, those that have rows. */
+  files: z.array(z.strictObject({ name: z.string(), rows: z.number(), bytes: z.number(), url: z.string() })),
+  /** Why it failed. */
+  error: z.string().nullable(),
+  createdAt: z.string(),
+  startedAt: z.string().nullable(),
+  finishedAt: z.string().nullable(),
+  /** When its files are removed. */
+  expiresAt: z.string().nullable(),
+});
+export type ImportJob = z.infer<typeof importJobSchema>;
+
+/** Query of `GET /imports`, newest first. */
+export const listImportsQuerySchema = closedQuery(pageShape());

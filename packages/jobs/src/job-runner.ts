@@ -1,0 +1,181 @@
+import type { Catalog } from '@waymark/catalog';
+import type { Logger } from '@waymark/http-kit';
+import type { Redis } from 'ioredis';
+import { failureOf, JobStopped } from './job-error.js';
+import { LEASE_MS, takeLease } from './job-lease.js';
+import { createLookLoop } from './look-loop.js';
+
+/** What the runner reads of the record of a job. */
+export interface JobRecord {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly status: string;
+  /** Number of the latest run, from 1 on. */
+  readonly attempt: number;
+  readonly createdAt: string;
+  /** Whether its end is still to be sent to webhooks. */
+  readonly isUnreported: boolean;
+}
+
+export interface JobRunnerDeps<R extends JobRecord> {
+  readonly redis: Redis;
+  readonly logger: Pick<Logger, 'warn'>;
+  readonly subscribe: Catalog['subscribe'];
+  readonly now: () => number;
+  /** One of them, such as `export`; the leases have it in their keys. */
+  readonly what: string;
+  /** The table of their records, whose changes wake the runner. */
+  readonly table: string;
+  readonly get: (workspaceId: string, id: string) => Promise<R | undefined>;
+  /** The jobs of all workspaces that have not ended or whose end is not reported, oldest first, and maybe others. */
+  readonly open: () => Promise<readonly R[]>;
+  /** Begins the next attempt, unless the job has ended. @returns the record as it is then */
+  readonly begin: (job: R) => Promise<R>;
+  /** @returns how the place is freed; undefined when the workspace has none left */
+  readonly takeSlot: (workspaceId: string) => (() => void) | undefined;
+  /** Runs the job to its end, and records that. @throws JobStopped; JobFailure; the reason of `signal` */
+  readonly run: (job: R, signal: AbortSignal) => Promise<void>;
+  /** Records that the job cannot be completed. */
+  readonly fail: (job: R, reason: string) => Promise<void>;
+  /** Sends the end of the job to webhooks. */
+  readonly report: (job: R) => Promise<void>;
+  /** Jobs that this process runs at the same time. */
+  readonly jobsMax: number;
+  /** A job that is older is given up. */
+  readonly ageMsMax: number;
+}
+
+/** Runs the jobs of all workspaces, each under a lease; workspaces take turns. */
+export interface JobRunner {
+  start(): void;
+  /** Stops the jobs at their next step. Another process, or the next start, continues them. */
+  close(): Promise<void>;
+}
+
+/** Interval of the looks for jobs that no change has announced, and for files whose time is over. */
+const LOOK_EVERY_MS = 60_000;
+/** Pause after an error that may be gone later. */
+const RETRY_MS = 5_000;
+/** A job that ends its process this often is given up. */
+const ATTEMPTS_MAX = 20;
+
+const isUnfinished = ({ status }: JobRecord) => status === 'queued' || status === 'processing';
+
+export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): JobRunner {
+  const { redis, logger, now, what, jobsMax } = deps;
+  const closing = new AbortController();
+  /** By workspace, a number that grows with each of its jobs: the workspace whose turn was longest ago comes first. */
+  const turns = new Map<string, number>();
+  let lastTurn = 0;
+  /** By id of the job. */
+  const running = new Map<string, Promise<void>>();
+  /** When jobs that were interrupted are tried again, by id. */
+  const notBefore = new Map<string, number>();
+
+  const leaseOf = ({ id }: R) => takeLease(redis, `${what}-job:${id}`);
+
+  async function attempt(job: R, signal: AbortSignal): Promise<void> {
+    const begun = await deps.begin(job);
+    if (!isUnfinished(begun)) return;
+    try {
+      if (begun.attempt > ATTEMPTS_MAX || now() - Date.parse(begun.createdAt) > deps.ageMsMax) {
+        await deps.fail(begun, `The ${what} has not ended in time, or ended its process too often.`);
+      } else {
+        await deps.run(begun, signal);
+      }
+    } catch (err) {
+      if (err instanceof JobStopped || signal.aborted) return;
+      const reason = failureOf(err);
+      const current = await deps.get(job.workspaceId, job.id);
+      // A job that was cancelled has lost its files while they were in use.
+      if (current === undefined || !isUnfinished(current)) return;
+      if (reason === undefined) throw err;
+      await deps.fail(begun, reason);
+    }
+  }
+
+  /** Reports the end of a job, unless another process does. */
+  async function tryReport(job: R): Promise<void> {
+    const lease = await leaseOf(job);
+    if (lease === undefined) return;
+    try {
+      const current = await deps.get(job.workspaceId, job.id);
+      if (current?.isUnreported === true) await deps.report(current);
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /** Runs a job in the background, unless its workspace has no place left or another process runs it. */
+  async function tryStart(job: R): Promise<void> {
+    const { id, workspaceId } = job;
+    const freeSlot = deps.takeSlot(workspaceId);
+    if (freeSlot === undefined) return;
+    const lease = await leaseOf(job).catch((err: unknown) => {
+      freeSlot();
+      throw err;
+    });
+    if (lease === undefined) return freeSlot();
+    lastTurn += 1;
+    turns.set(workspaceId, lastTurn);
+    const run = async () => {
+      try {
+        await attempt(job, AbortSignal.any([closing.signal, lease.lost]));
+        notBefore.delete(id);
+      } catch (err) {
+        notBefore.set(id, now() + RETRY_MS);
+        if (!closing.signal.aborted) {
+          logger.warn({ err, jobId: id, workspaceId }, `an ${what} was interrupted; it continues`);
+        }
+      } finally {
+        await lease.release();
+        freeSlot();
+        running.delete(id);
+        loop.wake();
+      }
+    };
+    running.set(id, run());
+  }
+
+  /** Starts as many jobs as may run. @returns how long to wait for the next look */
+  async function look(): Promise<number> {
+    const open = await deps.open();
+    for (const job of open) if (job.isUnreported) await tryReport(job);
+    const turnOf = ({ workspaceId }: JobRecord) => turns.get(workspaceId) ?? 0;
+    const waiting = open
+      .filter((job) => isUnfinished(job) && !running.has(job.id))
+      .sort((one, other) => turnOf(one) - turnOf(other));
+    if (waiting.length === 0 && running.size === 0) {
+      turns.clear();
+      notBefore.clear();
+    }
+    for (const job of waiting) {
+      if (closing.signal.aborted || running.size >= jobsMax) break;
+      if ((notBefore.get(job.id) ?? 0) <= now()) await tryStart(job);
+    }
+    const isWaiting = running.size < jobsMax && waiting.some(({ id }) => !running.has(id));
+    return isWaiting ? LEASE_MS : LOOK_EVERY_MS;
+  }
+
+  const loop = createLookLoop({
+    look,
+    onError: (err) => logger.warn({ err }, `${what} jobs could not be read or written`),
+    retryMs: RETRY_MS,
+    closing: closing.signal,
+  });
+  deps.subscribe({
+    onChange({ records }) {
+      if (records.some(({ table }) => table === deps.table)) loop.wake();
+    },
+    onGap() {},
+  });
+
+  return {
+    start: loop.start,
+    async close() {
+      closing.abort();
+      await loop.ended();
+      await Promise.all(running.values());
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { createJobRunner, JobFailure, type JobRecord, type JobRunnerDeps, makeRoom } from '../src/index.js';
+
+let server: TestRedis;
+let redis: Redis;
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+interface Job extends JobRecord {
+  error?: string;
+}
+
+/** Records of jobs that several runners share, as processes do. */
+function createRecords(workspaceIds: readonly string[]) {
+  const createdAt = new Date().toISOString();
+  const mark = Math.random();
+  const jobs = new Map<string, Job>(
+    workspaceIds.map((workspaceId, index) => {
+      const id = `job ${index} ${mark}`;
+      return [id, { id, workspaceId, status: 'queued', attempt: 0, createdAt, isUnreported: false }];
+    }),
+  );
+  const change = (id: string, fields: Partial<Job>): Job => {
+    const changed = { ...(jobs.get(id) as Job), ...fields };
+    jobs.set(id, changed);
+    return changed;
+  };
+  const reported: string[] = [];
+  const ended = () => [...jobs.values()].filter(({ status }) => status === 'completed' || status === 'failed');
+
+  function startRunner(run: JobRunnerDeps<Job>['run'], jobsMax = 1) {
+    const runner = createJobRunner<Job>({
+      ...{ redis, logger: { warn: () => undefined }, subscribe: () => () => undefined, now: Date.now },
+      ...{ what: 'test', table: 'jobs', jobsMax, ageMsMax: 60_000 },
+      get: async (_workspaceId, id) => jobs.get(id),
+      open: async () => [...jobs.values()],
+      async begin({ id }) {
+        const current = jobs.get(id) as Job;
+        if (ended().includes(current)) return current;
+        return change(id, { status: 'processing', attempt: current.attempt + 1 });
+      },
+      takeSlot: () => () => undefined,
+      async run(job, signal) {
+        await run(job, signal);
+        change(job.id, { status: 'completed', isUnreported: true });
+      },
+      fail: async ({ id }, error) => void change(id, { status: 'failed', error, isUnreported: true }),
+      async report({ id }) {
+        reported.push(id);
+        change(id, { isUnreported: false });
+      },
+    });
+    onTestFinished(() => runner.close());
+    runner.start();
+    return runner;
+  }
+  return { jobs, ended, reported, startRunner };
+}
+
+it('of two processes one runs a job, and its end is reported once', async () => {
+  const { jobs, ended, reported, startRunner } = createRecords(['a', 'b', 'c']);
+  const runs: string[] = [];
+  const run = async ({ id }: Job) => {
+    runs.push(id);
+    await redis.ping();
+  };
+  startRunner(run);
+  startRunner(run);
+  await waitFor(async () => ended().length === 3 && reported.length === 3, { what: 'the ends of the jobs' });
+  expect([runs.sort(), reported.sort()]).toEqual([[...jobs.keys()].sort(), [...jobs.keys()].sort()]);
+});
+
+it('as many jobs run at the same time as may, and the next begins when one has ended', async () => {
+  const { ended, startRunner } = createRecords(['a', 'b', 'c']);
+  const running: (() => void)[] = [];
+  startRunner(() => new Promise<void>((resolve) => running.push(resolve)), 2);
+  await waitFor(async () => running.length === 2, { what: 'two jobs' });
+  running[0]?.();
+  await waitFor(async () => running.length === 3, { what: 'the third job' });
+  expect(ended()).toHaveLength(1);
+  for (const end of running) end();
+  await waitFor(async () => ended().length === 3, { what: 'all ends' });
+});
+
+it('a job that cannot go on fails with its reason, and one that is stopped stays for the next process', async () => {
+  const { ended, jobs, startRunner } = createRecords(['a', 'b']);
+  const first = startRunner(async ({ workspaceId }, signal) => {
+    if (workspaceId === 'a') throw new JobFailure('The file is gone.');
+    await new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+  }, 2);
+  await waitFor(async () => ended().length === 1, { what: 'the failure' });
+  expect(ended()).toMatchObject([{ workspaceId: 'a', status: 'failed', error: 'The file is gone.' }]);
+  await first.close();
+  startRunner(async () => undefined);
+  await waitFor(async () => ended().length === 2, { what: 'the end of the other job' });
+  expect([...jobs.values()].at(-1)).toMatchObject({ status: 'completed', attempt: 2 });
+});
+
+it('room is made by the oldest files of the workspace that uses the most, and never by files in use', async () => {
+  const stored = [
+    { job: 'old small', workspaceId: 'small', bytes: 10, finishedAt: '1' },
+    { job: 'new large', workspaceId: 'large', bytes: 30, finishedAt: '3' },
+    { job: 'old large', workspaceId: 'large', bytes: 30, finishedAt: '2' },
+    { job: 'large in use', workspaceId: 'large', bytes: 30, finishedAt: null },
+  ];
+  const removed: string[] = [];
+  const options = (bytesMax: number) => ({
+    bytesMax,
+    async stored() {
+      const jobs = stored.filter(({ job }) => !removed.includes(job));
+      return { bytes: jobs.reduce((sum, { bytes }) => sum + bytes, 0), jobs };
+    },
+    remove: async (job: string) => void removed.push(job),
+  });
+  expect(await makeRoom(options(70))).toEqual({ isMade: true });
+  expect(removed).toEqual(['old large']);
+  expect(await makeRoom(options(20))).toEqual({ isMade: false, largest: 'large' });
+  expect(removed).toEqual(['old large', 'new large']);
+});

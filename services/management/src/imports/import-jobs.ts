@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import { type Catalog, IMPORT_JOBS_TABLE } from '@waymark/catalog';
+import { IMPORT_BYTES_MAX } from '@waymark/contract';
+import { type App, type Logger, limitGarbage } from '@waymark/http-kit';
+import { createJobRunner } from '@waymark/jobs';
+import type { Outbound } from '@waymark/outbound';
+import { createJobNotifier } from '@waymark/webhooks';
+import type { Redis } from 'ioredis';
+import { createImportEnds } from './import-ends.js';
+import { createImportFiles } from './import-files.js';
+import { importRoutes } from './import-routes.js';
+import { runImport } from './run-import.js';
+import { createUploadSlots } from './upload-slots.js';
+
+/** What imports need besides the other routes of the service. */
+export interface ImportSettings {
+  readonly redis: Redis;
+  readonly logger: Pick<Logger, 'warn' | 'debug'>;
+  /** Files of imports are below it; processes that share it share the imports. */
+  readonly dataDir: string;
+  /** Most bytes of all files. */
+  readonly importBytesMax: number;
+  /** Most bytes of a file; tests lower it. */
+  readonly importFileBytesMax?: number | undefined;
+  /** Public origin of the API with its path prefix, without a trailing slash. */
+  readonly baseUrl: string;
+}
+
+export interface ImportJobsDeps extends ImportSettings {
+  readonly catalog: Catalog;
+  readonly outbound: Outbound;
+  readonly defaultDomain: string | undefined;
+  readonly now: () => number;
+}
+
+/** Imports that a process runs at the same time, of different workspaces: some wait for their sources. */
+const JOBS_MAX = 4;
+/** Sources that allow few requests an hour need days. */
+const AGE_MS_MAX = 7 * 24 * 3_600_000;
+
+/** Adds the routes of imports, and runs imports while the app is open. */
+export async function importJobs(app: App, deps: ImportJobsDeps): Promise<void> {
+  const { catalog } = deps;
+  const files = createImportFiles(join(deps.dataDir, 'imports'));
+  const jobNotifier = createJobNotifier(deps);
+  const ends = createImportEnds({ ...deps, files, jobNotifier });
+  const busy = new Set<string>();
+  const runner = createJobRunner({
+    ...deps,
+    what: 'import',
+    table: IMPORT_JOBS_TABLE,
+    subscribe: catalog.subscribe,
+    get: catalog.importJobs.get,
+    begin: catalog.importJobs.begin,
+    open: ends.open,
+    takeSlot(workspaceId) {
+      if (busy.has(workspaceId)) return undefined;
+      busy.add(workspaceId);
+      const endLimit = limitGarbage();
+      return () => {
+        busy.delete(workspaceId);
+        endLimit();
+      };
+    },
+    async run(job, signal) {
+      await runImport({ ...deps, files }, job, signal);
+      await ends.completed(job);
+    },
+    fail: ends.failed,
+    report: ends.report,
+    jobsMax: JOBS_MAX,
+    ageMsMax: AGE_MS_MAX,
+  });
+  // Forms are accepted by these routes only.
+  const { importFileBytesMax: fileBytesMax = IMPORT_BYTES_MAX } = deps;
+  const routeDeps = { ...deps, files, ends, uploadSlots: createUploadSlots(), fileBytesMax };
+  app.register(async (scope) => importRoutes(scope as App, routeDeps));
+  app.addHook('onReady', async () => runner.start());
+  app.addHook('preClose', () => runner.close());
+  app.addHook('onClose', async () => jobNotifier.close());
+}

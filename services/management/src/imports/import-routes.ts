@@ -1,0 +1,204 @@
+import send from '@fastify/send';
+import { type Catalog, type ImportJobRecord, linkVisibility } from '@waymark/catalog';
+import {
+  ApiError,
+  type CreateImportBody,
+  createImportBodySchema,
+  importJobSchema,
+  importUploadSchema,
+  listImportsQuerySchema,
+} from '@waymark/contract';
+import { type App, parseInput } from '@waymark/http-kit';
+import { z } from 'zod';
+import { checkVisible, IMPORT_REQUIREMENTS, type ImportCaller } from './import-access.js';
+import type { ImportEnds } from './import-ends.js';
+import { type ImportFiles, REPORTS, type ReportName } from './import-files.js';
+import { importObject } from './import-object.js';
+import { checkApiOptions, checkFile, checkOptions } from './import-options.js';
+import { acceptUploads, receiveUpload } from './receive-upload.js';
+import type { UploadSlots } from './upload-slots.js';
+
+export interface ImportRouteDeps {
+  readonly catalog: Catalog;
+  readonly files: ImportFiles;
+  readonly ends: ImportEnds;
+  readonly uploadSlots: UploadSlots;
+  /** Most bytes of a file. */
+  readonly fileBytesMax: number;
+  /** Public origin of the API with its path prefix, without a trailing slash. */
+  readonly baseUrl: string;
+}
+
+const PARAM_CHARS_MAX = 4096;
+const paramsSchema = z.object({ id: z.string().max(PARAM_CHARS_MAX) });
+const tags = ['Imports'];
+const CSV_TYPE = 'text/csv';
+
+/** `GET|POST /imports`, `GET|DELETE /imports/{id}`, `GET /imports/{id}/rejected.csv`, `GET /imports/{id}/lost.csv`. */
+export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<void> {
+  const { catalog, files, ends, uploadSlots, fileBytesMax, baseUrl } = deps;
+  const { importJobs } = catalog;
+  const onRequest = app.authenticate(IMPORT_REQUIREMENTS);
+  const objectOf = (job: ImportJobRecord) => importObject(files, baseUrl, job);
+  await acceptUploads(app, fileBytesMax);
+
+  async function visibleJob({ apiKey, workspace }: ImportCaller, id: string): Promise<ImportJobRecord> {
+    const job = await importJobs.require(workspace.id, id);
+    checkVisible(apiKey, job);
+    return job;
+  }
+
+  type Options = Pick<CreateImportBody, 'source' | 'domains' | 'tags' | 'history' | 'onConflict' | 'timezone'>;
+
+  async function create(
+    { apiKey, workspace }: ImportCaller,
+    { source, domains = [], tags: names = [], history = 'none', onConflict = 'skip', timezone }: Options,
+    place: Pick<ImportJobRecord, 'directory' | 'format' | 'bytes' | 'address' | 'sourceWorkspace' | 'dryRun'>,
+  ): Promise<ImportJobRecord> {
+    const options = { source, domains, tags: names, history, onConflict, timezone: timezone ?? null };
+    const rights = { keyId: apiKey.id, ...linkVisibility(apiKey) };
+    try {
+      return await importJobs.create(workspace.id, { ...options, ...place, ...rights });
+    } catch (err) {
+      await files.remove(place.directory);
+      throw err;
+    }
+  }
+
+  async function createFromApi(caller: ImportCaller, body: CreateImportBody): Promise<ImportJobRecord> {
+    const { address = null, sourceWorkspace = null, dryRun = false } = body;
+    await checkOptions(body);
+    await checkApiOptions(body.source, address);
+    const directory = await files.createDirectory();
+    await files.writeCredential(directory, importJobs.seal(body.credentials.apiKey, directory));
+    return create(caller, body, { directory, format: null, bytes: null, address, sourceWorkspace, dryRun });
+  }
+
+  app.get(
+    '/imports',
+    {
+      onRequest,
+      schema: {
+        summary: 'List imports',
+        tags,
+        querystring: listImportsQuerySchema,
+        response: { 200: z.array(importJobSchema) },
+      },
+    },
+    async ({ workspace, apiKey, query }) => {
+      const list = { filters: { visibility: linkVisibility(apiKey) }, sortBy: 'createdAt', sortOrder: 'desc' } as const;
+      return Promise.all((await importJobs.list(workspace.id, { ...list, ...query })).map(objectOf));
+    },
+  );
+
+  app.post(
+    '/imports',
+    {
+      onRequest,
+      schema: {
+        operationId: 'createImport',
+        summary: 'Import links of another system',
+        description:
+          'Imports a file, sent as the field `file` of a form with the options as fields beside it, or the links that the API of the source has. Needs the permission `links.write`.',
+        tags,
+        // A form is no body yet.
+        body: createImportBodySchema.optional(),
+        'x-form': importUploadSchema,
+        response: { 202: importJobSchema },
+      },
+    },
+    async (request, reply) => {
+      await importJobs.checkRoom(request.workspace.id);
+      if (!request.isMultipart()) {
+        const body = request.body ?? parseInput(createImportBodySchema, undefined);
+        return reply.code(202).send(await objectOf(await createFromApi(request, body)));
+      }
+      const free = uploadSlots.take(request.workspace.id);
+      try {
+        await ends.makeRoom(uploadSlots.count() * fileBytesMax);
+        const { form, directory, format, bytes } = await receiveUpload(request, files, fileBytesMax);
+        try {
+          await checkOptions(form);
+          await checkFile(form.source, format, files.readSource(directory));
+        } catch (err) {
+          await files.remove(directory);
+          throw err;
+        }
+        const place = {
+          directory,
+          format,
+          bytes,
+          address: null,
+          sourceWorkspace: null,
+          dryRun: form.dryRun === 'true',
+        };
+        return reply.code(202).send(await objectOf(await create(request, form, place)));
+      } finally {
+        free();
+      }
+    },
+  );
+
+  app.get(
+    '/imports/:id',
+    {
+      onRequest,
+      schema: { summary: 'Retrieve an import', tags, params: paramsSchema, response: { 200: importJobSchema } },
+    },
+    async (request) => objectOf(await visibleJob(request, request.params.id)),
+  );
+
+  app.delete(
+    '/imports/:id',
+    {
+      onRequest,
+      schema: {
+        summary: 'Cancel an import',
+        description:
+          'Cancels an import that has not ended; what it has made stays. Removes the reports of one that has.',
+        tags,
+        params: paramsSchema,
+        response: { 200: importJobSchema },
+      },
+    },
+    async (request) => {
+      const { workspaceId, id } = await visibleJob(request, request.params.id);
+      return objectOf(await ends.cancelled(workspaceId, id));
+    },
+  );
+
+  for (const name of Object.keys(REPORTS) as ReportName[]) {
+    app.get(
+      `/imports/:id/${REPORTS[name]}`,
+      {
+        exposeHeadRoute: false,
+        onRequest,
+        schema: {
+          operationId: name === 'rejected' ? 'downloadRejectedRows' : 'downloadLostValues',
+          summary: name === 'rejected' ? 'Download the rejected rows' : 'Download the values that have no place here',
+          tags,
+          params: paramsSchema,
+          produces: [CSV_TYPE],
+        },
+      },
+      async (request, reply) => {
+        const job = await visibleJob(request, request.params.id);
+        const gone = new ApiError(
+          'not_found',
+          `The import has no file ${REPORTS[name]}, or not any more, or has not ended.`,
+        );
+        if (!job.files.some((file) => file.name === REPORTS[name])) throw gone;
+        // The path is made of what the record has, never of what the request has.
+        const { root, path } = files.reportOf(job, name);
+        const answer = await send(request.raw, path, { root, cacheControl: false, contentType: false, index: false });
+        if (answer.type !== 'file' && answer.statusCode !== 416) throw gone;
+        return reply
+          .code(answer.statusCode)
+          .headers(answer.headers)
+          .header('content-type', `${CSV_TYPE}; charset=utf-8`)
+          .header('content-disposition', `attachment; filename="${REPORTS[name]}"`)
+          .send(answer.stream);
+      },
+    );
+  }
+}

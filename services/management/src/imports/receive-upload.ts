@@ -1,0 +1,128 @@
+import { createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import multipart, { type MultipartFile } from '@fastify/multipart';
+import { ApiError, fieldError, type ImportForm, importFormSchema } from '@waymark/contract';
+import { type App, allowLongBody, parseInput } from '@waymark/http-kit';
+import { fileFormat } from '@waymark/import';
+import type { FastifyRequest } from 'fastify';
+import { FILE_MODE, type ImportFiles } from './import-files.js';
+
+/** A form whose file is on disk. */
+export interface Upload {
+  readonly form: ImportForm;
+  readonly format: ReturnType<typeof fileFormat>;
+  readonly directory: string;
+  readonly bytes: number;
+}
+
+const MB = 1024 ** 2;
+/** Boundaries, headings of parts and the other fields. */
+const REST_BYTES_MAX = MB;
+const FIELDS_MAX = 1100;
+const FIELD_BYTES_MAX = 4096;
+const NO_DATA_MS = 30_000;
+const UPLOAD_MS_MAX = 3_600_000;
+const LIST_FIELDS: ReadonlySet<string> = new Set(['domains', 'tags']);
+const FULL_DISK: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+const tooLarge = (bytesMax: number) =>
+  new ApiError('bad_request', `The file of an import may have at most ${bytesMax / MB} MB.`);
+
+/** Lets the routes of a scope receive forms with a file, and refuses every other type of body but JSON. @param bytesMax of a file */
+export async function acceptUploads(scope: App, bytesMax: number): Promise<void> {
+  await scope.register(multipart, {
+    throwFileSizeLimit: false,
+    limits: {
+      ...{ files: 1, fileSize: bytesMax, fields: FIELDS_MAX, fieldSize: FIELD_BYTES_MAX, fieldNameSize: 100 },
+      ...{ parts: FIELDS_MAX + 1, headerPairs: 20 },
+    },
+  });
+  scope.addContentTypeParser('*', (_request, _payload, done) => {
+    const message = 'The Content-Type of an import must be multipart/form-data, or application/json for an API.';
+    done(new ApiError('bad_request', message));
+  });
+}
+
+/** Errors of the body are those of the caller; errors of the disk are ours. */
+function uploadError(err: unknown): unknown {
+  if (err instanceof ApiError || !(err instanceof Error)) return err;
+  const code = 'code' in err ? err.code : undefined;
+  if (FULL_DISK.has(code))
+    return new ApiError('internal_server_error', 'The disk of the server is full.', { cause: err });
+  if ('syscall' in err) return err;
+  const limits: Readonly<Record<string, string>> = {
+    FST_FILES_LIMIT: 'An import has one file.',
+    FST_PARTS_LIMIT: `The form has more than ${FIELDS_MAX} fields.`,
+    FST_FIELDS_LIMIT: `The form has more than ${FIELDS_MAX} fields.`,
+  };
+  const message = limits[String(code)] ?? `The form is not valid multipart/form-data: ${err.message}`;
+  return new ApiError('bad_request', message, { cause: err });
+}
+
+/** The fields of a form: those that are lists may be repeated, or have their items separated by commas. */
+function formOf(fields: readonly (readonly [string, string])[]): ImportForm {
+  const form: Record<string, unknown> = {};
+  for (const [name, value] of fields) {
+    if (LIST_FIELDS.has(name)) {
+      const items = value.split(',').map((item) => item.trim());
+      form[name] = [...((form[name] as string[] | undefined) ?? []), ...items.filter((item) => item !== '')];
+    } else if (Object.hasOwn(form, name)) {
+      throw fieldError('invalid_value', name, 'must be given once');
+    } else form[name] = value;
+  }
+  return parseInput(importFormSchema, form);
+}
+
+async function saveFile(part: MultipartFile, path: string, bytesMax: number): Promise<number> {
+  if (part.fieldname !== 'file')
+    throw fieldError('invalid_value', 'file', 'must be the name of the field with the file');
+  const limit = new AbortController();
+  part.file.once('limit', () => limit.abort());
+  try {
+    const target = createWriteStream(path, { flags: 'wx', mode: FILE_MODE, flush: true });
+    await pipeline(part.file, target, { signal: limit.signal });
+  } catch (err) {
+    throw limit.signal.aborted ? tooLarge(bytesMax) : err;
+  }
+  const { size } = await stat(path);
+  if (size === 0) throw new ApiError('bad_request', 'The file is empty.');
+  return size;
+}
+
+async function readForm(request: FastifyRequest, path: string, bytesMax: number): Promise<Omit<Upload, 'directory'>> {
+  const fields: (readonly [string, string])[] = [];
+  let file: { readonly name: string; readonly bytes: number } | undefined;
+  for await (const part of request.parts()) {
+    if (part.type === 'file') file = { name: part.filename, bytes: await saveFile(part, path, bytesMax) };
+    else if (part.valueTruncated === true || part.fieldnameTruncated === true || typeof part.value !== 'string') {
+      throw fieldError('too_big', part.fieldname, `must have at most ${FIELD_BYTES_MAX} bytes`);
+    } else fields.push([part.fieldname, part.value]);
+  }
+  if (file === undefined) throw fieldError('required', 'file', 'is missing');
+  const form = formOf(fields);
+  return { form, format: form.format ?? fileFormat(file.name), bytes: file.bytes };
+}
+
+/**
+ * Receives a form, and writes its file to a new directory.
+ *
+ * @param bytesMax of the file
+ * @throws ApiError 400 or 422 for a form that is malformed, too large or too slow; then nothing is left of it
+ */
+export async function receiveUpload(request: FastifyRequest, files: ImportFiles, bytesMax: number): Promise<Upload> {
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax + REST_BYTES_MAX) throw tooLarge(bytesMax);
+  const directory = await files.createDirectory();
+  const late = allowLongBody(request, { noDataMs: NO_DATA_MS, totalMs: UPLOAD_MS_MAX });
+  try {
+    return {
+      ...(await Promise.race([readForm(request, files.sourcePath(directory), bytesMax), late.passed])),
+      directory,
+    };
+  } catch (err) {
+    await files.remove(directory);
+    throw uploadError(err);
+  } finally {
+    late.end();
+  }
+}

@@ -1,0 +1,161 @@
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import type { Catalog, ImportJobRecord } from '@waymark/catalog';
+import {
+  createReportLines,
+  ImportError,
+  importLinks,
+  NO_COUNTS,
+  NO_LINES,
+  type OpenSource,
+  openApi,
+  openFile,
+  parseDomainMap,
+} from '@waymark/import';
+import { JobFailure, JobStopped } from '@waymark/jobs';
+import type { Outbound } from '@waymark/outbound';
+import { importCaller } from './import-access.js';
+import type { Checkpoint, ImportFiles } from './import-files.js';
+
+export interface RunImportDeps {
+  readonly catalog: Catalog;
+  readonly files: ImportFiles;
+  readonly outbound: Outbound;
+  /** The domain that every workspace may create links on. */
+  readonly defaultDomain: string | undefined;
+  readonly now: () => number;
+}
+
+/** Rows between two turns of the event loop, which other requests need. */
+const ROWS_AT_ONCE = 20;
+/** Between two looks whether the import may go on, while its source asks to wait. */
+const WAIT_SLICE_MS = 2_000;
+/** Most bytes of both reports. */
+const REPORT_BYTES_MAX = 256 * 1024 ** 2;
+
+/** The rows, in turn with other work; ends with the reason of the signal even while the source does not answer. */
+async function* interruptible<T>(rows: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = rows[Symbol.asyncIterator]();
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  aborted.catch(() => undefined);
+  let read = 0;
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const next = await Promise.race([iterator.next(), aborted]);
+      if (next.done === true) return;
+      yield next.value;
+      read++;
+      if (read % ROWS_AT_ONCE === 0) await nextTurn();
+    }
+  } finally {
+    // Not awaited: a request that is not answered would hold it up.
+    iterator.return?.().catch(() => undefined);
+  }
+}
+
+/**
+ * Runs an import, from where an earlier attempt has come to.
+ *
+ * @throws JobStopped when it was cancelled; JobFailure when it cannot go on; the reason of `signal`; what the stores throw
+ */
+export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signal: AbortSignal): Promise<void> {
+  const { catalog, files, outbound, now } = deps;
+  const { workspaceId, id, attempt, directory, source, format } = job;
+
+  /** @throws JobStopped; ApiError when the key may not import any more */
+  async function checkMayContinue() {
+    signal.throwIfAborted();
+    const current = await catalog.importJobs.get(workspaceId, id);
+    if (current?.status !== 'processing' || current.attempt !== attempt) throw new JobStopped();
+    return importCaller(catalog, job, now());
+  }
+
+  async function wait(ms: number): Promise<void> {
+    for (const endMs = now() + ms; now() < endMs; ) {
+      await delay(Math.min(WAIT_SLICE_MS, endMs - now()), undefined, { signal });
+      await checkMayContinue();
+    }
+  }
+
+  let bytesRead = 0;
+  async function* counted(chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      bytesRead += chunk.length;
+      yield chunk;
+    }
+  }
+
+  async function readCredential(): Promise<string> {
+    const sealed = await files.readCredential(directory);
+    if (sealed === undefined) throw new JobFailure('The credential of this import is not on this server.');
+    try {
+      return catalog.importJobs.unseal(sealed, directory);
+    } catch {
+      throw new JobFailure(
+        'The credential of this import was encrypted with an instance key that is not in use any more.',
+      );
+    }
+  }
+
+  let credential: string | undefined;
+  async function openSource(): Promise<OpenSource> {
+    if (format !== null) {
+      if (!(await files.hasSource(directory))) throw new JobFailure('The file of this import is not on this server.');
+      return openFile(source, format, counted(files.readSource(directory)));
+    }
+    credential = await readCredential();
+    const { address, sourceWorkspace, history } = job;
+    return openApi({
+      ...{ source, address: address ?? undefined, credential, account: sourceWorkspace ?? undefined },
+      ...{ readsCounts: history === 'counts', outbound, wait, now },
+    });
+  }
+
+  const author = await checkMayContinue();
+  const begun = await files.begin(job);
+  const reports = await files.openReports(job, begun);
+  const lines = createReportLines(format === 'csv', begun?.reports ?? NO_LINES);
+  const start = begun ?? { row: 0, counts: NO_COUNTS, atMs: Date.parse(job.createdAt) };
+  const checkpoint = async ({ row, counts, atMs }: Pick<Checkpoint, 'row' | 'counts' | 'atMs'>) => {
+    const { bytes } = await reports.checkpoint({ row, counts, atMs, bytesRead, reports: lines.state() });
+    if (bytes.rejected + bytes.lost > REPORT_BYTES_MAX) {
+      throw new JobFailure(`The reports of this import have more than ${REPORT_BYTES_MAX / 1024 ** 2} MB.`);
+    }
+  };
+  try {
+    await checkpoint(start);
+    const opened = await openSource();
+    await importLinks(interruptible(opened.rows, signal), {
+      deps: { catalog, defaultDomain: deps.defaultDomain, now },
+      author,
+      source,
+      mapRecord: opened.mapRecord,
+      mapping: {
+        timezone: job.timezone ?? undefined,
+        ...(opened.folderNames && { folderNames: opened.folderNames }),
+      },
+      domains: parseDomainMap(job.domains),
+      tags: job.tags,
+      history: job.history,
+      onConflict: job.onConflict,
+      isDry: job.dryRun,
+      position: start,
+      report: {
+        rejected: (rejection) => reports.append('rejected', lines.rejected(rejection)),
+        lost: (loss) => reports.append('lost', lines.lost(loss)),
+        async progress(counts, row) {
+          await checkpoint({ row, counts, atMs: now() });
+          await checkMayContinue();
+        },
+      },
+    });
+  } catch (err) {
+    if (!(err instanceof ImportError)) throw err;
+    // A source may repeat what it was sent.
+    throw new JobFailure(credential === undefined ? err.message : err.message.replaceAll(credential, '…'));
+  } finally {
+    await reports.close();
+  }
+}

@@ -1,0 +1,80 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ErrorBody, ImportJob } from '@waymark/contract';
+import { waitFor } from '@waymark/test-kit';
+import { expect } from 'vitest';
+import type { TestManagement } from '../test-management.js';
+
+export interface Reply<Body = ImportJob & ErrorBody> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Body;
+}
+
+/** A caller of the routes of imports over a real connection. */
+export function importsOf({ app }: TestManagement, token: string) {
+  const { port } = app.server.address() as AddressInfo;
+  async function send(method: string, path: string, init: RequestInit = {}): Promise<Reply> {
+    const headers = { authorization: `Bearer ${token}`, ...init.headers };
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { ...init, method, headers });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
+  }
+
+  function form(
+    content: string | Uint8Array<ArrayBuffer>,
+    fields: Readonly<Record<string, string>> = {},
+    name = 'links.csv',
+  ) {
+    const body = new FormData();
+    for (const [field, value] of Object.entries({ source: 'csv', ...fields })) body.append(field, value);
+    body.append('file', new Blob([content]), name);
+    return body;
+  }
+
+  async function ended(id: string): Promise<ImportJob> {
+    return waitFor(
+      async () => {
+        const { body } = await send('GET', `/imports/${id}`);
+        return ['queued', 'processing'].includes(body.status) ? undefined : body;
+      },
+      { what: 'the end of the import', timeoutMs: 20_000 },
+    );
+  }
+
+  const upload = (...args: Parameters<typeof form>) => send('POST', '/imports', { body: form(...args) });
+  return {
+    send,
+    ended,
+    upload,
+    post: (body: unknown) =>
+      send('POST', '/imports', { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    /** Imports a file to the end. */
+    async run(...args: Parameters<typeof form>): Promise<ImportJob> {
+      const { status, text, body } = await upload(...args);
+      expect([status, text]).toEqual([202, expect.any(String)]);
+      return ended(body.id);
+    },
+  };
+}
+
+/** A server in place of the API of a source. @param answer status, headers and JSON for each request */
+export async function startSource(
+  answer: (request: IncomingMessage) => readonly [number, Readonly<Record<string, string>>, unknown],
+) {
+  const server = createServer((request, response) => {
+    const [status, headers, body] = answer(request);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
