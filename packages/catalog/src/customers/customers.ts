@@ -7,6 +7,7 @@ import type { CustomerRecord } from '../model/record-schemas.js';
 import type { PendingRecords } from '../pending/pending-records.js';
 import { CUSTOMER_RULES, type NewCustomer } from '../resources/named-resources.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
+import { everExisted } from '../store/ever-existed.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from '../totals/counters.js';
 import { generatedName } from './generated-name.js';
@@ -60,6 +61,10 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
     async isPending(workspaceId: string, id: string): Promise<boolean> {
       return (await deps.pending.read(workspaceId, id)) !== undefined;
     },
+
+    /** Whether the workspace has, or ever had, a customer with that id. */
+    everExisted: (workspaceId: string, id: string): Promise<boolean> =>
+      everExisted(deps.clickhouse, deps.settings.read, 'customer', workspaceId, id),
 
     /** Idempotency keys under which the `/track` endpoints store answers that contain the customer. */
     traces: (workspaceId: string, id: string): Promise<CustomerIdempotencyKeys> =>
