@@ -107,7 +107,7 @@ it('an import whose process is killed ends as if it had not been, and two proces
   const rowsAtKill: number[] = [];
   for (let attempt = 1; attempt <= 2; attempt++) {
     const before = rowsAtKill.at(-1) ?? 0;
-    await waitFor(async () => rowsOf(attempt) > before, { what: 'a checkpoint', timeoutMs: 30_000, intervalMs: 5 });
+    await waitFor(async () => rowsOf(attempt) > before, { what: 'a checkpoint', timeoutMs: 30_000 });
     await server.kill();
     rowsAtKill.push(rowsOf(attempt));
     expect(rowsAtKill.at(-1)).toBeLessThan(ROWS);
