@@ -87,7 +87,13 @@ describe('imports', { timeout: 60_000 }, () => {
   it('never read local files or private addresses', async () => {
     const { post, ended } = callsOf(await aCaller(management));
     const credentials = { apiKey: KEY };
-    for (const address of ['file:///etc/passwd', '/etc/passwd', 'links.csv', 'ftp://a.test']) {
+    for (const address of [
+      'file:///etc/passwd',
+      '/etc/passwd',
+      'links.csv',
+      'ftp://a.test',
+      'https://user:secret@a.test',
+    ]) {
       const { status, body } = await post({ source: 'kutt', address, credentials });
       expect([address, status, body.error.message]).toEqual([address, 422, expect.stringContaining('address')]);
     }
