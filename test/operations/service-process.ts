@@ -39,12 +39,15 @@ export async function startServiceProcess(
   });
   const logger = createLogger({ name, level: 'debug', destination });
   const base = await startServiceBase({ service: name, settings, logger });
-  const { redisUrl, clickhouse, catalog, rateLimiter, adminKeys, operations } = base;
+  const { redis, redisUrl, clickhouse, catalog, rateLimiter, adminKeys, operations } = base;
   const queueShards = base.queues.map((queue) => queue.redis);
   const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: [] });
   const common = { catalog, exportSlots: createExportSlots(), now: Date.now };
-  const management = { ...common, rateLimiter, outbound, notifier, claimsOf: base.claimsOf, defaultDomain: undefined };
+  const { dataDir, importBytesMax, baseUrl } = settings;
+  const imports = { redis, logger, dataDir, importBytesMax, baseUrl };
+  const { claimsOf } = base;
+  const management = { ...common, ...imports, rateLimiter, outbound, notifier, claimsOf, defaultDomain: undefined };
   const api = buildApp(base.appOptions, management);
   base.addMetrics(api);
   const { componentStatus } = operations.components;

@@ -321,12 +321,7 @@ export const importJobRecordSchema = z.strictObject({
   status: z.enum(IMPORT_STATUSES),
   /** Number of the latest run, from 1 on. */
   attempt: z.int(),
-  rows: z.int(),
-  created: z.int(),
-  updated: z.int(),
-  skipped: z.int(),
-  rejected: z.int(),
-  lost: z.int(),
+  ...{ rows: z.int(), created: z.int(), updated: z.int(), skipped: z.int(), rejected: z.int(), lost: z.int() },
   bytesRead: z.int(),
   /** Reports of an import that has ended; empty once they are removed. */
   files: z.array(importReportSchema),
