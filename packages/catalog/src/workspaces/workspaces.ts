@@ -57,6 +57,8 @@ export type WorkspacePatch = Partial<
     | 'analyticsPerSecond'
     | 'quotas'
     | 'defaultProgramId'
+    | 'eventRetentionDays'
+    | 'addressRetentionDays'
   >
 >;
 

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { planSchema } from './plans.js';
 
+/** Events arrive up to thirty days late, and are compared with what is stored then. */
+export const EVENT_RETENTION_DAYS_MIN = 31;
+export const RETENTION_DAYS_MAX = 36_500;
+
 const count = z.int().min(0);
 /** Null = unlimited. */
 const limit = count.nullable();
@@ -27,6 +31,9 @@ export const workspaceSchema = z.strictObject({
   analyticsPerSecond: count,
   allowedHostnames: z.array(z.string()),
   defaultProgramId: z.string().nullable(),
+  /** Days after which events are deleted, and addresses emptied; null = as in the whole installation. */
+  eventRetentionDays: count.nullable(),
+  addressRetentionDays: count.nullable(),
   createdAt: z.string(),
   updatedAt: z.string(),
 });
