@@ -43,6 +43,7 @@ function createParser(): CAC {
     .option('--analytics-per-second <number>', 'Rate limit of a key on /events and /analytics, or "plan"')
     .option('--quotas <quotas>', 'Such as linksPerMonth=1000,domains=unlimited,tags=plan')
     .option('--event-retention-days <number>', 'How long its events are kept, or "installation"')
+    .option('--privacy-signal <policy>', 'Clicks of visitors who ask not to be tracked: ignore, no-id or no-track')
     .option('--address-retention-days <number>', 'How long addresses of its visitors are kept, or "installation"')
     .action(lazily(async () => (await import('./commands/workspace.js')).updateWorkspace));
   cli

@@ -1,5 +1,15 @@
 import { domainToASCII } from 'node:url';
-import { PLANS, type Plan, type Quotas, quotasSchema, RETENTION_DAYS_MAX, SCOPES, type Scope } from '@waymark/contract';
+import {
+  PLANS,
+  type Plan,
+  PRIVACY_SIGNALS,
+  type PrivacySignal,
+  type Quotas,
+  quotasSchema,
+  RETENTION_DAYS_MAX,
+  SCOPES,
+  type Scope,
+} from '@waymark/contract';
 import { CommandError } from './command-error.js';
 
 /** The value of an option from the command line parser; repeated options are arrays. */
@@ -54,6 +64,15 @@ export function planOption(value: RawOption): Plan | undefined {
   const plan = text !== undefined && BUSINESS_SIZE.test(text) ? 'business' : PLANS.find((known) => known === text);
   if (text !== undefined && plan === undefined) throw new CommandError(`--plan must be one of ${PLANS.join(', ')}`);
   return plan;
+}
+
+export function privacySignalOption(value: RawOption): PrivacySignal | undefined {
+  const text = optionalText('privacy-signal', value);
+  const signal = PRIVACY_SIGNALS.find((known) => known === text);
+  if (text !== undefined && signal === undefined) {
+    throw new CommandError(`--privacy-signal must be one of ${PRIVACY_SIGNALS.join(', ')}`);
+  }
+  return signal;
 }
 
 export function scopesOption(value: RawOption): Scope[] {

@@ -210,8 +210,12 @@ describe('waymark', { timeout: 120_000 }, () => {
     await waitFor(async () => (await json<Report>('retention', '--dry-run')).counts.length === 0, { what: 'deletion' });
     expect((await waymark('retention')).stdout).toContain('nothing has expired');
 
-    const { workspace: reset } = await json<Updated>(...set, 'installation');
-    expect(reset).toMatchObject({ eventRetentionDays: null, addressRetentionDays: 7 });
+    const { workspace: reset } = await json<Updated>(...set, 'installation', '--privacy-signal', 'no-id');
+    expect(reset).toMatchObject({ eventRetentionDays: null, addressRetentionDays: 7, privacySignal: 'no-id' });
+    expect(await refusalOf('--privacy-signal=yes')).toEqual([
+      1,
+      expect.stringContaining('must be one of ignore, no-id, no-track'),
+    ]);
   });
 
   it('creates a key with scopes, and a revoked key stops working', async () => {

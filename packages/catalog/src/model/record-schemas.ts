@@ -12,6 +12,7 @@ import {
   IMPORT_SOURCES,
   IMPORT_STATUSES,
   planSchema,
+  privacySignalSchema,
   quotasSchema,
   roleSchema,
   SCHEDULED_RESOURCES,
@@ -56,6 +57,8 @@ export const workspaceRecordSchema = z.strictObject({
   eventRetentionDays: z.int().min(EVENT_RETENTION_DAYS_MIN).nullable().optional(),
   /** Days after which the addresses of visitors are emptied. */
   addressRetentionDays: z.int().min(1).nullable().optional(),
+  /** Absent = `ignore`, which releases without it can read. */
+  privacySignal: privacySignalSchema.optional(),
 });
 export type WorkspaceRecord = z.infer<typeof workspaceRecordSchema>;
 

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { planSchema } from './plans.js';
 
+/**
+ * What a workspace does with clicks of visitors who ask not to be tracked: as with all others; count them without anything that identifies
+ * the visitor; record nothing.
+ */
+export const PRIVACY_SIGNALS = ['ignore', 'no-id', 'no-track'] as const;
+export const privacySignalSchema = z.enum(PRIVACY_SIGNALS);
+export type PrivacySignal = z.infer<typeof privacySignalSchema>;
+
 /** Events arrive up to thirty days late, and are compared with what is stored then. */
 export const EVENT_RETENTION_DAYS_MIN = 31;
 export const RETENTION_DAYS_MAX = 36_500;
@@ -34,6 +42,8 @@ export const workspaceSchema = z.strictObject({
   /** Days after which events are deleted, and addresses emptied; null = as in the whole installation. */
   eventRetentionDays: count.nullable(),
   addressRetentionDays: count.nullable(),
+  /** What happens to clicks of visitors who send `Sec-GPC: 1` or `DNT: 1`. */
+  privacySignal: privacySignalSchema,
   createdAt: z.string(),
   updatedAt: z.string(),
 });

@@ -8,6 +8,7 @@ import {
   limitOption,
   optionalText,
   planOption,
+  privacySignalOption,
   type RawOption,
   requiredText,
   retentionOption,
@@ -29,9 +30,9 @@ export async function findWorkspace(catalog: Catalog, idOrSlug: string): Promise
 /** The fields of a workspace that are printed, with its effective limits. */
 function describeWorkspace(workspace: WorkspaceRecord) {
   const { id, name, slug, plan, allowedHostnames, queueShard = 0, createdAt, updatedAt } = workspace;
-  const { eventRetentionDays = null, addressRetentionDays = null } = workspace;
+  const { eventRetentionDays = null, addressRetentionDays = null, privacySignal = 'ignore' } = workspace;
   const fields = { id, name, slug, plan, allowedHostnames, queueShard, ...workspaceLimits(workspace) };
-  return { ...fields, eventRetentionDays, addressRetentionDays, createdAt, updatedAt };
+  return { ...fields, eventRetentionDays, addressRetentionDays, privacySignal, createdAt, updatedAt };
 }
 
 export interface CreateOptions {
@@ -110,6 +111,7 @@ export interface UpdateOptions {
   readonly quotas?: RawOption;
   readonly eventRetentionDays?: RawOption;
   readonly addressRetentionDays?: RawOption;
+  readonly privacySignal?: RawOption;
 }
 
 function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): WorkspacePatch {
@@ -126,6 +128,7 @@ function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): Works
     quotas: applyQuotas(options.quotas, current.quotas),
     eventRetentionDays: retentionOption(...events),
     addressRetentionDays: retentionOption('address-retention-days', options.addressRetentionDays, 1, addressDays),
+    privacySignal: privacySignalOption(options.privacySignal),
   };
   return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
 }
