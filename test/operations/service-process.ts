@@ -43,7 +43,7 @@ export async function startServiceProcess(
   const queueShards = base.queues.map((queue) => queue.redis);
   const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: [] });
-  const common = { catalog, exportSlots: createExportSlots(), now: Date.now };
+  const common = { catalog, clickhouse, exportSlots: createExportSlots(), now: Date.now };
   const { dataDir, importBytesMax, baseUrl } = settings;
   const imports = { redis, logger, dataDir, importBytesMax, baseUrl };
   const { claimsOf } = base;

@@ -1,5 +1,6 @@
 export { isBotAgent } from './bot-agent.js';
 export * from './client-address.js';
 export type { GeoEdge, GeoHeaderNames } from './geo-headers.js';
+export { asksForPrivacy, withoutIdentity } from './privacy-signal.js';
 export { DIRECT, readReferer, withoutWww } from './referer.js';
 export * from './visit-reader.js';

@@ -8,6 +8,7 @@ import { createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhook
 import { CLOSE_SHARE } from './close-share.js';
 import { startDeliveries } from './deliveries.js';
 import { startLinkTests } from './link-tests.js';
+import { startNightlyRetention } from './nightly-retention.js';
 
 /** Share of the deadline after which the process of the deliveries is killed: more than the share for its work, less than all. */
 const DELIVERIES_SHARE = 0.8;
@@ -89,8 +90,10 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
   const linkTests = startLinkTests({ catalog, redis, logger, onChanged });
+  const retention = startNightlyRetention({ catalog, clickhouse, redis, cluster, logger });
   const close = async () => {
-    await Promise.all([...writers.map((writer) => writer.close()), deliveries.close(), linkTests.close()]);
+    const jobs = [deliveries, linkTests, retention];
+    await Promise.all([...writers, ...jobs].map((one) => one.close()));
     notifier.close();
     await base.close();
   };

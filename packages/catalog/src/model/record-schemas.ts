@@ -1,4 +1,5 @@
 import {
+  EVENT_RETENTION_DAYS_MIN,
   EXPORT_FORMATS,
   EXPORT_FREQUENCIES,
   EXPORT_RESOURCES,
@@ -11,6 +12,7 @@ import {
   IMPORT_SOURCES,
   IMPORT_STATUSES,
   planSchema,
+  privacySignalSchema,
   quotasSchema,
   roleSchema,
   SCHEDULED_RESOURCES,
@@ -48,6 +50,15 @@ export const workspaceRecordSchema = z.strictObject({
   publishableKeyHash: text,
   /** Number of the queue shard that has its queue and claims; absent = 0, which releases without shards can read. It never changes. */
   queueShard: z.int().min(1).optional(),
+  /**
+   * Days after which events are deleted, if that is earlier than for the whole installation. Null = not any more: events may be missing that
+   * the counters of links include. Absent = never set, which releases without retention of workspaces can read.
+   */
+  eventRetentionDays: z.int().min(EVENT_RETENTION_DAYS_MIN).nullable().optional(),
+  /** Days after which the addresses of visitors are emptied. */
+  addressRetentionDays: z.int().min(1).nullable().optional(),
+  /** Absent = `ignore`, which releases without it can read. */
+  privacySignal: privacySignalSchema.optional(),
 });
 export type WorkspaceRecord = z.infer<typeof workspaceRecordSchema>;
 

@@ -82,7 +82,7 @@ export async function startWholeApi({
     defaultDomain: undefined,
     outboundAllowedRanges,
   };
-  const management = { ...shared, ...jobs, claimsOf, outbound, rateLimiter, notifier };
+  const management = { ...shared, ...jobs, clickhouse, claimsOf, outbound, rateLimiter, notifier };
 
   const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies });
   api.register(authPlugin, { catalog, rateLimiter });

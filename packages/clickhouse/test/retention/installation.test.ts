@@ -8,7 +8,7 @@ import {
   waitFor,
 } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { applyRetention } from '../src/index.js';
+import { applyRetention } from '../../src/index.js';
 
 const DAY_MS = 86_400_000;
 
