@@ -48,6 +48,8 @@ export const workspaceRecordSchema = z.strictObject({
   publishableKeyHash: text,
   /** Number of the queue shard that has its queue and claims; absent = 0, which releases without shards can read. It never changes. */
   queueShard: z.int().min(1).optional(),
+  /** Set once clicks with ids of another system were imported; absent = never, which releases without such imports can read. */
+  hasClickAliases: z.literal(true).optional(),
 });
 export type WorkspaceRecord = z.infer<typeof workspaceRecordSchema>;
 
@@ -94,6 +96,8 @@ const linkBaselineSchema = z.strictObject({
   sales: count,
   /** Cents of USD. */
   saleAmount: count,
+  /** Past events of the link are stored, so that its counters need none of these: they are 0, and stay so. */
+  areEvents: z.literal(true).optional(),
 });
 export type LinkBaseline = z.infer<typeof linkBaselineSchema>;
 

@@ -45,7 +45,7 @@ export interface CreatedWorkspace {
   readonly publishableKey: IssuedKey;
 }
 
-/** Fields that an operator may change. */
+/** Fields that an operator, or an import, may change. */
 export type WorkspacePatch = Partial<
   Pick<
     WorkspaceRecord,
@@ -57,6 +57,7 @@ export type WorkspacePatch = Partial<
     | 'analyticsPerSecond'
     | 'quotas'
     | 'defaultProgramId'
+    | 'hasClickAliases'
   >
 >;
 
