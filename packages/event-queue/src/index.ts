@@ -9,6 +9,10 @@ export {
   readAllPendingCustomers,
   readPendingCustomers,
 } from './claims/pending-customers.js';
+export { HistoryBusyError } from './history/history-state.js';
+export type { RefusedRow } from './history/part-writer.js';
+export type { ClickAlias, PastRow } from './history/past-batch.js';
+export { openPastEvents, type PastBatch, type PastEvents, type PastEventsOptions } from './history/past-events.js';
 export type { Click, RecordedClick } from './producer/click-recorder.js';
 export {
   type CommitRequest,

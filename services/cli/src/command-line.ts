@@ -154,7 +154,11 @@ function createParser(): CAC {
     .option('--domain <old=new>', 'Where the links of a domain go; a domain alone is for all others. May be repeated')
     .option('--dry-run', 'Only say what would be made')
     .option('--tags <tags>', 'Comma-separated names of tags for all links')
-    .option('--history <what>', 'none, or counts: the totals of the source become a baseline; default: none')
+    .option(
+      '--history <what>',
+      'none; counts: the totals of the source become a baseline; events: clicks, leads, sales and customers; default: none',
+    )
+    .option('--log <file>', 'Table yourls_log, for events of YOURLS; default: that of the dump')
     .option('--on-conflict <what>', 'skip, update or fail, for links that exist and differ; default: skip')
     .option('--timezone <zone>', 'Zone of times without one, such as Europe/Berlin')
     .option('--report <prefix>', 'Begin of the names of the report files; default: import-<source>')

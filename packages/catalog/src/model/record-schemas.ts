@@ -59,6 +59,8 @@ export const workspaceRecordSchema = z.strictObject({
   addressRetentionDays: z.int().min(1).nullable().optional(),
   /** Absent = `ignore`, which releases without it can read. */
   privacySignal: privacySignalSchema.optional(),
+  /** Set once clicks with ids of another system were imported; absent = never, which releases without such imports can read. */
+  hasClickAliases: z.literal(true).optional(),
 });
 export type WorkspaceRecord = z.infer<typeof workspaceRecordSchema>;
 
@@ -105,6 +107,8 @@ const linkBaselineSchema = z.strictObject({
   sales: count,
   /** Cents of USD. */
   saleAmount: count,
+  /** Past events of the link are stored, so that its counters need none of these: they are 0, and stay so. */
+  areEvents: z.literal(true).optional(),
 });
 export type LinkBaseline = z.infer<typeof linkBaselineSchema>;
 

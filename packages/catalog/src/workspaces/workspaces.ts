@@ -45,7 +45,7 @@ export interface CreatedWorkspace {
   readonly publishableKey: IssuedKey;
 }
 
-/** Fields that an operator may change. */
+/** Fields that an operator, or an import, may change. */
 export type WorkspacePatch = Partial<
   Pick<
     WorkspaceRecord,
@@ -60,6 +60,7 @@ export type WorkspacePatch = Partial<
     | 'eventRetentionDays'
     | 'addressRetentionDays'
     | 'privacySignal'
+    | 'hasClickAliases'
   >
 >;
 

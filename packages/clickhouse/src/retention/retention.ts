@@ -20,6 +20,8 @@ export const EXPIRING = [
   { table: 'sale_events', time: 'timestamp' },
   { table: 'workspace_slots', time: 'slot' },
   { table: 'link_days', time: 'day' },
+  // They name browsers, and lead to clicks that are gone.
+  { table: 'click_aliases', time: 'clicked_at' },
 ] as const;
 export const WITH_ADDRESSES: readonly string[] = ['click_events', 'lead_events', 'sale_events'];
 

@@ -24,6 +24,7 @@ export interface WholeApi {
   readonly url: string;
   readonly catalog: Catalog;
   readonly database: TestDatabase;
+  readonly redisUrl: string;
   readonly dataDir: string;
   readonly exportSlots: ExportSlots;
   /** Follows a short link as a new visitor. @returns the status */
@@ -103,6 +104,7 @@ export async function startWholeApi({
     url: `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`,
     catalog,
     database,
+    redisUrl: server.url,
     dataDir: directory,
     exportSlots: shared.exportSlots,
     async visit(domain, key) {

@@ -7,6 +7,7 @@ import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
 import { orUnavailable, unavailable } from '../unavailable.js';
+import type { ClickAliases } from './click-aliases.js';
 import { CLICK_SELECTION, clickRowOf, readClick } from './click-rows.js';
 import { readRows } from './read-rows.js';
 
@@ -14,7 +15,8 @@ import { readRows } from './read-rows.js';
 export interface ClickFinder {
   /**
    * The click's row: from memory when this process recorded or found it recently, from the queue when another process did, else from
-   * ClickHouse. A click younger than a minute may be in a spool and is waited for.
+   * ClickHouse. A click younger than a minute may be in a spool and is waited for. An id that no click here has may be the one that another
+   * system gave to an imported click.
    *
    * @throws ApiError not_found; 500 with `Retry-After` when the click may still be queued
    */
@@ -25,6 +27,7 @@ export interface ClickFinderOptions {
   readonly clickhouse: ClickHouseClient;
   readonly producer: Pick<EventProducer, 'oldestQueuedMs' | 'findQueuedClick'>;
   readonly freshClicks: Pick<FreshClicks, 'find'>;
+  readonly aliases: ClickAliases;
   readonly now: () => number;
   readonly maxWaitMs?: number;
 }
@@ -56,7 +59,7 @@ function notFound(clickId: string): ApiError {
 }
 
 export function createClickFinder(options: ClickFinderOptions): ClickFinder {
-  const { clickhouse, producer, freshClicks, now, maxWaitMs = MAX_WAIT_MS } = options;
+  const { clickhouse, producer, freshClicks, aliases, now, maxWaitMs = MAX_WAIT_MS } = options;
   // Rows of clicks never change, and a sale often follows its lead within the hour.
   const rowCache = new LRUCache<string, EventRow>({
     max: CACHED_ROWS_MAX,
@@ -90,7 +93,8 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     return row[0] === workspaceNumber && readClick(row).clickId === clickId ? row : undefined;
   }
 
-  async function waitFor(key: ClickKey): Promise<EventRow> {
+  /** @throws ApiError 500 when the click may still be queued */
+  async function waitFor(key: ClickKey): Promise<EventRow | undefined> {
     // A click that Redis did not take in time is replayed from the spool into the queue, usually within a tenth of a second.
     const waitMs = now() - key.timeMs < RECENT_MS ? maxWaitMs : 0;
     const startedMs = performance.now();
@@ -103,22 +107,35 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       if (row !== undefined) return row;
       if (leftMs <= 0) {
         const mayBeQueued = oldestMs !== undefined && oldestMs <= key.timeMs + QUEUED_WITHIN_MS;
-        throw mayBeQueued ? unavailable('the click may still be queued') : notFound(key.clickId);
+        if (mayBeQueued) throw unavailable('the click may still be queued');
+        return undefined;
       }
       await pause(Math.min(delayMs, leftMs));
     }
   }
 
+  /** The click whose own id it is. */
+  async function findOwn(workspaceNumber: string, clickId: string): Promise<EventRow | undefined> {
+    const timeMs = trustedEventIdTime(clickId, now());
+    if (timeMs === undefined) return undefined;
+    const key = { workspaceNumber, timeMs, clickId };
+    return freshClicks.find(workspaceNumber, clickId) ?? waitFor(key);
+  }
+
   return {
     async find(workspaceId, clickId) {
-      const timeMs = trustedEventIdTime(clickId, now());
       const workspaceNumber = parseResourceId('workspace', workspaceId);
-      if (timeMs === undefined || workspaceNumber === undefined) throw notFound(clickId);
-      const key = { workspaceNumber, timeMs, clickId };
-      const cached = rowCache.get(keyText(key));
+      if (workspaceNumber === undefined) throw notFound(clickId);
+      const cacheKey = `${workspaceNumber}/${clickId}`;
+      const cached = rowCache.get(cacheKey);
       if (cached !== undefined) return cached;
-      const row = freshClicks.find(workspaceNumber, clickId) ?? (await waitFor(key));
-      rowCache.set(keyText(key), row);
+      let row = await findOwn(workspaceNumber, clickId);
+      if (row === undefined) {
+        const ownId = await aliases.find(workspaceId, clickId);
+        row = ownId === undefined ? undefined : await findOwn(workspaceNumber, ownId);
+      }
+      if (row === undefined) throw notFound(clickId);
+      rowCache.set(cacheKey, row);
       return row;
     },
   };
