@@ -61,6 +61,9 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
       return (await deps.pending.read(workspaceId, id)) !== undefined;
     },
 
+    /** The public id of a customer's number. */
+    idOf: (number: string): string => store.table.publicId(number),
+
     /** Idempotency keys under which the `/track` endpoints store answers that contain the customer. */
     traces: (workspaceId: string, id: string): Promise<CustomerIdempotencyKeys> =>
       readIdempotencyKeys(deps.clickhouse, deps.settings.read, workspaceId, id),
