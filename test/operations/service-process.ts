@@ -44,7 +44,15 @@ export async function startServiceProcess(
   const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: [] });
   const common = { catalog, exportSlots: createExportSlots(), now: Date.now };
-  const management = { ...common, rateLimiter, outbound, notifier, claimsOf: base.claimsOf, defaultDomain: undefined };
+  const management = {
+    ...common,
+    queueShards,
+    rateLimiter,
+    outbound,
+    notifier,
+    claimsOf: base.claimsOf,
+    defaultDomain: undefined,
+  };
   const api = buildApp(base.appOptions, management);
   base.addMetrics(api);
   const { componentStatus } = operations.components;

@@ -6,9 +6,11 @@ import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { WebhookNotifier } from '@waymark/webhooks';
+import type { Redis } from 'ioredis';
 import { customerRoutes } from './customers/route.js';
 import { registrarRoutes } from './domains/registrar-route.js';
 import { domainRoutes } from './domains/route.js';
+import { erasureRoutes } from './erasures/route.js';
 import { folderRoutes } from './folders/route.js';
 import { type ImportSettings, importJobs } from './imports/import-jobs.js';
 import { linkRoutes } from './links/routes/route.js';
@@ -28,6 +30,8 @@ export interface ManagementDeps extends ExportDeps, ImportSettings {
   readonly catalog: Catalog;
   /** Claims that the `/track` endpoints store in Redis. */
   readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
+  /** The Redis of each queue shard, by number. */
+  readonly queueShards: readonly Redis[];
   /** HTTP client for URLs that callers supply. */
   readonly outbound: Outbound;
   readonly rateLimiter: RateLimiter;
@@ -48,6 +52,7 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await tagRoutes(app, deps);
   await folderRoutes(app, deps);
   await customerRoutes(app, deps);
+  await erasureRoutes(app, deps);
   await webhookRoutes(app, deps);
   await partnerRoutes(app, deps);
   await partnerLinkRoutes(app, deps);

@@ -76,6 +76,7 @@ export async function startManagement(
       catalog,
       rateLimiter,
       claimsOf: async () => createClaimAdmin(client),
+      queueShards: [client],
       outbound,
       notifier,
       defaultDomain: DEFAULT_DOMAIN,

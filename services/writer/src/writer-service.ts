@@ -7,6 +7,8 @@ import { type App, createApp, type Logger, type Service } from '@waymark/http-ki
 import { createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
 import { startDeliveries } from './deliveries.js';
+import { startErasures } from './erasures.js';
+import { lateRowsOf } from './late-rows.js';
 import { startLinkTests } from './link-tests.js';
 
 /** Share of the deadline after which the process of the deliveries is killed: more than the share for its work, less than all. */
@@ -58,8 +60,8 @@ async function shardsOf(clickhouse: ClickHouseClient, cluster: string, logger: L
 }
 
 /**
- * Starts the writer: it writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, and answers health
- * probes. It closes in this order: probes, jobs, deliveries and inserts, Redis, ClickHouse.
+ * Starts the writer: it writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, erases people, and
+ * answers health probes. It closes in this order: probes, jobs, deliveries and inserts, Redis, ClickHouse.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);
@@ -73,7 +75,8 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const { clickhouseCluster: cluster, clickhouseEventsQuorum } = settings;
   const isReplicated = cluster !== undefined;
   const shards = cluster === undefined ? 1 : await shardsOf(clickhouse, cluster, logger);
-  const callbacks = { webhookJobsOf, onInserted, onStored };
+  const lateRows = lateRowsOf(catalog);
+  const callbacks = { webhookJobsOf, onInserted, onStored, lateRows };
   const waitsForQuorum = isReplicated && clickhouseEventsQuorum;
   const stores = { waitReplicas, clickhouse, isReplicated, cluster, shards, waitsForQuorum };
   // Each shard has a writer of its own, with its coalescer, manifest and retries: one that is away does not hold up the others.
@@ -89,8 +92,15 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
   const linkTests = startLinkTests({ catalog, redis, logger, onChanged });
+  const erasures = startErasures({ catalog, redis, queueShards, clickhouse, cluster, lateRows, logger });
   const close = async () => {
-    await Promise.all([...writers.map((writer) => writer.close()), deliveries.close(), linkTests.close()]);
+    const workers = [
+      ...writers.map((writer) => writer.close()),
+      deliveries.close(),
+      linkTests.close(),
+      erasures.close(),
+    ];
+    await Promise.all(workers);
     notifier.close();
     await base.close();
   };

@@ -53,7 +53,11 @@ function shedLoad({ producers, catalog }: TrackDeps) {
 function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conversions {
   const deps = { ...trackDeps, producer };
   const { catalog, clickhouse, freshClicks, now } = deps;
-  const clicks = createClickFinder({ clickhouse, producer: clickSource(deps, producer), freshClicks, now });
+  const clicks = createClickFinder({
+    ...{ clickhouse, freshClicks, now },
+    producer: clickSource(deps, producer),
+    erased: catalog.erasures.people,
+  });
   const backlog = createBacklog(producer, now);
   const customers = createTrackedCustomers(catalog, backlog, now);
   const leads = createLatestLeads({ clickhouse, producer, clicks, backlog });

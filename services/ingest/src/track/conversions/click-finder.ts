@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createDataLoader } from '@waymark/cache';
+import type { ErasedPeopleReader } from '@waymark/catalog';
 import { type ClickHouseClient, dateTimeText } from '@waymark/clickhouse';
 import { ApiError, parseResourceId, trustedEventIdTime } from '@waymark/contract';
-import type { EventRow } from '@waymark/event-format';
+import { anonymisedRow, type EventRow } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
@@ -25,6 +26,8 @@ export interface ClickFinderOptions {
   readonly clickhouse: ClickHouseClient;
   readonly producer: Pick<EventProducer, 'oldestQueuedMs' | 'findQueuedClick'>;
   readonly freshClicks: Pick<FreshClicks, 'find'>;
+  /** Whose clicks have to be anonymous. */
+  readonly erased: Pick<ErasedPeopleReader, 'peek'>;
   readonly now: () => number;
   readonly maxWaitMs?: number;
 }
@@ -90,6 +93,13 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     return row[0] === workspaceNumber && readClick(row).clickId === clickId ? row : undefined;
   }
 
+  /** The row as the erasure of its visitor leaves it. @throws ApiError not_found when that deletes it */
+  function withoutErased(row: EventRow, { workspaceNumber, clickId }: ClickKey): EventRow {
+    const mode = options.erased.peek()?.modeOfClick(workspaceNumber, clickId);
+    if (mode === 'delete') throw notFound(clickId);
+    return mode === undefined ? row : anonymisedRow('click', row);
+  }
+
   async function waitFor(key: ClickKey): Promise<EventRow> {
     // A click that Redis did not take in time is replayed from the spool into the queue, usually within a tenth of a second.
     const waitMs = now() - key.timeMs < RECENT_MS ? maxWaitMs : 0;
@@ -116,10 +126,10 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       if (timeMs === undefined || workspaceNumber === undefined) throw notFound(clickId);
       const key = { workspaceNumber, timeMs, clickId };
       const cached = rowCache.get(keyText(key));
-      if (cached !== undefined) return cached;
+      if (cached !== undefined) return withoutErased(cached, key);
       const row = freshClicks.find(workspaceNumber, clickId) ?? (await waitFor(key));
       rowCache.set(keyText(key), row);
-      return row;
+      return withoutErased(row, key);
     },
   };
 }
