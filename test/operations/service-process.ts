@@ -47,7 +47,16 @@ export async function startServiceProcess(
   const { dataDir, importBytesMax, baseUrl } = settings;
   const imports = { redis, logger, dataDir, importBytesMax, baseUrl };
   const { claimsOf } = base;
-  const management = { ...common, ...imports, rateLimiter, outbound, notifier, claimsOf, defaultDomain: undefined };
+  const management = {
+    ...common,
+    ...imports,
+    queueShards,
+    rateLimiter,
+    outbound,
+    notifier,
+    claimsOf,
+    defaultDomain: undefined,
+  };
   const api = buildApp(base.appOptions, management);
   base.addMetrics(api);
   const { componentStatus } = operations.components;

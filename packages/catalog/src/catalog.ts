@@ -3,6 +3,8 @@ import { type EventTableKind, NAMES_TABLE } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { createCustomers } from './customers/customers.js';
 import { createDomains } from './domains/domains.js';
+import { createErasures } from './erasures/erasures.js';
+import { createSubjectHash } from './erasures/subject-hash.js';
 import { createExportJobs } from './exports/export-jobs.js';
 import { createExportSchedules } from './exports/export-schedules.js';
 import { createImportJobs } from './imports/import-jobs.js';
@@ -16,6 +18,7 @@ import {
   customerType,
   domainHost,
   domainType,
+  erasureType,
   exportJobType,
   exportScheduleType,
   folderType,
@@ -167,17 +170,21 @@ export function createCatalog(options: CatalogOptions) {
   const exportJobStore = createRecordStore(exportJobType, deps, { entriesMax: others });
   const exportScheduleStore = createRecordStore(exportScheduleType, deps, { entriesMax: others });
   const importJobStore = createRecordStore(importJobType, deps, { entriesMax: others });
+  const erasureStore = createRecordStore(erasureType, deps, { entriesMax: others });
   const stores = [
     ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
     ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, utmTemplateStore, webhookStore],
-    ...[exportJobStore, exportScheduleStore, importJobStore],
+    ...[exportJobStore, exportScheduleStore, importJobStore, erasureStore],
   ];
-
-  for (const subscriber of [...stores, activeWebhooks, counters]) feed.subscribe(subscriber);
 
   const secrets = createSecretBox(options.instanceKey, options.otherInstanceKeys);
   const quotas = createQuotas(redis, now);
   const resourceDeps: ResourceDeps = { ...deps, quotas };
+  const subjects = createSubjectHash(options.instanceKey, options.otherInstanceKeys);
+  const erasures = createErasures(erasureStore, { ...resourceDeps, clickhouse, settings, subjects, isSubscribed });
+
+  for (const subscriber of [...stores, activeWebhooks, counters, erasures.people]) feed.subscribe(subscriber);
+
   const workspaces = createWorkspaces(
     {
       workspaces: workspaceStore,
@@ -219,6 +226,7 @@ export function createCatalog(options: CatalogOptions) {
     partners: createPartners({ partners: partnerStore, links: linkStore }, { ...deps, quotas }),
     programs: createResources(programStore, PROGRAM_RULES, resourceDeps),
     utmTemplates: createResources(utmTemplateStore, UTM_TEMPLATE_RULES, resourceDeps),
+    erasures,
     exportJobs: createExportJobs(exportJobStore, resourceDeps),
     exportSchedules: createExportSchedules(exportScheduleStore, secrets, resourceDeps),
     importJobs: createImportJobs(importJobStore, secrets, resourceDeps),

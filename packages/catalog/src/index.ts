@@ -2,6 +2,8 @@ export { type Catalog, type CatalogOptions, createCatalog } from './catalog.js';
 export { customerName, customerRow, draftCustomer, type NewCustomer } from './customers/customers.js';
 export { generatedName } from './customers/generated-name.js';
 export { draftDomain, type NewDomain } from './domains/domains.js';
+export type { ErasedPeople, ErasedPeopleReader } from './erasures/erased-people.js';
+export type { ErasureSubject } from './erasures/erasures.js';
 export { isUnfinished, type NewExportJob } from './exports/export-jobs.js';
 export type { ExportCredentials, NewExportSchedule } from './exports/export-schedules.js';
 export type { NewImportJob } from './imports/import-jobs.js';
@@ -13,6 +15,7 @@ export { isFolderHidden, type LinkVisibility, linkVisibility, WEBHOOK_VISIBILITY
 export type { LinkSort } from './links/links-by-total.js';
 export { draftLink, type LinkDraft, type NewLink, prefixedKey } from './links/new-link.js';
 export {
+  ERASURES_TABLE,
   EXPORT_JOBS_TABLE,
   EXPORT_SCHEDULES_TABLE,
   FOLDERS_TABLE,

@@ -1,5 +1,15 @@
 export { dateTimeText } from '@waymark/event-query';
 export { type ClickHouseClient, type ClickHouseOptions, createClickHouseClient } from './client.js';
+export {
+  countUnerased,
+  type ErasureProgress,
+  type ErasureTarget,
+  erasureProgress,
+  startErasure,
+} from './erasure/mutations.js';
+export type { ErasedClick, ErasedCustomer, ErasureBatch } from './erasure/people.js';
+export { countEvents, sharedClicks } from './erasure/reads.js';
+export { subtractErased } from './erasure/subtract.js';
 export { isInfrastructureError } from './infrastructure-error.js';
 export {
   type MigrateOptions,

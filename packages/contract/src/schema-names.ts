@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { customerSchema } from './events/customer.js';
+import { erasureSchema } from './events/erasure.js';
 import { clickEventSchema, clickSchema, leadEventSchema, saleEventSchema } from './events/event.js';
 import { exportJobSchema } from './exports/export-job.js';
 import { exportScheduleSchema } from './exports/export-schedule.js';
@@ -22,6 +23,7 @@ const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ClickEvent: clickEventSchema,
   Customer: customerSchema,
   Domain: domainSchema,
+  Erasure: erasureSchema,
   ExportJob: exportJobSchema,
   ExportSchedule: exportScheduleSchema,
   Folder: folderSchema,

@@ -1,3 +1,4 @@
+export * from './anonymise.js';
 export { type ClickFields, clickRow, clickRowText } from './click-row.js';
 export * from './columns.js';
 export { type LeadFields, leadRow, type SaleFields, saleRow } from './conversion-rows.js';

@@ -8,7 +8,10 @@ export {
   pendingCustomer,
   readAllPendingCustomers,
   readPendingCustomers,
+  removePendingCustomers,
 } from './claims/pending-customers.js';
+export { eraseClaims, eraseDeadLetters, rewriteAppendOnlyFile } from './erasure/erase-queued.js';
+export type { ErasedInRows, LateRows } from './erasure/late-rows.js';
 export { HistoryBusyError } from './history/history-state.js';
 export type { RefusedRow } from './history/part-writer.js';
 export type { ClickAlias, PastRow } from './history/past-batch.js';
@@ -31,7 +34,15 @@ export { createGenerations, type Generations, type GenerationsOptions } from './
 export type { StateValue } from './producer/transaction.js';
 export { type DeadLetter, listDeadLetters, type ParkedLetter, replayDeadLetters } from './queue/dead-letters.js';
 export { type QueueDepth, queueDepths } from './queue/depths.js';
-export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey, WEBHOOK_QUEUE } from './queue/keys.js';
+export {
+  DEAD_LETTER_QUEUE,
+  jobKey,
+  QUEUE_KINDS,
+  QUEUE_PREFIX,
+  queueKey,
+  stateKey,
+  WEBHOOK_QUEUE,
+} from './queue/keys.js';
 export { oldestQueuedMs } from './queue/oldest-job.js';
 export { checkShardMark, ShardMismatchError } from './queue/shard-mark.js';
 export * from './queue/webhook-jobs.js';

@@ -128,6 +128,23 @@ function createParser(): CAC {
     .action(lazily(async () => (await import('./commands/backup.js')).restore));
 
   cli
+    .command('erasure create <customer>', 'Erase a person: a customer by its cus_ id, or ext_ and its external id')
+    .option('--mode <mode>', 'anonymise or delete; default: anonymise')
+    .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })
+    .option('--api <url>', 'URL of the API; default: the local stack')
+    .action(lazily(async () => (await import('./commands/erasure.js')).createErasure));
+  cli
+    .command('erasure list', 'List erasures, newest first; with --json the file for `erasure replay`')
+    .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })
+    .option('--api <url>', 'URL of the API; default: the local stack')
+    .action(lazily(async () => (await import('./commands/erasure.js')).listErasures));
+  cli
+    .command('erasure replay <file>', 'Erase again who is in a list, after a backup from before was restored')
+    .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })
+    .option('--api <url>', 'URL of the API; default: the local stack')
+    .action(lazily(async () => (await import('./commands/erasure.js')).replayErasures));
+
+  cli
     .command('move', 'Copy all data into another ClickHouse while everything but the store is stopped; may be repeated')
     .option('--to <url>', 'Server and new database, such as https://user@clickhouse.acme.com:8443/waymark')
     .option('--to-cluster <name>', 'Cluster of that server, for replicated and distributed tables')

@@ -7,10 +7,12 @@ import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { WebhookNotifier } from '@waymark/webhooks';
+import type { Redis } from 'ioredis';
 import { customerDataRoutes } from './customers/data/route.js';
 import { customerRoutes } from './customers/route.js';
 import { registrarRoutes } from './domains/registrar-route.js';
 import { domainRoutes } from './domains/route.js';
+import { erasureRoutes } from './erasures/route.js';
 import { folderRoutes } from './folders/route.js';
 import { type ImportSettings, importJobs } from './imports/import-jobs.js';
 import { linkRoutes } from './links/routes/route.js';
@@ -31,6 +33,8 @@ export interface ManagementDeps extends ExportDeps, ImportSettings {
   readonly clickhouse: ClickHouseClient;
   /** Claims that the `/track` endpoints store in Redis. */
   readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
+  /** The Redis of each queue shard, by number. */
+  readonly queueShards: readonly Redis[];
   /** HTTP client for URLs that callers supply. */
   readonly outbound: Outbound;
   readonly rateLimiter: RateLimiter;
@@ -52,6 +56,7 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await folderRoutes(app, deps);
   await customerRoutes(app, deps);
   await customerDataRoutes(app, deps);
+  await erasureRoutes(app, deps);
   await webhookRoutes(app, deps);
   await partnerRoutes(app, deps);
   await partnerLinkRoutes(app, deps);

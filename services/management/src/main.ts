@@ -18,6 +18,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     {
       ...{ catalog, clickhouse, rateLimiter, outbound, notifier, now: Date.now },
       claimsOf: base.claimsOf,
+      queueShards,
       ...{ redis: base.redis, logger, dataDir: settings.dataDir, importBytesMax: settings.importBytesMax },
       ...{ baseUrl: settings.baseUrl, defaultDomain: settings.defaultDomain },
       exportSlots: createExportSlots(),

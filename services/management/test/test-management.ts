@@ -77,6 +77,7 @@ export async function startManagement(
       clickhouse: database.client,
       rateLimiter,
       claimsOf: async () => createClaimAdmin(client),
+      queueShards: [client],
       outbound,
       notifier,
       defaultDomain: DEFAULT_DOMAIN,

@@ -7,6 +7,8 @@ import { type App, createApp, type Logger, type Service } from '@waymark/http-ki
 import { createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
 import { startDeliveries } from './deliveries.js';
+import { startErasures } from './erasures.js';
+import { lateRowsOf } from './late-rows.js';
 import { startLinkTests } from './link-tests.js';
 import { startNightlyRetention } from './nightly-retention.js';
 
@@ -59,8 +61,8 @@ async function shardsOf(clickhouse: ClickHouseClient, cluster: string, logger: L
 }
 
 /**
- * Starts the writer: it writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, and answers health
- * probes. It closes in this order: probes, jobs, deliveries and inserts, Redis, ClickHouse.
+ * Starts the writer: it writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, erases people, and
+ * answers health probes. It closes in this order: probes, jobs, deliveries and inserts, Redis, ClickHouse.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);
@@ -74,7 +76,8 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const { clickhouseCluster: cluster, clickhouseEventsQuorum } = settings;
   const isReplicated = cluster !== undefined;
   const shards = cluster === undefined ? 1 : await shardsOf(clickhouse, cluster, logger);
-  const callbacks = { webhookJobsOf, onInserted, onStored };
+  const lateRows = lateRowsOf(catalog);
+  const callbacks = { webhookJobsOf, onInserted, onStored, lateRows };
   const waitsForQuorum = isReplicated && clickhouseEventsQuorum;
   const stores = { waitReplicas, clickhouse, isReplicated, cluster, shards, waitsForQuorum };
   // Each shard has a writer of its own, with its coalescer, manifest and retries: one that is away does not hold up the others.
@@ -91,8 +94,9 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
   const linkTests = startLinkTests({ catalog, redis, logger, onChanged });
   const retention = startNightlyRetention({ catalog, clickhouse, redis, cluster, logger });
+  const erasures = startErasures({ catalog, redis, queueShards, clickhouse, cluster, lateRows, logger });
   const close = async () => {
-    const jobs = [deliveries, linkTests, retention];
+    const jobs = [deliveries, linkTests, retention, erasures];
     await Promise.all([...writers, ...jobs].map((one) => one.close()));
     notifier.close();
     await base.close();

@@ -65,6 +65,8 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
     /** Whether the workspace has, or ever had, a customer with that id. */
     everExisted: (workspaceId: string, id: string): Promise<boolean> =>
       everExisted(deps.clickhouse, deps.settings.read, 'customer', workspaceId, id),
+    /** The public id of a customer's number. */
+    idOf: (number: string): string => store.table.publicId(number),
 
     /** Idempotency keys under which the `/track` endpoints store answers that contain the customer. */
     traces: (workspaceId: string, id: string): Promise<CustomerIdempotencyKeys> =>

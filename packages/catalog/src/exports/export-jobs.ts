@@ -2,6 +2,7 @@ import { ApiError, type ExportResource, type ExportStatus, UNFINISHED_EXPORTS_MA
 import type { LinkVisibility } from '../links/link-visibility.js';
 import type { ExportJobRecord } from '../model/record-schemas.js';
 import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
+import { changeAll } from '../store/bulk-changes.js';
 import { isOneOf } from '../store/list-conditions.js';
 import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
@@ -35,6 +36,8 @@ const RULES: ResourceRules<ExportJobRecord, NewExportJob, ExportJobFilters, 'cre
 };
 
 const UNFINISHED: readonly ExportStatus[] = ['queued', 'processing'];
+/** Files of these may have texts of a person. */
+const WITH_PEOPLE: readonly ExportResource[] = ['events', 'customers', 'analytics'];
 const RETRY_SECONDS = 60;
 
 /** Whether the export waits or runs. */
@@ -70,6 +73,23 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
         used: () => store.lists.count(workspaceId, [isOneOf('status', UNFINISHED)]),
       };
       return deps.quotas.within(request, () => create(workspaceId, input));
+    },
+
+    /**
+     * Ends the exports that began before a time and may have data of a person: their files are removed. One that waits is made as if the
+     * person had not been.
+     */
+    withdraw(workspaceId: string, before: string): Promise<void> {
+      const conditions = [isOneOf('status', ['processing', 'completed']), isOneOf('resource', WITH_PEOPLE)];
+      return changeAll(store, workspaceId, conditions, (job) => {
+        const isBefore = (job.startedAt ?? job.createdAt) <= before;
+        if (!isBefore) return job;
+        const error = 'The file was removed because a customer was erased after it was made. Please export again.';
+        const finishedAt = job.finishedAt ?? new Date(deps.now()).toISOString();
+        return job.status === 'completed'
+          ? { ...job, status: 'expired' as const, error }
+          : { ...job, status: 'failed' as const, error, finishedAt, isUnreported: true };
+      });
     },
 
     /** The exports of all workspaces that wait, run, have a file or an end that is not reported, oldest first. */

@@ -8,8 +8,10 @@ import {
   customerRecordSchema,
   type DomainRecord,
   domainRecordSchema,
+  type ErasureRecord,
   type ExportJobRecord,
   type ExportScheduleRecord,
+  erasureRecordSchema,
   exportJobRecordSchema,
   exportScheduleRecordSchema,
   type FolderRecord,
@@ -115,6 +117,7 @@ export const FOLDERS_TABLE = 'folders';
 export const EXPORT_JOBS_TABLE = 'export_jobs';
 export const IMPORT_JOBS_TABLE = 'import_jobs';
 export const EXPORT_SCHEDULES_TABLE = 'export_schedules';
+export const ERASURES_TABLE = 'erasures';
 
 export const linkType: EntityType<LinkRecord> = {
   resource: 'link',
@@ -296,6 +299,19 @@ export const importJobType: EntityType<ImportJobRecord> = {
     hides_passwords: (record) => (record.hidesPasswords ? 1 : 0),
     has_files: (record) => (record.files.length > 0 ? 1 : 0),
     unreported: (record) => (record.isUnreported ? 1 : 0),
+  },
+  names: () => [],
+  staleMsMax: CREDENTIAL_STALE_MS,
+};
+
+export const erasureType: EntityType<ErasureRecord> = {
+  resource: 'erasure',
+  table: ERASURES_TABLE,
+  schema: erasureRecordSchema,
+  columns: {
+    status: (record) => record.status,
+    subject_hash: (record) => record.subjectHash ?? '',
+    customer_ids: (record) => record.customerIds.map((id) => numberOf('customer', id)),
   },
   names: () => [],
   staleMsMax: CREDENTIAL_STALE_MS,

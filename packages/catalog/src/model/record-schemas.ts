@@ -1,4 +1,6 @@
 import {
+  ERASURE_MODES,
+  ERASURE_STATUSES,
   EVENT_RETENTION_DAYS_MIN,
   EXPORT_FORMATS,
   EXPORT_FREQUENCIES,
@@ -410,3 +412,23 @@ export const exportScheduleRecordSchema = z.strictObject({
   unreported: z.enum(['completed', 'failed']).nullable(),
 });
 export type ExportScheduleRecord = z.infer<typeof exportScheduleRecordSchema>;
+
+/** The erasure of a person. It has no text of the person. */
+export const erasureRecordSchema = z.strictObject({
+  ...common,
+  mode: z.enum(ERASURE_MODES),
+  status: z.enum(ERASURE_STATUSES),
+  /** Keyed hash of the external id (see `subject-hash.ts`); null when the customer was named by its id and has no record. */
+  subjectHash: text,
+  /** The customers that the person was. */
+  customerIds: z.array(z.string()),
+  /** The clicks behind their leads and sales, as far as they are found. */
+  clickIds: z.array(z.string()),
+  /** Deduplication token of the batch; null before it begins. */
+  batch: text,
+  events: z.int(),
+  clicks: z.int(),
+  startedAt: time.nullable(),
+  erasedAt: time.nullable(),
+});
+export type ErasureRecord = z.infer<typeof erasureRecordSchema>;

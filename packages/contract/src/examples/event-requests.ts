@@ -81,6 +81,9 @@ export const EVENT_REQUESTS: readonly ExampleRequest[] = [
   },
   { route: 'PATCH /customers/{id}', params: { id: 'ext_user_43' }, body: { name: 'Grace Hopper' } },
   { route: 'DELETE /customers/{id}', params: { id: 'ext_user_43' } },
+  { route: 'POST /customers/{id}/erasure', params: { id: 'ext_user_44' }, body: { mode: 'anonymise' } },
+  { route: 'GET /erasures' },
+  { route: 'GET /erasures/{id}', params: { id: exampleId('erasure', 1) } },
   {
     route: 'POST /track/lead/client',
     body: { clickId: click, eventName: 'Trial started', customerExternalId: 'user_44', customerName: 'Alan Turing' },

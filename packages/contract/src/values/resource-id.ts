@@ -24,6 +24,7 @@ export const RESOURCE_PREFIX = {
   exportJob: 'exp_',
   exportSchedule: 'sched_',
   importJob: 'imp_',
+  erasure: 'era_',
 } as const;
 
 /** Prefix of a caller's own id in places that expect an id. */

@@ -67,7 +67,8 @@ function parseLetter(id: string, data: string | null): ParkedLetter | undefined 
   }
 }
 
-async function readLetters(redis: Redis, ids: readonly string[]): Promise<ParkedLetter[]> {
+/** Reads letters by id; those that do not exist any more are left out. */
+export async function readLetters(redis: Redis, ids: readonly string[]): Promise<ParkedLetter[]> {
   const fields = await Promise.all(ids.map((id) => redis.hget(jobKey(DEAD_LETTER_QUEUE, id), 'data')));
   return ids.map((id, index) => parseLetter(id, fields[index] ?? null)).filter((letter) => letter !== undefined);
 }

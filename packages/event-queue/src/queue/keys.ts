@@ -31,7 +31,10 @@ export function queueKeys(queue: QueueName): ReturnType<QueueKeys['getKeys']> {
 }
 
 /** The key of one of BullMQ's lists, sets or streams of a queue. */
-export function queueKey(queue: QueueName, type: 'wait' | 'active' | 'delayed' | 'meta' | 'events'): string {
+export function queueKey(
+  queue: QueueName,
+  type: 'wait' | 'active' | 'delayed' | 'completed' | 'meta' | 'events',
+): string {
   return bullKeys.toKey(queue, type);
 }
 

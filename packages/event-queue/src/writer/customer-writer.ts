@@ -3,6 +3,7 @@ import { customerNameRow, type EventRow, NAMES_TABLE, QUEUE_TABLES } from '@waym
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type PendingCustomer, removePendingCustomers } from '../claims/pending-customers.js';
+import { isErasedCustomer, type LateRows, readErased } from '../erasure/late-rows.js';
 import type { DeadLetter, DeadLetters } from '../queue/dead-letters.js';
 import { joinRows } from '../queue/job-rows.js';
 import { rowsKey } from '../queue/keys.js';
@@ -20,6 +21,8 @@ export interface CustomerWriterOptions {
   readonly isReplicated: boolean;
   readonly deadLetters: DeadLetters;
   readonly retry: Retry;
+  /** What to do about customers who were erased; by default all are stored. */
+  readonly lateRows?: LateRows | undefined;
   /** Called after a batch is stored. */
   readonly onStored?: ((report: WriteReport) => void) | undefined;
   readonly logger: QueueLogger;
@@ -62,16 +65,27 @@ function pendingEntryOf(row: string): PendingCustomer[] {
  * manifest nor token. The name makes a customer visible and is written last; after that the customer is not pending any more.
  */
 export function createCustomerWriter(options: CustomerWriterOptions) {
-  const { redis, client, deadLetters, retry, logger, now } = options;
+  const { redis, client, deadLetters, retry, lateRows, logger, now } = options;
   const insertOptions = {
     maxExecutionSeconds: INSERT_SECONDS_MAX,
     settings: options.isReplicated ? QUORUM_INSERT : undefined,
   };
 
-  const insert = (version: number, rows: readonly string[]): Promise<number> =>
+  /** The rows of customers who were not erased meanwhile. */
+  const notErased = async (rows: readonly string[]): Promise<readonly string[]> => {
+    const people = lateRows === undefined ? undefined : await readErased(lateRows);
+    if (lateRows === undefined || people === undefined) return rows;
+    const left: string[] = [];
+    for (const row of rows) if (!(await isErasedCustomer(row, people, lateRows))) left.push(row);
+    return left;
+  };
+
+  const insert = (version: number, all: readonly string[]): Promise<number> =>
     retry(
       'inserting customers',
       async (attempt) => {
+        const rows = await notErased(all);
+        if (rows.length === 0) return attempt + 1;
         const columns = columnsOf(version) ?? [];
         const { table } = QUEUE_TABLES.customer;
         await insertLines(client, { table, columns, lines: joinRows(rows), ...insertOptions });

@@ -1,6 +1,7 @@
 import { type ClickHouseClient, isInfrastructureError } from '@waymark/clickhouse';
 import { EVENT_TABLES, type EventTableKind, type QueueKind } from '@waymark/event-format';
 import { checkWritable, createReplication } from '@waymark/redis';
+import { type LateRows, withoutErasedLetters, withoutErasedRows } from '../erasure/late-rows.js';
 import { createDeadLetters } from '../queue/dead-letters.js';
 import { QUEUE_KINDS, queueKey } from '../queue/keys.js';
 import type { InsertedBatch, WebhookJobsOf } from '../queue/webhook-jobs.js';
@@ -37,6 +38,8 @@ export interface EventWriterOptions {
   readonly limits?: Partial<WriterLimits>;
   /** Returns the webhook jobs for a batch; by default there are none. */
   readonly webhookJobsOf?: WebhookJobsOf;
+  /** What to do about rows of people who were erased; by default all rows are stored. */
+  readonly lateRows?: LateRows | undefined;
   /** Called after each insert, also after a repeated one. */
   readonly onInserted?: (batch: InsertedBatch) => void;
   /** Called after a batch is inserted and acknowledged. */
@@ -115,7 +118,8 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   const retry = createRetry({ logger, now, signal: stopping.signal, onError: onRedisError });
   const replication = createReplication(redis, options.waitReplicas ?? 0);
   const manifest = createManifest(redis, replication);
-  const deadLetters = createDeadLetters(redis);
+  const { lateRows } = options;
+  const deadLetters = withoutErasedLetters(createDeadLetters(redis), lateRows);
   const tails = createTailPublisher();
 
   for (const kind of QUEUE_KINDS) {
@@ -144,12 +148,14 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
         isReplicated,
         deadLetters,
         retry,
+        lateRows,
         onStored,
         logger,
         now,
       });
     }
-    const table = withHealthTracking(createEventTable({ client: clickhouse, kind, cluster, waitsForQuorum, now }));
+    const stored = createEventTable({ client: clickhouse, kind, cluster, waitsForQuorum, now });
+    const table = withHealthTracking(withoutErasedRows(stored, kind, lateRows));
     const { webhookJobsOf, onInserted } = options;
     const shared = { redis, manifest, deadLetters, retry, tails, webhookJobsOf, onInserted, onStored, logger, now };
     const batchWriter = createBatchWriter({ kind, table, ...shared });

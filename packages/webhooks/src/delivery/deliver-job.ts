@@ -4,6 +4,7 @@ import type { EventBodies } from '../events/event-bodies.js';
 import { eventIdOf } from '../events/event-id.js';
 import { type AttemptDeps, attemptDelivery, type SignedWebhook } from './attempt.js';
 import type { Delivery, DeliveryLog } from './delivery-log.js';
+import { isErasedEvent } from './erased-events.js';
 import type { FailureCounts } from './failure-counts.js';
 import { isOverQuota } from './quota-check.js';
 import { FAILURES_MAX, isSuccess, isWarningDue, retryDelayMs } from './retry-schedule.js';
@@ -91,13 +92,19 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     return !run.isStopped && !run.isOutdated;
   }
 
+  /** The events of people who were not erased since the job was planned. */
+  async function notErased({ workspaceId }: WebhookJobData, events: readonly OutgoingEvent[]) {
+    const people = events.length === 0 ? undefined : await catalog.erasures.people.current();
+    return people === undefined ? events : events.filter((event) => !isErasedEvent(people, workspaceId, event));
+  }
+
   async function recordFailure(run: Run, event: OutgoingEvent): Promise<void> {
     run.hasNoFailures = false;
     const count = await failures.add(run.webhook);
     const { id: webhookId, workspaceId } = run.webhook;
     if (isWarningDue(count)) logger.warn({ webhookId, workspaceId, failures: count }, 'a webhook fails repeatedly');
     if (count >= FAILURES_MAX) return disable(run, count);
-    const retry = retryOf(run, event);
+    const retry = (await notErased(run.data, [event])).length === 0 ? undefined : retryOf(run, event);
     if (retry !== undefined) run.retries.push(retry);
   }
 
@@ -147,13 +154,17 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     const webhook = await catalog.webhooks.get(data.workspaceId, data.webhookId);
     if (webhook === undefined || webhook.disabledAt !== null) return;
     if (data.event === 'link.clicked' && (await isOverQuota(catalog, data.workspaceId))) return;
-    const events = [...data.events, ...(await bodies.read(webhook, data.event, data.eventIds))];
+    const events = [
+      ...(await notErased(data, data.events)),
+      ...(await bodies.read(webhook, data.event, data.eventIds)),
+    ];
     const secret = catalog.webhooks.secretOf(webhook);
     const states = { isStopped: false, isOutdated: false, hasNoFailures: true };
     const run: Run = { webhook, secret, data, retries: [], logged: [], ...states };
     const left = await deliverAll(run, events);
     await Promise.all(run.logged);
     if (run.isStopped) return;
-    await sender.send(left.length === 0 ? run.retries : [...run.retries, remainderOf(run, jobId, left)]);
+    const due = await notErased(data, left);
+    await sender.send(due.length === 0 ? run.retries : [...run.retries, remainderOf(run, jobId, due)]);
   };
 }

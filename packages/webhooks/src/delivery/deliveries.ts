@@ -94,7 +94,7 @@ export async function replayDeliveries(
   const rows = await read<[string, string, WebhookTrigger, string]>(
     clickhouse,
     `SELECT toString(webhook_id), event_id, any(event), argMax(request_body, timestamp)
-FROM ${DELIVERIES_TABLE} WHERE ${where}
+FROM ${DELIVERIES_TABLE} WHERE ${where} AND request_body != ''
 GROUP BY webhook_id, event_id ${selection.isFailed ? `HAVING countIf(${IS_DELIVERED}) = 0` : ''}
 ORDER BY min(timestamp), event_id LIMIT {limit:UInt32}`,
     { ...parameters, limit: selection.limit },

@@ -38,6 +38,20 @@ function isInScope({ id, linkScope, folderIds }: WebhookRecord, { folderId, webh
   return webhookIds.includes(id) || (folderId !== null && folderIds.includes(folderId));
 }
 
+/** The events of people who were not erased lately. */
+async function withoutErased(
+  { erasures }: Pick<Catalog, 'erasures'>,
+  workspaceId: string,
+  events: readonly StoredEvent[],
+): Promise<readonly StoredEvent[]> {
+  const people = await erasures.people.current();
+  if (people === undefined) return events;
+  const isErased = ({ id, customerId }: StoredEvent) =>
+    (customerId === undefined ? people.modeOfClickId(workspaceId, id) : people.modeOfId(workspaceId, customerId)) !==
+    undefined;
+  return events.filter((event) => !isErased(event));
+}
+
 /** Builds the request bodies of events that are in ClickHouse. */
 export function createEventBodies({ catalog, clickhouse }: EventBodiesDeps) {
   async function linksOf(
@@ -80,7 +94,8 @@ export function createEventBodies({ catalog, clickhouse }: EventBodiesDeps) {
       const kind = KIND_OF.get(event);
       if (kind === undefined || ids.length === 0) return [];
       const { workspaceId } = webhook;
-      const events = await readStoredEvents(clickhouse, kind, workspaceId, ids);
+      const stored = await readStoredEvents(clickhouse, kind, workspaceId, ids);
+      const events = await withoutErased(catalog, workspaceId, stored);
       const links = await linksOf(workspaceId, events, (link) => kind !== 'click' || isInScope(webhook, link));
       const [customers, partners] =
         kind === 'click'

@@ -114,6 +114,9 @@ export async function restore(directory: RawOption): Promise<CommandResult> {
   }
   return {
     data: { dataDir, startedAt, bytes },
-    lines: [`${dataDir} restored to ${startedAt}; start it with npm run up`],
+    lines: [
+      `${dataDir} restored to ${startedAt}; start it with npm run up`,
+      'people who were erased since then are in it: npx waymark erasure replay <file>, see docs/privacy.md',
+    ],
   };
 }

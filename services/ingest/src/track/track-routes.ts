@@ -55,7 +55,11 @@ function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conve
   const deps = { ...trackDeps, producer };
   const { catalog, clickhouse, freshClicks, now } = deps;
   const aliases = createClickAliases({ clickhouse, workspaces: catalog.workspaces });
-  const clicks = createClickFinder({ clickhouse, producer: clickSource(deps, producer), freshClicks, aliases, now });
+  const clicks = createClickFinder({
+    ...{ clickhouse, freshClicks, aliases, now },
+    producer: clickSource(deps, producer),
+    erased: catalog.erasures.people,
+  });
   const backlog = createBacklog(producer, now);
   const customers = createTrackedCustomers(catalog, backlog, now);
   const leads = createLatestLeads({ clickhouse, producer, clicks, backlog });

@@ -1,5 +1,14 @@
-import type { Catalog, CustomerRecord, CustomerTotals, LinkCounters, LinkRecord, TagRecord } from '@waymark/catalog';
+import type {
+  Catalog,
+  CustomerRecord,
+  CustomerTotals,
+  ErasedPeople,
+  LinkCounters,
+  LinkRecord,
+  TagRecord,
+} from '@waymark/catalog';
 import { deletedCustomer, type EventKind, formatResourceId } from '@waymark/contract';
+import { anonymisedPayload, ERASED_EVENT_NAME } from '@waymark/event-format';
 import { type EventPageRow, eventText, type LinkTexts, linkTexts } from './event-text.js';
 import type { Caller } from './find-references.js';
 import { type CounterReads, countersOf, shownOf } from './fresh-counters.js';
@@ -125,6 +134,8 @@ async function customersOf(
 export interface RowTexts {
   readonly links: TextsByNumber<LinkTexts>;
   readonly customers: TextsByNumber<string>;
+  /** People whose erasure was accepted; undefined when there are none. */
+  readonly erased: ErasedPeople | undefined;
 }
 
 /** Reads each link and customer of the rows once, and serialises it at most once. */
@@ -134,17 +145,37 @@ export async function textsOfRows(
   kind: EventKind,
   rows: readonly EventPageRow[],
 ): Promise<RowTexts> {
-  const [links, customers] = await Promise.all([
+  const [links, customers, erased] = await Promise.all([
     linksOf(deps, caller, kind, rows),
     customersOf(deps, caller.workspaceId, kind, rows),
+    deps.catalog.erasures.people.current(),
   ]);
-  return { links, customers };
+  return { links, customers, erased };
+}
+
+/** The row as it will be after the erasure of its person, if that was accepted. */
+function shownRow(workspaceId: string, row: EventPageRow, erased: ErasedPeople | undefined): EventPageRow {
+  if (erased === undefined) return row;
+  const [id, timestamp, link, payload, , , customer] = row;
+  const mode =
+    customer === undefined
+      ? erased.modeOfClickId(workspaceId, id)
+      : erased.modeOfId(workspaceId, formatResourceId('customer', customer));
+  if (mode === undefined) return row;
+  const head = [id, timestamp, link, anonymisedPayload(payload), ''] as const;
+  return customer === undefined ? head : [...head, ERASED_EVENT_NAME, customer];
 }
 
 /** The item of a row as JSON text; undefined for an event whose link was removed or hidden since the row was read. */
-export function itemText(kind: EventKind, row: EventPageRow, { links, customers }: RowTexts): string | undefined {
+export function itemText(
+  { workspaceId }: Pick<Caller, 'workspaceId'>,
+  kind: EventKind,
+  row: EventPageRow,
+  { links, customers, erased }: RowTexts,
+): string | undefined {
   const link = links.get(row[2]);
-  return link === undefined ? undefined : eventText(kind, row, link, customers.get(row[6] ?? '') ?? '');
+  if (link === undefined) return undefined;
+  return eventText(kind, shownRow(workspaceId, row, erased), link, customers.get(row[6] ?? '') ?? '');
 }
 
 /** The items of rows, in their order: {@link itemText} of each. */
@@ -156,7 +187,7 @@ export async function itemTexts(
 ): Promise<(string | undefined)[]> {
   if (rows.length === 0) return [];
   const texts = await textsOfRows(deps, caller, kind, rows);
-  return rows.map((row) => itemText(kind, row, texts));
+  return rows.map((row) => itemText(caller, kind, row, texts));
 }
 
 /** The items of a page as JSON text: {@link itemTexts} without those that are left out. */

@@ -77,7 +77,7 @@ export function createEventsExport(deps: EventsExportDeps) {
         async itemsOf(rows) {
           await yieldToReads();
           const shared = await textsOf(rows);
-          return rows.flatMap((row) => itemText(kind, row, shared) ?? []);
+          return rows.flatMap((row) => itemText(caller, kind, row, shared) ?? []);
         },
         idOf: ([id]) => id,
       };

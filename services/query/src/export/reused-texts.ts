@@ -19,6 +19,7 @@ export function reusedTexts(read: (rows: readonly EventPageRow[]) => Promise<Row
   const customers = new Map<string, string>();
   /** Links without a text are known too. */
   const known = new Set<string>();
+  let erased: RowTexts['erased'];
   let sinceMs = 0;
   return async (rows: readonly EventPageRow[]): Promise<RowTexts> => {
     const young = new Date(now() - YOUNG_MS).toISOString();
@@ -32,10 +33,11 @@ export function reusedTexts(read: (rows: readonly EventPageRow[]) => Promise<Row
     const missing = rows.filter(isNew);
     if (missing.length > 0) {
       const found = await read(missing);
+      erased = found.erased;
       for (const [number, text] of found.links) links.set(number, text);
       for (const [number, text] of found.customers) customers.set(number, text);
       for (const [, , number] of missing) known.add(number);
     }
-    return { links, customers };
+    return { links, customers, erased };
   };
 }

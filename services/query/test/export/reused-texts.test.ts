@@ -23,6 +23,7 @@ function lookUps() {
       return {
         links: new Map(links.map(([link, call]) => [link, { link: `${link} of ${call}`, deprecated: '' }])),
         customers: new Map(rows.flatMap(([, , , , , , customer]) => (customer ? [[customer, `${asked.length}`]] : []))),
+        erased: undefined,
       };
     },
     () => nowMs,

@@ -13,6 +13,7 @@ import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestDatabase, temporaryDirectory } from '@waymark/test-kit';
 import { createWebhookJobPlanner, createWebhookNotifier, createWebhookWorker } from '@waymark/webhooks';
+import { lateRowsOf, startErasures } from '@waymark/writer';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Redis } from 'ioredis';
 
@@ -35,6 +36,10 @@ export interface WholeApi {
   listenLinks(): Promise<number>;
   /** Starts a writer, and webhook deliveries that may reach this machine. */
   startWriter(): void;
+  /** The keys and values that Redis has. */
+  redisTexts(): Promise<string>;
+  /** Continues erasures, which are not gathered for an hour here. */
+  runErasures(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -83,7 +88,16 @@ export async function startWholeApi({
     defaultDomain: undefined,
     outboundAllowedRanges,
   };
-  const management = { ...shared, ...jobs, clickhouse, claimsOf, outbound, rateLimiter, notifier };
+  const management = {
+    ...shared,
+    ...jobs,
+    clickhouse,
+    queueShards: [redis],
+    claimsOf,
+    outbound,
+    rateLimiter,
+    notifier,
+  };
 
   const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies });
   api.register(authPlugin, { catalog, rateLimiter });
@@ -100,6 +114,11 @@ export async function startWholeApi({
     return links.inject({ ...request, headers });
   };
   let stopWriter = async () => {};
+  const lateRows = lateRowsOf(catalog);
+  const erasures = startErasures({
+    ...{ catalog, redis, clickhouse, logger, lateRows, queueShards: [redis], cluster: undefined },
+    ...{ gatherMs: 0, settleMs: 0, intervalMs: 2 ** 30 },
+  });
   return {
     url: `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`,
     catalog,
@@ -117,7 +136,8 @@ export async function startWholeApi({
     },
     startWriter() {
       const stores = { redisUrl: server.url, clickhouse, catalog, logger, closeMs: 2_000 };
-      const writer = createEventWriter({ ...stores, webhookJobsOf: createWebhookJobPlanner({ catalog }) });
+      const webhookJobsOf = createWebhookJobPlanner({ catalog });
+      const writer = createEventWriter({ ...stores, webhookJobsOf, lateRows });
       const receivers = createOutbound({ allowedRanges: outboundAllowedRanges });
       const deliveries = createWebhookWorker({ ...stores, outbound: receivers });
       stopWriter = async () => {
@@ -125,8 +145,22 @@ export async function startWholeApi({
         receivers.close();
       };
     },
+    runErasures: () => erasures.run(),
+    async redisTexts() {
+      const keys = await redis.keys('*');
+      const values = await Promise.all(
+        keys.map(async (key) => {
+          const type = await redis.type(key);
+          if (type === 'hash') return redis.hgetall(key);
+          if (type === 'string') return redis.get(key);
+          if (type === 'list') return redis.lrange(key, 0, -1);
+          return type === 'zset' ? redis.zrange(key, '0', '-1') : null;
+        }),
+      );
+      return JSON.stringify([keys, values]);
+    },
     async close() {
-      await Promise.all([api.close(), links.close()]);
+      await Promise.all([api.close(), links.close(), erasures.close()]);
       await stopWriter();
       notifier.close();
       outbound.close();

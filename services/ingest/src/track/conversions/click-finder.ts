@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createDataLoader } from '@waymark/cache';
+import type { ErasedPeopleReader } from '@waymark/catalog';
 import { type ClickHouseClient, dateTimeText } from '@waymark/clickhouse';
 import { ApiError, parseResourceId, trustedEventIdTime } from '@waymark/contract';
-import type { EventRow } from '@waymark/event-format';
+import { anonymisedRow, type EventRow } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
@@ -28,6 +29,8 @@ export interface ClickFinderOptions {
   readonly producer: Pick<EventProducer, 'oldestQueuedMs' | 'findQueuedClick'>;
   readonly freshClicks: Pick<FreshClicks, 'find'>;
   readonly aliases: ClickAliases;
+  /** Whose clicks have to be anonymous. */
+  readonly erased: Pick<ErasedPeopleReader, 'peek'>;
   readonly now: () => number;
   readonly maxWaitMs?: number;
 }
@@ -93,6 +96,14 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     return row[0] === workspaceNumber && readClick(row).clickId === clickId ? row : undefined;
   }
 
+  /** The row as the erasure of its visitor leaves it. @throws ApiError not_found when that deletes it */
+  function withoutErased(row: EventRow, workspaceNumber: string): EventRow {
+    const { clickId } = readClick(row);
+    const mode = options.erased.peek()?.modeOfClick(workspaceNumber, clickId);
+    if (mode === 'delete') throw notFound(clickId);
+    return mode === undefined ? row : anonymisedRow('click', row);
+  }
+
   /** @throws ApiError 500 when the click may still be queued */
   async function waitFor(key: ClickKey): Promise<EventRow | undefined> {
     // A click that Redis did not take in time is replayed from the spool into the queue, usually within a tenth of a second.
@@ -128,7 +139,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       if (workspaceNumber === undefined) throw notFound(clickId);
       const cacheKey = `${workspaceNumber}/${clickId}`;
       const cached = rowCache.get(cacheKey);
-      if (cached !== undefined) return cached;
+      if (cached !== undefined) return withoutErased(cached, workspaceNumber);
       let row = await findOwn(workspaceNumber, clickId);
       if (row === undefined) {
         const ownId = await aliases.find(workspaceId, clickId);
@@ -136,7 +147,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       }
       if (row === undefined) throw notFound(clickId);
       rowCache.set(cacheKey, row);
-      return row;
+      return withoutErased(row, workspaceNumber);
     },
   };
 }

@@ -97,7 +97,9 @@ export function createSaleTracker({ deps, customers, clicks, leads, sales, backl
     if (written === undefined) return undefined;
     const { eventName, customerId, linkId, sale } = written;
     const record = await catalog.customers.get(workspaceId, customerId);
-    const response = { eventName, customer: responseCustomer(record ?? deletedCustomer(customerId)), sale };
+    const isErased = catalog.erasures.people.peek()?.modeOfId(workspaceId, customerId) !== undefined;
+    const shown = isErased ? { ...sale, metadata: null } : sale;
+    const response = { eventName, customer: responseCustomer(record ?? deletedCustomer(customerId)), sale: shown };
     return { response, storedLinkId: linkId };
   }
 

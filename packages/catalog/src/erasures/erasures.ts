@@ -1,0 +1,193 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import {
+  ERASURE_KEPT,
+  type Erasure,
+  type ErasureMode,
+  formatResourceId,
+  parseResourceId,
+  resourceIdTime,
+} from '@waymark/contract';
+import { queryRows } from '../clickhouse/query-rows.js';
+import { numberOf } from '../model/entity-type.js';
+import type { ErasureRecord } from '../model/record-schemas.js';
+import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
+import { anyOf, equals, hasId } from '../store/list-conditions.js';
+import { BY_CREATION } from '../store/record-list.js';
+import type { RecordStore, TableSettings } from '../store/record-store.js';
+import { createErasedPeople, LATE_DAYS_MAX } from './erased-people.js';
+import type { SubjectHash } from './subject-hash.js';
+
+/** The person that an erasure names. */
+export interface ErasureSubject {
+  /** Undefined when the person was named by the id of a customer that has no record any more. */
+  readonly externalId: string | undefined;
+  readonly customerIds: readonly string[];
+}
+
+/** Which erasures a list has: those of any of these. */
+export interface ErasureFilters {
+  readonly subjectHashes?: readonly string[];
+  readonly customerIds?: readonly string[];
+}
+
+const RULES: ResourceRules<ErasureRecord, New<ErasureRecord, 'mode'>, ErasureFilters, 'createdAt'> = {
+  title: 'erasure',
+  complete: (input) => ({
+    ...{ status: 'accepted', subjectHash: null, customerIds: [], clickIds: [], batch: null },
+    ...{ events: 0, clicks: 0, startedAt: null, erasedAt: null },
+    ...input,
+  }),
+  conditions: ({ subjectHashes = [], customerIds = [] }) => {
+    const conditions = [
+      ...subjectHashes.map((hash, index) => equals('subject_hash', hash, `hash_${index}`)),
+      ...(customerIds.length === 0
+        ? []
+        : [
+            {
+              ...hasId('customer_ids', 'customer', customerIds),
+              sql: 'hasAny(customer_ids, {customer_ids_ids:Array(UInt64)})',
+            },
+          ]),
+    ];
+    return conditions.length === 0 ? [] : [anyOf(conditions)];
+  },
+  sorts: { createdAt: BY_CREATION },
+};
+
+/** Most erasures of one person that are looked at. */
+const EARLIER_MAX = 100;
+/** Most clicks of a person that rows on arrival are compared with; stored rows are found without this list. */
+const CLICKS_MAX = 10_000;
+
+const CLICKS_OF = `SELECT DISTINCT toString(click_id) FROM
+(
+  SELECT click_id FROM lead_events WHERE workspace_id = {workspace:UInt64} AND customer_id IN {customers:Array(UInt64)}
+  UNION ALL
+  SELECT click_id FROM sale_events WHERE workspace_id = {workspace:UInt64} AND customer_id IN {customers:Array(UInt64)}
+) LIMIT ${CLICKS_MAX}`;
+
+/** All versions, so that former customers with that external id are found as long as their rows are on disk. */
+const CUSTOMERS_CALLED = `SELECT DISTINCT toString(id) FROM customers
+WHERE workspace_id = {workspace:UInt64} AND external_id = {externalId:String}`;
+
+const HAS_BEEN = `SELECT 1 FROM customers WHERE workspace_id = {workspace:UInt64} AND id = {customer:UInt64} LIMIT 1
+UNION ALL SELECT 1 FROM lead_events WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} LIMIT 1
+UNION ALL SELECT 1 FROM sale_events WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} LIMIT 1`;
+
+const union = (one: readonly string[], other: readonly string[]) => [...new Set([...one, ...other])];
+
+export interface ErasuresDeps extends ResourceDeps {
+  readonly clickhouse: ClickHouseClient;
+  readonly settings: TableSettings;
+  readonly subjects: SubjectHash;
+  readonly isSubscribed: () => boolean;
+}
+
+/** Erasures of persons. */
+export function createErasures(store: RecordStore<ErasureRecord>, deps: ErasuresDeps) {
+  const { clickhouse, settings, subjects, isSubscribed, now } = deps;
+  const { get, require, list, create, update } = createResources(store, RULES, deps);
+  const read = async (query: string, parameters: Readonly<Record<string, unknown>>) =>
+    (await queryRows<[string]>(clickhouse, { query, parameters: parameters as never, settings: settings.read })).map(
+      ([value]) => value,
+    );
+
+  const people = createErasedPeople({
+    ...{ subjects, isSubscribed, now },
+    read: () =>
+      store.table.selectEverywhere(`status != 'erased' OR created_at > now() - INTERVAL ${LATE_DAYS_MAX} DAY`, {}),
+  });
+
+  /** The erasures of the person so far, newest first. */
+  function earlier(workspaceId: string, { externalId, customerIds }: ErasureSubject): Promise<ErasureRecord[]> {
+    const subjectHashes = externalId === undefined ? [] : subjects.all(workspaceId, externalId);
+    const filters = { subjectHashes, customerIds };
+    return list(workspaceId, { filters, sortBy: 'createdAt', sortOrder: 'desc', page: 1, pageSize: EARLIER_MAX });
+  }
+
+  async function clicksOf(workspaceId: string, customerIds: readonly string[]): Promise<string[]> {
+    if (customerIds.length === 0) return [];
+    const customers = customerIds.map((id) => BigInt(numberOf('customer', id)));
+    return read(CLICKS_OF, { workspace: numberOf('workspace', workspaceId), customers });
+  }
+
+  return {
+    get,
+    require,
+    list,
+    update,
+    people,
+    clicksOf,
+
+    /** Ids of the customers, present and former, whose rows on disk have the external id. */
+    async customersCalled(workspaceId: string, externalId: string): Promise<string[]> {
+      if (externalId.includes('\0')) return [];
+      const workspace = numberOf('workspace', workspaceId);
+      return (await read(CUSTOMERS_CALLED, { workspace, externalId })).map((number) =>
+        formatResourceId('customer', number),
+      );
+    },
+
+    /** Whether the workspace has or had a customer with that id. */
+    async hasBeen(workspaceId: string, customerId: string): Promise<boolean> {
+      const customer = parseResourceId('customer', customerId);
+      if (customer === undefined) return false;
+      return (await read(HAS_BEEN, { workspace: numberOf('workspace', workspaceId), customer })).length > 0;
+    },
+
+    /**
+     * The erasure of a person: a new one, or the latest if no customer of theirs is outside of those erased already. An erasure that waits
+     * is changed to `delete` when that is asked for; one that has begun is followed by another.
+     */
+    async accept(workspaceId: string, subject: ErasureSubject, mode: ErasureMode): Promise<ErasureRecord> {
+      const { externalId, customerIds } = subject;
+      const subjectHash = externalId === undefined ? null : subjects.current(workspaceId, externalId);
+      const lock = await deps.locks.take([
+        `erasure/${workspaceId}/${subjectHash ?? [...customerIds].sort().join('-')}`,
+      ]);
+      try {
+        const before = await earlier(workspaceId, subject);
+        const known = new Set(before.flatMap((erasure) => erasure.customerIds));
+        const [latest] = before;
+        if (latest !== undefined && customerIds.every((id) => known.has(id))) {
+          const isStronger = mode === 'delete' && before.every((erasure) => erasure.mode !== 'delete');
+          if (!isStronger) return latest;
+          if (latest.status === 'accepted') return await update(workspaceId, latest.id, () => ({ mode }));
+        }
+        const all = union(customerIds, latest?.customerIds ?? []);
+        const clickIds = await clicksOf(workspaceId, all);
+        return await create(workspaceId, { mode, subjectHash, customerIds: all, clickIds });
+      } finally {
+        await lock.release();
+      }
+    },
+
+    /** Adds customers and clicks of the person that were found later, and has the batch run again if it has ended. */
+    addFound(
+      { workspaceId, id }: Pick<ErasureRecord, 'workspaceId' | 'id'>,
+      found: { readonly customerIds?: readonly string[]; readonly clickIds?: readonly string[] },
+    ): Promise<ErasureRecord> {
+      return update(workspaceId, id, (current) => {
+        const customerIds = union(current.customerIds, found.customerIds ?? []);
+        const clickIds = union(current.clickIds, found.clickIds ?? []).slice(0, CLICKS_MAX);
+        const isMore = customerIds.length > current.customerIds.length || clickIds.length > current.clickIds.length;
+        if (!isMore) return {};
+        return { customerIds, clickIds, ...(current.status === 'accepted' ? {} : { status: 'accepted', batch: null }) };
+      });
+    },
+
+    /** Whether a customer was made before the erasure was accepted: a later one is a new person. */
+    isBefore: (customerId: string, { createdAt }: Pick<ErasureRecord, 'createdAt'>): boolean =>
+      (resourceIdTime('customer', customerId) ?? 0) <= Date.parse(createdAt),
+
+    /** The erasures of all workspaces that are not complete, oldest first. */
+    open: (): Promise<ErasureRecord[]> => store.table.selectEverywhere(`status != 'erased'`, {}),
+
+    /** The erasure object of every response. */
+    toErasure(record: ErasureRecord): Erasure {
+      const { id, mode, status, customerIds, events, clicks, createdAt, startedAt, erasedAt } = record;
+      const kept = mode === 'delete' ? [...ERASURE_KEPT] : [];
+      return { id, mode, status, customerIds, events, clicks, kept, createdAt, startedAt, erasedAt };
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { ERASED_ATTRIBUTES } from '@waymark/event-format';
+
+/** A customer to erase; the UInt64 of ids as decimal text. */
+export interface ErasedCustomer {
+  readonly workspace: string;
+  readonly customer: string;
+  /** Its `cus_…` id, which deliveries of webhooks have. */
+  readonly publicId: string;
+  /** Whether its events are deleted, not only anonymised. */
+  readonly isDeleted: boolean;
+}
+
+/** A click behind an erased customer. */
+export interface ErasedClick {
+  readonly workspace: string;
+  readonly clickId: string;
+  readonly isDeleted: boolean;
+  /** Id under which webhooks were sent it. */
+  readonly deliveryId: string;
+}
+
+/** What one batch of erasures takes out of the tables. */
+export interface ErasureBatch {
+  /** A UUID: marks the mutations of the batch, and what it has taken out of the roll-ups. */
+  readonly id: string;
+  readonly customers: readonly ErasedCustomer[];
+  readonly clicks: readonly ErasedClick[];
+}
+
+/** Values of the parameters of {@link ofCustomers}. */
+export const customersIn = (name: string, customers: readonly ErasedCustomer[]) => ({
+  [name]: `[${customers.map(({ workspace, customer }) => `(${BigInt(workspace)},${BigInt(customer)})`).join(',')}]`,
+});
+
+/** Values of the parameters of {@link ofClicks}. */
+export const clicksIn = (name: string, clicks: readonly ErasedClick[]) => ({
+  [`${name}_workspaces`]: [...new Set(clicks.map(({ workspace }) => workspace))].map(BigInt),
+  [name]: clicks.map(({ clickId }) => clickId),
+});
+
+/** The condition for events of the customers in the parameter. */
+export const ofCustomers = (name: string) => `(workspace_id, customer_id) IN {${name}:Array(Tuple(UInt64, UInt64))}`;
+
+/** The condition for the clicks in the parameters. Ids of clicks are unique among all workspaces. */
+export const ofClicks = (name: string) =>
+  `(workspace_id IN {${name}_workspaces:Array(UInt64)} AND toString(click_id) IN {${name}:Array(String)})`;
+
+/** An event name of a workspace, as a number: the text of a mutation stays on disk. */
+export const NAME_HASH = 'cityHash64(workspace_id, toString(event_name))';
+
+const json = (column: string) => `toJSONString(toString(${column}))`;
+
+/** The click object that `anonymisedPayload` of event-format makes, from the columns. */
+const clickObject = (timestamp: string) => `'"click":{"id":', ${json('click_id')},
+    ',"timestamp":"', replaceOne(toString(${timestamp}), ' ', 'T'), 'Z","url":"","continent":', ${json('continent')},
+    ',"country":', ${json('country')}, ',"city":"Unknown","device":', ${json('device')}, ',"browser":', ${json('browser')},
+    ',"os":', ${json('os')}, ',"region":"Unknown","ua":"","trigger":', ${json('trigger')},
+    ',"referer":"(direct)","refererUrl":"(direct)","qr":', if(trigger = 'qr', 'true', 'false'), '}}'`;
+
+const SALE_OBJECT = `'"sale":{"amount":', JSONExtractRaw(payload, 'sale', 'amount'),
+    ',"invoiceId":null,"paymentProcessor":', JSONExtractRaw(payload, 'sale', 'paymentProcessor'),
+    ',"currency":', JSONExtractRaw(payload, 'sale', 'currency'), '},'`;
+
+const ATTRIBUTES = [...Object.entries(ERASED_ATTRIBUTES), ['ip', ''] as const]
+  .map(([column, value]) => `${column} = '${value}'`)
+  .join(', ');
+
+const CONVERSION = `${ATTRIBUTES}, metadata_kv = [],
+  event_name = if(${NAME_HASH} IN {names:Array(UInt64)}, event_name, 'Erased')`;
+
+/** The assignments that anonymise a row, by table. */
+export const ANONYMISED = {
+  click_events: `${ATTRIBUTES}, payload = concat('{"v":1,', ${clickObject('timestamp')})`,
+  lead_events: `${CONVERSION}, payload = concat('{"v":1,"metadata":null,', ${clickObject('click_timestamp')})`,
+  sale_events: `${CONVERSION}, invoice_id = '',
+  payload = concat('{"v":1,', ${SALE_OBJECT}, '"metadata":null,', ${clickObject('click_timestamp')})`,
+} as const;

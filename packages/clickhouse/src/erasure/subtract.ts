@@ -1,0 +1,108 @@
+import type { RowValue } from '@waymark/event-format';
+import { insertRows } from '../rows/insert-rows.js';
+import { QUORUM_INSERT } from '../rows/replicated.js';
+import { createRowGroups } from '../shards/row-groups.js';
+import type { ErasureTarget } from './mutations.js';
+import { clicksIn, customersIn, type ErasureBatch, ofClicks, ofCustomers } from './people.js';
+
+interface Counted {
+  readonly workspace: string;
+  readonly link: string;
+  readonly slot: string;
+  readonly day: string;
+  readonly clicks: bigint;
+  readonly leads: bigint;
+  readonly sales: bigint;
+  readonly saleAmount: bigint;
+  readonly conversions: bigint;
+}
+
+const SLOTS =
+  'workspace_id, link_id, toString(toUnixTimestamp(toStartOfFifteenMinutes(timestamp))) AS slot, toString(toDate(timestamp)) AS day';
+
+/** Adding this to an unsigned sum takes the number away: sums of UInt64 are modulo 2^64. */
+const minus = (count: bigint): string => BigInt.asUintN(64, -count).toString();
+
+async function readCounted({ client }: ErasureTarget, batch: ErasureBatch): Promise<Counted[]> {
+  const customers = batch.customers.filter(({ isDeleted }) => isDeleted);
+  const clicks = batch.clicks.filter(({ isDeleted }) => isDeleted);
+  const read = async (table: string, sums: string, condition: string) =>
+    client.rows<readonly string[]>({
+      query: `SELECT ${SLOTS}, ${sums} FROM ${table} WHERE ${condition} GROUP BY workspace_id, link_id, slot, day`,
+      parameters: { ...customersIn('customers', customers), ...clicksIn('clicks', clicks) },
+      settings: { log_comment: 'erasure' },
+    });
+  const nothing = { clicks: 0n, leads: 0n, sales: 0n, saleAmount: 0n, conversions: 0n };
+  const keyOf = ([workspace = '0', link = '0', slot = '0', day = '']: readonly string[]) => ({
+    workspace,
+    link,
+    slot,
+    day,
+  });
+  const [ofClick, ofLead, ofSale] = await Promise.all([
+    read('click_events', 'toString(count())', ofClicks('clicks')),
+    read('lead_events', 'toString(count())', ofCustomers('customers')),
+    read(
+      'sale_events',
+      `toString(count()), toString(sum(amount)), toString(countIf(sale_type = 'new'))`,
+      ofCustomers('customers'),
+    ),
+  ]);
+  return [
+    ...ofClick.map((row) => ({ ...keyOf(row), ...nothing, clicks: BigInt(row[4] ?? 0) })),
+    ...ofLead.map((row) => ({ ...keyOf(row), ...nothing, leads: BigInt(row[4] ?? 0) })),
+    ...ofSale.map((row) => ({
+      ...{ ...keyOf(row), ...nothing, sales: BigInt(row[4] ?? 0) },
+      ...{ saleAmount: BigInt(row[5] ?? 0), conversions: BigInt(row[6] ?? 0) },
+    })),
+  ];
+}
+
+const COUNTS = ['clicks', 'leads', 'sales', 'sale_amount'] as const;
+
+const countsOf = ({ clicks, leads, sales, saleAmount }: Counted): RowValue[] => [
+  ...[minus(clicks), minus(leads), minus(sales)],
+  (-saleAmount).toString(),
+];
+
+/** The roll-ups without a minimum, with the rows that take events out of them. */
+const ROLL_UPS = [
+  {
+    table: 'link_totals',
+    columns: ['workspace_id', 'link_id', ...COUNTS, 'conversions'],
+    row: (one: Counted) => [one.workspace, one.link, ...countsOf(one), minus(one.conversions)],
+  },
+  {
+    table: 'workspace_slots',
+    columns: ['workspace_id', 'slot', ...COUNTS],
+    row: (one: Counted) => [one.workspace, Number(one.slot), ...countsOf(one)],
+  },
+  {
+    table: 'link_days',
+    columns: ['workspace_id', 'link_id', 'day', ...COUNTS],
+    row: (one: Counted) => [one.workspace, one.link, one.day, ...countsOf(one)],
+  },
+] as const;
+
+/**
+ * Takes the events of deleted customers out of the roll-ups, with their clicks. Call it before the events are deleted, and with the same
+ * batch after a kill: ClickHouse drops an insert with the token of an earlier one, so that nothing is taken out twice.
+ */
+export async function subtractErased(target: ErasureTarget, batch: ErasureBatch): Promise<void> {
+  const counted = await readCounted(target, batch);
+  if (counted.length === 0) return;
+  const { client, cluster } = target;
+  const groups = await createRowGroups(client, { cluster, now: Date.now }).groupsOf(
+    counted,
+    ({ workspace }) => workspace,
+  );
+  for (const { table, columns, row } of ROLL_UPS) {
+    for (const group of groups) {
+      await insertRows(client, {
+        ...{ table, columns, rows: group.rows.map(row) },
+        deduplicationToken: `erasure-${batch.id}${group.name}`,
+        ...(cluster === undefined ? {} : { settings: QUORUM_INSERT }),
+      });
+    }
+  }
+}

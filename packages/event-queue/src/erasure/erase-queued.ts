@@ -1,0 +1,94 @@
+import type { Redis } from 'ioredis';
+import { type ParkedLetter, readLetters } from '../queue/dead-letters.js';
+import { claimKey, DEAD_LETTER_QUEUE, jobKey, queueKey, rowsKey } from '../queue/keys.js';
+import { ERASED_ERROR, type ErasedInRows, isErasedCustomer, type LateRows, withoutErased } from './late-rows.js';
+
+const LETTERS_AT_ONCE = 500;
+const KEYS_AT_ONCE = 1000;
+
+/** Removes a letter. KEYS: the list, the letter, its rows. ARGV: its id. */
+const REMOVE_LETTER = `
+redis.call('LREM', KEYS[1], 0, ARGV[1])
+return redis.call('DEL', KEYS[2], KEYS[3])
+`;
+/** Replaces the data of a letter that still exists. KEYS: the letter. ARGV: the data. */
+const REPLACE_LETTER = `
+if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'data', ARGV[1]) end
+return 0
+`;
+
+async function eraseLetter(redis: Redis, letter: ParkedLetter, people: ErasedInRows, lateRows: LateRows) {
+  const { id, ...data } = letter;
+  const { kind, row } = data;
+  const isGone = kind === 'customer' && (await isErasedCustomer(row, people, lateRows));
+  const kept = isGone ? undefined : kind === 'customer' ? row : withoutErased(kind, row, people);
+  const key = jobKey(DEAD_LETTER_QUEUE, id);
+  if (kept === undefined) {
+    await redis.eval(REMOVE_LETTER, 3, queueKey(DEAD_LETTER_QUEUE, 'wait'), key, rowsKey(DEAD_LETTER_QUEUE, id), id);
+  } else if (kept !== row) {
+    await redis.eval(REPLACE_LETTER, 1, key, JSON.stringify({ ...data, row: kept, error: ERASED_ERROR }));
+  }
+}
+
+/** Takes the people out of the dead letters of a queue shard. */
+export async function eraseDeadLetters(redis: Redis, people: ErasedInRows, lateRows: LateRows): Promise<void> {
+  const ids = await redis.lrange(queueKey(DEAD_LETTER_QUEUE, 'wait'), 0, -1);
+  for (let start = 0; start < ids.length; start += LETTERS_AT_ONCE) {
+    for (const letter of await readLetters(redis, ids.slice(start, start + LETTERS_AT_ONCE))) {
+      await eraseLetter(redis, letter, people, lateRows);
+    }
+  }
+}
+
+/**
+ * Removes final claims whose value contains one of the texts: copies of customers and stored answers that a request has added which was
+ * under way when the erasure was accepted. Claims of clicks have no such values.
+ *
+ * @param texts ids of customers and clicks
+ */
+export async function eraseClaims(redis: Redis, texts: readonly string[]): Promise<void> {
+  if (texts.length === 0) return;
+  for (const kind of ['customer', 'lead', 'invoice']) {
+    let cursor = '0';
+    do {
+      const [next, keys] = await redis.scan(cursor, 'MATCH', claimKey(`${kind}:*`), 'COUNT', KEYS_AT_ONCE);
+      cursor = next;
+      const values = keys.length === 0 ? [] : await redis.mget(...keys);
+      const found = keys.filter((_key, index) => {
+        const value = values[index] ?? '';
+        return value.startsWith('f:') && texts.some((text) => value.includes(text));
+      });
+      if (found.length > 0) await redis.del(...found);
+    } while (cursor !== '0');
+  }
+}
+
+const POLL_MS = 100;
+
+/**
+ * Rewrites the append-only file, which has every command since the last rewrite, and waits for the end. Redis that has none keeps nothing.
+ *
+ * @returns whether Redis has done so
+ */
+export async function rewriteAppendOnlyFile(redis: Redis, withinMs: number): Promise<boolean> {
+  const info = async () => {
+    const text = await redis.info('persistence');
+    return (field: string) => new RegExp(`${field}:(\\w+)`).exec(text)?.[1] ?? '';
+  };
+  if ((await info())('aof_enabled') !== '1') return true;
+  try {
+    await redis.bgrewriteaof();
+  } catch (err) {
+    // One that was started for another reason may have begun too early, so it does not count.
+    if (!(err instanceof Error && err.message.includes('in progress'))) throw err;
+    return false;
+  }
+  for (const untilMs = performance.now() + withinMs; performance.now() < untilMs; ) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS).unref());
+    const field = await info();
+    if (field('aof_rewrite_in_progress') === '0' && field('aof_rewrite_scheduled') === '0') {
+      return field('aof_last_bgrewrite_status') === 'ok';
+    }
+  }
+  return false;
+}

@@ -1,0 +1,110 @@
+import { aClick, aLead, aSale, startRedis, type TestRedis } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { eraseClaims, eraseDeadLetters } from '../../src/erasure/erase-queued.js';
+import { type ErasedInRows, type LateRows, withoutErased, withoutErasedRows } from '../../src/erasure/late-rows.js';
+import { createDeadLetters, type DeadLetter, listDeadLetters } from '../../src/queue/dead-letters.js';
+import { silentRow } from '../../src/queue/job-rows.js';
+import { claimKey } from '../../src/queue/keys.js';
+import type { EventTable } from '../../src/writer/event-table.js';
+
+const CANARY = 'canary3k';
+const click = aClick({ ip: CANARY, userAgent: CANARY, url: `https://acme.com/${CANARY}`, city: CANARY });
+const CLICK_ID = String(click[2]);
+const lead = (customerId: string) => JSON.stringify(aLead({ click, customerId, metadata: { [CANARY]: 1 } }));
+const sale = (customerId: string) => JSON.stringify(aSale({ click, customerId, invoiceId: CANARY }));
+
+/** Customer 3 is anonymised, customer 4 deleted, `ann` was erased before customer 5 was made. */
+const people: ErasedInRows = {
+  modeOfCustomer: (workspace, customer) =>
+    workspace !== '1' ? undefined : ({ 3: 'anonymise', 4: 'delete' } as const)[customer],
+  modeOfClick: (workspace, id) => (workspace === '1' && id === CLICK_ID ? 'anonymise' : undefined),
+  erasureOf: (_workspace, number, externalId) =>
+    externalId === 'ann' && Number(number) < 5 ? { id: 'era_1', workspaceId: 'ws_1' } : undefined,
+};
+const found: string[] = [];
+const lateRows: LateRows = {
+  current: async () => people,
+  onCustomer: async (_erasure, number) => void found.push(number),
+};
+
+let server: TestRedis;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+beforeEach(async () => {
+  found.length = 0;
+  await redis.flushall();
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+it('a late row of an anonymised person is stored without texts, one of a deleted person not at all', async () => {
+  const inserted: string[] = [];
+  const table: EventTable = {
+    isSharded: false,
+    supports: () => true,
+    insert: async (_version, rows) => void inserted.push(...rows),
+    findPresent: async () => new Set(),
+    hasMovedSince: async () => false,
+  };
+  const other = lead('9');
+  await withoutErasedRows(table, 'lead', lateRows).insert(1, [lead('3'), lead('4'), other], 'token');
+  expect(inserted).toHaveLength(2);
+  expect(inserted[0]).not.toContain(CANARY);
+  expect(inserted[1]).toBe(other);
+  expect(withoutErased('sale', sale('3'), people)).not.toContain(CANARY);
+  expect(withoutErased('click', JSON.stringify(click), people)).not.toContain(CANARY);
+});
+
+it('a row of another workspace with the same numbers stays as it is', () => {
+  const row = JSON.stringify(aLead({ click: aClick({ workspaceId: '2' }), customerId: '3' }));
+  expect(withoutErased('lead', row, people)).toBe(row);
+});
+
+it('a late row that is not sent to webhooks stays one', () => {
+  expect(withoutErased('lead', silentRow(lead('3')), people)).toMatch(/ \]$/);
+});
+
+it('without erasures an insert gets the same list of rows', async () => {
+  const lists: (readonly string[])[] = [];
+  const table = { insert: async (_version: number, rows: readonly string[]) => void lists.push(rows) };
+  const rows = [lead('3')];
+  const none: LateRows = { ...lateRows, current: async () => undefined };
+  await withoutErasedRows(table as unknown as EventTable, 'lead', none).insert(1, rows, 'token');
+  expect(lists[0]).toBe(rows);
+});
+
+it('dead letters lose the texts of an erased person, and a customer of the erased external id', async () => {
+  const letter = (index: number, kind: DeadLetter['kind'], row: string): DeadLetter => ({
+    ...{ kind, version: 1, row, error: `refused: ${row}`, at: 1, jobId: 'job', index },
+  });
+  const customer = (number: string) => JSON.stringify(['1', number, 1, 0, 'ann', `${CANARY}@example.com`]);
+  await createDeadLetters(redis).park([
+    ...[letter(0, 'lead', lead('3')), letter(1, 'sale', sale('4')), letter(2, 'customer', customer('2'))],
+    ...[letter(3, 'customer', customer('6')), letter(4, 'lead', lead('9'))],
+  ]);
+  await eraseDeadLetters(redis, people, lateRows);
+  const { letters, total } = await listDeadLetters(redis);
+  expect([total, letters.map(({ index }) => index).sort()]).toEqual([3, [0, 3, 4]]);
+  const [anonymised] = letters.filter(({ index }) => index === 0);
+  expect(JSON.stringify(anonymised)).not.toContain(CANARY);
+  expect(found).toEqual(['2']);
+});
+
+it('final claims with a copy of the person are removed, those of others and pending ones stay', async () => {
+  await redis.mset(
+    claimKey('customer:ws_1:a'),
+    'f:{"id":"cus_ann"}',
+    claimKey('lead:ws_1:b'),
+    `f:{"click":"${CLICK_ID}"}`,
+  );
+  await redis.mset(claimKey('customer:ws_1:c'), 'f:{"id":"cus_bob"}', claimKey('invoice:ws_1:d'), 'p:cus_ann');
+  await eraseClaims(redis, ['cus_ann', CLICK_ID]);
+  expect((await redis.keys('*')).sort()).toEqual([claimKey('customer:ws_1:c'), claimKey('invoice:ws_1:d')]);
+});

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { ERASURE_MODES, type Erasure, erasureSchema, PAGE_SIZE_MAX } from '@waymark/contract';
+import { z } from 'zod';
+import { apiUrl, createTemporaryKeys } from '../api-access.js';
+import { CommandError } from '../command-error.js';
+import { type ApiRequests, createApiRequests } from '../export/api-requests.js';
+import { optionalText, type RawOption, requiredText } from '../option-values.js';
+import { type CommandResult, table } from '../output.js';
+
+export interface ErasureOptions {
+  readonly workspace?: RawOption;
+  readonly api?: RawOption;
+  readonly mode?: RawOption;
+}
+
+/** Longer than a failover takes: these commands are short, and may be run again. */
+const PATIENCE_MS = 60_000;
+
+async function withApi<T>(options: ErasureOptions, work: (requests: ApiRequests) => Promise<T>): Promise<T> {
+  const onStatus = (text: string) => console.error(`waymark: ${text}`);
+  const api = apiUrl(options.api);
+  const keys = createTemporaryKeys(options.workspace, 'Erasure', 'workspaces.write', onStatus);
+  const { signal } = new AbortController();
+  try {
+    return await work(createApiRequests({ api, newKey: keys.newKey, onStatus, signal, patienceMs: PATIENCE_MS }));
+  } finally {
+    await keys.revokeAll();
+  }
+}
+
+const eraseBy = (requests: ApiRequests, id: string, mode: Erasure['mode']): Promise<Erasure> =>
+  requests.json<Erasure>({ method: 'POST', path: `/customers/${encodeURIComponent(id)}/erasure`, body: { mode } });
+
+async function readAll(requests: ApiRequests): Promise<Erasure[]> {
+  const erasures: Erasure[] = [];
+  for (let page = 1; ; page++) {
+    const found = await requests.json<Erasure[]>({ path: `/erasures?page=${page}` });
+    erasures.push(...found);
+    if (found.length < PAGE_SIZE_MAX) return erasures;
+  }
+}
+
+function tableOf(erasures: readonly Erasure[]): string[] {
+  const rows = erasures.map(({ id, mode, status, events, clicks, createdAt, erasedAt }) => [
+    ...[id, mode, status, String(events), String(clicks), createdAt, erasedAt ?? ''],
+  ]);
+  return table([['ERASURE', 'MODE', 'STATUS', 'EVENTS', 'CLICKS', 'ACCEPTED', 'ERASED'], ...rows]);
+}
+
+/** Erases a person: a customer by its `cus_` id, or by `ext_` and its external id. */
+export async function createErasure(customer: RawOption, options: ErasureOptions): Promise<CommandResult> {
+  const id = requiredText('customer', customer);
+  const mode = z.enum(ERASURE_MODES).safeParse(optionalText('mode', options.mode) ?? 'anonymise').data;
+  if (mode === undefined) throw new CommandError(`--mode must be ${ERASURE_MODES.join(' or ')}`);
+  const erasure = await withApi(options, (requests) => eraseBy(requests, id, mode));
+  return { data: erasure, lines: tableOf([erasure]) };
+}
+
+export async function listErasures(options: ErasureOptions): Promise<CommandResult> {
+  const erasures = await withApi(options, readAll);
+  return { data: erasures, lines: tableOf(erasures) };
+}
+
+function parseList(file: string): Erasure[] {
+  try {
+    return z.array(erasureSchema).parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (err) {
+    throw new CommandError(`${file} is not what \`waymark erasure list --json\` prints: ${(err as Error).message}`);
+  }
+}
+
+/**
+ * Erases the customers of a list again, after a backup from before was restored. Those who were made after the backup do not exist, and
+ * are left out.
+ */
+export async function replayErasures(file: RawOption, options: ErasureOptions): Promise<CommandResult> {
+  const erasures = parseList(requiredText('file', file));
+  const accepted = await withApi(options, async (requests) => {
+    const known = new Map((await readAll(requests)).map((erasure) => [erasure.id, erasure]));
+    const made: Erasure[] = [];
+    for (const { id, mode, customerIds } of erasures) {
+      if (known.get(id)?.status === 'erased') continue;
+      for (const customerId of customerIds) {
+        const erasure = await eraseBy(requests, customerId, mode).catch((err: unknown) => {
+          if (err instanceof CommandError && err.message.includes('not found')) return undefined;
+          throw err;
+        });
+        if (erasure !== undefined) made.push(erasure);
+      }
+    }
+    return made;
+  });
+  return { data: accepted, lines: [...tableOf(accepted), `${accepted.length} accepted`] };
+}

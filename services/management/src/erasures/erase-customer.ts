@@ -1,0 +1,125 @@
+import { pollUntil } from '@waymark/cache';
+import type { Catalog, ErasureRecord, ErasureSubject } from '@waymark/catalog';
+import {
+  ApiError,
+  customerExternalIdSchema,
+  type ErasureMode,
+  EXTERNAL_ID_PREFIX,
+  parseResourceId,
+} from '@waymark/contract';
+import {
+  type ClaimAdmin,
+  customerClaim,
+  findPendingCustomer,
+  invoiceClaim,
+  leadClaim,
+  removePendingCustomers,
+} from '@waymark/event-queue';
+import { eraseWebhookJobs } from '@waymark/webhooks';
+import type { Redis } from 'ioredis';
+
+/** How long to wait for the writer to store the events that created a customer. */
+const STORED_WITHIN = { withinMs: 2000, everyMs: 50 };
+
+export interface ErasureDeps {
+  readonly catalog: Catalog;
+  /** The claims of the `/track` endpoints in a workspace. */
+  readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
+  /** The Redis of each queue shard, by number. */
+  readonly queueShards: readonly Redis[];
+}
+
+/** Former customers of that external id: one that has another external id by now is another person. */
+async function formerCustomers(catalog: Catalog, workspaceId: string, externalId: string): Promise<string[]> {
+  const ids = await catalog.erasures.customersCalled(workspaceId, externalId);
+  const present = await catalog.customers.getMany(workspaceId, ids);
+  return ids.filter((id) => (present.get(id)?.externalId ?? externalId) === externalId);
+}
+
+/** @throws ApiError not_found for an id that the workspace never had, and for a text that is no external id */
+async function subjectOf(catalog: Catalog, workspaceId: string, id: string): Promise<ErasureSubject> {
+  const notFound = () => new ApiError('not_found', 'Customer not found.');
+  if (id.startsWith(EXTERNAL_ID_PREFIX)) {
+    const externalId = id.slice(EXTERNAL_ID_PREFIX.length);
+    if (!customerExternalIdSchema.safeParse(externalId).success) throw notFound();
+    const found = await catalog.customers.findByExternalId(workspaceId, externalId);
+    const former = await formerCustomers(catalog, workspaceId, externalId);
+    return { externalId, customerIds: [...new Set([...(found === undefined ? [] : [found.id]), ...former])] };
+  }
+  if (parseResourceId('customer', id) === undefined) throw notFound();
+  const record = await catalog.customers.get(workspaceId, id);
+  if (record === undefined && !(await catalog.erasures.hasBeen(workspaceId, id))) throw notFound();
+  return { externalId: record?.externalId, customerIds: [id] };
+}
+
+/** Removes a customer's record, and every copy and stored answer in Redis that contains it. */
+async function removeCustomer(deps: ErasureDeps, workspaceId: string, id: string): Promise<void> {
+  const { catalog } = deps;
+  const record = await catalog.customers.get(workspaceId, id);
+  // The keys of the stored answers are derived from the customer's events, which must be stored first.
+  const isStored = async () => !(await catalog.customers.isPending(workspaceId, id));
+  if (record !== undefined && !(await isStored())) await pollUntil(isStored, STORED_WITHIN);
+  const { eventNames, invoiceIds } = await catalog.customers.traces(workspaceId, id);
+  const claims = await deps.claimsOf(workspaceId);
+  const removeClaims = (externalId: string | undefined) =>
+    claims.remove([
+      ...(externalId === undefined ? [] : [customerClaim(workspaceId, externalId)]),
+      ...(externalId === undefined ? [] : eventNames.map((name) => leadClaim(workspaceId, externalId, name))),
+      ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId)),
+    ]);
+  // Before and after, as in the deletion of a customer: an event that was under way may have added one.
+  await removeClaims(record?.externalId);
+  if (record !== undefined) {
+    await catalog.customers.remove(workspaceId, id).catch((err: unknown) => {
+      if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
+    });
+    await removeClaims(record.externalId);
+  }
+  const workspace = parseResourceId('workspace', workspaceId) ?? '';
+  const number = parseResourceId('customer', id) ?? '';
+  const redis = await catalog.queueShards.pick(deps.queueShards, workspaceId);
+  await removePendingCustomers(redis, [{ workspace, number, externalId: record?.externalId ?? '' }]);
+}
+
+/** A customer that a request has queued while the erasure was accepted. */
+async function pendingId(deps: ErasureDeps, workspaceId: string, externalId: string): Promise<string | undefined> {
+  const { catalog } = deps;
+  const claims = await deps.claimsOf(workspaceId);
+  // Waits for requests that hold the claim.
+  await claims.remove([customerClaim(workspaceId, externalId)]);
+  const redis = await catalog.queueShards.pick(deps.queueShards, workspaceId);
+  const number = await findPendingCustomer(redis, parseResourceId('workspace', workspaceId) ?? '', externalId);
+  return number === undefined ? undefined : catalog.customers.idOf(number);
+}
+
+/**
+ * Accepts the erasure of a person, and removes at once what is not in event tables: the record, names, claims, the queued customer, cached
+ * copies, bodies of webhooks and files of exports. The writer does the rest. A repeat does what is left, and returns the same erasure.
+ *
+ * @param id `cus_…`, or `ext_` and an external id, which need not exist
+ * @throws ApiError not_found for a `cus_…` id that the workspace never had
+ */
+export async function eraseCustomer(
+  deps: ErasureDeps,
+  workspaceId: string,
+  id: string,
+  mode: ErasureMode,
+): Promise<ErasureRecord> {
+  const { catalog } = deps;
+  const subject = await subjectOf(catalog, workspaceId, id);
+  let erasure = await catalog.erasures.accept(workspaceId, subject, mode);
+  const { externalId } = subject;
+  const queued = externalId === undefined ? undefined : await pendingId(deps, workspaceId, externalId);
+  if (queued !== undefined && catalog.erasures.isBefore(queued, erasure)) {
+    erasure = await catalog.erasures.addFound(erasure, { customerIds: [queued] });
+  }
+  for (const customerId of erasure.customerIds) await removeCustomer(deps, workspaceId, customerId);
+  const clickIds = await catalog.erasures.clicksOf(workspaceId, erasure.customerIds);
+  erasure = await catalog.erasures.addFound(erasure, { clickIds });
+  await catalog.exportJobs.withdraw(workspaceId, erasure.createdAt);
+  const people = await catalog.erasures.people.current();
+  if (people !== undefined) {
+    await eraseWebhookJobs(await catalog.queueShards.pick(deps.queueShards, workspaceId), people);
+  }
+  return erasure;
+}

@@ -1,0 +1,65 @@
+import { createErasureBodySchema, erasureSchema, listErasuresQuerySchema } from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { z } from 'zod';
+import { idParamsSchema } from '../id-params.js';
+import { type ErasureDeps, eraseCustomer } from './erase-customer.js';
+
+const tags = ['Customers'];
+
+/** `POST /customers/{id}/erasure`, `GET /erasures`, `GET /erasures/{id}`. */
+export async function erasureRoutes(app: App, deps: ErasureDeps): Promise<void> {
+  const { erasures } = deps.catalog;
+  // An erasure cannot be undone, so it needs more than the deletion of a customer. No plan is without it.
+  const mayErase = app.authenticate({ permission: 'workspaces.write' });
+  const mayRead = app.authenticate({ roles: ['owner'], permission: 'workspaces.read' });
+
+  app.post(
+    '/customers/:id/erasure',
+    {
+      onRequest: mayErase,
+      schema: {
+        operationId: 'eraseCustomer',
+        summary: 'Erase a person',
+        description:
+          'Removes the customer at once, and within a day the texts of their events and clicks from every file of the database. ' +
+          'With `ext_` and an external id that no customer has, rows of that customer which arrive later are erased.',
+        tags,
+        params: idParamsSchema,
+        body: createErasureBodySchema,
+        response: { 202: erasureSchema },
+      },
+    },
+    async ({ body, params, workspace }, reply) =>
+      reply
+        .code(202)
+        .send(erasures.toErasure(await eraseCustomer(deps, workspace.id, params.id, body.mode ?? 'anonymise'))),
+  );
+
+  app.get(
+    '/erasures',
+    {
+      onRequest: mayRead,
+      schema: {
+        summary: 'List erasures',
+        tags,
+        querystring: listErasuresQuerySchema,
+        response: { 200: z.array(erasureSchema) },
+      },
+    },
+    async ({ query, workspace }) => {
+      const list = { filters: {}, sortBy: 'createdAt', sortOrder: 'desc', ...query } as const;
+      return (await erasures.list(workspace.id, list)).map(erasures.toErasure);
+    },
+  );
+
+  app.get(
+    '/erasures/:id',
+    {
+      onRequest: mayRead,
+      schema: { summary: 'Retrieve an erasure', tags, params: idParamsSchema, response: { 200: erasureSchema } },
+    },
+    async ({ params, workspace }) => {
+      return erasures.toErasure(await erasures.require(workspace.id, params.id));
+    },
+  );
+}

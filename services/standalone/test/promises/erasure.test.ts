@@ -1,0 +1,221 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Erasure, Role, Scope } from '@waymark/contract';
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
+
+const CANARY = 'canary9z';
+let api: WholeApi;
+let key: string;
+let workspaceId: string;
+let publishableKey: string;
+let visitors = 0;
+
+async function call<Body>(
+  method: string,
+  path: string,
+  body?: object,
+  token = key,
+): Promise<{ status: number; body: Body; text: string }> {
+  const response = await fetch(`${api.url}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: (text.includes('\n') ? null : JSON.parse(text)) as Body, text };
+}
+
+const erase = (id: string, body: object = {}, token = key) =>
+  call<Erasure>('POST', `/customers/${encodeURIComponent(id)}/erasure`, body, token);
+
+/** A click with a text in every field that a visitor fills in. @returns its id */
+async function click(text: string): Promise<string> {
+  visitors += 1;
+  const { headers } = await api.callLinks({
+    url: `/try?utm_term=${text}&utm_source=${text}`,
+    headers: {
+      ...{ host: 'go.acme.com', 'user-agent': `Mozilla/5.0 (X11; Linux x86_64) Chrome/142.0 ${text}` },
+      ...{ referer: `https://${text}.example/page`, 'x-forwarded-for': `203.0.113.${visitors}`, 'cf-ipcity': text },
+    },
+  });
+  return new URL(String(headers.location)).searchParams.get('dub_id') ?? '';
+}
+
+/** A click, a lead and a sale of a customer, stored. @returns the customer's id */
+async function journey(externalId: string, text = externalId): Promise<string> {
+  const clickId = await click(text);
+  const lead = {
+    ...{ clickId, eventName: `Lead ${text}`, customerExternalId: externalId, customerName: text },
+    ...{ customerEmail: `${text}@example.com`, metadata: { [text]: { nested: text } } },
+  };
+  expect(await call('POST', '/track/lead', lead)).toMatchObject({ status: 200 });
+  const sale = {
+    customerExternalId: externalId,
+    amount: 4900,
+    eventName: 'Purchase',
+    invoiceId: text,
+    metadata: { text },
+  };
+  expect(await call('POST', '/track/sale', sale)).toMatchObject({ status: 200 });
+  await stored(externalId);
+  return (await call<{ id: string }>('GET', `/customers/${encodeURIComponent(`ext_${externalId}`)}`)).body.id;
+}
+
+const events = (event: string) =>
+  call<Record<string, unknown>[]>('GET', `/events?event=${event}&interval=24h&limit=1000`);
+
+function stored(externalId: string): Promise<unknown> {
+  return waitFor(async () => (await events('sales')).text.includes(`"externalId":${JSON.stringify(externalId)}`), {
+    what: `the sale of ${externalId}`,
+  });
+}
+
+/** Everything that ClickHouse and Redis have, and the texts of mutations. */
+async function everything(): Promise<string> {
+  const { client } = api.database;
+  const tables = await client.rows<[string]>({
+    query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'`,
+  });
+  const texts = await Promise.all(
+    tables.map(async ([name]) => JSON.stringify(await client.rows({ query: `SELECT * FROM ${name}` }))),
+  );
+  const mutations = await client.rows({
+    query: 'SELECT command FROM system.mutations WHERE database = currentDatabase()',
+  });
+  return [...texts, JSON.stringify(mutations), await api.redisTexts()].join('\n');
+}
+
+const totals = async () =>
+  (await call<object>('GET', '/links/info?domain=go.acme.com&key=try')).body as Record<string, unknown>;
+
+const TABLES = [
+  'click_events',
+  'lead_events',
+  'sale_events',
+  'customers',
+  'names',
+  'customer_totals',
+  'webhook_deliveries',
+];
+
+/** Runs the batch to its end. ClickHouse removes parts that are not active any more within a minute here. */
+function untilErased(id: string): Promise<Erasure> {
+  return waitFor(
+    async () => {
+      await api.runErasures();
+      await delay(500);
+      const { body } = await call<Erasure>('GET', `/erasures/${id}`);
+      return body.status === 'erased' ? body : undefined;
+    },
+    { what: 'the erasure', timeoutMs: 150_000 },
+  );
+}
+
+beforeAll(async () => {
+  api = await startWholeApi({ trustedProxies: ['127.0.0.1/32'] });
+  const made = await api.catalog.workspaces.create({
+    name: 'Acme',
+    slug: 'acme',
+    plan: 'enterprise',
+    domain: 'go.acme.com',
+  });
+  key = made.apiKey.token;
+  publishableKey = made.publishableKey.token;
+  workspaceId = made.workspace.id;
+  for (const table of TABLES) {
+    await api.database.client.command({ query: `ALTER TABLE ${table} MODIFY SETTING old_parts_lifetime = 0` });
+  }
+  api.startWriter();
+  expect(
+    (
+      await call('POST', '/links', {
+        domain: 'go.acme.com',
+        key: 'try',
+        url: 'https://acme.com',
+        trackConversion: true,
+      })
+    ).status,
+  ).toBe(200);
+});
+afterAll(() => api.close());
+
+it('is accepted when record, texts and files are gone, and ends when no table and no key has them', async () => {
+  await journey('other');
+  const { lastClicked: _without, ...never } = await totals();
+  const deleted = await journey(`${CANARY}-never`);
+  const counted = await totals();
+  const first = await journey('again', `${CANARY}-again`);
+  const exported = (await call<{ id: string }>('POST', '/exports', { resource: 'events', filters: { event: 'leads' } }))
+    .body.id;
+  const job = () => call<{ status: string; error: string | null }>('GET', `/exports/${exported}`);
+  await waitFor(async () => (await job()).body.status === 'completed', { what: 'the export' });
+
+  const accepted = await erase('ext_again');
+  expect(accepted).toMatchObject({
+    status: 202,
+    body: { mode: 'anonymise', status: 'accepted', customerIds: [first], kept: [] },
+  });
+  for (const kind of ['leads', 'sales', 'clicks']) expect((await events(kind)).text).not.toContain(`${CANARY}-again`);
+  const lead = (await events('leads')).body.find((event) => (event.customer as { id: string }).id === first);
+  expect(lead).toMatchObject({ customer: { name: 'Deleted Customer' }, metadata: null, ip: '', eventName: 'Erased' });
+  const file = await call('GET', '/events/export?event=leads&interval=24h&format=ndjson');
+  expect(file.text).not.toContain(`${CANARY}-again`);
+  expect((await call('GET', `/customers/${first}`)).status).toBe(404);
+  expect((await job()).body).toMatchObject({ status: 'expired', error: expect.stringContaining('erased') });
+  expect((await erase(first)).body.id).toBe(accepted.body.id);
+
+  // The external id of an erased person is free: who has it next is a new customer, and stays.
+  const second = await journey('again', 'second');
+  expect(second).not.toBe(first);
+  const deletion = await erase(deleted, { mode: 'delete' });
+  expect(deletion.body).toMatchObject({ mode: 'delete', kept: ['link.lastClicked'] });
+  const unseen = await erase('ext_nobody');
+  expect([unseen.status, unseen.body.customerIds]).toEqual([202, []]);
+  expect((await erase('ext_nobody')).body.id).toBe(unseen.body.id);
+  expect((await erase('cus_00000000001')).status).toBe(404);
+
+  expect(await untilErased(accepted.body.id)).toMatchObject({ events: 2, clicks: 1 });
+  for (const { body } of [deletion, unseen]) await untilErased(body.id);
+  expect((await call('GET', '/customers/ext_again')).body).toMatchObject({ id: second, name: 'second' });
+  expect(await everything()).not.toContain(CANARY);
+  expect((await erase(second)).body.id).not.toBe(accepted.body.id);
+  expect((await events('leads')).text).toContain('"name":"other"');
+  // The deleted person was in these totals, the two customers of the other are in them still.
+  const now = await totals();
+  expect([counted.clicks, now.clicks, now.sales, now.saleAmount]).toEqual([
+    Number(never.clicks) + 1,
+    Number(never.clicks) + 2,
+    Number(never.sales) + 2,
+    Number(never.saleAmount) + 9800,
+  ]);
+}, 300_000);
+
+it('is refused to other workspaces, public keys, members, and keys without the permission', async () => {
+  const id = await journey('guarded');
+  const other = await api.catalog.workspaces.create({
+    name: 'Other',
+    slug: 'other',
+    plan: 'enterprise',
+    domain: 'go.other.com',
+  });
+  const keyOf = async (role: Role, scopes: Scope[] = []) =>
+    (await api.catalog.keys.create({ workspaceId, kind: 'secret', name: 'k', role, scopes })).token;
+  const { body } = await erase('ext_list-me');
+  expect((await erase(id, {}, other.apiKey.token)).status).toBe(404);
+  expect((await call('GET', `/erasures/${body.id}`, undefined, other.apiKey.token)).status).toBe(404);
+  expect((await call('GET', '/erasures', undefined, other.apiKey.token)).body).toEqual([]);
+  for (const token of [
+    publishableKey,
+    await keyOf('member'),
+    await keyOf('viewer'),
+    await keyOf('owner', ['links.write']),
+  ]) {
+    expect((await erase(id, {}, token)).status).toBeOneOf([401, 403]);
+    expect((await call('GET', '/erasures', undefined, token)).status).toBeOneOf([401, 403]);
+  }
+  expect((await call('GET', `/customers/${id}`)).status).toBe(200);
+});

@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import type { Catalog, ErasureRecord, Stores } from '@waymark/catalog';
+import {
+  type ClickHouseClient,
+  countEvents,
+  countUnerased,
+  type ErasedClick,
+  type ErasureBatch,
+  erasureProgress,
+  sharedClicks,
+  startErasure,
+  subtractErased,
+} from '@waymark/clickhouse';
+import { parseResourceId } from '@waymark/contract';
+import { eraseClaims, eraseDeadLetters, type LateRows, rewriteAppendOnlyFile } from '@waymark/event-queue';
+import type { Logger } from '@waymark/http-kit';
+import { takeLease } from '@waymark/jobs';
+import { eraseWebhookJobs, eventIdOf } from '@waymark/webhooks';
+
+export interface ErasuresOptions {
+  readonly catalog: Catalog;
+  /** Has the lease. */
+  readonly redis: Stores['redis'];
+  /** The Redis of each queue shard. */
+  readonly queueShards: readonly Stores['redis'][];
+  readonly clickhouse: ClickHouseClient;
+  readonly cluster: string | undefined;
+  readonly lateRows: LateRows;
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly now?: () => number;
+  readonly intervalMs?: number;
+  /** How long erasures are gathered into a batch. */
+  readonly gatherMs?: number;
+  /** How long an erasure is known to all writers before its batch begins. */
+  readonly settleMs?: number;
+}
+
+export interface Erasures {
+  /** Does what is due, unless another writer does. Never rejects. */
+  run(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const INTERVAL_MS = 30_000;
+const GATHER_MS = 3_600_000;
+/** An insert that began before a writer had read the erasure has ended by then. */
+const SETTLE_MS = 5 * 60_000;
+/** Ids of customers and clicks in a batch: they are sent in the URL of a statement. */
+const IDS_MAX = 12_000;
+const REWRITE_WITHIN_MS = 5 * 60_000;
+
+const numberOf = (kind: 'workspace' | 'customer', id: string) => parseResourceId(kind, id) ?? '0';
+
+/** Those of the oldest erasures whose ids fit into a batch, one at least. */
+function fitting(erasures: readonly ErasureRecord[]): readonly ErasureRecord[] {
+  let ids = 0;
+  const end = erasures.findIndex(({ customerIds, clickIds }) => {
+    ids += customerIds.length + clickIds.length;
+    return ids > IDS_MAX;
+  });
+  return end === -1 ? erasures : erasures.slice(0, Math.max(1, end));
+}
+
+/** Takes erased people out of tables, queues and claims: in batches, in one writer at a time. */
+export function startErasures(options: ErasuresOptions): Erasures {
+  const { catalog, redis, queueShards, clickhouse, cluster, lateRows, logger, now = Date.now } = options;
+  const { gatherMs = GATHER_MS, settleMs = SETTLE_MS } = options;
+  const target = { client: clickhouse, cluster };
+  const closing = new AbortController();
+  let running: Promise<void> | undefined;
+
+  /** Begins a batch when the oldest erasure has waited long enough. @returns its erasures */
+  async function begin(waiting: readonly ErasureRecord[]): Promise<readonly ErasureRecord[]> {
+    const ageOf = ({ updatedAt }: ErasureRecord) => now() - Date.parse(updatedAt);
+    if (!waiting.some((erasure) => ageOf(erasure) >= gatherMs)) return [];
+    const batch = randomUUID();
+    const startedAt = new Date(now()).toISOString();
+    const begun: ErasureRecord[] = [];
+    for (const erasure of fitting(waiting.filter((one) => ageOf(one) >= settleMs))) {
+      const { workspaceId, id } = erasure;
+      // Events that were queued when the erasure was accepted may have named further clicks.
+      const found = await catalog.erasures.clicksOf(workspaceId, erasure.customerIds);
+      const marked = await catalog.erasures.update(workspaceId, id, (current) => {
+        if (current.status !== 'accepted') return {};
+        const clickIds = [...new Set([...current.clickIds, ...found])];
+        return { status: 'processing', batch, startedAt, clickIds };
+      });
+      if (marked.batch === batch) begun.push(marked);
+    }
+    return begun;
+  }
+
+  async function contentOf(id: string, erasures: readonly ErasureRecord[]): Promise<ErasureBatch> {
+    const customers = erasures.flatMap(({ workspaceId, customerIds, mode }) =>
+      customerIds.map((publicId) => ({
+        ...{ workspace: numberOf('workspace', workspaceId), customer: numberOf('customer', publicId) },
+        ...{ publicId, isDeleted: mode === 'delete' },
+      })),
+    );
+    const clicks: ErasedClick[] = erasures.flatMap(({ workspaceId, clickIds, mode }) =>
+      clickIds.map((clickId) => ({
+        ...{ workspace: numberOf('workspace', workspaceId), clickId, isDeleted: mode === 'delete' },
+        deliveryId: eventIdOf('link.clicked', clickId),
+      })),
+    );
+    const shared = await sharedClicks(
+      target,
+      customers,
+      clicks.filter(({ isDeleted }) => isDeleted),
+    );
+    const own = clicks.map((click) => ({ ...click, isDeleted: click.isDeleted && !shared.has(click.clickId) }));
+    return { id, customers, clicks: own };
+  }
+
+  /** Takes the people out of what is queued in Redis. */
+  async function eraseQueued({ customers, clicks }: ErasureBatch): Promise<void> {
+    const people = await catalog.erasures.people.current();
+    if (people === undefined) return;
+    const texts = [...customers.map(({ publicId }) => publicId), ...clicks.map(({ clickId }) => clickId)];
+    for (const shard of queueShards) {
+      await eraseDeadLetters(shard, people, lateRows);
+      await eraseWebhookJobs(shard, people);
+      await eraseClaims(shard, texts);
+    }
+  }
+
+  /** The commands that added what is removed now are in the files of Redis until these are rewritten. */
+  async function rewriteFiles(): Promise<boolean> {
+    for (const shard of queueShards) {
+      try {
+        if (!(await rewriteAppendOnlyFile(shard, REWRITE_WITHIN_MS))) return false;
+      } catch (err) {
+        logger.warn({ err }, 'Redis refuses to rewrite its append-only file: erased texts stay in it until it does');
+      }
+    }
+    return true;
+  }
+
+  async function end(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
+    const isComplete = (await countUnerased(target, batch)) === 0;
+    const erasedAt = new Date(now()).toISOString();
+    for (const { workspaceId, id } of erasures) {
+      await catalog.erasures.update(workspaceId, id, (current) => {
+        if (current.batch !== batch.id || current.status !== 'processing') return {};
+        return isComplete ? { status: 'erased', erasedAt } : { status: 'accepted', batch: null };
+      });
+    }
+    logger.info({ batch: batch.id, erasures: erasures.length, isComplete }, 'a batch of erasures has ended');
+  }
+
+  async function countIn(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
+    if (erasures.every(({ events, clicks }) => events + clicks > 0)) return;
+    const counts = await countEvents(target, batch.customers);
+    for (const { workspaceId, id, customerIds, clickIds } of erasures) {
+      const events = customerIds.reduce((sum, one) => sum + (counts.get(numberOf('customer', one)) ?? 0), 0);
+      await catalog.erasures.update(workspaceId, id, (current) => ({
+        events: Math.max(current.events, events),
+        clicks: Math.max(current.clicks, clickIds.length),
+      }));
+    }
+  }
+
+  /** Does the next step of the batch that has begun, or begins one. Every step may be repeated. */
+  async function step(lost: AbortSignal): Promise<void> {
+    const open = await catalog.erasures.open();
+    const begun = open.filter(({ status }) => status === 'processing');
+    const id = begun[0]?.batch ?? undefined;
+    const erasures = id === undefined ? await begin(open) : begun.filter(({ batch }) => batch === id);
+    const batchId = id ?? erasures[0]?.batch;
+    if (batchId === undefined || batchId === null) return;
+    const batch = await contentOf(batchId, erasures);
+    await countIn(batch, erasures);
+    await eraseQueued(batch);
+    if (lost.aborted) return;
+    await subtractErased(target, batch);
+    if (lost.aborted) return;
+    await startErasure(target, batch);
+    const { running: mutations, oldParts, error } = await erasureProgress(target, batch);
+    if (error !== '') logger.error({ batch: batchId, error }, 'a mutation of an erasure fails; ClickHouse repeats it');
+    if (mutations + oldParts > 0 || lost.aborted) return;
+    if (await rewriteFiles()) await end(batch, erasures);
+  }
+
+  async function runUnderLease(): Promise<void> {
+    const lease = await takeLease(redis, 'erasures');
+    if (lease === undefined) return;
+    try {
+      await step(AbortSignal.any([closing.signal, lease.lost]));
+    } finally {
+      await lease.release();
+    }
+  }
+
+  const run = (): Promise<void> => {
+    running ??= runUnderLease()
+      .catch((err: unknown) => logger.error({ err }, 'erasures could not be continued; retrying'))
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
+  };
+
+  const timer = setInterval(() => void run(), options.intervalMs ?? INTERVAL_MS);
+  timer.unref();
+  return {
+    run,
+    async close() {
+      clearInterval(timer);
+      closing.abort();
+      await running;
+    },
+  };
+}
