@@ -102,7 +102,7 @@ const TABLES = [
   'webhook_deliveries',
 ];
 
-/** Runs the batch to its end. ClickHouse removes parts that are not active any more within a minute here. */
+/** Runs the batch to its end. ClickHouse removes parts that are not active any more in half a minute here, seldom in minutes. */
 function untilErased(id: string): Promise<Erasure> {
   return waitFor(
     async () => {
@@ -111,7 +111,7 @@ function untilErased(id: string): Promise<Erasure> {
       const { body } = await call<Erasure>('GET', `/erasures/${id}`);
       return body.status === 'erased' ? body : undefined;
     },
-    { what: 'the erasure', timeoutMs: 150_000 },
+    { what: 'the erasure', timeoutMs: 250_000 },
   );
 }
 
