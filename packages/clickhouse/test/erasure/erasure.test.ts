@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  for (const table of ['click_events', 'lead_events', 'sale_events', ...KEPT_COUNTERS]) {
+  for (const table of ['click_events', 'lead_events', 'sale_events', 'click_aliases', ...KEPT_COUNTERS]) {
     await database.client.command({ query: `TRUNCATE TABLE ${table}` });
   }
 });
@@ -167,7 +167,7 @@ describe('anonymise', () => {
     const journeys = customers.map((customer) => journey(customer));
     await insert(journeys);
     const batch = batchOf(customers, journeys, false);
-    expect(await startErasure(target(), batch)).toBe(6);
+    expect(await startErasure(target(), batch)).toBe(7);
     expect(await startErasure(target(), batch)).toBe(0);
     const mutations = await database.client.rows({
       query: `SELECT table, uniqExact(mutation_id) FROM system.mutations WHERE database = currentDatabase()
@@ -177,6 +177,18 @@ describe('anonymise', () => {
     expect(mutations).toEqual([]);
     await waitFor(async () => (await erasureProgress(target(), batch)).running === 0, { what: 'the mutations' });
     expect(JSON.stringify(await rowsOf('lead_events'))).not.toContain(CANARY);
+  });
+
+  it('removes the ids that another system gave to the clicks, and those of nobody else', async () => {
+    const [erased, other] = [journey(10), journey(11)];
+    await insert([erased, other]);
+    for (const { click } of [erased, other]) {
+      const query = `INSERT INTO click_aliases VALUES (5, '${CANARY}-${click[2]}', '${click[2]}', '2026-11-02 10:30:00')`;
+      await database.client.command({ query });
+    }
+    await erase(batchOf([10], [erased], false));
+    const kept = await database.client.rows<[string]>({ query: 'SELECT toString(click_id) FROM click_aliases' });
+    expect(kept).toEqual([[String(other.click[2])]]);
   });
 
   it('counts the parts from before as old until they are removed from the disk', async () => {
