@@ -23,7 +23,19 @@ const ROOMS = {
   jobs: ['contract', 'redis', 'catalog', 'http-kit'],
   'record-lists': ['contract', 'catalog', 'export'],
   'link-rules': ['contract', 'catalog', 'event-query', 'record-lists'],
-  import: ['contract', 'event-query', 'catalog', 'link-rules', 'outbound'],
+  import: [
+    ...[
+      'contract',
+      'event-query',
+      'event-format',
+      'clickhouse',
+      'event-queue',
+      'catalog',
+      'visit',
+      'link-rules',
+      'outbound',
+    ],
+  ],
   observability: ['contract', 'cache', 'clickhouse', 'event-queue', 'http-kit'],
   bootstrap: ['catalog', 'config', 'event-queue', 'http-kit', 'observability', 'rate-limit', 'redis'],
   'test-kit': [

@@ -39,18 +39,22 @@ export async function startServiceProcess(
   });
   const logger = createLogger({ name, level: 'debug', destination });
   const base = await startServiceBase({ service: name, settings, logger });
-  const { redisUrl, clickhouse, catalog, rateLimiter, adminKeys, operations } = base;
+  const { redis, redisUrl, clickhouse, catalog, rateLimiter, adminKeys, operations } = base;
   const queueShards = base.queues.map((queue) => queue.redis);
   const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: [] });
-  const common = { catalog, exportSlots: createExportSlots(), now: Date.now };
+  const common = { catalog, clickhouse, exportSlots: createExportSlots(), now: Date.now };
+  const { dataDir, importBytesMax, baseUrl } = settings;
+  const imports = { redis, logger, dataDir, importBytesMax, baseUrl };
+  const { claimsOf } = base;
   const management = {
     ...common,
+    ...imports,
     queueShards,
     rateLimiter,
     outbound,
     notifier,
-    claimsOf: base.claimsOf,
+    claimsOf,
     defaultDomain: undefined,
   };
   const api = buildApp(base.appOptions, management);

@@ -35,6 +35,12 @@ export { API_READ, type ReadOptions } from './store/record-reader.js';
 export { type CustomerTotals, type LinkCounters, NO_CUSTOMER_TOTALS, NO_LINK_COUNTERS } from './totals/counters.js';
 export { draftKey, type IssuedKey, type NewKey } from './workspaces/api-keys.js';
 export {
+  applyWorkspaceRetention,
+  countExpiredRows,
+  haveEventsExpired,
+  type RetentionReport,
+} from './workspaces/workspace-retention.js';
+export {
   type CreatedWorkspace,
   type NewWorkspace,
   type WorkspacePatch,

@@ -23,7 +23,13 @@ export { type MoveOptions, type MoveProgress, type MoveReport, moveDatabase } fr
 export { MoveRefusedError } from './move/preconditions.js';
 export { DURATION_BOUNDS_MS, OPS_TABLES, type OpsTable } from './ops-tables.js';
 export { applyQueryLogView } from './query-log-view.js';
-export { applyRetention, type Retention, type RetentionOptions } from './retention.js';
+export {
+  countExpired,
+  deleteExpired,
+  type ExpiredRows,
+  type WorkspaceRetention,
+} from './retention/expired-rows.js';
+export { applyRetention, type Retention, type RetentionOptions } from './retention/retention.js';
 export { insertLines, type LineInsertion } from './rows/insert-lines.js';
 export { type Insertion, insertRows } from './rows/insert-rows.js';
 export { EVENT_QUORUM_INSERT, QUORUM_INSERT, SEQUENTIAL_READ } from './rows/replicated.js';

@@ -44,6 +44,7 @@ describe('loadSettings', () => {
     expect(loadSettings({})).toEqual({
       host: '127.0.0.1',
       exportBytesMax: 5 * 1024 ** 3,
+      importBytesMax: 4 * 1024 ** 3,
       apiPort: 3000,
       linkPort: 3001,
       writerPort: 3002,

@@ -5,6 +5,7 @@ export * from './events/analytics.js';
 export * from './events/analytics-query.js';
 export * from './events/browser-endpoints.js';
 export * from './events/customer.js';
+export * from './events/customer-data.js';
 export * from './events/erasure.js';
 export * from './events/event.js';
 export * from './events/events-query.js';

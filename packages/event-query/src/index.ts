@@ -46,3 +46,4 @@ export { printEventSet } from './print/print-event-set.js';
 export { printCount, printStartSlot } from './print/print-far-page.js';
 export { dateTimeText } from './sql/date-time-text.js';
 export type { QuerySettings } from './sql/read-limits.js';
+export { READ_LIMITS } from './sql/read-limits.js';

@@ -12,6 +12,10 @@ export {
 } from './claims/pending-customers.js';
 export { eraseClaims, eraseDeadLetters, rewriteAppendOnlyFile } from './erasure/erase-queued.js';
 export type { ErasedInRows, LateRows } from './erasure/late-rows.js';
+export { HistoryBusyError } from './history/history-state.js';
+export type { RefusedRow } from './history/part-writer.js';
+export type { ClickAlias, PastRow } from './history/past-batch.js';
+export { openPastEvents, type PastBatch, type PastEvents, type PastEventsOptions } from './history/past-events.js';
 export type { Click, RecordedClick } from './producer/click-recorder.js';
 export {
   type CommitRequest,

@@ -1,7 +1,20 @@
+export { type FileFormat, fileFormat } from './files/file-format.js';
+export type { EventCounts, EventReport } from './history/event-report.js';
+export { type EventImportOptions, type EventStores, importEvents } from './history/import-events.js';
+export type { HistorySource } from './history/past-event.js';
 export { ImportError } from './model/import-error.js';
 export { SOURCES, type Source } from './model/source-link.js';
 export { isTimezone } from './model/times.js';
-export { checkApi, type FileFormat, fileFormat, type OpenSource, openApi, openFile } from './open-source.js';
+export {
+  type ApiSourceOptions,
+  checkApi,
+  type FileHistoryOptions,
+  type OpenSource,
+  openApi,
+  openApiHistory,
+  openFile,
+  openFileHistory,
+} from './open-source.js';
 export { type DomainMap, parseDomainMap } from './run/domain-map.js';
 export { type ImportOptions, importLinks } from './run/import-links.js';
 export {

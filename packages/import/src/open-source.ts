@@ -1,11 +1,16 @@
-import type { ImportFileFormat } from '@waymark/contract';
+import { createHash } from 'node:crypto';
 import type { Outbound } from '@waymark/outbound';
 import { APIS, type ApiOptions } from './apis/apis.js';
 import { numbered } from './apis/pages.js';
 import { createSourceClient } from './apis/source-client.js';
+import type { FileFormat } from './files/file-format.js';
 import { readCsv } from './files/read-csv.js';
 import { readNdjson } from './files/read-ndjson.js';
 import { readYourlsDump } from './files/read-sql.js';
+import { dubHistory } from './history/dub-history.js';
+import type { HistorySource } from './history/past-event.js';
+import { shlinkHistory } from './history/shlink-history.js';
+import { yourlsHistory } from './history/yourls-history.js';
 import { ImportError } from './model/import-error.js';
 import type { MapRecord, Source, SourceRow } from './model/source-link.js';
 import { bitlyLinks } from './sources/bitly.js';
@@ -34,14 +39,6 @@ export interface OpenSource {
   readonly rows: AsyncIterable<SourceRow>;
   readonly mapRecord: MapRecord;
   readonly folderNames?: ReadonlyMap<string, string>;
-}
-
-export type FileFormat = ImportFileFormat;
-
-/** The format of a file by the end of its name; CSV for other names. */
-export function fileFormat(name: string): FileFormat {
-  if (/\.sql$/i.test(name)) return 'sql';
-  return /\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'csv';
 }
 
 /** The records of a file. @throws ImportError */
@@ -80,21 +77,53 @@ export function checkApi(source: Source, address: string | undefined): void {
   apiOf(source, address);
 }
 
-/** The records of a source's API, page after page. @throws ImportError */
-export async function openApi(options: ApiSourceOptions): Promise<OpenSource> {
+function connect(options: ApiSourceOptions) {
   const { source, credential, account, readsCounts } = options;
   const { api, address } = apiOf(source, options.address);
   const headers = { ...api.headers(credential), ...(account === undefined ? {} : { workspace: account }) };
-  const requests: ApiOptions = {
-    client: createSourceClient({ ...options, headers }),
-    address,
-    credential,
-    readsCounts,
-  };
+  const client = createSourceClient({ ...options, headers });
+  const requests: ApiOptions = { client, address, credential, readsCounts };
+  return { api, requests };
+}
+
+/** The records of a source's API, page after page. @throws ImportError */
+export async function openApi(options: ApiSourceOptions): Promise<OpenSource> {
+  const { api, requests } = connect(options);
   const folderNames = await api.folders?.(requests);
   return {
     rows: numbered(api.pages(requests)),
-    mapRecord: MAPPERS[source],
+    mapRecord: MAPPERS[options.source],
     ...(folderNames === undefined ? {} : { folderNames }),
   };
+}
+
+function identityOf(...texts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(texts)).digest('base64url');
+}
+
+/** The history in a source's API. @throws ImportError for sources whose API has none */
+export function openApiHistory(options: ApiSourceOptions): HistorySource {
+  const { source, now } = options;
+  const { client, address, credential } = connect(options).requests;
+  const history = { client, address, identity: identityOf(source, address, credential), now };
+  if (source === 'dub') return dubHistory(history);
+  if (source === 'shlink') return shlinkHistory(history);
+  throw new ImportError(`the API of ${source} has no events${source === 'yourls' ? ': name a file with its log' : ''}`);
+}
+
+export interface FileHistoryOptions {
+  readonly source: Source;
+  readonly format: FileFormat;
+  /** Tells the file from others: its name, size and time. */
+  readonly name: string;
+  /** Opens the file from its start. */
+  readonly open: () => AsyncIterable<Uint8Array>;
+  readonly timezone: string | undefined;
+}
+
+/** The history in a file. @throws ImportError for sources that have none in files */
+export function openFileHistory({ source, name, ...file }: FileHistoryOptions): HistorySource {
+  if (source === 'yourls') return yourlsHistory({ ...file, identity: identityOf(source, name) });
+  const fromApi = source === 'dub' || source === 'shlink' ? ': events are read from its API' : '';
+  throw new ImportError(`files of ${source} have no events${fromApi}`);
 }

@@ -42,6 +42,9 @@ function createParser(): CAC {
     .option('--requests-per-minute <number>', 'Rate limit of a key, or "plan"')
     .option('--analytics-per-second <number>', 'Rate limit of a key on /events and /analytics, or "plan"')
     .option('--quotas <quotas>', 'Such as linksPerMonth=1000,domains=unlimited,tags=plan')
+    .option('--event-retention-days <number>', 'How long its events are kept, or "installation"')
+    .option('--privacy-signal <policy>', 'Clicks of visitors who ask not to be tracked: ignore, no-id or no-track')
+    .option('--address-retention-days <number>', 'How long addresses of its visitors are kept, or "installation"')
     .action(lazily(async () => (await import('./commands/workspace.js')).updateWorkspace));
   cli
     .command('workspace list', 'List all workspaces')
@@ -86,6 +89,11 @@ function createParser(): CAC {
   cli
     .command('migrate status', 'Show which migrations are applied')
     .action(lazily(async () => (await import('./commands/migrate.js')).showMigrations));
+
+  cli
+    .command('retention', 'Delete what workspaces should not have any more; writers do it every night')
+    .option('--dry-run', 'Only count it')
+    .action(lazily(async () => (await import('./commands/retention.js')).retainWorkspaces));
 
   cli
     .command('dead-letters list', 'List rows that ClickHouse rejected, oldest first')
@@ -163,7 +171,11 @@ function createParser(): CAC {
     .option('--domain <old=new>', 'Where the links of a domain go; a domain alone is for all others. May be repeated')
     .option('--dry-run', 'Only say what would be made')
     .option('--tags <tags>', 'Comma-separated names of tags for all links')
-    .option('--history <what>', 'none, or counts: the totals of the source become a baseline; default: none')
+    .option(
+      '--history <what>',
+      'none; counts: the totals of the source become a baseline; events: clicks, leads, sales and customers; default: none',
+    )
+    .option('--log <file>', 'Table yourls_log, for events of YOURLS; default: that of the dump')
     .option('--on-conflict <what>', 'skip, update or fail, for links that exist and differ; default: skip')
     .option('--timezone <zone>', 'Zone of times without one, such as Europe/Berlin')
     .option('--report <prefix>', 'Begin of the names of the report files; default: import-<source>')

@@ -1,5 +1,15 @@
 import { domainToASCII } from 'node:url';
-import { PLANS, type Plan, type Quotas, quotasSchema, SCOPES, type Scope } from '@waymark/contract';
+import {
+  PLANS,
+  type Plan,
+  PRIVACY_SIGNALS,
+  type PrivacySignal,
+  type Quotas,
+  quotasSchema,
+  RETENTION_DAYS_MAX,
+  SCOPES,
+  type Scope,
+} from '@waymark/contract';
 import { CommandError } from './command-error.js';
 
 /** The value of an option from the command line parser; repeated options are arrays. */
@@ -56,6 +66,15 @@ export function planOption(value: RawOption): Plan | undefined {
   return plan;
 }
 
+export function privacySignalOption(value: RawOption): PrivacySignal | undefined {
+  const text = optionalText('privacy-signal', value);
+  const signal = PRIVACY_SIGNALS.find((known) => known === text);
+  if (text !== undefined && signal === undefined) {
+    throw new CommandError(`--privacy-signal must be one of ${PRIVACY_SIGNALS.join(', ')}`);
+  }
+  return signal;
+}
+
 export function scopesOption(value: RawOption): Scope[] {
   return (textList(value) ?? []).map((text) => {
     const scope = SCOPES.find((known) => known === text);
@@ -72,6 +91,26 @@ export function limitOption(name: string, value: RawOption, minimum: number): nu
   const number = Number(text);
   if (Number.isSafeInteger(number) && number >= minimum) return number;
   throw new CommandError(`--${name} must be a whole number from ${minimum}, or "plan" for the plan's limit`);
+}
+
+/**
+ * Days that a workspace keeps data, or `installation` for as long as all do (null).
+ *
+ * @param installationDays what no workspace can exceed; undefined = for ever
+ */
+export function retentionOption(
+  name: string,
+  value: RawOption,
+  minimum: number,
+  installationDays: number | undefined,
+): number | null | undefined {
+  const text = optionalText(name, value);
+  if (text === undefined) return undefined;
+  if (text === 'installation') return null;
+  const [days, maximum] = [Number(text), installationDays ?? RETENTION_DAYS_MAX];
+  if (/^\d+$/.test(text) && days >= minimum && days <= maximum) return days;
+  const allowed = minimum > maximum ? 'less than the installation allows' : `from ${minimum} to ${maximum}`;
+  throw new CommandError(`--${name} must be a whole number ${allowed}, or "installation"`);
 }
 
 type QuotaChange = { [K in keyof Quotas]?: number | null | 'plan' };

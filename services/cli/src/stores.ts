@@ -81,12 +81,22 @@ export async function withQueues<T>(target: Target, work: (queues: readonly Redi
   }
 }
 
+/** The connections of a catalog. */
+export interface OpenStores {
+  /** Queue shards by number. */
+  readonly queues: readonly Redis[];
+  readonly clickhouse: ClickHouseClient;
+}
+
 /**
  * Opens the catalog, runs `work` and closes everything.
  *
  * @param cachedMax most records of each type that are cached, for commands that pass by many
  */
-export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>, cachedMax?: number): Promise<T> {
+export async function withCatalog<T>(
+  work: (catalog: Catalog, stores: OpenStores) => Promise<T>,
+  cachedMax?: number,
+): Promise<T> {
   const target = findTarget();
   const redis = connectRedis(target);
   const queueShards = target.settings.queueShards.map((url) => connectRedis(target, url));
@@ -106,7 +116,7 @@ export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>, cac
     ...(cachedMax === undefined ? {} : { cachedMax }),
   });
   try {
-    return await work(catalog);
+    return await work(catalog, { queues: [redis, ...queueShards], clickhouse });
   } finally {
     await catalog.close();
     for (const connection of [redis, ...queueShards]) connection.disconnect();

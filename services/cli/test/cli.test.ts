@@ -1,11 +1,15 @@
 import { rmSync } from 'node:fs';
 import { createCatalog } from '@waymark/catalog';
+import { parseResourceId } from '@waymark/contract';
 import {
+  aClick,
   createTestDatabase,
+  insertClicks,
   startRedis,
   type TestDatabase,
   type TestRedis,
   temporaryDirectory,
+  waitFor,
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -170,6 +174,48 @@ describe('waymark', { timeout: 120_000 }, () => {
     expect(await refusalOf('--analytics-per-second=-1')).toEqual(mustBe(0));
     const { workspace } = await json<{ workspace: unknown }>('workspace', 'update', 'bounds', '--name', 'Bounds');
     expect(workspace).toMatchObject({ requestsPerMinute: 600, analyticsPerSecond: 2 });
+  });
+
+  it('sets how long a workspace keeps data, never longer than the installation, and deletes what has expired', async () => {
+    type Updated = { workspace: Record<string, unknown> };
+    const { workspace } = await json<Created>('workspace', 'create', '--slug', 'short-memory');
+    const refusalOf = async (option: string) => {
+      const { code, stderr } = await waymark('workspace', 'update', 'short-memory', option);
+      return [code, stderr];
+    };
+    const mustBe = (range: string) => [1, expect.stringContaining(`must be a whole number ${range}`)];
+    expect(await refusalOf('--event-retention-days=30')).toEqual(mustBe('from 31 to 36500'));
+    expect(await refusalOf('--address-retention-days=1.5')).toEqual(mustBe('from 1 to 36500'));
+    const unlimited = env;
+    env = { ...env, EVENT_RETENTION_DAYS: '100', ADDRESS_RETENTION_DAYS: '30' };
+    expect(await refusalOf('--event-retention-days=101')).toEqual(mustBe('from 31 to 100'));
+    expect(await refusalOf('--address-retention-days=31')).toEqual(mustBe('from 1 to 30'));
+    env = unlimited;
+    const set = ['workspace', 'update', 'short-memory', '--event-retention-days'];
+    const { workspace: updated } = await json<Updated>(...set, '40', '--address-retention-days', '7');
+    expect(updated).toMatchObject({ eventRetentionDays: 40, addressRetentionDays: 7 });
+
+    const workspaceId = parseResourceId('workspace', workspace.id) ?? '';
+    const click = (days: number) =>
+      aClick({ workspaceId, timestampMs: Date.now() - days * 86_400_000, ip: '198.51.100.7' });
+    await insertClicks(database.client, [click(1), click(10), click(60)]);
+    const found = { workspace: workspace.id, table: 'click_events', rows: 1, addresses: 1 };
+    type Report = { counts: object[]; changed: string[] };
+    const dry = await json<Report>('retention', '--dry-run');
+    expect(dry.counts).toContainEqual(found);
+    expect(dry.changed).toEqual([]);
+    const applied = await json<Report>('retention');
+    expect(applied.counts).toEqual(dry.counts);
+    expect(applied.changed).toEqual(['click_events', 'workspace_slots', 'link_days']);
+    await waitFor(async () => (await json<Report>('retention', '--dry-run')).counts.length === 0, { what: 'deletion' });
+    expect((await waymark('retention')).stdout).toContain('nothing has expired');
+
+    const { workspace: reset } = await json<Updated>(...set, 'installation', '--privacy-signal', 'no-id');
+    expect(reset).toMatchObject({ eventRetentionDays: null, addressRetentionDays: 7, privacySignal: 'no-id' });
+    expect(await refusalOf('--privacy-signal=yes')).toEqual([
+      1,
+      expect.stringContaining('must be one of ignore, no-id, no-track'),
+    ]);
   });
 
   it('creates a key with scopes, and a revoked key stops working', async () => {

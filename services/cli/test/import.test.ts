@@ -30,7 +30,7 @@ describe('waymark import', { timeout: 120_000 }, () => {
       ...{ DATA_DIR: dir, REDIS_URL: redis.url, CLICKHOUSE_URL: database.url, CLICKHOUSE_DATABASE: database.database },
       ...{ INSTANCE_KEY: 'ab'.repeat(32), OUTBOUND_ALLOWED_RANGES: '127.0.0.1', IMPORT_CREDENTIAL: KEY },
     };
-    for (const slug of ['acme', 'killed']) {
+    for (const slug of ['acme', 'killed', 'cut-over']) {
       const made = await runCommand(env, 'workspace', 'create', '--slug', slug, '--domain', `go.${slug}.test`);
       expect(made.code).toBe(0);
     }
@@ -110,7 +110,11 @@ describe('waymark import', { timeout: 120_000 }, () => {
     [['csv', 'missing.csv'], 'the file missing.csv cannot be read'],
     [['yourls', 'x.sql'], '--timezone is required'],
     [['yourls', 'x.sql', '--timezone', 'Mars'], '--timezone must be a zone'],
-    [['csv', 'x.csv', '--history', 'events'], '--history must be one of none, counts'],
+    [
+      ['csv', 'x.csv', '--history', 'events'],
+      '--history events is possible for dub, yourls, shlink; csv has counts only',
+    ],
+    [['dub', 'README.md', '--history', 'events'], 'files of dub have no events: events are read from its API'],
     [['csv', 'x.csv', '--on-conflict', 'replace'], '--on-conflict must be one of skip, update, fail'],
     [['csv', 'x.csv', '--domain', 'a=b=c'], 'must be old=new'],
   ])('refuses %j and says why', async (args, message) => {
@@ -138,5 +142,86 @@ describe('waymark import', { timeout: 120_000 }, () => {
       skipped: 1500,
     });
     expect(existsSync(join(dir, 'killed-rejected.csv'))).toBe(false);
+  });
+
+  async function eventsOf(domain: string): Promise<{ stored: number; different: number; counted: number }> {
+    const answer = await database.client.query({
+      query: `WITH (SELECT any(workspace_id) FROM links FINAL WHERE domain = {domain:String}) AS workspace
+        SELECT toUInt32(count()) AS stored, toUInt32(uniqExact(click_id)) AS different,
+          (SELECT toUInt32(sum(clicks)) FROM link_totals WHERE workspace_id = workspace) AS counted
+        FROM click_events WHERE workspace_id = workspace`,
+      query_params: { domain },
+      format: 'JSONEachRow',
+    });
+    return ((await answer.json()) as { stored: number; different: number; counted: number }[])[0] as never;
+  }
+
+  it('stores the clicks of a log of YOURLS, and lists those that cannot be stored', async () => {
+    const links = aFile('links-of-log.csv', 'keyword,url,title,timestamp,ip,clicks\nAb,https://a.test,A,,,9\n');
+    const rows = [
+      '1,2020-01-01 00:00:00,Ab,direct,,,DE',
+      '2,2020-01-02 00:00:00,gone,direct,,,DE',
+      '3,never,Ab,direct,,,DE',
+    ];
+    const log = aFile(
+      'log.csv',
+      `click_id,click_time,shorturl,referrer,user_agent,ip_address,country_code\n${rows.join('\n')}\n`,
+    );
+    const args = ['yourls', links, '--workspace', 'acme', '--domain', 'log.acme.test', '--timezone', 'UTC'];
+    const { code, stdout } = await run(...args, '--history', 'events', '--log', log);
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      '3 events: 1 clicks, 0 leads, 0 sales, 0 customers, 0 repeated, 0 too old, 0 of bots, 2 rejected',
+    );
+    const rejected = join(dir, 'report-events-rejected.csv');
+    expect(stdout).toContain(`${rejected}: 2 rows`);
+    expect(readFileSync(rejected, 'utf8')).toContain('3,there is no link log.acme.test/gone in this workspace,');
+    expect(statSync(rejected).mode & 0o077).toBe(0);
+  });
+
+  it('of events that is killed goes on after its last batch, and stores every event once', async () => {
+    const link = { id: 'link_1', domain: 'old.test', key: 'try', url: 'https://a.test' };
+    const clicks = Array.from({ length: 12_500 }, (_, n) => {
+      const timestamp = new Date(Date.UTC(2024, 0, 1) + n * 60_000).toISOString();
+      return { event: 'click', timestamp, link, click: { id: `oldclick${String(n).padStart(8, '0')}`, timestamp } };
+    });
+    let starts: string[] = [];
+    let isHanging = true;
+    let isHeld = false;
+    const server = createServer(({ url = '' }, response) => {
+      const { pathname, searchParams } = new URL(url, 'http://stub');
+      const start = searchParams.get('start') ?? '';
+      if (pathname === '/links') return response.end(JSON.stringify(searchParams.has('startingAfter') ? [] : [link]));
+      if (searchParams.get('event') !== 'clicks') return response.end('[]');
+      starts.push(start);
+      const found = clicks.filter(({ timestamp }) => timestamp >= start).slice(0, 1000);
+      if (isHanging && found.length < 1000) isHeld = true;
+      else response.end(JSON.stringify(found));
+      return response;
+    });
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const args = ['dub', address, '--workspace', 'cut-over', '--domain', 'go.cut-over.test', '--history', 'events'];
+    const child = spawn(process.execPath, [BIN, 'import', ...args, '--report', join(dir, 'cut-over')], {
+      env: environmentWith(env),
+      stdio: 'ignore',
+    });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    await waitFor(async () => isHeld, { what: 'the end of the first run', timeoutMs: 60_000 });
+    child.kill('SIGKILL');
+    await ended;
+    server.closeAllConnections();
+    expect(await eventsOf('go.cut-over.test')).toEqual({ stored: 11_989, different: 11_989, counted: 11_989 });
+    isHanging = false;
+    starts = [];
+    const again = await run(...args, '--json');
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      skipped: 1,
+      events: { clicks: 12_500, repeated: 0, rejected: 0 },
+    });
+    expect(await eventsOf('go.cut-over.test')).toEqual({ stored: 12_500, different: 12_500, counted: 12_500 });
+    expect(starts.length).toBeLessThan(4);
+    expect(JSON.stringify(again)).not.toContain(KEY);
   });
 });

@@ -1,4 +1,5 @@
 import type { Catalog, LinkRecord } from '@waymark/catalog';
+import type { PrivacySignal } from '@waymark/contract';
 import type { PasswordCredentials, PasswordGate, UnlockResult } from './redirect/password/password-gate.js';
 import { NOT_FOUND, type Refusal, refusalOf } from './redirect/rules/decision.js';
 import { preparedLink } from './redirect/rules/prepared-link.js';
@@ -24,12 +25,17 @@ export interface Admission {
   decideFromCache(link: LinkRecord): Admitted | undefined;
   /** Whether a visit without password and cookie would be admitted. */
   isOpen(link: LinkRecord): Promise<boolean>;
+  /**
+   * What the link's workspace does with clicks of visitors who ask not to be tracked; synchronously when the workspace is cached. Never
+   * rejects: while no store can say it, nothing is recorded that identifies the visitor.
+   */
+  privacySignal(link: Pick<LinkRecord, 'workspaceId'>): PrivacySignal | Promise<PrivacySignal>;
 }
 
 export interface AdmissionOptions {
   readonly catalog: {
     readonly domains: Pick<Catalog['domains'], 'findBySlug' | 'freshBySlug'>;
-    readonly workspaces: Pick<Catalog['workspaces'], 'exists' | 'isFresh'>;
+    readonly workspaces: Pick<Catalog['workspaces'], 'forVisit' | 'fresh'>;
   };
   readonly passwords: Pick<PasswordGate, 'unlock'>;
   /** Shared by all workspaces, so that none of them can archive it. */
@@ -45,7 +51,7 @@ const NO_CREDENTIALS: PasswordCredentials = { cookies: undefined, password: null
 export function createAdmission({ catalog, passwords, defaultDomain, now }: AdmissionOptions): Admission {
   /** Like {@link isServed}, from the caches of this process, which serve nearly every visit; undefined when they lack the records. */
   function isServedFromCache({ domain, workspaceId }: LinkRecord): boolean | undefined {
-    if (!catalog.workspaces.isFresh(workspaceId)) return undefined;
+    if (catalog.workspaces.fresh(workspaceId) === undefined) return undefined;
     if (domain === defaultDomain) return true;
     const record = catalog.domains.freshBySlug(domain);
     return record === undefined ? undefined : !record.archived;
@@ -54,11 +60,11 @@ export function createAdmission({ catalog, passwords, defaultDomain, now }: Admi
   /** A link is served unless its domain is archived or its workspace deleted. */
   async function isServed({ domain, workspaceId }: LinkRecord): Promise<boolean> {
     try {
-      const [record, hasWorkspace] = await Promise.all([
+      const [record, workspace] = await Promise.all([
         domain === defaultDomain ? undefined : catalog.domains.findBySlug(domain),
-        catalog.workspaces.exists(workspaceId),
+        catalog.workspaces.forVisit(workspaceId),
       ]);
-      return hasWorkspace && record?.archived !== true;
+      return workspace !== undefined && record?.archived !== true;
     } catch {
       // The catalog has logged the error. Links stay in service while a store is unavailable.
       return true;
@@ -84,7 +90,20 @@ export function createAdmission({ catalog, passwords, defaultDomain, now }: Admi
     return admitted(link, link.encryptedPassword === null ? WITHOUT_PASSWORD : await passwords.unlock(link, keys));
   }
 
+  async function readPrivacySignal(workspaceId: string): Promise<PrivacySignal> {
+    try {
+      return (await catalog.workspaces.forVisit(workspaceId))?.privacySignal ?? 'ignore';
+    } catch {
+      // The catalog has logged the error.
+      return 'no-id';
+    }
+  }
+
   return {
+    privacySignal({ workspaceId }) {
+      const workspace = catalog.workspaces.fresh(workspaceId);
+      return workspace === undefined ? readPrivacySignal(workspaceId) : (workspace.privacySignal ?? 'ignore');
+    },
     decide,
     decideFromCache,
     isOpen: async (link) => (await decide(link, NO_CREDENTIALS)).refusal === undefined,

@@ -6,7 +6,7 @@ export interface WarmUpOptions {
   readonly catalog: {
     readonly links: Pick<Catalog['links'], 'mostVisited' | 'getMany' | 'findByAddress'>;
     readonly domains: Pick<Catalog['domains'], 'findBySlug'>;
-    readonly workspaces: Pick<Catalog['workspaces'], 'exists'>;
+    readonly workspaces: Pick<Catalog['workspaces'], 'forVisit'>;
   };
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   readonly now?: () => number;
@@ -64,7 +64,7 @@ export async function warmCaches(options: WarmUpOptions): Promise<number> {
   }
 
   async function warmLinks(workspaceId: string, records: readonly LinkRecord[]): Promise<void> {
-    await catalog.workspaces.exists(workspaceId);
+    await catalog.workspaces.forVisit(workspaceId);
     const domains = [...new Set(records.map(({ domain }) => domain))];
     await forEach(domains, limit.signal, (domain) => catalog.domains.findBySlug(domain));
     await forEach(records, limit.signal, async ({ domain, key }) => {

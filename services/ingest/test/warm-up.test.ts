@@ -51,7 +51,7 @@ it('after the caches are warm, a visit of a link that visitors use reads nothing
     for (const key of VISITED) {
       const link = await catalog.links.findByAddress(DOMAIN, key);
       expect(link?.key).toBe(key);
-      await Promise.all([catalog.domains.findBySlug(DOMAIN), catalog.workspaces.exists(link?.workspaceId ?? '')]);
+      await Promise.all([catalog.domains.findBySlug(DOMAIN), catalog.workspaces.forVisit(link?.workspaceId ?? '')]);
     }
     expect(clickhouseReads(catalog)).toBe(reads);
     await catalog.links.findByAddress(DOMAIN, 'unvisited');

@@ -1,4 +1,5 @@
 import type { Catalog } from '@waymark/catalog';
+import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { ClaimAdmin } from '@waymark/event-queue';
 import type { ExportDeps } from '@waymark/export';
 import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRoutes } from '@waymark/http-kit';
@@ -7,6 +8,7 @@ import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { WebhookNotifier } from '@waymark/webhooks';
 import type { Redis } from 'ioredis';
+import { customerDataRoutes } from './customers/data/route.js';
 import { customerRoutes } from './customers/route.js';
 import { registrarRoutes } from './domains/registrar-route.js';
 import { domainRoutes } from './domains/route.js';
@@ -28,6 +30,7 @@ import { workspaceRoutes } from './workspaces/route.js';
 /** Dependencies of the routes of this service. */
 export interface ManagementDeps extends ExportDeps, ImportSettings {
   readonly catalog: Catalog;
+  readonly clickhouse: ClickHouseClient;
   /** Claims that the `/track` endpoints store in Redis. */
   readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
   /** The Redis of each queue shard, by number. */
@@ -52,6 +55,7 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await tagRoutes(app, deps);
   await folderRoutes(app, deps);
   await customerRoutes(app, deps);
+  await customerDataRoutes(app, deps);
   await erasureRoutes(app, deps);
   await webhookRoutes(app, deps);
   await partnerRoutes(app, deps);

@@ -16,7 +16,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const app = buildApp(
     { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: base.checkRedis } },
     {
-      ...{ catalog, rateLimiter, outbound, notifier, now: Date.now },
+      ...{ catalog, clickhouse, rateLimiter, outbound, notifier, now: Date.now },
       claimsOf: base.claimsOf,
       queueShards,
       ...{ redis: base.redis, logger, dataDir: settings.dataDir, importBytesMax: settings.importBytesMax },

@@ -74,6 +74,7 @@ export async function startManagement(
     { logger, docBase: 'https://docs.example.com', trustedProxies: [] },
     {
       catalog,
+      clickhouse: database.client,
       rateLimiter,
       claimsOf: async () => createClaimAdmin(client),
       queueShards: [client],

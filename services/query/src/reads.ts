@@ -37,6 +37,8 @@ export interface ReadDeps {
 
 /** The request that the reads are for. */
 export interface ReadCaller extends QueryCaller {
+  /** Whether events of the workspace expire, or have, earlier than those of the installation. */
+  readonly eventsExpire?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -60,7 +62,7 @@ export interface Reads {
 
 export function createReads(
   { clickhouse, planCache, eventsExpire = false, onQuery }: ReadDeps,
-  { signal, ...caller }: ReadCaller,
+  { signal, eventsExpire: ofWorkspace = false, ...caller }: ReadCaller,
 ): Reads {
   const { workspaceId } = caller;
   const options = { signal, caller, onReport: (report: QueryReport) => onQuery?.(caller, report) };
@@ -83,7 +85,7 @@ export function createReads(
   }
 
   return {
-    eventsExpire,
+    eventsExpire: eventsExpire || ofWorkspace,
     firstPageHints: planCache.firstPageHints,
     run,
     runLarge: (query) => runLargeQuery(clickhouse, query, options),

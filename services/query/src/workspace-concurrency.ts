@@ -1,3 +1,4 @@
+import { haveEventsExpired } from '@waymark/catalog';
 import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { disconnectSignal } from './client-disconnect.js';
@@ -65,7 +66,9 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
   const others = createIdleWait();
   const callerOf = (request: FastifyRequest, reply: FastifyReply): ReadCaller => {
     const endpoint = `${request.method} ${request.routeOptions.url ?? ''}`;
-    return { endpoint, workspaceId: request.workspace.id, requestId: request.id, signal: disconnectSignal(reply) };
+    const { workspace, id: requestId } = request;
+    const eventsExpire = haveEventsExpired(workspace);
+    return { endpoint, workspaceId: workspace.id, requestId, signal: disconnectSignal(reply), eventsExpire };
   };
   const runJobSlice: ReadRunners['runJobSlice'] = (caller, task) => {
     const { workspaceId, signal } = caller;

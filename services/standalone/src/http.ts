@@ -47,7 +47,16 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     defaultDomain,
     outboundAllowedRanges,
   };
-  const management = { ...shared, ...jobs, queueShards, claimsOf: base.claimsOf, outbound, rateLimiter, notifier };
+  const management = {
+    ...shared,
+    ...jobs,
+    clickhouse,
+    queueShards,
+    claimsOf: base.claimsOf,
+    outbound,
+    rateLimiter,
+    notifier,
+  };
   api.register(async (routes) => managementRoutes(routes as App, management));
   const eventsExpire = settings.eventRetentionDays !== undefined;
   const query = {

@@ -10,6 +10,7 @@ import { startDeliveries } from './deliveries.js';
 import { startErasures } from './erasures.js';
 import { lateRowsOf } from './late-rows.js';
 import { startLinkTests } from './link-tests.js';
+import { startNightlyRetention } from './nightly-retention.js';
 
 /** Share of the deadline after which the process of the deliveries is killed: more than the share for its work, less than all. */
 const DELIVERIES_SHARE = 0.8;
@@ -93,14 +94,10 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
   const linkTests = startLinkTests({ catalog, redis, logger, onChanged });
   const erasures = startErasures({ catalog, redis, queueShards, clickhouse, cluster, lateRows, logger });
+  const retention = startNightlyRetention({ catalog, clickhouse, redis, cluster, logger });
   const close = async () => {
-    const workers = [
-      ...writers.map((writer) => writer.close()),
-      deliveries.close(),
-      linkTests.close(),
-      erasures.close(),
-    ];
-    await Promise.all(workers);
+    const jobs = [deliveries, linkTests, retention, erasures];
+    await Promise.all([...writers, ...jobs].map((one) => one.close()));
     notifier.close();
     await base.close();
   };

@@ -7,6 +7,7 @@ import type { CustomerRecord } from '../model/record-schemas.js';
 import type { PendingRecords } from '../pending/pending-records.js';
 import { CUSTOMER_RULES, type NewCustomer } from '../resources/named-resources.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
+import { everExisted } from '../store/ever-existed.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from '../totals/counters.js';
 import { generatedName } from './generated-name.js';
@@ -63,6 +64,10 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
 
     /** The public id of a customer's number. */
     idOf: (number: string): string => store.table.publicId(number),
+
+    /** Whether the workspace has, or ever had, a customer with that id. */
+    everExisted: (workspaceId: string, id: string): Promise<boolean> =>
+      everExisted(deps.clickhouse, deps.settings.read, 'customer', workspaceId, id),
 
     /** Idempotency keys under which the `/track` endpoints store answers that contain the customer. */
     traces: (workspaceId: string, id: string): Promise<CustomerIdempotencyKeys> =>

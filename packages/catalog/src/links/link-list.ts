@@ -3,6 +3,7 @@ import { formatResourceId, type SortOrder } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
+import { everExisted } from '../store/ever-existed.js';
 import type { Condition } from '../store/list-conditions.js';
 import { equals } from '../store/list-conditions.js';
 import { BY_CREATION, type SortRule } from '../store/record-list.js';
@@ -122,14 +123,8 @@ export function createLinkList({ store, clickhouse, settings }: LinkListDeps) {
     },
 
     /** Whether the workspace has, or ever had, a link with that id: a cursor stays valid when its link is removed. */
-    async everExisted(workspaceId: string, id: string): Promise<boolean> {
-      const rows = await queryRows<[number]>(clickhouse, {
-        query: 'SELECT 1 FROM links WHERE workspace_id = {workspace:UInt64} AND id = {id:UInt64} LIMIT 1',
-        parameters: { workspace: numberOf('workspace', workspaceId), id: BigInt(numberOf('link', id)) },
-        settings,
-      });
-      return rows.length > 0;
-    },
+    everExisted: (workspaceId: string, id: string): Promise<boolean> =>
+      everExisted(clickhouse, settings, 'link', workspaceId, id),
 
     count: (workspaceId: string, filters: LinkFilters): Promise<number> =>
       lists.count(workspaceId, linkConditions(filters)),

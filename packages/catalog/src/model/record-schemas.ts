@@ -1,6 +1,7 @@
 import {
   ERASURE_MODES,
   ERASURE_STATUSES,
+  EVENT_RETENTION_DAYS_MIN,
   EXPORT_FORMATS,
   EXPORT_FREQUENCIES,
   EXPORT_RESOURCES,
@@ -13,6 +14,7 @@ import {
   IMPORT_SOURCES,
   IMPORT_STATUSES,
   planSchema,
+  privacySignalSchema,
   quotasSchema,
   roleSchema,
   SCHEDULED_RESOURCES,
@@ -50,6 +52,17 @@ export const workspaceRecordSchema = z.strictObject({
   publishableKeyHash: text,
   /** Number of the queue shard that has its queue and claims; absent = 0, which releases without shards can read. It never changes. */
   queueShard: z.int().min(1).optional(),
+  /**
+   * Days after which events are deleted, if that is earlier than for the whole installation. Null = not any more: events may be missing that
+   * the counters of links include. Absent = never set, which releases without retention of workspaces can read.
+   */
+  eventRetentionDays: z.int().min(EVENT_RETENTION_DAYS_MIN).nullable().optional(),
+  /** Days after which the addresses of visitors are emptied. */
+  addressRetentionDays: z.int().min(1).nullable().optional(),
+  /** Absent = `ignore`, which releases without it can read. */
+  privacySignal: privacySignalSchema.optional(),
+  /** Set once clicks with ids of another system were imported; absent = never, which releases without such imports can read. */
+  hasClickAliases: z.literal(true).optional(),
 });
 export type WorkspaceRecord = z.infer<typeof workspaceRecordSchema>;
 
@@ -96,6 +109,8 @@ const linkBaselineSchema = z.strictObject({
   sales: count,
   /** Cents of USD. */
   saleAmount: count,
+  /** Past events of the link are stored, so that its counters need none of these: they are 0, and stay so. */
+  areEvents: z.literal(true).optional(),
 });
 export type LinkBaseline = z.infer<typeof linkBaselineSchema>;
 
@@ -323,12 +338,7 @@ export const importJobRecordSchema = z.strictObject({
   status: z.enum(IMPORT_STATUSES),
   /** Number of the latest run, from 1 on. */
   attempt: z.int(),
-  rows: z.int(),
-  created: z.int(),
-  updated: z.int(),
-  skipped: z.int(),
-  rejected: z.int(),
-  lost: z.int(),
+  ...{ rows: z.int(), created: z.int(), updated: z.int(), skipped: z.int(), rejected: z.int(), lost: z.int() },
   bytesRead: z.int(),
   /** Reports of an import that has ended; empty once they are removed. */
   files: z.array(importReportSchema),

@@ -108,13 +108,14 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
 
     /**
      * @param countMax maximum number of such records in the workspace; null = unlimited
+     * @param createdAt ISO 8601; by default now
      * @throws ApiError forbidden (quota), conflict when a unique name is taken
      */
-    async create(workspaceId: string, input: N, countMax: number | null = null): Promise<R> {
+    async create(workspaceId: string, input: N, countMax: number | null = null, createdAt?: string): Promise<R> {
       const nowMs = now();
       const time = new Date(nowMs).toISOString();
       const id = createResourceId(store.kind.resource, nowMs);
-      const record = { ...rules.complete(input), id, workspaceId, createdAt: time, updatedAt: time } as R;
+      const record = { ...rules.complete(input), id, workspaceId, createdAt: createdAt ?? time, updatedAt: time } as R;
       try {
         const creations = [...(companions?.(record) ?? []), store.prepare(record)];
         await withinQuota(workspaceId, countMax, () => createRecords(deps, creations));

@@ -15,9 +15,9 @@ const NEAR_TTL_MS = 1_000;
 const NEAR_EVENTS = 10_000;
 const NEAR_SHARE = 0.1;
 
-/** Clicks on the bare domain do not count as usage while its root link has no destination. */
+/** Clicks on the bare domain do not count as usage while its root link has no destination, and events of another system never. */
 const EVENTS_SINCE = `
-SELECT toInt64(events) - toInt64(placeholders) FROM
+SELECT toInt64(events) - toInt64(placeholders) - toInt64(imported) FROM
 (
   SELECT sum(clicks) + sum(leads) + sum(sales) AS events FROM workspace_slots
   WHERE workspace_id = {workspace:UInt64} AND slot >= toDateTime({since:String}, 'UTC')
@@ -27,7 +27,11 @@ SELECT toInt64(events) - toInt64(placeholders) FROM
   WHERE workspace_id = {workspace:UInt64} AND day >= toDate({since:String}) AND link_id IN (
     SELECT id FROM links FINAL WHERE workspace_id = {workspace:UInt64} AND key = '_root' AND url = ''
   )
-) AS root_clicks`;
+) AS root_clicks,
+(
+  SELECT sum(events) AS imported FROM imported_counts FINAL
+  WHERE workspace_id = {workspace:UInt64} AND month >= toDate({since:String})
+) AS imported_ones`;
 
 /** The number of tracked events of the calendar month (UTC), which plans limit. */
 export interface EventUsage {

@@ -45,7 +45,7 @@ export interface CreatedWorkspace {
   readonly publishableKey: IssuedKey;
 }
 
-/** Fields that an operator may change. */
+/** Fields that an operator, or an import, may change. */
 export type WorkspacePatch = Partial<
   Pick<
     WorkspaceRecord,
@@ -57,6 +57,10 @@ export type WorkspacePatch = Partial<
     | 'analyticsPerSecond'
     | 'quotas'
     | 'defaultProgramId'
+    | 'eventRetentionDays'
+    | 'addressRetentionDays'
+    | 'privacySignal'
+    | 'hasClickAliases'
   >
 >;
 
@@ -157,11 +161,11 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
   return {
     get: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id),
 
-    /** Whether the workspace is cached in this process. Sends no request to a store, so that redirects need not wait. */
-    isFresh: (id: string): boolean => workspaces.fresh(id, id, hotRead) !== undefined,
+    /** The workspace as this process has it in its cache. Sends no request to a store, so that redirects need not wait. */
+    fresh: (id: string): WorkspaceRecord | undefined => workspaces.fresh(id, id, hotRead),
 
-    /** For redirects: uses a stale copy rather than failing. */
-    exists: async (id: string): Promise<boolean> => (await workspaces.get(id, id, hotRead)) !== undefined,
+    /** For redirects: a stale copy rather than a failure. */
+    forVisit: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id, hotRead),
 
     findBySlug: (slug: string): Promise<WorkspaceRecord | undefined> => workspaces.findByName(workspaceSlug(slug)),
 

@@ -1,4 +1,4 @@
-import { expiryOf } from '../retention.js';
+import { expiryOf } from '../retention/retention.js';
 import type { OpenEnd } from './ends.js';
 
 /** A column or expression, and its type. */

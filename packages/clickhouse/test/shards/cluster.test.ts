@@ -1,11 +1,13 @@
-import { startTestCluster, type TestCluster } from '@waymark/test-kit';
+import { startTestCluster, type TestCluster, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   addServers,
   applyPlacement,
   applyRetention,
   type ClickHouseClient,
+  countExpired,
   createClickHouseClient,
+  deleteExpired,
   listShards,
   migrate,
   moveShard,
@@ -123,6 +125,24 @@ describe('rows are placed by logical shards', () => {
       '2',
     ]);
   });
+});
+
+test('what workspaces should not have any more is deleted on every shard, by one mutation of a table', async () => {
+  const rules = [840, 1682].map((workspace) => ({ workspace: String(workspace), eventDays: 40 }));
+  await client.command({
+    query: `INSERT INTO click_events (workspace_id, timestamp, click_id, link_id)
+      SELECT arrayJoin([840, 1682]), now64(3) - INTERVAL arrayJoin([1, 60]) DAY, toString(rand()), 5`,
+  });
+  const options = { cluster: nodes.cluster, nowMs: Date.now() };
+  const counts = await countExpired(client, rules, options);
+  const tables = ['click_events', 'workspace_slots', 'link_days'];
+  expect(counts.map(({ workspace, table, rows }) => [workspace, table, rows]).sort()).toEqual(
+    rules.flatMap(({ workspace }) => tables.map((table) => [workspace, table, 1])).sort(),
+  );
+  expect(await deleteExpired(client, rules, counts, options)).toEqual({ changed: tables, waiting: [] });
+  const left = async () => (await countExpired(client, rules, options)).length === 0;
+  await waitFor(left, { what: 'the mutations' });
+  expect(await one('SELECT count() FROM click_events WHERE workspace_id IN (840, 1682) AND link_id = 5')).toBe('3');
 });
 
 test('expired events are dropped by the month with what was counted of them, and rewritten for addresses only', async () => {

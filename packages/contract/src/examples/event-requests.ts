@@ -74,6 +74,7 @@ export const EVENT_REQUESTS: readonly ExampleRequest[] = [
   { route: 'GET /analytics', query: { event: 'composite', groupBy: 'top_links', interval: '24h' } },
   { route: 'GET /customers', query: { email: 'ada@example.com' } },
   { route: 'GET /customers/{id}', params: { id: 'ext_user_42' }, query: { includeExpandedFields: 'true' } },
+  { route: 'GET /customers/{id}/data', params: { id: 'ext_user_42' } },
   {
     route: 'POST /customers',
     body: { externalId: 'user_43', name: 'Grace', email: 'grace@example.com', country: 'US' },

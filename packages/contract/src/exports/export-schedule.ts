@@ -3,7 +3,7 @@ import { EVENT_KINDS, eventAttributeShape } from '../events/events-query.js';
 import { closedQuery } from '../values/closed-query.js';
 import { formatCheck } from '../values/format-check.js';
 import { pageShape } from '../values/paging.js';
-import { parseUrl, webAddress } from '../values/parse-url.js';
+import { serviceAddress } from '../values/parse-url.js';
 import { queryEnum } from '../values/query-values.js';
 import { createExportBodySchema, exportFiltersSchema } from './export-job.js';
 import { EXPORT_FORMATS } from './export-parameters.js';
@@ -24,12 +24,6 @@ export const scheduleFiltersSchema = closedQuery({ event: queryEnum(EVENT_KINDS)
 const ENDPOINT_CHARS_MAX = 500;
 const PREFIX_CHARS_MAX = 500;
 const TIME_CHARS_MAX = 40;
-
-/** Whether the address is that of a storage service: without user, query and fragment. */
-function isEndpoint(text: string): boolean {
-  const url = parseUrl(text);
-  return url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === '';
-}
 
 /** Whether every part between slashes is a name. */
 function isPrefix(text: string): boolean {
@@ -59,8 +53,7 @@ const credential = (charsMax: number) =>
 /** S3, or a storage with the same interface. */
 const destinationSchema = z.strictObject({
   type: z.literal('s3'),
-  endpoint: webAddress(ENDPOINT_CHARS_MAX)
-    .check(formatCheck(isEndpoint, 'must be a URL without user, query and fragment'))
+  endpoint: serviceAddress(ENDPOINT_CHARS_MAX)
     .optional()
     .describe('Address of a storage other than AWS, such as `https://storage.example.com`.'),
   region,

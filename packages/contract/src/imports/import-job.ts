@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape } from '../values/paging.js';
-import { webAddress } from '../values/parse-url.js';
+import { serviceAddress } from '../values/parse-url.js';
 
 /** The systems that links are imported from. */
 export const IMPORT_SOURCES = ['dub', 'bitly', 'short.io', 'rebrandly', 'yourls', 'shlink', 'kutt', 'csv'] as const;
@@ -61,7 +61,7 @@ export const createImportBodySchema = z.strictObject({
       .regex(/^[\x21-\x7e]+$/, { error: 'must have printable ASCII characters only' })
       .describe('Encrypted until the end of the import, then erased.'),
   }),
-  address: webAddress(ADDRESS_CHARS_MAX)
+  address: serviceAddress(ADDRESS_CHARS_MAX)
     .optional()
     .describe('Address of the API; required for `yourls`, `shlink` and `kutt`, which have none of their own.'),
   sourceWorkspace: z

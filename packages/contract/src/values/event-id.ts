@@ -43,6 +43,33 @@ export function createEventId(timeMs: number): string {
   return text;
 }
 
+/** The bits of an id below its time. */
+const RANDOM_BITS = 53n;
+
+/**
+ * The event id of something that happened elsewhere: of the same time and bytes it is always the same, and it is made up of the bytes where
+ * {@link createEventId} has random bits.
+ *
+ * @param timeMs whole milliseconds since the epoch, 0 … 2^42 − 1
+ * @param bytes evenly distributed, such as those of a hash; the first seven count
+ * @throws RangeError when `timeMs` is out of range or there are fewer bytes
+ */
+export function derivedEventId(timeMs: number, bytes: Uint8Array): string {
+  if (!Number.isInteger(timeMs) || timeMs < 0 || timeMs >= TIME_LIMIT) {
+    throw new RangeError(`event time out of range: ${timeMs}`);
+  }
+  if (bytes.length < 7) throw new RangeError(`an event id needs 7 bytes: ${bytes.length}`);
+  let low = 0n;
+  for (const byte of bytes.subarray(0, 7)) low = low * 256n + BigInt(byte);
+  let rest = (BigInt(timeMs) << RANDOM_BITS) | (low & ((1n << RANDOM_BITS) - 1n));
+  let text = '';
+  for (let pair = 0; pair < EVENT_ID_LENGTH / 2; pair++) {
+    text = (BASE62_PAIRS[Number(rest % BigInt(PAIR_BASE))] ?? '') + text;
+    rest /= BigInt(PAIR_BASE);
+  }
+  return text;
+}
+
 /** The creation time of an event id in milliseconds, or undefined when the text is not an event id. */
 export function eventIdTime(id: string): number | undefined {
   if (id.length !== EVENT_ID_LENGTH) return undefined;

@@ -41,3 +41,12 @@ export function webAddress(charsMax: number) {
     .check(formatCheck(isWebAddress, 'must be an http or https URL'))
     .meta({ format: 'uri' });
 }
+
+/** An http or https URL without user, query and fragment: the address of a service, to which paths are added. */
+export function serviceAddress(charsMax: number) {
+  const isBare = (text: string) => {
+    const url = parseUrl(text);
+    return url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === '';
+  };
+  return webAddress(charsMax).check(formatCheck(isBare, 'must be a URL without user, query and fragment'));
+}

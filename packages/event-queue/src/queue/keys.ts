@@ -89,3 +89,8 @@ export function tailKey(workspaceNumber: string): string {
 export function openStreamsKey(workspaceNumber: string): string {
   return `${QUEUE_PREFIX}:streams:${workspaceNumber}`;
 }
+
+/** How far the import of past events of a workspace is (see src/history). */
+export function historyKey(workspaceNumber: string): string {
+  return `${QUEUE_PREFIX}:history:${workspaceNumber}`;
+}

@@ -10,7 +10,7 @@ import type { Inserted } from './write-report.js';
 export interface BatchInserterOptions {
   readonly kind: EventTableKind;
   readonly table: EventTable;
-  readonly manifest: Manifest;
+  readonly manifest: Pick<Manifest, 'read' | 'insertCount' | 'addInserts' | 'markSplit'>;
   readonly retry: Retry;
   readonly logger: QueueLogger;
   /** Parks the row at that position of a batch as a dead letter. */

@@ -19,6 +19,7 @@ import { bodySizeError } from '../requests/body-size.js';
 import { CROSS_ORIGIN_HEADERS } from '../requests/cross-origin.js';
 import { requestId } from '../requests/request-id.js';
 import { createRequestLogger, RequestLogController } from '../requests/request-logger.js';
+import { wellFormedBody } from '../requests/well-formed-body.js';
 import { closeConnections } from './close-connections.js';
 import { healthPlugin, type ReadinessChecks } from './health.js';
 import type { Logger } from './logger.js';
@@ -108,7 +109,10 @@ function acceptJsonOnly(app: App): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.length === 0 || request.is404) return done(null, undefined);
-    parse(request, body as string, (err, value) => done(err ?? bodySizeError(value), value));
+    parse(request, body as string, (err, value) => {
+      const error = err ?? bodySizeError(value);
+      done(error, error ? undefined : wellFormedBody(body as string, value));
+    });
   });
 }
 

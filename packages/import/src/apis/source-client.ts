@@ -64,7 +64,9 @@ export function createSourceClient({ outbound, headers, wait, now }: SourceClien
   }
 
   function checked(origin: string, { status, body, location, isTruncated }: OutboundResponse): unknown {
-    if (status === 401 || status === 403) throw new ImportError(`${origin} refuses the credentials (${status})`);
+    if (status === 401) throw new ImportError(`${origin} refuses the credentials (401)`);
+    // The plan there, or a right of the key: the source says which.
+    if (status === 403) throw new ImportError(`${origin} refuses the credentials (403): ${shortBody(body)}`);
     if (status >= 300 && status < 400) {
       throw new ImportError(`${origin} redirects to ${location ?? 'nowhere'}: give that address`);
     }

@@ -46,11 +46,14 @@ async function openText(texts: AsyncGenerator<string>) {
   return { delimiter: delimiterOf(end < 0 ? begin : begin.slice(0, end)), whole: whole() };
 }
 
-function headingFields(headings: readonly string[]): string[] {
+/** What the headings of a table name; throws RowError for headings that it cannot use. */
+type NameFields = (headings: readonly string[]) => string[];
+
+function headingFields(headings: readonly string[], nameFields: NameFields): string[] {
   if (headings.length > COLUMNS_MAX)
     throw new ImportError(`the heading of the file has more than ${COLUMNS_MAX} columns`);
   try {
-    return csvFields(headings);
+    return nameFields(headings);
   } catch (err) {
     throw err instanceof RowError ? new ImportError(`the heading of the file: ${err.message}`) : err;
   }
@@ -67,9 +70,13 @@ interface ParsedRow {
  * Reads a table with a heading: separated by `,`, `;` or tabs, quoted fields with newlines, in UTF-8. Rows that cannot be read are
  * given with their error.
  *
+ * @param nameFields names the columns by their headings; by default as those of links
  * @throws ImportError when the file as a whole cannot be read
  */
-export async function* readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow> {
+export async function* readCsv(
+  chunks: AsyncIterable<Uint8Array>,
+  nameFields: NameFields = csvFields,
+): AsyncGenerator<SourceRow> {
   const { delimiter, whole } = await openText(decodeText(chunks));
   let row = 0;
   let unread: SourceRow[] = [];
@@ -98,7 +105,7 @@ export async function* readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
   for await (const parsed of parser as AsyncIterable<ParsedRow>) {
     yield* parsed.unread;
     if (parsed.values.every((value) => value === '')) continue;
-    if (fields === undefined) fields = headingFields(parsed.values);
+    if (fields === undefined) fields = headingFields(parsed.values, nameFields);
     else yield toRow(fields, parsed);
   }
   yield* unread;

@@ -2,32 +2,53 @@ import { ImportError } from '../model/import-error.js';
 import type { SourceRow } from '../model/source-link.js';
 import { decodeText } from './decode-text.js';
 
-const COLUMNS = ['keyword', 'url', 'title', 'timestamp', 'ip', 'clicks'];
+/** A table of a dump. */
+interface DumpTable {
+  /** The end of its name, before which the owner may have chosen any prefix. */
+  readonly suffix: string;
+  /** Its columns, for an INSERT that does not name them. */
+  readonly columns: readonly string[];
+}
+
+const LINKS: DumpTable = { suffix: 'url', columns: ['keyword', 'url', 'title', 'timestamp', 'ip', 'clicks'] };
+const LOG: DumpTable = {
+  suffix: 'log',
+  columns: ['click_id', 'click_time', 'shorturl', 'referrer', 'user_agent', 'ip_address', 'country_code'],
+};
 const VALUE_CHARS_MAX = 1_000_000;
 /** Enough for the begin of an INSERT. */
 const STATEMENT_CHARS = 1_000;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 0: '\0', b: '\b', Z: '\x1a' };
-/** In a statement whose blanks are single. Any prefix: the table is called `yourls_url` unless the owner chose another one. */
-const INSERT = /^ ?INSERT (?:IGNORE )?INTO `?(\w*url)`? ?(?:\(([^)]*)\))? ?VALUES ?$/i;
+/** In a statement whose blanks are single. */
+const INSERT = /^ ?INSERT (?:IGNORE )?INTO `?(\w+)`? ?(?:\(([^)]*)\))? ?VALUES ?$/i;
 
 /**
  * Reads the rows of the table `yourls_url` from a dump of MySQL, in any number of statements. Only one row is in memory at a time.
  *
  * @throws ImportError when the dump has no such table
  */
-export async function* readYourlsDump(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow> {
-  const rows = createDumpReader();
+export function readYourlsDump(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow> {
+  return readTable(chunks, LINKS);
+}
+
+/** The same for the table `yourls_log`, one row for each click. @throws ImportError when the dump has no such table */
+export function readYourlsLog(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow> {
+  return readTable(chunks, LOG);
+}
+
+async function* readTable(chunks: AsyncIterable<Uint8Array>, table: DumpTable): AsyncGenerator<SourceRow> {
+  const rows = createDumpReader(table);
   for await (const text of decodeText(chunks)) yield* rows.read(text);
-  if (!rows.hasTable()) throw new ImportError('the dump has no INSERT into a table such as yourls_url');
+  if (!rows.hasTable()) throw new ImportError(`the dump has no INSERT into a table such as yourls_${table.suffix}`);
 }
 
 type State = 'outside' | 'between' | 'row' | 'quoted' | 'escape' | 'quote-end' | 'skipped-quoted' | 'skipped-escape';
 
 /** Reads a dump character by character, because a statement may have megabytes. */
-function createDumpReader() {
+function createDumpReader({ suffix, columns: usual }: DumpTable) {
   let state: State = 'outside';
   let statement = '';
-  let columns: readonly string[] = COLUMNS;
+  let columns = usual;
   let values: (string | null)[] = [];
   let value = '';
   let wasQuoted = false;
@@ -55,8 +76,8 @@ function createDumpReader() {
   /** At `(`, the statement so far is perhaps the begin of an INSERT with rows. */
   function beginRows(): boolean {
     const [, table, named] = INSERT.exec(statement) ?? [];
-    if (table === undefined) return false;
-    columns = named === undefined ? COLUMNS : named.split(',').map((name) => name.replace(/[`\s]/g, ''));
+    if (!table?.toLowerCase().endsWith(suffix)) return false;
+    columns = named === undefined ? usual : named.split(',').map((name) => name.replace(/[`\s]/g, ''));
     isFound = true;
     return true;
   }

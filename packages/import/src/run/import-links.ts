@@ -22,7 +22,8 @@ export interface ImportOptions {
   readonly domains: DomainMap;
   /** Names of tags that all links get. */
   readonly tags: readonly string[];
-  readonly history: 'none' | 'counts';
+  /** `events` are imported afterwards (`importEvents`), and need no baseline. */
+  readonly history: 'none' | 'counts' | 'events';
   readonly onConflict: OnConflict;
   /** Only says what a run would do. */
   readonly isDry: boolean;

@@ -32,7 +32,7 @@ export interface PlanOptions {
   readonly fallbackDomain: string | undefined;
   /** Names of tags that all links get. */
   readonly tags: readonly string[];
-  readonly history: 'none' | 'counts';
+  readonly history: 'none' | 'counts' | 'events';
   readonly places: Places;
   /** Time of the import, ISO 8601. */
   readonly importedAt: string;

@@ -77,9 +77,12 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     const { externalId, ...fields } = body;
     const changes = hasSourceId || externalId === undefined ? fields : body;
     const changed = changedLink(context, links, record, changes, 'replace');
-    if (baseline === undefined || isSameCount(record, baseline)) return changed;
+    if (baseline === undefined || isSameCount(record, baseline) || hasEvents(record)) return changed;
     return { ...changed, baseline };
   }
+
+  /** Whether the past events of the link are stored: a baseline would count them twice. */
+  const hasEvents = ({ baseline: stored }: LinkRecord): boolean => stored?.areEvents === true;
 
   function isSameCount({ baseline: stored }: LinkRecord, baseline: NonNullable<LinkPlan['baseline']>): boolean {
     const { importedAt: _time, ...counts } = baseline;
@@ -107,7 +110,11 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
       };
     }
     try {
-      if (changedRecord(context, record, plan) === record) return identicalOutcome(record, plan);
+      if (changedRecord(context, record, plan) === record) {
+        const isCounted = plan.baseline !== undefined && hasEvents(record);
+        if (isCounted) return { end: 'skipped', reason: 'its past events are stored: the counts are left out' };
+        return identicalOutcome(record, plan);
+      }
     } catch (err) {
       if (!isRefusal(err)) throw err;
       return rejected(err);

@@ -17,6 +17,7 @@ import {
 export interface TestImport {
   readonly catalog: Catalog;
   readonly database: TestDatabase;
+  readonly redis: Redis;
   workspace(plan?: Plan): Promise<WorkspaceRecord & { readonly host: string }>;
   /** Imports a table. @returns what was reported */
   table(
@@ -37,6 +38,7 @@ export async function startImports(): Promise<TestImport> {
   return {
     catalog,
     database,
+    redis: client,
     async workspace(plan = 'enterprise') {
       const mark = randomUUID().slice(0, 8);
       const host = `go.${mark}.example`;

@@ -1,15 +1,18 @@
 import type { Catalog } from '@waymark/catalog';
-import { type CustomerFilterQuery, fieldError, RESOURCE_PREFIX } from '@waymark/contract';
+import { type CustomerFilterQuery, fieldError, parseResourceId, RESOURCE_PREFIX } from '@waymark/contract';
 import { type LinkCaller, visibleLinks } from '../links/link-caller.js';
 
-/** @throws ApiError 422 when the customer does not exist */
+/** @throws ApiError 422 when the workspace has never had the customer: a cursor stays valid when its customer is removed */
 export async function checkCustomerCursor(
   catalog: Catalog,
   workspaceId: string,
   parameter: string,
   id: string,
 ): Promise<void> {
-  if ((await catalog.customers.get(workspaceId, id)) !== undefined) return;
+  if (parseResourceId('customer', id) !== undefined) {
+    if ((await catalog.customers.get(workspaceId, id)) !== undefined) return;
+    if (await catalog.customers.everExisted(workspaceId, id)) return;
+  }
   throw fieldError('invalid_value', parameter, 'must be the id of a customer');
 }
 

@@ -1,7 +1,7 @@
 import { apiUrl, createTemporaryKeys } from '../api-access.js';
 import { CommandError } from '../command-error.js';
 import { createApiRequests } from '../export/api-requests.js';
-import { openFileOutput, standardOutput } from '../export/export-output.js';
+import { openFileOutput, outputError, standardOutput } from '../export/export-output.js';
 import { showExportProgress } from '../export/export-progress.js';
 import { type ExportRequest, exportRequest, recordFormat } from '../export/export-request.js';
 import { jobExport } from '../export/job-export.js';
@@ -12,9 +12,6 @@ import type { CommandResult } from '../output.js';
 
 /** The parameters of `GET /<resource>/export`, where to ask for it, and where it goes. */
 export type ExportOptions = Readonly<Record<string, RawOption>>;
-
-/** The reader of standard output has ended, such as `head`. */
-class ReaderEnded extends Error {}
 
 /** @returns how the export was made, and what became of it on the server */
 async function run(request: ExportRequest, asJob: boolean, deps: ExportDeps, signal: AbortSignal) {
@@ -58,10 +55,10 @@ export async function exportList(name: string, options: ExportOptions): Promise<
   const stop = new AbortController();
   const onSignal = () =>
     stop.abort(new CommandError('interrupted, the export is not complete; the same command begins it again'));
-  const onClosed = () => stop.abort(new ReaderEnded());
+  const onOutputError = (err: Error) => stop.abort(outputError(err));
   const signals = ['SIGINT', 'SIGTERM'] as const;
   for (const signal of signals) process.once(signal, onSignal);
-  process.stdout.on('error', onClosed);
+  process.stdout.on('error', onOutputError);
   const progress = showExportProgress();
   const keys = createTemporaryKeys(options.workspace, 'Export', 'apis.read', progress.say);
   const api = createApiRequests({ api: url, newKey: keys.newKey, onStatus: progress.say, signal: stop.signal });
@@ -70,6 +67,7 @@ export async function exportList(name: string, options: ExportOptions): Promise<
     const job = await run(request, options.job === true, { api, output, progress }, stop.signal);
     stop.signal.throwIfAborted();
     await output.complete();
+    stop.signal.throwIfAborted();
     progress.stop();
     const { rows, bytes } = progress.counts;
     const seconds = progress.seconds();
@@ -82,13 +80,11 @@ export async function exportList(name: string, options: ExportOptions): Promise<
     if (path !== undefined) return { data: { file: path, rows, bytes, seconds, job: job?.id ?? null }, lines };
     // Standard output has the export.
     for (const line of lines) progress.say(line);
-  } catch (err) {
-    if (!(err instanceof ReaderEnded)) throw err;
   } finally {
     progress.stop();
     await output.discard();
     for (const signal of signals) process.off(signal, onSignal);
-    process.stdout.off('error', onClosed);
+    process.stdout.off('error', onOutputError);
     await keys.revokeAll();
   }
   return undefined;

@@ -2,12 +2,22 @@ import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { fileFormat, ImportError, importLinks, type OpenSource, openApi, openFile, type Source } from '@waymark/import';
+import {
+  type ApiSourceOptions,
+  fileFormat,
+  ImportError,
+  importLinks,
+  type OpenSource,
+  openApi,
+  openFile,
+  type Source,
+} from '@waymark/import';
 import { createOutbound, type Outbound } from '@waymark/outbound';
 import { CommandError } from '../command-error.js';
 import { readCredential } from '../import/credential.js';
+import { importHistory, openHistory } from '../import/event-history.js';
 import { importOptions, type RawImportOptions, sourceOf } from '../import/import-options.js';
-import { countsText, createReportFiles } from '../import/report-files.js';
+import { countsText, createReportFiles, eventCountsText } from '../import/report-files.js';
 import type { CommandResult } from '../output.js';
 import { findTarget, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
@@ -38,12 +48,12 @@ interface ApiRequest {
   readonly readsCounts: boolean;
 }
 
-function openAddress({ location, ...request }: ApiRequest, outbound: Outbound): Promise<OpenSource> {
+function apiOptions({ location, ...request }: ApiRequest, outbound: Outbound): ApiSourceOptions {
   const wait = async (ms: number) => {
     if (ms >= LONG_WAIT_MS) console.error(`waymark: ${request.source} asks to wait ${Math.ceil(ms / 1000)} seconds`);
     await delay(ms);
   };
-  return openApi({ ...request, address: location, outbound, wait, now: Date.now });
+  return { ...request, address: location, outbound, wait, now: Date.now };
 }
 
 /** Makes the links of another system, of a file or of its API, in a workspace. A run that ended early is run again. */
@@ -65,13 +75,14 @@ export async function importSource(
   const files = createReportFiles(options.reportPrefix, isTable);
   let failure: ImportError | undefined;
   try {
-    const counts = await withCatalog(async (catalog) => {
+    const { counts, events } = await withCatalog(async (catalog, stores) => {
       const workspace = await findWorkspace(catalog, options.workspace);
       const { account, history, timezone } = options;
-      const opened = isApi
-        ? await openAddress({ source, location, credential, account, readsCounts: history === 'counts' }, outbound)
-        : await openLocation(source, location ?? '-');
-      return importLinks(opened.rows, {
+      const api = apiOptions({ source, location, credential, account, readsCounts: history === 'counts' }, outbound);
+      const past =
+        history === 'events' ? await openHistory(options, source, isApi ? api : (location ?? '-')) : undefined;
+      const opened = isApi ? await openApi(api) : await openLocation(source, location ?? '-');
+      const ofLinks = await importLinks(opened.rows, {
         ...options,
         deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
         author: { workspace, apiKey: { role: 'owner', scopes: [], userId: null } },
@@ -80,15 +91,19 @@ export async function importSource(
         mapping: { timezone, ...(opened.folderNames && { folderNames: opened.folderNames }) },
         report: files.report,
       });
+      const run = { source, catalog, stores, workspace, settings };
+      return { counts: ofLinks, events: past && (await importHistory(past, options, run)) };
     }, CACHED_MAX);
-    const reports = await files.close();
+    const reports = [...(await files.close()), ...(events?.reports ?? [])];
+    const begin = options.isDry ? 'would be: ' : '';
     return {
-      data: { source, dryRun: options.isDry, ...counts, reports },
+      data: { source, dryRun: options.isDry, ...counts, ...(events && { events: events.counts }), reports },
       lines: [
-        `${options.isDry ? 'would be: ' : ''}${countsText(counts)}`,
+        `${begin}${countsText(counts)}`,
+        ...(events ? [`${begin}${eventCountsText(events.counts)}`] : []),
         ...reports.map(({ path, rows }) => `${path}: ${rows} rows`),
       ],
-      failed: counts.rejected > 0,
+      failed: counts.rejected + (events?.counts.rejected ?? 0) > 0,
     };
   } catch (err) {
     if (err instanceof ImportError) failure = err;

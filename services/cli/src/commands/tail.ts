@@ -1,5 +1,6 @@
 import { eventsStreamQuerySchema } from '@waymark/contract';
 import { apiUrl, createTemporaryKeys } from '../api-access.js';
+import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption } from '../option-values.js';
 import { followEvents } from '../tail/follow-events.js';
 
@@ -17,6 +18,8 @@ function streamUrl(options: TailOptions): string {
 /**
  * Prints events as they are stored, a line of JSON each, until it is interrupted or nobody reads its output. Everything else goes to
  * standard error.
+ *
+ * @throws CommandError when its output cannot be written
  */
 export async function tailEvents(options: TailOptions): Promise<undefined> {
   const url = streamUrl(options);
@@ -24,10 +27,15 @@ export async function tailEvents(options: TailOptions): Promise<undefined> {
   const keys = createTemporaryKeys(options.workspace, 'Tail', 'analytics.read', onStatus);
   const stop = new AbortController();
   const onEnd = () => stop.abort();
+  let failure: CommandError | undefined;
+  const onOutputError = ({ code, message }: NodeJS.ErrnoException) => {
+    // Otherwise the reader has ended, such as `head`.
+    if (code !== 'EPIPE') failure = new CommandError(`standard output: ${message}`);
+    stop.abort();
+  };
   const signals = ['SIGINT', 'SIGTERM'] as const;
   for (const signal of signals) process.once(signal, onEnd);
-  // The reader has ended, such as `head`.
-  process.stdout.on('error', onEnd);
+  process.stdout.on('error', onOutputError);
   try {
     await followEvents({
       ...{ url, newKey: keys.newKey, onStatus, signal: stop.signal },
@@ -35,8 +43,9 @@ export async function tailEvents(options: TailOptions): Promise<undefined> {
     });
   } finally {
     for (const signal of signals) process.off(signal, onEnd);
-    process.stdout.off('error', onEnd);
+    process.stdout.off('error', onOutputError);
     await keys.revokeAll();
   }
+  if (failure !== undefined) throw failure;
   return undefined;
 }

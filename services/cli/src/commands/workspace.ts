@@ -1,5 +1,6 @@
 import type { Catalog, WorkspacePatch, WorkspaceRecord } from '@waymark/catalog';
 import { workspaceLimits } from '@waymark/catalog';
+import { EVENT_RETENTION_DAYS_MIN } from '@waymark/contract';
 import { CommandError } from '../command-error.js';
 import {
   applyQuotas,
@@ -7,13 +8,15 @@ import {
   limitOption,
   optionalText,
   planOption,
+  privacySignalOption,
   type RawOption,
   requiredText,
+  retentionOption,
   textList,
   urlOption,
 } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
-import { withCatalog } from '../stores.js';
+import { findTarget, withCatalog } from '../stores.js';
 
 /** Finds a workspace by id or slug. */
 export async function findWorkspace(catalog: Catalog, idOrSlug: string): Promise<WorkspaceRecord> {
@@ -27,7 +30,9 @@ export async function findWorkspace(catalog: Catalog, idOrSlug: string): Promise
 /** The fields of a workspace that are printed, with its effective limits. */
 function describeWorkspace(workspace: WorkspaceRecord) {
   const { id, name, slug, plan, allowedHostnames, queueShard = 0, createdAt, updatedAt } = workspace;
-  return { id, name, slug, plan, allowedHostnames, queueShard, ...workspaceLimits(workspace), createdAt, updatedAt };
+  const { eventRetentionDays = null, addressRetentionDays = null, privacySignal = 'ignore' } = workspace;
+  const fields = { id, name, slug, plan, allowedHostnames, queueShard, ...workspaceLimits(workspace) };
+  return { ...fields, eventRetentionDays, addressRetentionDays, privacySignal, createdAt, updatedAt };
 }
 
 export interface CreateOptions {
@@ -104,9 +109,14 @@ export interface UpdateOptions {
   readonly requestsPerMinute?: RawOption;
   readonly analyticsPerSecond?: RawOption;
   readonly quotas?: RawOption;
+  readonly eventRetentionDays?: RawOption;
+  readonly addressRetentionDays?: RawOption;
+  readonly privacySignal?: RawOption;
 }
 
 function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): WorkspacePatch {
+  const { eventRetentionDays: eventDays, addressRetentionDays: addressDays } = findTarget().settings;
+  const events = ['event-retention-days', options.eventRetentionDays, EVENT_RETENTION_DAYS_MIN, eventDays] as const;
   const patch = {
     name: optionalText('name', options.name),
     slug: optionalText('slug', options.slug)?.toLowerCase(),
@@ -116,6 +126,9 @@ function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): Works
     requestsPerMinute: limitOption('requests-per-minute', options.requestsPerMinute, 1),
     analyticsPerSecond: limitOption('analytics-per-second', options.analyticsPerSecond, 0),
     quotas: applyQuotas(options.quotas, current.quotas),
+    eventRetentionDays: retentionOption(...events),
+    addressRetentionDays: retentionOption('address-retention-days', options.addressRetentionDays, 1, addressDays),
+    privacySignal: privacySignalOption(options.privacySignal),
   };
   return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
 }

@@ -21,9 +21,12 @@ export interface RawImportOptions {
   readonly timezone?: RawOption;
   readonly report?: RawOption;
   readonly sourceWorkspace?: RawOption;
+  readonly log?: RawOption;
 }
 
-const HISTORIES = ['none', 'counts'] as const;
+const HISTORIES = ['none', 'counts', 'events'] as const;
+/** Sources whose events can be read. */
+const WITH_EVENTS: readonly Source[] = ['dub', 'yourls', 'shlink'];
 
 function oneOf<T extends string>(name: string, value: RawOption, known: readonly T[], usual: T): T {
   const text = optionalText(name, value) ?? usual;
@@ -46,6 +49,14 @@ export function sourceOf(name: string): Source {
   return found;
 }
 
+function historyOf(value: RawOption, source: Source): (typeof HISTORIES)[number] {
+  const history = oneOf('history', value, HISTORIES, 'none');
+  if (history === 'events' && !WITH_EVENTS.includes(source)) {
+    throw new CommandError(`--history events is possible for ${WITH_EVENTS.join(', ')}; ${source} has counts only`);
+  }
+  return history;
+}
+
 function timezoneOf(value: RawOption, source: Source): string | undefined {
   const timezone = optionalText('timezone', value);
   if (timezone === undefined) {
@@ -63,6 +74,8 @@ export interface ImportOptions extends Pick<RunOptions, 'isDry' | 'tags' | 'hist
   readonly timezone: string | undefined;
   readonly reportPrefix: string;
   readonly account: string | undefined;
+  /** File with the log of YOURLS. */
+  readonly log: string | undefined;
 }
 
 /** @throws CommandError or ImportError */
@@ -72,10 +85,11 @@ export function importOptions(source: Source, options: RawImportOptions): Import
     domains: parseDomainMap(texts('domain', options.domain)),
     isDry: options.dryRun === true,
     tags: texts('tags', options.tags),
-    history: oneOf('history', options.history, HISTORIES, 'none'),
+    history: historyOf(options.history, source),
     onConflict: oneOf('on-conflict', options.onConflict, ON_CONFLICT, 'skip'),
     timezone: timezoneOf(options.timezone, source),
     reportPrefix: optionalText('report', options.report) ?? `import-${source}`,
     account: optionalText('source-workspace', options.sourceWorkspace),
+    log: optionalText('log', options.log),
   };
 }

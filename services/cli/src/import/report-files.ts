@@ -1,5 +1,11 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { createReportLines, type ImportCounts, type ImportReport } from '@waymark/import';
+import {
+  createReportLines,
+  type EventCounts,
+  type EventReport,
+  type ImportCounts,
+  type ImportReport,
+} from '@waymark/import';
 
 const BUFFER_CHARS = 65_536;
 const LINE_EVERY_MS = 10_000;
@@ -39,6 +45,47 @@ export function countsText({ rows, created, updated, skipped, rejected }: Import
   return `${rows} rows: ${created} created, ${updated} updated, ${skipped} skipped, ${rejected} rejected`;
 }
 
+/** How far an import of events is, in one line. */
+export function eventCountsText(counts: EventCounts): string {
+  const { read, clicks, leads, sales, customers, repeated, tooOld, bots, rejected } = counts;
+  const stored = `${clicks} clicks, ${leads} leads, ${sales} sales, ${customers} customers`;
+  return `${read} events: ${stored}, ${repeated} repeated, ${tooOld} too old, ${bots} of bots, ${rejected} rejected`;
+}
+
+/** Prints how far an import is: in place on a terminal, else every ten seconds. */
+function createProgressLine() {
+  const startedMs = performance.now();
+  let printedMs = startedMs;
+  return (text: string, rows: number): void => {
+    const isTerminal = process.stderr.isTTY === true;
+    const isDue = performance.now() - printedMs >= LINE_EVERY_MS;
+    if (!isTerminal && !isDue) return;
+    printedMs = performance.now();
+    const line = `${text}, ${Math.round(rows / ((printedMs - startedMs) / 1000))} a second`;
+    if (isTerminal) process.stderr.write(`\r\u001b[K${line}`);
+    else console.error(line);
+  };
+}
+
+/** The report of an import of events: what was rejected in a file, its progress on standard error. @param prefix as of {@link createReportFiles} */
+export function createEventReport(prefix: string) {
+  const showProgress = createProgressLine();
+  const rejected = createTable(`${prefix}-events-rejected.csv`);
+  const lines = createReportLines(false);
+  const report: EventReport = {
+    rejected: (rejection) => rejected.add(lines.rejected(rejection)),
+    progress: (counts) => showProgress(eventCountsText(counts), counts.read),
+  };
+  return {
+    report,
+    /** Ends the file. @returns it, if it exists */
+    async close(): Promise<readonly { readonly path: string; readonly rows: number }[]> {
+      await rejected.close();
+      return rejected.rows() > 0 ? [{ path: rejected.path, rows: rejected.rows() }] : [];
+    },
+  };
+}
+
 /**
  * The report of an import, in files beside its progress on standard error.
  *
@@ -46,25 +93,15 @@ export function countsText({ rows, created, updated, skipped, rejected }: Import
  * @param isTable whether the records are rows of a table: rejected ones then keep their columns, so that they can be imported again
  */
 export function createReportFiles(prefix: string, isTable: boolean) {
+  const showProgress = createProgressLine();
   const rejected = createTable(`${prefix}-rejected.csv`);
   const lost = createTable(`${prefix}-lost.csv`);
-  const startedMs = performance.now();
-  let printedMs = startedMs;
   const lines = createReportLines(isTable);
 
   const report: ImportReport = {
     rejected: (rejection) => rejected.add(lines.rejected(rejection)),
     lost: (loss) => lost.add(lines.lost(loss)),
-    progress(counts) {
-      const isTerminal = process.stderr.isTTY === true;
-      const isDue = performance.now() - printedMs >= LINE_EVERY_MS;
-      if (!isTerminal && !isDue) return;
-      printedMs = performance.now();
-      const perSecond = Math.round(counts.rows / ((printedMs - startedMs) / 1000));
-      const line = `${countsText(counts)}, ${perSecond} a second`;
-      if (isTerminal) process.stderr.write(`\r\u001b[K${line}`);
-      else console.error(line);
-    },
+    progress: (counts) => showProgress(countsText(counts), counts.rows),
   };
   return {
     report,

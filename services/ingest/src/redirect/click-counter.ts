@@ -12,6 +12,8 @@ export interface CountedVisit {
   readonly nowMs: number;
   readonly isTracked: boolean;
   readonly isScan: boolean;
+  /** False for a visitor who asks not to be identified: the click's id is passed on to nobody. */
+  readonly isIdentified: boolean;
   /** Destination without the click id. */
   readonly url: string;
 }
@@ -33,12 +35,20 @@ export interface CountedClick {
  * visitor is redirected even when recording fails.
  */
 export function createClickCounter(deps: ClickCounterDeps) {
-  return async ({ prepared, visit, nowMs, isTracked, isScan, url }: CountedVisit): Promise<CountedClick> => {
+  return async ({
+    prepared,
+    visit,
+    nowMs,
+    isTracked,
+    isScan,
+    isIdentified,
+    url,
+  }: CountedVisit): Promise<CountedClick> => {
     if (!isCountable(visit, isTracked)) return { clickId: createEventId(nowMs), isRecorded: false };
     try {
       const trigger = isScan ? 'qr' : 'link';
       // Other links never pass the id on, so no lead can refer to it.
-      const isPassedOn = prepared.passesClickId;
+      const isPassedOn = prepared.passesClickId && isIdentified;
       const found = clickProducer(deps, prepared.link.workspaceId);
       // Known for nearly every visit: awaiting would let other requests run in between.
       const producer = found instanceof Promise ? await found : found;

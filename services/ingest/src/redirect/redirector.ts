@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Catalog, LinkRecord } from '@waymark/catalog';
 import { requestId } from '@waymark/http-kit';
-import type { VisitReader } from '@waymark/visit';
+import { asksForPrivacy, type VisitReader, withoutIdentity } from '@waymark/visit';
 import type { Admission } from '../admission.js';
 import type { AppOpens } from '../app-opens.js';
 import type { ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import { cachedLinkAt, findLinkAt } from '../link-at.js';
-import { finalDestination, headerUrl, redirectTarget } from './address/final-url.js';
+import { finalDestination, headerUrl, redirectTarget, withoutClickId } from './address/final-url.js';
 import { visitedPath } from './address/link-path.js';
 import { queryWithout } from './address/query-pieces.js';
 import { readShortAddress, type ShortAddress } from './address/short-address.js';
@@ -28,7 +28,7 @@ export interface RedirectDeps {
   };
   readonly producers: ProducerDeps['producers'];
   readonly readVisit: VisitReader;
-  readonly admission: Pick<Admission, 'decide' | 'decideFromCache'>;
+  readonly admission: Pick<Admission, 'decide' | 'decideFromCache' | 'privacySignal'>;
   readonly passwords: Pick<PasswordGate, 'cookie'>;
   readonly appOpens: Pick<AppOpens, 'record'>;
   readonly freshClicks: Pick<FreshClicks, 'add'>;
@@ -108,7 +108,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     const prepared = preparedLink(link);
     const parameters = query === '' ? NO_PARAMETERS : new URLSearchParams(query);
     const nowMs = now();
-    const visit = readVisit({
+    const read = readVisit({
       remoteAddress: request.remoteAddress,
       headers: request.headers,
       method: request.method,
@@ -117,34 +117,41 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     // Synchronous for nearly every visit: awaiting would let other requests run in between.
     const { refusal, isPasswordCorrect, retryAfterSeconds } =
       admission.decideFromCache(link) ??
-      (await admission.decide(link, { cookies, password: parameters.get('pw'), address: visit.clientAddress }));
+      (await admission.decide(link, { cookies, password: parameters.get('pw'), address: read.clientAddress }));
     if (refusal !== undefined) return respondToRefusal(refusal, address, headers, retryAfterSeconds);
+    const signal = asksForPrivacy(request.headers) ? await admission.privacySignal(link) : 'ignore';
+    const isIdentified = signal === 'ignore';
+    const visit = isIdentified ? read : withoutIdentity(read);
     // `dub-no-track` as parameter or header prevents click and cookie; the parameter also keeps the id out of the destination.
-    const isUntracked = parameters.has('dub-no-track');
+    const isUntracked = signal === 'no-track' || parameters.has('dub-no-track');
     const isTracked = !isUntracked && request.headers['dub-no-track'] === undefined;
-    const counted = { prepared, visit, nowMs, isTracked, isScan: parameters.get('qr') === '1' };
+    const counted = { prepared, visit, nowMs, isTracked, isIdentified, isScan: parameters.get('qr') === '1' };
+    const hasCookies = isTracked && isIdentified;
     const path = address.rawPath === prepared.rawPath ? prepared.path : visitedPath(link, address.rawPath);
     const secure = secureAttribute(visit);
 
     const outcome = visitOutcome(prepared, { visit, nowMs, cookies, random });
     if (outcome.action === 'show') {
       const { clickId } = await count({ ...counted, url: link.url });
-      if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
+      if (hasCookies) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
       return pageResponse(outcome.page, headers);
     }
 
     const target = redirectTarget(outcome.target, parameters.get('redir_url'));
     const destination = finalDestination(target, { query, via: prepared.via, isPasswordCorrect });
-    const { clickId, isRecorded } = await count({ ...counted, url: destination.recorded });
+    // What the visitor's own parameters say may identify them.
+    const url = isIdentified ? destination.recorded : withoutClickId(outcome.target);
+    const { clickId, isRecorded } = await count({ ...counted, url });
     // Set even when the visit does not count, because the server never reads this cookie. Visits with `dub-no-track` get none.
-    if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
-    if (outcome.cookie !== undefined) headers.push('set-cookie', `${outcome.cookie}; Path=${path}${secure}`);
-    if (outcome.isAppStore && isRecorded) deps.appOpens.record(link, visit.clientAddress, clickId);
+    if (hasCookies) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
+    if (outcome.cookie !== undefined && isIdentified)
+      headers.push('set-cookie', `${outcome.cookie}; Path=${path}${secure}`);
+    if (outcome.isAppStore && isRecorded && isIdentified) deps.appOpens.record(link, visit.clientAddress, clickId);
     // Not for URLs that open an app (`tel:`, `sms:`), which would treat the id as part of the number or message.
-    const isPassed = prepared.passesClickId && !isUntracked && outcome.manner !== 'launch';
-    const url = isPassed ? destination.withClickId(clickId) : destination.url;
-    if (outcome.manner === 'redirect') return redirectResponse(prepared.status, url, headers);
-    const page = outcome.manner === 'launch' ? launchPage(headerUrl(url)) : framePage(link, headerUrl(url));
+    const isPassed = prepared.passesClickId && isIdentified && !isUntracked && outcome.manner !== 'launch';
+    const to = isPassed ? destination.withClickId(clickId) : destination.url;
+    if (outcome.manner === 'redirect') return redirectResponse(prepared.status, to, headers);
+    const page = outcome.manner === 'launch' ? launchPage(headerUrl(to)) : framePage(link, headerUrl(to));
     return pageResponse(page, headers);
   }
 

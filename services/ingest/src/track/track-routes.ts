@@ -17,6 +17,7 @@ import { clientRoutes } from './browser/client-routes.js';
 import { createClientTrackers, type Trackers } from './browser/client-trackers.js';
 import { scriptRoutes } from './browser/script-routes.js';
 import { createBacklog } from './conversions/backlog.js';
+import { createClickAliases } from './conversions/click-aliases.js';
 import { createClickFinder } from './conversions/click-finder.js';
 import { createTrackedCustomers } from './conversions/customers.js';
 import { createLatestLeads } from './conversions/latest-leads.js';
@@ -53,8 +54,9 @@ function shedLoad({ producers, catalog }: TrackDeps) {
 function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conversions {
   const deps = { ...trackDeps, producer };
   const { catalog, clickhouse, freshClicks, now } = deps;
+  const aliases = createClickAliases({ clickhouse, workspaces: catalog.workspaces });
   const clicks = createClickFinder({
-    ...{ clickhouse, freshClicks, now },
+    ...{ clickhouse, freshClicks, aliases, now },
     producer: clickSource(deps, producer),
     erased: catalog.erasures.people,
   });

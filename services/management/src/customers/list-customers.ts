@@ -2,9 +2,9 @@ import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import { CUSTOMER_PAGES_MAX, fieldError, type ListCustomersQuery } from '@waymark/contract';
 import { checkCustomerCursor, customerFiltersOf, customerLinkIdOf, type LinkCaller } from '@waymark/record-lists';
 
-/** A page after or before a cursor: always newest first; `page` is ignored. */
+/** A page after or before a cursor, in the order of creation; `page` is ignored. */
 async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCustomersQuery) {
-  const { startingAfter, endingBefore, sortBy = 'createdAt', pageSize } = query;
+  const { startingAfter, endingBefore, sortBy = 'createdAt', sortOrder = 'desc', pageSize } = query;
   if (startingAfter !== undefined && endingBefore !== undefined) {
     throw fieldError('invalid_combination', 'endingBefore', 'cannot be used together with startingAfter');
   }
@@ -13,10 +13,14 @@ async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCu
     throw fieldError('invalid_combination', parameter, 'cannot be used together with sortBy');
   }
   await checkCustomerCursor(catalog, workspaceId, parameter, startingAfter ?? endingBefore ?? '');
-  const filters = { ...customerFiltersOf(query), beforeId: startingAfter, afterId: endingBefore };
-  const sortOrder = endingBefore === undefined ? 'desc' : 'asc';
-  const found = await catalog.customers.list(workspaceId, { filters, sortBy, sortOrder, page: 1, pageSize });
-  return endingBefore === undefined ? found : found.reverse();
+  // Before a cursor, the nearest customers are found in the opposite order.
+  const readOrder = (startingAfter !== undefined) === (sortOrder === 'desc') ? 'desc' : 'asc';
+  const id = startingAfter ?? endingBefore;
+  const filters = { ...customerFiltersOf(query), ...(readOrder === 'desc' ? { beforeId: id } : { afterId: id }) };
+  const found = await catalog.customers.list(workspaceId, {
+    ...{ filters, sortBy, sortOrder: readOrder, page: 1, pageSize },
+  });
+  return readOrder === sortOrder ? found : found.reverse();
 }
 
 /** Lists customers. @throws ApiError unprocessable_entity for invalid cursors and for page numbers that are too high */

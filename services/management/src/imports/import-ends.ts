@@ -35,7 +35,8 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
 
   /** Ends the attempt, unless the import was cancelled or another attempt has begun. */
   async function end(job: ImportJobRecord, fields: Partial<ImportJobRecord>): Promise<void> {
-    const checkpoint = await files.readCheckpoint(job);
+    // An attempt that ends before it has begun has the progress of the one before.
+    const checkpoint = (await files.readCheckpoint(job)) ?? (await files.begin(job));
     const endedMs = now();
     const progress = checkpoint && {
       ...{ ...checkpoint.counts, lost: checkpoint.reports.lost, bytesRead: checkpoint.bytesRead },

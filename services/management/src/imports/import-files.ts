@@ -71,6 +71,13 @@ async function syncDirectory(path: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
+async function writeCheckpoint(attemptDirectory: string, checkpoint: Checkpoint): Promise<void> {
+  const next = join(attemptDirectory, `${CHECKPOINT}.next`);
+  await writeFile(next, JSON.stringify(checkpoint), { mode: FILE_MODE, flush: true });
+  await rename(next, join(attemptDirectory, CHECKPOINT));
+  await syncDirectory(attemptDirectory);
+}
+
 /** The reports of an attempt that runs. */
 export interface OpenReports {
   append(name: ReportName, text: string): Promise<void>;
@@ -105,6 +112,7 @@ export function createImportFiles(root: string) {
     sourcePath: (directory: string) => pathOf(directory, SOURCE),
     readSource: (directory: string): AsyncIterable<Buffer> => createReadStream(pathOf(directory, SOURCE)),
     hasSource: async (directory: string) => (await orMissing(stat(pathOf(directory, SOURCE)))) !== undefined,
+    hasDirectory: async (directory: string) => (await orMissing(stat(pathOf(directory)))) !== undefined,
 
     /** @param sealed the encrypted credential */
     writeCredential: (directory: string, sealed: string) =>
@@ -121,13 +129,15 @@ export function createImportFiles(root: string) {
     reportOf: (attempt: Attempt, name: ReportName) => ({ root: attemptPath(attempt), path: REPORTS[name] }),
 
     /**
-     * Prepares a new attempt: takes over the reports of the latest one up to its checkpoint, and removes the earlier ones.
+     * Prepares a new attempt: takes over the reports of the latest one up to its checkpoint, and removes the earlier ones. Repeats that if it
+     * was interrupted.
      *
-     * @returns where to continue; undefined = at the start
+     * @returns where to continue; undefined = at the start, or there are no files of the import here
      */
     async begin(attempt: Attempt): Promise<Checkpoint | undefined> {
       const { directory } = attempt;
-      const names = await readdir(pathOf(directory));
+      const names = await orMissing(readdir(pathOf(directory)));
+      if (names === undefined) return undefined;
       const earlier = names.map(Number).filter((number) => number > 0 && number !== attempt.attempt);
       const own = attemptPath(attempt);
       await rm(own, { recursive: true, force: true });
@@ -144,9 +154,11 @@ export function createImportFiles(root: string) {
           // A copy: the process that wrote the original may still have it open.
           await writeFile(path, createReadStream(join(attemptPath(before), REPORTS[name]), { end: bytes - 1 }), {
             mode: FILE_MODE,
+            flush: true,
           });
           await truncate(path, bytes);
         }
+        await writeCheckpoint(own, continued);
         break;
       }
       for (const number of earlier) await rm(pathOf(directory, String(number)), { recursive: true, force: true });
@@ -178,10 +190,7 @@ export function createImportFiles(root: string) {
           await flush('lost');
           for (const handle of handles.values()) await handle.datasync();
           const checkpoint = { ...position, bytes: { ...bytes } };
-          const next = join(own, `${CHECKPOINT}.next`);
-          await writeFile(next, JSON.stringify(checkpoint), { mode: FILE_MODE, flush: true });
-          await rename(next, join(own, CHECKPOINT));
-          await syncDirectory(own);
+          await writeCheckpoint(own, checkpoint);
           return checkpoint;
         },
         async close() {

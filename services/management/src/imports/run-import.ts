@@ -114,6 +114,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   }
 
   const author = await checkMayContinue();
+  if (!(await files.hasDirectory(directory))) throw new JobFailure('The files of this import are not on this server.');
   const begun = await files.begin(job);
   const reports = await files.openReports(job, begun);
   const lines = createReportLines(format === 'csv', begun?.reports ?? NO_LINES);

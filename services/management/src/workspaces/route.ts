@@ -9,6 +9,7 @@ import type { LinkDeps } from '../links/link-deps.js';
 /** The workspace object of a response. */
 async function workspaceObject(deps: LinkDeps, workspace: WorkspaceRecord): Promise<Workspace> {
   const { id, name, slug, plan, allowedHostnames, defaultProgramId, createdAt, updatedAt } = workspace;
+  const { eventRetentionDays = null, addressRetentionDays = null, privacySignal = 'ignore' } = workspace;
   const { quotas, requestsPerMinute, analyticsPerSecond } = workspaceLimits(workspace);
   const [usage, linksUsage] = await Promise.all([deps.catalog.eventUsage.thisMonth(id), linksThisMonth(deps, id)]);
   return {
@@ -21,6 +22,7 @@ async function workspaceObject(deps: LinkDeps, workspace: WorkspaceRecord): Prom
     partnerTagsLimit: quotas.partnerTags,
     groupsLimit: quotas.partnerGroups,
     ...{ requestsPerMinute, analyticsPerSecond, allowedHostnames, defaultProgramId, createdAt, updatedAt },
+    ...{ eventRetentionDays, addressRetentionDays, privacySignal },
   };
 }
 

@@ -161,6 +161,9 @@ describe('GET /customers', () => {
     expect(await names(`?startingAfter=${ids[0]}`)).toEqual([]);
     expect(await names(`?endingBefore=${ids[0]}&pageSize=1`)).toEqual(['b2']);
     expect(await names(`?endingBefore=${ids[0]}`)).toEqual(['c3', 'b2']);
+    expect(await names(`?startingAfter=${ids[0]}&sortOrder=asc&pageSize=1`)).toEqual(['b2']);
+    expect(await names(`?startingAfter=${ids[0]}&sortOrder=asc`)).toEqual(['b2', 'c3']);
+    expect(await names(`?endingBefore=${ids[2]}&sortOrder=asc&pageSize=1`)).toEqual(['b2']);
   });
 
   it.each([
@@ -259,6 +262,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
         acme.call('DELETE', `/customers/${customer.id}`),
       ]);
       expect((await acme.call('GET', `/customers/${customer.id}`)).status).toBe(404);
+      expect((await acme.call('GET', `/customers?startingAfter=${customer.id}`)).status).toBe(200);
       expect((await create(acme, { externalId })).status).toBe(201);
     }
   });

@@ -87,7 +87,13 @@ describe('imports', { timeout: 60_000 }, () => {
   it('never read local files or private addresses', async () => {
     const { post, ended } = callsOf(await aCaller(management));
     const credentials = { apiKey: KEY };
-    for (const address of ['file:///etc/passwd', '/etc/passwd', 'links.csv', 'ftp://a.test']) {
+    for (const address of [
+      'file:///etc/passwd',
+      '/etc/passwd',
+      'links.csv',
+      'ftp://a.test',
+      'https://user:secret@a.test',
+    ]) {
       const { status, body } = await post({ source: 'kutt', address, credentials });
       expect([address, status, body.error.message]).toEqual([address, 422, expect.stringContaining('address')]);
     }
@@ -257,12 +263,24 @@ describe('imports', { timeout: 60_000 }, () => {
     expect((await send('GET', `/imports/${jobs[0]?.id}/rejected.csv`)).status).toBe(404);
   });
 
-  it('are made by members too, with their rights', async () => {
+  it('are made by members too, who change no link of a folder that is hidden from them', async () => {
     const acme = await aCaller(management);
-    const member = await withKey(management, acme, 'member');
-    const job = await callsOf(member).run(
-      `url,key,domain,tags\nhttps://a.test,a,,t\nhttps://a.test,b,new.${acme.host},\n`,
-    );
-    expect(job).toMatchObject({ created: 1, rejected: 1, lost: 0 });
+    const { catalog } = management;
+    const hidden = { name: 'Hidden', description: null, accessLevel: null };
+    const folder = await catalog.folders.create(acme.workspaceId, hidden, 10);
+    const inFolder = { url: 'https://secret.test/', key: 'h', domain: acme.host, folderId: folder.id };
+    expect((await acme.post(inFolder)).status).toBe(200);
+    const member = callsOf(await withKey(management, acme, 'member'));
+    const rows = [
+      `https://a.test,a,,t,`,
+      `https://a.test,b,new.${acme.host},,`,
+      'https://a.test,h,,,',
+      'https://a.test,i,,,Hidden',
+    ];
+    const job = await member.run(`url,key,domain,tags,folder\n${rows.join('\n')}\n`, { onConflict: 'update' });
+    expect(job).toMatchObject({ created: 1, updated: 0, rejected: 3 });
+    const { text } = await member.send('GET', `/imports/${job.id}/rejected.csv`);
+    expect(text).not.toContain('secret.test');
+    expect((await acme.get(`/links/info?domain=${acme.host}&key=h`)).body.url).toBe('https://secret.test/');
   });
 });

@@ -174,6 +174,16 @@ describe('POST /imports with a file', { timeout: 60_000 }, () => {
     expect((await sent())[0]?.data).toEqual((await send('GET', `/imports/${completed.id}`)).body);
   });
 
+  it('is documented with its form and its JSON', async () => {
+    const { paths } = (await management.app.inject('/openapi.json')).json();
+    const { requestBody, ...operation } = paths['/imports'].post;
+    expect(Object.keys(requestBody.content)).toEqual(['application/json', 'multipart/form-data']);
+    const { properties, required } = requestBody.content['multipart/form-data'].schema;
+    expect(properties).toMatchObject({ file: { format: 'binary' }, domains: { type: 'array' } });
+    expect(required.sort()).toEqual(['file', 'source']);
+    expect(Object.keys(operation)).not.toContain('x-form');
+  });
+
   it('keeps within the quota of the plan', async () => {
     const acme = await aCaller(management, 'free');
     await management.catalog.workspaces.update(acme.workspaceId, { quotas: { linksPerMonth: 1 } });

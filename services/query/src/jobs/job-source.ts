@@ -1,4 +1,4 @@
-import type { Catalog, ExportJobRecord } from '@waymark/catalog';
+import { type Catalog, type ExportJobRecord, haveEventsExpired } from '@waymark/catalog';
 import {
   CUSTOMER_COLUMNS,
   EXPORT_FILTER_SCHEMAS,
@@ -137,7 +137,8 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
             type: 'archive',
             what: resource,
             bytes(onRows, signal) {
-              const reader = { endpoint: 'POST /exports', workspaceId, requestId: 'job', signal };
+              const eventsExpire = haveEventsExpired(caller.workspace);
+              const reader = { endpoint: 'POST /exports', workspaceId, requestId: 'job', signal, eventsExpire };
               async function* counted() {
                 for await (const table of tables((task) => runJobSlice(reader, task))) {
                   onRows(table.rows.length);

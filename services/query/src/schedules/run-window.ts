@@ -98,10 +98,11 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
 
   /** Uploads what is missing. @returns the files and the text of the manifest */
   async function complete(storage: Storage): Promise<Run & { readonly manifest: string }> {
+    const caller = await scheduleCaller(catalog, begun, now());
     const begunRun: Run = begun.run ?? { end: window.end, files: [], lastId: null, manifest: null };
     if (begunRun.manifest !== null) return { ...begunRun, manifest: begunRun.manifest };
     const stored = { fromMs: Date.parse(window.start), toMs: Date.parse(window.end) };
-    const opened = await openWindow(await scheduleCaller(catalog, begun, now()), begun, stored);
+    const opened = await openWindow(caller, begun, stored);
     const reader = createItemReader(opened.sourceFrom(begunRun.lastId, signal));
     let run = begunRun;
     while (!(await reader.isAtEnd())) {

@@ -113,6 +113,7 @@ const SETTLED: Readonly<Record<string, (text: string) => boolean>> = {
   'GET /analytics': HAS_EVENTS,
   'GET /customers': hasEach(['"sales":1']),
   'GET /customers/{id}': hasEach(['"sales":1']),
+  'GET /customers/{id}/data': hasEach(['"eventName":"', '"sale":{']),
 };
 
 function operationOf(route: string): Operation | undefined {

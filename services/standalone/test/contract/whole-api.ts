@@ -25,6 +25,7 @@ export interface WholeApi {
   readonly url: string;
   readonly catalog: Catalog;
   readonly database: TestDatabase;
+  readonly redisUrl: string;
   readonly dataDir: string;
   readonly exportSlots: ExportSlots;
   /** Follows a short link as a new visitor. @returns the status */
@@ -87,7 +88,16 @@ export async function startWholeApi({
     defaultDomain: undefined,
     outboundAllowedRanges,
   };
-  const management = { ...shared, ...jobs, queueShards: [redis], claimsOf, outbound, rateLimiter, notifier };
+  const management = {
+    ...shared,
+    ...jobs,
+    clickhouse,
+    queueShards: [redis],
+    claimsOf,
+    outbound,
+    rateLimiter,
+    notifier,
+  };
 
   const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies });
   api.register(authPlugin, { catalog, rateLimiter });
@@ -113,6 +123,7 @@ export async function startWholeApi({
     url: `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`,
     catalog,
     database,
+    redisUrl: server.url,
     dataDir: directory,
     exportSlots: shared.exportSlots,
     async visit(domain, key) {

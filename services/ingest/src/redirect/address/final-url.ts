@@ -176,3 +176,8 @@ export function recordedUrl(url: string): string {
   const end = cut.lastIndexOf('&');
   return end > 0 ? cut.slice(0, end) : cut;
 }
+
+/** The URL as it is recorded, without the click id of an earlier visit. */
+export function withoutClickId(url: string): string {
+  return finalDestination(url, { query: '', via: undefined, isPasswordCorrect: false }).recorded;
+}

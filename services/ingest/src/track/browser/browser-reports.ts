@@ -12,12 +12,12 @@ import {
   type TrackVisitResponse,
   type Trigger,
 } from '@waymark/contract';
-import type { Visit } from '@waymark/visit';
+import { asksForPrivacy, type Visit, withoutIdentity } from '@waymark/visit';
 import type { AppStoreClick } from '../../app-opens.js';
 import { clickProducer } from '../../click-producer.js';
 import { findLinkAt } from '../../link-at.js';
 import { isCountable, recordVisit, visitClaim } from '../../record-visit.js';
-import { finalDestination } from '../../redirect/address/final-url.js';
+import { withoutClickId } from '../../redirect/address/final-url.js';
 import { type HostNames, readHost, readShortAddress } from '../../redirect/address/short-address.js';
 import { preparedLink } from '../../redirect/rules/prepared-link.js';
 import type { TrackDeps } from '../track-deps.js';
@@ -74,11 +74,6 @@ function hostNames(domain: string): HostNames {
   return readHost(parseUrl(text)?.host);
 }
 
-/** Removes the click id of an earlier visit from a page's URL. */
-function withoutClickId(url: string): string {
-  return finalDestination(url, { query: '', via: undefined, isPasswordCorrect: false }).recorded;
-}
-
 export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits, 'takeDailyEvents'>): BrowserReports {
   const { catalog, admission, freshClicks, readVisit, now } = deps;
 
@@ -120,12 +115,29 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     await limits.takeDailyEvents(workspace, visit.clientAddress, 1);
   }
 
-  /** Records the report as a click and returns its id. */
+  const signalOf = (link: Pick<LinkRecord, 'workspaceId'>, { headers }: ReportRequest) =>
+    asksForPrivacy(headers) ? admission.privacySignal(link) : 'ignore';
+
+  /** Counts the click of a visitor who asks not to be identified: each report is one, and its page is recorded without its parameters. */
+  async function recordUnidentified(report: Report, request: ReportRequest, visit: Visit): Promise<void> {
+    const { link, trigger } = report;
+    await checkAllowed(report, request, visit);
+    const details = { trigger, url: report.url.split(/[?#]/, 1)[0] ?? '', nowMs: now(), isPassedOn: false };
+    const producer = await clickProducer(deps, link.workspaceId);
+    await recordVisit(producer, preparedLink(link), withoutIdentity(visit), details).click;
+  }
+
+  /** Records the report as a click and returns its id; empty for a visitor who must not get one. */
   async function record(report: Report, request: ReportRequest): Promise<string> {
     const { link, trigger, isFromApp = false } = report;
     const nowMs = now();
     const read = readReport(request, report.referrer);
     const visit = isFromApp ? { ...read, isBot: false } : read;
+    const signal = await signalOf(link, request);
+    if (signal !== 'ignore') {
+      if (signal === 'no-id' && isCountable(visit, request.isTracked)) await recordUnidentified(report, request, visit);
+      return '';
+    }
     if (!isCountable(visit, request.isTracked)) return createEventId(nowMs);
     const prepared = preparedLink(link);
     const producer = await clickProducer(deps, link.workspaceId);
@@ -166,7 +178,8 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     const click = await orUnavailable('click to an app store', findAppStoreClick(names, clientAddress));
     const link = click && (await orUnavailable('link look-up', catalog.links.get(click.workspaceId, click.linkId)));
     // The link may have been locked, disabled or expired since the click.
-    const isOpen = link !== undefined && (await admission.isOpen(link));
+    const mayBeKnown = link !== undefined && (await signalOf(link, request)) === 'ignore';
+    const isOpen = mayBeKnown && (await admission.isOpen(link));
     return click !== undefined && isOpen
       ? { clickId: click.clickId, link: openedLink(link) }
       : { clickId: null, link: null };
@@ -188,7 +201,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
       const opened = parsedAddress(deepLink);
       const link = await findLink(hostNames(deepLink), keyOf(opened), request, opened.searchParams.get('pw'));
       const clickId = await record({ link, trigger: 'deeplink', url: link.url, isFromApp: true }, request);
-      return { clickId, link: openedLink(link) };
+      return { clickId: clickId || null, link: openedLink(link) };
     },
 
     async visit({ domain, url, referrer }, request) {

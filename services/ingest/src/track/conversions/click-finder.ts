@@ -8,6 +8,7 @@ import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
 import { orUnavailable, unavailable } from '../unavailable.js';
+import type { ClickAliases } from './click-aliases.js';
 import { CLICK_SELECTION, clickRowOf, readClick } from './click-rows.js';
 import { readRows } from './read-rows.js';
 
@@ -15,7 +16,8 @@ import { readRows } from './read-rows.js';
 export interface ClickFinder {
   /**
    * The click's row: from memory when this process recorded or found it recently, from the queue when another process did, else from
-   * ClickHouse. A click younger than a minute may be in a spool and is waited for.
+   * ClickHouse. A click younger than a minute may be in a spool and is waited for. An id that no click here has may be the one that another
+   * system gave to an imported click.
    *
    * @throws ApiError not_found; 500 with `Retry-After` when the click may still be queued
    */
@@ -28,6 +30,7 @@ export interface ClickFinderOptions {
   readonly freshClicks: Pick<FreshClicks, 'find'>;
   /** Whose clicks have to be anonymous. */
   readonly erased: Pick<ErasedPeopleReader, 'peek'>;
+  readonly aliases: ClickAliases;
   readonly now: () => number;
   readonly maxWaitMs?: number;
 }
@@ -59,7 +62,7 @@ function notFound(clickId: string): ApiError {
 }
 
 export function createClickFinder(options: ClickFinderOptions): ClickFinder {
-  const { clickhouse, producer, freshClicks, now, maxWaitMs = MAX_WAIT_MS } = options;
+  const { clickhouse, producer, freshClicks, aliases, now, maxWaitMs = MAX_WAIT_MS } = options;
   // Rows of clicks never change, and a sale often follows its lead within the hour.
   const rowCache = new LRUCache<string, EventRow>({
     max: CACHED_ROWS_MAX,
@@ -94,13 +97,15 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
   }
 
   /** The row as the erasure of its visitor leaves it. @throws ApiError not_found when that deletes it */
-  function withoutErased(row: EventRow, { workspaceNumber, clickId }: ClickKey): EventRow {
+  function withoutErased(row: EventRow, workspaceNumber: string): EventRow {
+    const { clickId } = readClick(row);
     const mode = options.erased.peek()?.modeOfClick(workspaceNumber, clickId);
     if (mode === 'delete') throw notFound(clickId);
     return mode === undefined ? row : anonymisedRow('click', row);
   }
 
-  async function waitFor(key: ClickKey): Promise<EventRow> {
+  /** @throws ApiError 500 when the click may still be queued */
+  async function waitFor(key: ClickKey): Promise<EventRow | undefined> {
     // A click that Redis did not take in time is replayed from the spool into the queue, usually within a tenth of a second.
     const waitMs = now() - key.timeMs < RECENT_MS ? maxWaitMs : 0;
     const startedMs = performance.now();
@@ -113,23 +118,36 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       if (row !== undefined) return row;
       if (leftMs <= 0) {
         const mayBeQueued = oldestMs !== undefined && oldestMs <= key.timeMs + QUEUED_WITHIN_MS;
-        throw mayBeQueued ? unavailable('the click may still be queued') : notFound(key.clickId);
+        if (mayBeQueued) throw unavailable('the click may still be queued');
+        return undefined;
       }
       await pause(Math.min(delayMs, leftMs));
     }
   }
 
+  /** The click whose own id it is. */
+  async function findOwn(workspaceNumber: string, clickId: string): Promise<EventRow | undefined> {
+    const timeMs = trustedEventIdTime(clickId, now());
+    if (timeMs === undefined) return undefined;
+    const key = { workspaceNumber, timeMs, clickId };
+    return freshClicks.find(workspaceNumber, clickId) ?? waitFor(key);
+  }
+
   return {
     async find(workspaceId, clickId) {
-      const timeMs = trustedEventIdTime(clickId, now());
       const workspaceNumber = parseResourceId('workspace', workspaceId);
-      if (timeMs === undefined || workspaceNumber === undefined) throw notFound(clickId);
-      const key = { workspaceNumber, timeMs, clickId };
-      const cached = rowCache.get(keyText(key));
-      if (cached !== undefined) return withoutErased(cached, key);
-      const row = freshClicks.find(workspaceNumber, clickId) ?? (await waitFor(key));
-      rowCache.set(keyText(key), row);
-      return withoutErased(row, key);
+      if (workspaceNumber === undefined) throw notFound(clickId);
+      const cacheKey = `${workspaceNumber}/${clickId}`;
+      const cached = rowCache.get(cacheKey);
+      if (cached !== undefined) return withoutErased(cached, workspaceNumber);
+      let row = await findOwn(workspaceNumber, clickId);
+      if (row === undefined) {
+        const ownId = await aliases.find(workspaceId, clickId);
+        row = ownId === undefined ? undefined : await findOwn(workspaceNumber, ownId);
+      }
+      if (row === undefined) throw notFound(clickId);
+      rowCache.set(cacheKey, row);
+      return withoutErased(row, workspaceNumber);
     },
   };
 }

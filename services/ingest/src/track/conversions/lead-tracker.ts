@@ -5,6 +5,7 @@ import { ClaimHeldError, customerClaim, LEAD_CLAIM_MS, leadClaim } from '@waymar
 import type { ConversionDeps } from '../track-deps.js';
 import type { ClickFinder } from './click-finder.js';
 import { findClickAndLink } from './click-link.js';
+import { readClick } from './click-rows.js';
 import { newCustomer, type TrackedCustomers } from './customers.js';
 import { withClaims } from './held-claims.js';
 import type { LatestLeads } from './latest-leads.js';
@@ -72,8 +73,9 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     try {
       const { click, link } = await finding;
       const customer = customers.draft(workspaceId, body, click, link);
-      const response = responseFor(body.clickId, link, customer);
-      const value = JSON.stringify(responseToRepeat(body.clickId, customer));
+      const { clickId } = readClick(click);
+      const response = responseFor(clickId, link, customer);
+      const value = JSON.stringify(responseToRepeat(clickId, customer));
       const leadFinal = { name: leadName, owner: undefined, value, ttlMs: LEAD_CLAIM_MS };
       const finals = [customers.newClaim(customer), ...(body.mode === 'deferred' ? [] : [leadFinal])];
       await producer.commit({ ...rowsAndState(body, customer, true, click), finals });
@@ -97,19 +99,21 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     return withClaims(producer.claims, now, async (hold) => {
       await hold.take(isDeferred ? [customerClaimName] : [customerClaimName, leadName]);
       const known = await customers.find(hold, workspaceId, body.customerExternalId);
-      const clickId = body.clickId || known?.clickId;
-      if (!clickId) {
+      const namedId = body.clickId || known?.clickId;
+      if (!namedId) {
         throw fieldError('required', 'clickId', 'is required: the customer is not known, or has no click');
       }
       const repeated = hold.finalValue(leadName);
       if (repeated !== undefined) return JSON.parse(repeated) as TrackLeadResponse;
 
-      const finding = findClickAndLink(catalog, clicks, workspaceId, clickId);
+      const finding = findClickAndLink(catalog, clicks, workspaceId, namedId);
       // A duplicate is answered even if the click of this request does not exist.
       finding.catch(() => undefined);
       const firstClickId = known && !isDeferred ? await leads.firstClickId(known, body.eventName) : undefined;
       if (known && firstClickId !== undefined) return responseToRepeat(firstClickId, known);
       const { click, link } = await finding;
+      // The request may name it by the id of another system.
+      const { clickId } = readClick(click);
       const customer = known ?? customers.draft(workspaceId, body, click, link);
       const response = responseFor(clickId, link, customer);
       const { rows, state } = rowsAndState(body, customer, known === undefined, click);

@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from './client.js';
-import { renderMigration } from './migrations/render.js';
+import type { ClickHouseClient } from '../client.js';
+import { renderMigration } from '../migrations/render.js';
 
 /** How long data about visitors is kept; undefined: for ever. */
 export interface Retention {
@@ -14,14 +14,16 @@ export interface RetentionOptions extends Retention {
 }
 
 /** Tables from which events expire, with their time column. Roll-ups expire too, so that counts agree. */
-const EXPIRING = [
+export const EXPIRING = [
   { table: 'click_events', time: 'timestamp' },
   { table: 'lead_events', time: 'timestamp' },
   { table: 'sale_events', time: 'timestamp' },
   { table: 'workspace_slots', time: 'slot' },
   { table: 'link_days', time: 'day' },
+  // They name browsers, and lead to clicks that are gone.
+  { table: 'click_aliases', time: 'clicked_at' },
 ] as const;
-const WITH_ADDRESSES: readonly string[] = ['click_events', 'lead_events', 'sale_events'];
+export const WITH_ADDRESSES: readonly string[] = ['click_events', 'lead_events', 'sale_events'];
 
 const DAYS_IN_TTL = /toIntervalDay\((\d+)\)/;
 

@@ -8,7 +8,7 @@ import {
   waitFor,
 } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { applyRetention } from '../src/index.js';
+import { applyRetention } from '../../src/index.js';
 
 const DAY_MS = 86_400_000;
 
@@ -39,10 +39,10 @@ async function merge(): Promise<void> {
 describe('retention', () => {
   it('changes only TTLs that differ from the settings, and removes those that are no longer set', async () => {
     expect(await applyRetention(database.client, {})).toEqual([]);
-    expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toHaveLength(8);
+    expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toHaveLength(9);
     expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toEqual([]);
     expect(await applyRetention(database.client, { addressDays: 7, eventDays: 400 })).toHaveLength(3);
-    expect(await applyRetention(database.client, {})).toHaveLength(8);
+    expect(await applyRetention(database.client, {})).toHaveLength(9);
     expect(await applyRetention(database.client, {})).toEqual([]);
   });
 

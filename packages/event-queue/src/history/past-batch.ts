@@ -1,0 +1,51 @@
+import type { EventRow, EventTableKind } from '@waymark/event-format';
+import type { PendingBatch } from './history-state.js';
+
+/** An event of the past: its row, version 1, with an id that is derived from its source. */
+export interface PastRow {
+  readonly kind: EventTableKind;
+  readonly row: EventRow;
+}
+
+/** The id that another system gave to a click here. */
+export interface ClickAlias {
+  readonly alias: string;
+  readonly clickId: string;
+  /** Epoch milliseconds. */
+  readonly clickedAtMs: number;
+}
+
+const TIME = 1;
+const [YEAR_CHARS, MONTH_CHARS] = ['2024'.length, '2024-01'.length];
+/** ClickHouse keeps as many deduplication tokens for each insert that writers count. */
+const BLOCKS_PER_INSERT = 2;
+
+/** The rows of a batch, laid out for inserts. */
+export interface PastLayout extends Pick<PendingBatch, 'parts' | 'months'> {
+  /** For how many inserts of a writer theirs count. */
+  readonly inserts: number;
+}
+
+/**
+ * Divides rows by kind and year, in the order of time: tables are partitioned by year, on a cluster by month, so an insert writes into twelve
+ * partitions at most.
+ */
+export function layOutPast(rows: readonly PastRow[]): PastLayout {
+  const parts = new Map<string, { name: string; kind: EventTableKind; rows: string[] }>();
+  const months = new Map<string, number>();
+  const blocks = new Set<string>();
+  for (const { kind, row } of rows.toSorted((one, other) => Number(one.row[TIME]) - Number(other.row[TIME]))) {
+    const month = new Date(Number(row[TIME])).toISOString().slice(0, MONTH_CHARS);
+    const name = `${kind}-${month.slice(0, YEAR_CHARS)}`;
+    const part = parts.get(name) ?? { name, kind, rows: [] };
+    parts.set(name, part);
+    part.rows.push(JSON.stringify(row));
+    months.set(month, (months.get(month) ?? 0) + 1);
+    blocks.add(`${kind}-${month}`);
+  }
+  return {
+    parts: [...parts.values()],
+    months: [...months].map(([month, events]) => [`${month}-01`, events]),
+    inserts: parts.size + Math.ceil(blocks.size / BLOCKS_PER_INSERT),
+  };
+}

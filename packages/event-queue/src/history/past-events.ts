@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
+import type { EventTableKind } from '@waymark/event-format';
+import { createReplication } from '@waymark/redis';
+import type { Redis } from 'ioredis';
+import type { QueueLogger } from '../redis/throttled-log.js';
+import { createManifest } from '../writer/manifest.js';
+import { createRetry } from '../writer/retry.js';
+import { createHistoryState, HistoryBusyError, type HistoryPosition, type PendingBatch } from './history-state.js';
+import { createPartWriter, type RefusedRow } from './part-writer.js';
+import { type ClickAlias, layOutPast, type PastRow } from './past-batch.js';
+
+export interface PastEventsOptions {
+  /** Redis of the queue shards by number; the state is in the first. */
+  readonly queues: readonly Redis[];
+  /** How many replicas of Redis must have what an insert relies on; 0 by default. */
+  readonly waitReplicas?: number;
+  readonly clickhouse: ClickHouseClient;
+  /** Name of the cluster whose shards have the events; none by default. */
+  readonly cluster?: string | undefined;
+  readonly waitsForQuorum?: boolean;
+  /** `UInt64` as text. */
+  readonly workspaceNumber: string;
+  /** Which import it is: its progress is continued by an import of the same identity only. */
+  readonly identity: string;
+  /** Called after each insert, also after a repeated one: cached totals are stale from here on. */
+  readonly onInserted: (kind: EventTableKind, rows: readonly string[]) => Promise<void>;
+  readonly onRefused: (refused: RefusedRow) => Promise<void>;
+  readonly logger: QueueLogger;
+  readonly now: () => number;
+  readonly signal?: AbortSignal | undefined;
+  /** After as long a silence of its process, another may continue an import; 10 s by default. */
+  readonly leaseMs?: number;
+}
+
+/** What is stored at once. */
+export interface PastBatch {
+  /** None of them is stored: see {@link PastEvents.absent}. Their ids differ from each other. */
+  readonly rows: readonly PastRow[];
+  readonly aliases: readonly ClickAlias[];
+  /** What a continued import begins with. */
+  readonly progress: string;
+}
+
+/**
+ * Inserts events of the past, each exactly once, whatever is killed and whenever: the path past the queue for rows that are older than the
+ * writer accepts. Nothing here adds webhook jobs, tails or usage; totals and roll-ups follow from the rows as always.
+ */
+export interface PastEvents {
+  /** The progress of the last batch of an earlier run that did not finish; undefined at the start. */
+  readonly progress: string | undefined;
+  /** Those rows whose ids ClickHouse does not have. */
+  absent(rows: readonly PastRow[]): Promise<PastRow[]>;
+  /** @throws HistoryBusyError when another process has taken over */
+  write(batch: PastBatch): Promise<void>;
+  /** Ends the import; the next one begins at the start. */
+  finish(): Promise<void>;
+  /** Lets others import. One that is not finished can be continued. */
+  close(): Promise<void>;
+}
+
+const LEASE_MS = 10_000;
+const RENEWALS_PER_LEASE = 4;
+const POLL_MS = 200;
+/** Position of the event id in rows of all kinds. */
+const ID = 2;
+const COUNTS_TABLE = { table: 'imported_counts', columns: ['workspace_id', 'month', 'batch', 'events'] } as const;
+const ALIASES_TABLE = { table: 'click_aliases', columns: ['workspace_id', 'alias', 'click_id', 'clicked_at'] } as const;
+
+/**
+ * Waits for the lease of the workspace: one import at a time, because an insert that is under way is seen by no other.
+ *
+ * @throws HistoryBusyError when another process keeps it
+ */
+export async function openPastEvents(options: PastEventsOptions): Promise<PastEvents> {
+  const { queues, clickhouse, workspaceNumber, identity, logger, now, leaseMs = LEASE_MS } = options;
+  const [redis] = queues;
+  if (redis === undefined) throw new TypeError('no Redis');
+  const replication = createReplication(redis, options.waitReplicas ?? 0);
+  const state = createHistoryState({ redis, replication, workspaceNumber, owner: randomUUID(), leaseMs });
+  const signal = options.signal ?? new AbortController().signal;
+  const retry = createRetry({ logger, now, signal, onError: () => undefined });
+  const manifests = queues.map((queue) => createManifest(queue));
+  const counters = {
+    async insertCount() {
+      const counts = await Promise.all(manifests.map((manifest) => manifest.insertCount()));
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+    // Each writer counts with the Redis of its queue only, and all insert into the same tables.
+    async addInserts(count: number) {
+      await Promise.all(manifests.map((manifest) => manifest.addInserts(count)));
+    },
+  };
+  const parts = createPartWriter({
+    ...{ clickhouse, cluster: options.cluster, waitsForQuorum: options.waitsForQuorum ?? false },
+    ...{ state, counters, retry, onRefused: options.onRefused, logger, now },
+  });
+
+  async function take(): Promise<void> {
+    const untilMs = performance.now() + 1.5 * leaseMs;
+    while (!(await state.take())) {
+      if (performance.now() > untilMs)
+        throw new HistoryBusyError('events are being imported into this workspace by another process');
+      await pause(POLL_MS, undefined, { signal });
+    }
+  }
+
+  /** Both tables keep one row of what is inserted twice. */
+  async function insertNotes({ id, aliases, months }: PendingBatch): Promise<void> {
+    const insert = (table: typeof COUNTS_TABLE | typeof ALIASES_TABLE, rows: (string | number)[][]) =>
+      retry(`inserting ${table.table}`, () => insertRows(clickhouse, { ...table, rows }));
+    await insert(
+      ALIASES_TABLE,
+      aliases.map(([alias, clickId, atMs]) => [workspaceNumber, alias, clickId, atMs]),
+    );
+    await insert(
+      COUNTS_TABLE,
+      months.map(([month, events]) => [workspaceNumber, month, id, events]),
+    );
+  }
+
+  async function store(batch: PendingBatch, isRepeat: boolean, split: readonly string[]): Promise<void> {
+    // Before the events, so that usage and look-ups of clicks are never short of them.
+    await insertNotes(batch);
+    const splitParts = new Set(split);
+    for (const part of batch.parts) {
+      await parts.write(batch, part, isRepeat, splitParts);
+      await options.onInserted(part.kind, part.rows);
+    }
+    await state.acknowledge(batch.progress);
+  }
+
+  /** Completes what a killed run has begun, also when it was another import. */
+  async function open(): Promise<string | undefined> {
+    let found: HistoryPosition = await state.read();
+    if (found.pending !== undefined) {
+      await store(found.pending, true, found.split);
+      found = await state.read();
+    }
+    if (found.identity === identity) return found.progress;
+    await state.restart(identity);
+    return undefined;
+  }
+
+  await take();
+  let failure: unknown;
+  const renewal = setInterval(() => {
+    if (!signal.aborted)
+      state.renew().catch((err: unknown) => {
+        if (err instanceof HistoryBusyError) failure = err;
+      });
+  }, leaseMs / RENEWALS_PER_LEASE);
+  renewal.unref();
+
+  async function close(isFinished: boolean): Promise<void> {
+    clearInterval(renewal);
+    await state.release(isFinished);
+  }
+
+  let progress: string | undefined;
+  try {
+    progress = await open();
+  } catch (err) {
+    await close(false).catch(() => undefined);
+    throw err;
+  }
+  return {
+    progress,
+
+    async absent(rows) {
+      const present = new Set<string>();
+      for (const kind of new Set(rows.map((past) => past.kind))) {
+        const texts = rows.filter((past) => past.kind === kind).map(({ row }) => JSON.stringify(row.slice(0, ID + 1)));
+        for (const id of await retry('finding rows', () => parts.tableOf(kind).findPresent(texts))) present.add(id);
+      }
+      return rows.filter(({ row }) => !present.has(String(row[ID])));
+    },
+
+    async write({ rows, aliases, progress: next }) {
+      if (failure !== undefined) throw failure;
+      const insertsBefore = await counters.insertCount();
+      const { inserts, parts: laidOut, months } = layOutPast(rows);
+      if (inserts > 0) await counters.addInserts(inserts);
+      const batch: PendingBatch = {
+        ...{ id: randomUUID(), at: now(), insertsBefore, progress: next, parts: laidOut, months },
+        aliases: aliases.map(({ alias, clickId, clickedAtMs }) => [alias, clickId, clickedAtMs]),
+      };
+      await state.begin(batch);
+      await store(batch, false, []);
+    },
+
+    finish: () => close(true),
+    close: () => close(false),
+  };
+}

@@ -1,0 +1,130 @@
+import { PAYMENT_PROCESSORS, type PaymentProcessor, TRIGGERS, type Trigger } from '@waymark/contract';
+import { type Fields, fieldsOf, isObject } from '../model/fields.js';
+import { RowError } from '../model/source-link.js';
+import type { PastAddress, PastClick, PastCustomer, PastEvent } from './past-event.js';
+
+function timeMsOf(fields: Fields, name: string): number | null {
+  const time = fields.time(name);
+  return time === null ? null : Date.parse(time);
+}
+
+function required<T>(field: string, value: T | null): T {
+  if (value === null) throw new RowError(`${field} is missing`);
+  return value;
+}
+
+/** The address of a link object. */
+function addressOf(link: unknown): PastAddress | null {
+  if (!isObject(link)) return null;
+  const fields = fieldsOf(link);
+  const key = fields.text('key');
+  return key === null ? null : { domain: fields.text('domain'), key };
+}
+
+function triggerOf(click: Fields): Trigger {
+  const name = click.text('trigger');
+  const trigger = TRIGGERS.find((known) => known === name);
+  if (trigger !== undefined) return trigger;
+  // Releases before the field had only this one.
+  return click.flag('qr') ? 'qr' : 'link';
+}
+
+/** @param fallback time of the event, where the click object has none */
+function clickOf(value: unknown, link: unknown, fallback: number): PastClick {
+  const click = fieldsOf(value ?? {});
+  const id = click.required('id');
+  const timeMs = timeMsOf(click, 'timestamp') ?? fallback;
+  const referrer = click.text('refererUrl') ?? click.text('referer');
+  return {
+    address: required('link', addressOf(link)),
+    timeMs: Math.min(timeMs, fallback),
+    identity: id,
+    alias: id,
+    url: click.text('url'),
+    place: {
+      country: click.text('country') ?? undefined,
+      region: click.text('region') ?? undefined,
+      city: click.text('city') ?? undefined,
+      continent: click.text('continent') ?? undefined,
+    },
+    device: click.text('device'),
+    browser: click.text('browser'),
+    os: click.text('os'),
+    userAgent: click.text('ua') ?? '',
+    referrer: referrer === '(direct)' ? null : referrer,
+    trigger: triggerOf(click),
+  };
+}
+
+/** A customer object, in an event or a list. */
+function customerOf(value: unknown): PastCustomer {
+  const customer = fieldsOf(value);
+  return {
+    // Customers without an id of the account's have the one of the source.
+    externalId: customer.text('externalId') ?? customer.required('id'),
+    name: customer.text('name'),
+    email: customer.text('email'),
+    avatar: customer.text('avatar'),
+    stripeCustomerId: customer.text('stripeCustomerId'),
+    country: customer.text('country'),
+    createdAt: customer.time('createdAt'),
+    address: addressOf(customer.take('link')),
+  };
+}
+
+/** Metadata: an object, or its JSON text. */
+function metadataOf(value: unknown): Readonly<Record<string, unknown>> | null {
+  if (value === null || value === undefined || value === '') return null;
+  let metadata = value;
+  if (typeof metadata === 'string') {
+    try {
+      metadata = JSON.parse(metadata);
+    } catch {
+      throw new RowError('metadata must be an object');
+    }
+  }
+  if (metadata === null) return null;
+  if (!isObject(metadata)) throw new RowError('metadata must be an object');
+  return Object.keys(metadata).length === 0 ? null : metadata;
+}
+
+function processorOf(name: string | null): PaymentProcessor {
+  return PAYMENT_PROCESSORS.find((known) => known === name) ?? 'custom';
+}
+
+function saleOf(fields: Fields) {
+  const sale = fieldsOf(fields.take('sale') ?? {});
+  const amount = sale.count('amount') ?? fields.count('saleAmount');
+  if (amount === null) throw new RowError('sale.amount is missing');
+  return {
+    amount,
+    currency: (sale.text('currency') ?? 'usd').toLowerCase(),
+    invoiceId: sale.text('invoiceId') ?? fields.text('invoice_id'),
+    paymentProcessor: processorOf(sale.text('paymentProcessor') ?? fields.text('payment_processor')),
+  };
+}
+
+/** An item of dub's `GET /events`. @throws RowError */
+export function dubEvent(record: unknown): PastEvent {
+  const fields = fieldsOf(record);
+  const kind = fields.required('event');
+  const timeMs = required('timestamp', timeMsOf(fields, 'timestamp'));
+  const click = clickOf(fields.take('click'), fields.take('link'), timeMs);
+  if (kind === 'click') return { kind, ...click, timeMs };
+  const conversion = {
+    timeMs,
+    identity: fields.required('eventId'),
+    eventName: fields.required('eventName'),
+    metadata: metadataOf(fields.take('metadata')),
+    click,
+    customer: customerOf(fields.take('customer')),
+  };
+  if (kind === 'lead') return { kind, ...conversion };
+  if (kind === 'sale') return { kind, ...conversion, ...saleOf(fields) };
+  throw new RowError(`event "${kind.slice(0, 40)}" must be click, lead or sale`);
+}
+
+/** An item of dub's `GET /customers`. @throws RowError */
+export function dubCustomer(record: unknown): PastEvent {
+  return { kind: 'customer', ...customerOf(record) };
+}

@@ -1,0 +1,107 @@
+import { listIn, textIn } from '../apis/pages.js';
+import type { SourceClient } from '../apis/source-client.js';
+import { isObject } from '../model/fields.js';
+import { ImportError } from '../model/import-error.js';
+import { RowError } from '../model/source-link.js';
+import { timeOf } from '../model/times.js';
+import { dubCustomer, dubEvent } from './dub-events.js';
+import { positionOf, toItem } from './history-items.js';
+import type { HistoryPage, HistorySource, PastEvent } from './past-event.js';
+
+/** Before the first click of the source. */
+const START = '2020-01-01T00:00:00.000Z';
+const EVENTS_PER_PAGE = 1000;
+const CUSTOMERS_PER_PAGE = 100;
+/** Clicks first, so that leads find them; customers last, because the first lead of one says what brought it. */
+const STEPS = ['clicks', 'leads', 'sales', 'customers'] as const;
+
+interface Position {
+  readonly step: number;
+  /** Events from that time on. */
+  readonly start: string;
+  readonly page: number;
+  readonly row: number;
+  /** Events after it belong to a later import. */
+  readonly end: string;
+  /** Ids of the events at `start` that were read already. */
+  readonly seen: readonly string[];
+}
+
+function idOf(record: unknown): string | undefined {
+  return textIn(record, 'eventId') ?? textIn(isObject(record) ? record.click : undefined, 'id');
+}
+
+function timestampOf(record: unknown): string | undefined {
+  try {
+    return timeOf('timestamp', isObject(record) ? record.timestamp : undefined) ?? undefined;
+  } catch (err) {
+    if (err instanceof RowError) return undefined;
+    throw err;
+  }
+}
+
+export interface DubHistoryOptions {
+  readonly client: SourceClient;
+  readonly address: string;
+  readonly identity: string;
+  readonly now: () => number;
+}
+
+/**
+ * Events in the order of time, each page from the time of the last event on: so nothing is left out when events appear or vanish while
+ * pages are read. An event that two pages have is stored once.
+ */
+export function dubHistory({ client, address, identity, now }: DubHistoryOptions): HistorySource {
+  async function eventPage(event: string, { start, page, end }: Position): Promise<readonly unknown[]> {
+    const period = `start=${encodeURIComponent(start)}&end=${encodeURIComponent(end)}`;
+    const order = `sortBy=timestamp&sortOrder=asc&limit=${EVENTS_PER_PAGE}&page=${page}`;
+    return listIn(await client.getJson(`${address}/events?event=${event}&${period}&${order}`));
+  }
+
+  async function customerPage({ start: after }: Position): Promise<readonly unknown[]> {
+    const url = `${address}/customers?pageSize=${CUSTOMERS_PER_PAGE}&includeExpandedFields=true&sortBy=createdAt&sortOrder=asc`;
+    return listIn(await client.getJson(after === '' ? url : `${url}&startingAfter=${encodeURIComponent(after)}`));
+  }
+
+  /** Where the events after a page are; undefined when it was the last one. */
+  function nextEvents(at: Position, records: readonly unknown[]): Position | undefined {
+    if (records.length < EVENTS_PER_PAGE) return undefined;
+    const last = timestampOf(records.at(-1));
+    const seen = records.filter((record) => timestampOf(record) === last).map((record) => idOf(record) ?? '');
+    // More events of one millisecond than a page has, or times that the source rounds: only then pages are counted.
+    if (last === undefined || last <= at.start) return { ...at, page: at.page + 1, seen: [...at.seen, ...seen] };
+    return { ...at, start: last, page: 1, seen };
+  }
+
+  function nextCustomers(at: Position, records: readonly unknown[]): Position | undefined {
+    if (records.length === 0) return undefined;
+    const last = textIn(records.at(-1), 'id');
+    if (last === undefined || last === at.start)
+      throw new ImportError('the last customer of a page has no id of its own');
+    return { ...at, start: last };
+  }
+
+  return {
+    identity,
+    async *read(from): AsyncGenerator<HistoryPage> {
+      const end = new Date(now()).toISOString();
+      let at = positionOf<Position>(from) ?? { step: 0, start: START, page: 1, row: 0, end, seen: [] };
+      for (;;) {
+        const step = STEPS[at.step];
+        if (step === undefined) return;
+        const isCustomers = step === 'customers';
+        const records = isCustomers ? await customerPage(at) : await eventPage(step, at);
+        const read: (record: unknown) => PastEvent = isCustomers ? dubCustomer : dubEvent;
+        const seen = new Set(at.seen);
+        const fresh = records.filter((record) => !seen.has(idOf(record) ?? ''));
+        const { row: before } = at;
+        const items = fresh.map((record, index) => toItem(before + index + 1, record, read));
+        const start = STEPS[at.step + 1] === 'customers' ? '' : START;
+        const following = { ...at, step: at.step + 1, page: 1, start, seen: [] };
+        const next = isCustomers ? nextCustomers(at, records) : nextEvents(at, records);
+        at = { ...(next ?? following), row: before + fresh.length };
+        yield { items, next: JSON.stringify(at) };
+      }
+    },
+  };
+}

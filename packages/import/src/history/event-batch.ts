@@ -1,0 +1,215 @@
+import type { LinkRecord } from '@waymark/catalog';
+import { parseResourceId } from '@waymark/contract';
+import { CLICK_COLUMNS, type EventRow } from '@waymark/event-format';
+import type { ClickAlias, PastEvents, PastRow } from '@waymark/event-queue';
+import { ImportError } from '../model/import-error.js';
+import { RowError } from '../model/source-link.js';
+import type { PastCustomers } from './past-customers.js';
+import type { HistoryItem, PastAddress, PastClick, PastEvent } from './past-event.js';
+import { checkConversion, type PastConversionEvent, type PastRows } from './past-rows.js';
+import type { StoredEvents } from './stored-events.js';
+
+/** What is stored of a batch of a history. */
+export interface EventBatch {
+  readonly rows: readonly PastRow[];
+  readonly aliases: readonly ClickAlias[];
+  /** Links that get events. */
+  readonly links: readonly LinkRecord[];
+  /** Events and customers that are here already. */
+  readonly repeated: number;
+  readonly newCustomers: number;
+}
+
+export interface BatchReaderOptions {
+  readonly rows: PastRows;
+  readonly links: { find(address: PastAddress): Promise<LinkRecord> };
+  readonly customers: PastCustomers;
+  readonly stored: StoredEvents;
+  /** `UInt64` as text. */
+  readonly workspaceNumber: string;
+}
+
+/** Runs work on a record; undefined when the record was rejected. */
+export type OrRejected = <T>(item: HistoryItem, work: () => Promise<T>) => Promise<T | undefined>;
+
+type EventOf<K extends PastEvent['kind']> = Extract<PastEvent, { kind: K }>;
+interface Item<K extends PastEvent['kind']> {
+  readonly item: HistoryItem;
+  readonly event: EventOf<K>;
+}
+
+const CUSTOMERS_AT_ONCE = 50;
+const LINK = CLICK_COLUMNS.indexOf('link_id');
+const CLICK_ID = CLICK_COLUMNS.indexOf('click_id');
+const CLICKED_AT = CLICK_COLUMNS.indexOf('timestamp');
+const COUNTRY = CLICK_COLUMNS.indexOf('country');
+
+function itemsOf<K extends PastEvent['kind']>(items: readonly HistoryItem[], kinds: readonly K[]): Item<K>[] {
+  return items.flatMap((item) =>
+    kinds.some((kind) => kind === item.event?.kind) ? [{ item, event: item.event as EventOf<K> }] : [],
+  );
+}
+
+/** Makes rows and records of the items of a history. */
+export function createBatchReader({ rows, links, customers, stored, workspaceNumber }: BatchReaderOptions) {
+  /** The first of the events of each id, without those that are stored. */
+  async function absentOf<
+    T extends { readonly kind: 'click' | 'lead' | 'sale'; readonly id: string; readonly timeMs: number },
+  >(past: PastEvents, events: readonly T[]): Promise<T[]> {
+    const distinct = new Map(events.toReversed().map((event) => [event.id, event]));
+    const keys = [...distinct.values()].map(({ kind, id, timeMs }) => ({ kind, row: [workspaceNumber, timeMs, id] }));
+    const absent = new Set((await past.absent(keys)).map(({ row }) => row[CLICK_ID]));
+    return events.filter((event) => absent.has(event.id) && distinct.get(event.id) === event);
+  }
+
+  async function readClicks(
+    items: readonly Item<'click'>[],
+    past: PastEvents,
+    orRejected: OrRejected,
+  ): Promise<EventBatch> {
+    const found: { kind: 'click'; id: string; timeMs: number; event: PastClick; link: LinkRecord }[] = [];
+    for (const { item, event } of items) {
+      const link = await orRejected(item, () => links.find(event.address));
+      if (link !== undefined)
+        found.push({ kind: 'click', id: rows.clickIdOf(event), timeMs: event.timeMs, event, link });
+    }
+    const absent = await absentOf(past, found);
+    return {
+      rows: absent.map(({ event, link }) => ({ kind: 'click', row: rows.click(event, link) })),
+      aliases: absent.flatMap(({ event }) => rows.aliasOf(event) ?? []),
+      links: absent.map(({ link }) => link),
+      repeated: found.length - absent.length,
+      newCustomers: 0,
+    };
+  }
+
+  /** The rows of the clicks of events: as they are stored, else as the events say. */
+  async function clicksOf(events: readonly { readonly event: PastConversionEvent; readonly link: LinkRecord }[]) {
+    const ids = await stored.aliases(events.flatMap(({ event }) => event.click.alias ?? []));
+    const clickRows = await stored.clicks([...ids.values()]);
+    return ({ event, link }: (typeof events)[number]): EventRow =>
+      clickRows.get(ids.get(event.click.alias ?? '') ?? '') ?? rows.click(event.click, link);
+  }
+
+  interface Conversion {
+    readonly kind: 'lead' | 'sale';
+    readonly id: string;
+    readonly timeMs: number;
+    readonly item: HistoryItem;
+    readonly event: PastConversionEvent;
+    readonly link: LinkRecord;
+  }
+
+  /** Leaves out sales whose invoice another event has, as `/track/sale` does. */
+  async function withoutKnownInvoices(conversions: readonly Conversion[]): Promise<Conversion[]> {
+    const invoiceOf = ({ event }: Conversion) => (event.kind === 'sale' ? event.invoiceId : null);
+    const owners = new Map(await stored.invoices(conversions.flatMap((one) => invoiceOf(one) ?? [])));
+    return conversions.filter((one) => {
+      const invoice = invoiceOf(one);
+      if (invoice === null) return true;
+      const owner = owners.get(invoice) ?? one.id;
+      owners.set(invoice, owner);
+      return owner === one.id;
+    });
+  }
+
+  /** Ids of the customers by their external ids. The first event of a new one says what brought it. */
+  async function customersOf(
+    conversions: readonly Conversion[],
+    clickOf: (one: Conversion) => EventRow,
+    orRejected: OrRejected,
+  ) {
+    const firsts = new Map<string, Conversion>();
+    for (const one of conversions)
+      if (!firsts.has(one.event.customer.externalId)) firsts.set(one.event.customer.externalId, one);
+    const ids = new Map<string, string>();
+    let created = 0;
+    const ensure = async (one: Conversion) => {
+      const click = clickOf(one);
+      const touch = {
+        link: one.link,
+        clickId: String(click[CLICK_ID]),
+        clickedAtMs: Number(click[CLICKED_AT]),
+        country: String(click[COUNTRY]),
+      };
+      const made = await orRejected(one.item, () => customers.ensure(one.event.customer, touch));
+      if (made === undefined) return;
+      ids.set(one.event.customer.externalId, made.record.id);
+      if (made.isNew) created++;
+    };
+    const waiting = [...firsts.values()];
+    while (waiting.length > 0) await Promise.all(waiting.splice(0, CUSTOMERS_AT_ONCE).map(ensure));
+    return { ids, created };
+  }
+
+  async function readConversions(
+    items: readonly Item<'lead' | 'sale'>[],
+    past: PastEvents,
+    orRejected: OrRejected,
+  ): Promise<EventBatch> {
+    const found: Conversion[] = [];
+    for (const { item, event } of items) {
+      const link = await orRejected(item, async () => {
+        checkConversion(event);
+        return links.find(event.click.address);
+      });
+      const { kind, timeMs } = event;
+      if (link !== undefined) found.push({ kind, id: rows.eventIdOf(event), timeMs, item, event, link });
+    }
+    const absent = await withoutKnownInvoices(await absentOf(past, found));
+    const clickOf = await clicksOf(absent);
+    const { ids, created } = await customersOf(absent, clickOf, orRejected);
+    const numberOf = (id: string) => parseResourceId('customer', id) ?? '0';
+    const sellers = absent.flatMap(({ kind, event }) =>
+      kind === 'sale' ? (ids.get(event.customer.externalId) ?? []) : [],
+    );
+    const buyers = new Set(await stored.buyers(sellers.map(numberOf)));
+    const made: PastRow[] = [];
+    for (const one of absent) {
+      const customerId = ids.get(one.event.customer.externalId);
+      if (customerId === undefined) continue;
+      const click = clickOf(one);
+      const buyer = `${numberOf(customerId)}/${click[LINK]}`;
+      made.push(rows.conversion(one.event, click, customerId, !buyers.has(buyer)));
+      if (one.kind === 'sale') buyers.add(buyer);
+    }
+    return {
+      ...{ rows: made, aliases: [], links: absent.map(({ link }) => link) },
+      ...{ repeated: found.length - absent.length, newCustomers: created },
+    };
+  }
+
+  /** The link that brought a customer; undefined when it is not here. */
+  async function linkOf({ address }: EventOf<'customer'>): Promise<LinkRecord | undefined> {
+    try {
+      return address === null ? undefined : await links.find(address);
+    } catch (err) {
+      if (err instanceof RowError || err instanceof ImportError) return undefined;
+      throw err;
+    }
+  }
+
+  async function readCustomers(items: readonly Item<'customer'>[], orRejected: OrRejected): Promise<EventBatch> {
+    let repeated = 0;
+    let newCustomers = 0;
+    const ensure = async ({ item, event }: Item<'customer'>) => {
+      const link = await linkOf(event);
+      const made = await orRejected(item, () => customers.ensure(event, link && { link }));
+      if (made?.isNew) newCustomers++;
+      else if (made !== undefined) repeated++;
+    };
+    const waiting = [...items];
+    while (waiting.length > 0) await Promise.all(waiting.splice(0, CUSTOMERS_AT_ONCE).map(ensure));
+    return { rows: [], aliases: [], links: [], repeated, newCustomers };
+  }
+
+  return {
+    /** @param items all of one kind, or leads and sales */
+    async read(items: readonly HistoryItem[], past: PastEvents, orRejected: OrRejected): Promise<EventBatch> {
+      const kind = items[0]?.event?.kind;
+      if (kind === 'click') return readClicks(itemsOf(items, ['click']), past, orRejected);
+      if (kind === 'customer') return readCustomers(itemsOf(items, ['customer']), orRejected);
+      return readConversions(itemsOf(items, ['lead', 'sale']), past, orRejected);
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import type { WorkspaceRecord } from '@waymark/catalog';
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { ApiError, parseResourceId } from '@waymark/contract';
+import {
+  type ClickAlias,
+  HistoryBusyError,
+  openPastEvents,
+  type PastEvents,
+  type PastEventsOptions,
+} from '@waymark/event-queue';
+import type { LinkRuleDeps } from '@waymark/link-rules';
+import { ImportError } from '../model/import-error.js';
+import { RowError, type Source } from '../model/source-link.js';
+import type { DomainMap } from '../run/domain-map.js';
+import { createBatchReader, type EventBatch } from './event-batch.js';
+import { type EventCounts, type EventReport, NO_EVENTS } from './event-report.js';
+import { createPastCustomers } from './past-customers.js';
+import type { HistoryItem, HistorySource } from './past-event.js';
+import { createPastLinks } from './past-links.js';
+import { createPastRows } from './past-rows.js';
+import { createStoredEvents } from './stored-events.js';
+
+/** Where events are written. */
+export interface EventStores
+  extends Pick<PastEventsOptions, 'queues' | 'waitReplicas' | 'cluster' | 'waitsForQuorum' | 'leaseMs'> {
+  readonly clickhouse: ClickHouseClient;
+}
+
+export interface EventImportOptions {
+  readonly deps: Pick<LinkRuleDeps, 'catalog' | 'defaultDomain' | 'now'>;
+  readonly stores: EventStores;
+  readonly workspace: WorkspaceRecord;
+  readonly source: Source;
+  readonly domains: DomainMap;
+  /** Days after which events are deleted here; undefined: never. */
+  readonly retentionDays: number | undefined;
+  /** Only reads and counts. */
+  readonly isDry: boolean;
+  readonly report: EventReport;
+  readonly logger: PastEventsOptions['logger'];
+}
+
+/** Records of one insert: large enough for ClickHouse, and a few megabytes. */
+const BATCH_MAX = 5_000;
+const DAY_MS = 24 * 3_600_000;
+/** Clocks differ. */
+const AHEAD_MS_MAX = 10 * 60_000;
+
+/** What a continued import begins with. */
+interface Progress {
+  readonly next: string;
+  readonly counts: EventCounts;
+}
+
+/**
+ * Stores the history of a source, after its links were imported. Ids follow from what the source has, and what is stored already is left
+ * out, so a repeat adds nothing; an import that was killed goes on after its last batch.
+ *
+ * @throws ImportError when the source ends the import, or another import of events runs in the workspace; what was stored stays
+ */
+export async function importEvents(history: HistorySource, options: EventImportOptions): Promise<EventCounts> {
+  const { deps, stores, workspace, source, report, logger } = options;
+  const { catalog, now } = deps;
+  const workspaceNumber = parseResourceId('workspace', workspace.id) ?? '0';
+  const primary = await catalog.domains.primary(workspace.id);
+  const links = createPastLinks({
+    ...{ catalog, workspaceId: workspace.id, source, domains: options.domains, now },
+    fallbackDomain: primary?.slug ?? deps.defaultDomain,
+  });
+  const batches = createBatchReader({
+    rows: createPastRows(workspaceNumber, source),
+    links,
+    customers: createPastCustomers(catalog, workspace.id),
+    stored: createStoredEvents(stores.clickhouse, workspaceNumber),
+    workspaceNumber,
+  });
+  const oldestMs = options.retentionDays === undefined ? 0 : now() - options.retentionDays * DAY_MS;
+  let counts = NO_EVENTS;
+  let hasAliases = workspace.hasClickAliases === true;
+
+  const add = (name: keyof EventCounts, amount = 1) => {
+    counts = { ...counts, [name]: counts[name] + amount };
+  };
+
+  async function reject({ row, record }: HistoryItem, reason: string): Promise<void> {
+    add('rejected');
+    await report.rejected({ row, record, reason });
+  }
+
+  /** Runs work on a record; what is wrong with the record rejects it alone. */
+  async function orRejected<T>(item: HistoryItem, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (err) {
+      const isOfRow =
+        err instanceof RowError || err instanceof ImportError || (err instanceof ApiError && err.status < 500);
+      if (!isOfRow) throw err;
+      await reject(item, err.message);
+      return undefined;
+    }
+  }
+
+  /** The items that may become something; the others are counted. */
+  async function usable(items: readonly HistoryItem[]): Promise<HistoryItem[]> {
+    const kept: HistoryItem[] = [];
+    for (const item of items) {
+      add('read');
+      if (item.isBot === true) add('bots');
+      else if (item.event === undefined) await reject(item, item.error ?? 'cannot be read');
+      else if (item.event.kind === 'customer') kept.push(item);
+      else if (item.event.timeMs > now() + AHEAD_MS_MAX) await reject(item, 'the time is in the future');
+      else if (item.event.timeMs < oldestMs) add('tooOld');
+      else kept.push(item);
+    }
+    return kept;
+  }
+
+  async function markAliases(aliases: readonly ClickAlias[]): Promise<void> {
+    if (hasAliases || aliases.length === 0) return;
+    await catalog.workspaces.update(workspace.id, { hasClickAliases: true });
+    hasAliases = true;
+  }
+
+  async function store(past: PastEvents, items: readonly HistoryItem[], next: string): Promise<void> {
+    const batch: EventBatch = await batches.read(await usable(items), past, orRejected);
+    add('repeated', batch.repeated);
+    add('customers', batch.newCustomers);
+    for (const { kind } of batch.rows) add(`${kind}s`);
+    await links.replaceBaselines(batch.links);
+    await markAliases(batch.aliases);
+    const progress: Progress = { next, counts };
+    await past.write({ rows: batch.rows, aliases: batch.aliases, progress: JSON.stringify(progress) });
+    report.progress(counts);
+  }
+
+  async function count(items: readonly HistoryItem[]): Promise<void> {
+    for (const { event } of await usable(items)) add(`${event?.kind ?? 'click'}s`);
+    report.progress(counts);
+  }
+
+  /** Gathers pages of one kind of event to batches. */
+  async function readAll(
+    from: string | undefined,
+    take: (items: readonly HistoryItem[], next: string) => Promise<void>,
+  ) {
+    let items: HistoryItem[] = [];
+    let last: string | undefined;
+    const kindOf = (some: readonly HistoryItem[]) => some.find(({ event }) => event !== undefined)?.event?.kind;
+    const flush = async () => {
+      if (last !== undefined) await take(items, last);
+      items = [];
+      last = undefined;
+    };
+    for await (const page of history.read(from)) {
+      // A lead finds its click among those that are stored.
+      if (kindOf(items) !== undefined && kindOf(page.items) !== kindOf(items)) await flush();
+      items.push(...page.items);
+      last = page.next;
+      if (items.length >= BATCH_MAX) await flush();
+    }
+    await flush();
+  }
+
+  if (options.isDry) {
+    await readAll(undefined, count);
+    return counts;
+  }
+
+  async function open(): Promise<PastEvents> {
+    return openPastEvents({
+      ...stores,
+      ...{ workspaceNumber, identity: history.identity, logger, now },
+      onInserted: (kind, rows) => catalog.publishAffectedTotals(kind, rows),
+      onRefused: ({ row, error }) => reject({ row: 0, record: row }, `the store refuses it: ${error}`),
+    });
+  }
+
+  try {
+    const past = await open();
+    let isFinished = false;
+    try {
+      const progress = past.progress === undefined ? undefined : (JSON.parse(past.progress) as Progress);
+      counts = progress?.counts ?? NO_EVENTS;
+      await readAll(progress?.next, (items, next) => store(past, items, next));
+      isFinished = true;
+    } finally {
+      await (isFinished ? past.finish() : past.close());
+    }
+  } catch (err) {
+    throw err instanceof HistoryBusyError ? new ImportError(err.message) : err;
+  }
+  return counts;
+}

@@ -1,0 +1,75 @@
+import type { Catalog, CustomerRecord, LinkRecord, NewCustomer } from '@waymark/catalog';
+import { ApiError, customerExternalIdSchema } from '@waymark/contract';
+import { RowError } from '../model/source-link.js';
+import type { PastCustomer } from './past-event.js';
+
+/** Longest name and email that `/track` takes. */
+const TEXT_CHARS_MAX = 100;
+const UNKNOWN_COUNTRY = 'Unknown';
+
+/** What brought a customer: the click of its first lead, or only a link. */
+export interface FirstTouch {
+  readonly link: LinkRecord;
+  readonly clickId?: string;
+  readonly clickedAtMs?: number;
+  readonly country?: string;
+}
+
+function checkCustomer({ externalId }: PastCustomer): void {
+  if (!customerExternalIdSchema.safeParse(externalId).success)
+    throw new RowError('customer.externalId is not one that a customer may have here');
+}
+
+function fieldsOf(customer: PastCustomer, touch: FirstTouch | undefined): NewCustomer {
+  const { externalId, name, email, avatar, stripeCustomerId } = customer;
+  const country = customer.country ?? touch?.country ?? UNKNOWN_COUNTRY;
+  return {
+    externalId,
+    name: name?.slice(0, TEXT_CHARS_MAX) ?? null,
+    email: email?.slice(0, TEXT_CHARS_MAX) ?? null,
+    ...{ avatar, stripeCustomerId, country: country === UNKNOWN_COUNTRY ? null : country },
+    ...(touch !== undefined && {
+      linkId: touch.link.id,
+      programId: touch.link.programId,
+      partnerId: touch.link.partnerId,
+    }),
+    ...(touch?.clickId !== undefined && {
+      clickId: touch.clickId,
+      clickedAt: new Date(touch.clickedAtMs ?? 0).toISOString(),
+    }),
+  };
+}
+
+/** Finds the customers of a history, and creates those that are missing. What exists here is not changed. */
+export function createPastCustomers({ customers }: Pick<Catalog, 'customers'>, workspaceId: string) {
+  async function findOrCreate(customer: PastCustomer, touch: FirstTouch | undefined) {
+    const found = await customers.findByExternalId(workspaceId, customer.externalId);
+    if (found !== undefined) return { record: found, isNew: false };
+    const { createdAt } = customer;
+    const fields = fieldsOf(customer, touch);
+    try {
+      const record = await customers.create(workspaceId, fields, null, createdAt ?? undefined);
+      return { record, isNew: true };
+    } catch (err) {
+      // Created meanwhile, by another process.
+      const other =
+        err instanceof ApiError && err.code === 'conflict'
+          ? await customers.findByExternalId(workspaceId, customer.externalId)
+          : undefined;
+      if (other === undefined) throw err;
+      return { record: other, isNew: false };
+    }
+  }
+
+  return {
+    /** The record. @throws RowError for a customer that cannot exist here */
+    async ensure(
+      customer: PastCustomer,
+      touch?: FirstTouch,
+    ): Promise<{ readonly record: CustomerRecord; readonly isNew: boolean }> {
+      checkCustomer(customer);
+      return findOrCreate(customer, touch);
+    },
+  };
+}
+export type PastCustomers = ReturnType<typeof createPastCustomers>;

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import type { LinkRecord } from '@waymark/catalog';
+import { derivedEventId, METADATA_CHARS_MAX, parseResourceId, URL_CHARS_MAX } from '@waymark/contract';
+import { clickRow, type EventRow, leadRow, saleRow } from '@waymark/event-format';
+import type { ClickAlias, PastRow } from '@waymark/event-queue';
+import { createAgentReader, DIRECT, readReferer, toPlace, withoutWww } from '@waymark/visit';
+import { RowError, type Source } from '../model/source-link.js';
+import type { PastClick, PastEvent } from './past-event.js';
+
+/** As long as what a visit may send. */
+const AGENT_CHARS_MAX = 1024;
+const WORD_CHARS_MAX = 100;
+const EVENT_NAME_CHARS_MAX = 255;
+const INVOICE_CHARS_MAX = 255;
+const AMOUNT_MAX = 1e15;
+
+export type PastConversionEvent = Extract<PastEvent, { kind: 'lead' | 'sale' }>;
+
+/** A host in place of a URL, as sources without the whole header have it. */
+function refererOf(referrer: string | null) {
+  if (referrer === null) return readReferer(undefined);
+  const read = readReferer(referrer);
+  const isHost = read.referer === DIRECT && /^[\w.-]+$/.test(referrer);
+  return isHost ? { referer: withoutWww(referrer), refererUrl: referrer } : read;
+}
+
+/** Checks what the routes of `/track` would have refused. @throws RowError */
+export function checkConversion(event: PastConversionEvent): void {
+  if (event.eventName.length > EVENT_NAME_CHARS_MAX)
+    throw new RowError(`eventName has more than ${EVENT_NAME_CHARS_MAX} characters`);
+  if (event.metadata !== null && JSON.stringify(event.metadata).length > METADATA_CHARS_MAX) {
+    throw new RowError(`metadata has more than ${METADATA_CHARS_MAX} characters as JSON`);
+  }
+  if (event.kind === 'lead') return;
+  if ((event.invoiceId?.length ?? 0) > INVOICE_CHARS_MAX)
+    throw new RowError(`invoiceId has more than ${INVOICE_CHARS_MAX} characters`);
+  if (event.amount > AMOUNT_MAX) throw new RowError('sale.amount is too large');
+  if (!/^[a-z]{3}$/.test(event.currency)) throw new RowError('sale.currency must be a code such as usd');
+}
+
+/** Rows of the past in one workspace. The same event always gets the same id. @param workspaceNumber `UInt64` as text */
+export function createPastRows(workspaceNumber: string, source: Source) {
+  const readAgent = createAgentReader();
+
+  function idOf(kind: string, identity: string, timeMs: number): string {
+    const text = JSON.stringify([source, workspaceNumber, kind, identity]);
+    return derivedEventId(timeMs, createHash('sha256').update(text).digest());
+  }
+
+  const clickIdOf = ({ identity, timeMs }: PastClick) => idOf('click', identity, timeMs);
+
+  function click(past: PastClick, link: LinkRecord): EventRow {
+    const agent = readAgent(past.userAgent);
+    const { country, region, city, continent } = toPlace(past.place);
+    const word = (value: string | null, usual: string) => (value === null ? usual : value.slice(0, WORD_CHARS_MAX));
+    return clickRow({
+      ...{ workspaceId: workspaceNumber, linkId: parseResourceId('link', link.id) ?? '0' },
+      ...{ clickId: clickIdOf(past), timestampMs: past.timeMs, trigger: past.trigger },
+      url: (past.url ?? link.url).slice(0, URL_CHARS_MAX),
+      ...{ country, region, city, continent },
+      device: word(past.device, agent.device),
+      browser: word(past.browser, agent.browser),
+      os: word(past.os, agent.os),
+      userAgent: past.userAgent.slice(0, AGENT_CHARS_MAX),
+      ...refererOf(past.referrer),
+      // Addresses of visitors are not imported: the source may have kept them longer than this installation would.
+      ip: '',
+    });
+  }
+
+  return {
+    clickIdOf,
+    click,
+
+    aliasOf: (past: PastClick): ClickAlias | undefined =>
+      past.alias === null ? undefined : { alias: past.alias, clickId: clickIdOf(past), clickedAtMs: past.timeMs },
+
+    /** @param clickOfIt its row; @param isFirst whether it is the customer's first sale on the link */
+    conversion(event: PastConversionEvent, clickOfIt: EventRow, customerId: string, isFirst: boolean): PastRow {
+      const { kind, eventName, metadata, timeMs } = event;
+      const fields = {
+        ...{ eventId: idOf(kind, event.identity, timeMs), eventName, timestampMs: timeMs, metadata },
+        customerId: parseResourceId('customer', customerId) ?? '0',
+      };
+      if (event.kind === 'lead') return { kind: 'lead', row: leadRow(clickOfIt, fields) };
+      const { amount, currency, invoiceId, paymentProcessor } = event;
+      const saleType = isFirst ? 'new' : 'recurring';
+      return {
+        kind: 'sale',
+        row: saleRow(clickOfIt, { ...fields, amount, currency, invoiceId, paymentProcessor, saleType }),
+      };
+    },
+
+    eventIdOf: ({ kind, identity, timeMs }: PastConversionEvent) => idOf(kind, identity, timeMs),
+  };
+}
+export type PastRows = ReturnType<typeof createPastRows>;

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { isBotAgent } from '@waymark/visit';
+import { listIn, textIn } from '../apis/pages.js';
+import type { SourceClient } from '../apis/source-client.js';
+import { fieldsOf, isObject } from '../model/fields.js';
+import { ImportError } from '../model/import-error.js';
+import { RowError } from '../model/source-link.js';
+import { BOT, positionOf, toItem } from './history-items.js';
+import type { HistoryPage, HistorySource, PastAddress, PastEvent } from './past-event.js';
+
+const LINKS_PER_PAGE = 100;
+const VISITS_PER_PAGE = 1000;
+/** How often the visits of a link may change while they are read. */
+const CHANGES_MAX = 5;
+
+interface Position {
+  /** Page of the list of links, and the link on it. */
+  readonly links: number;
+  readonly link: number;
+  readonly visits: number;
+  /** Visits that the link had when its first page was read; undefined before. */
+  readonly total?: number | undefined;
+  readonly row: number;
+  /** Visits after it belong to a later import. */
+  readonly end: string;
+  /** The last second that was read, and how often each visit was in it. */
+  readonly second: string;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** The content that makes a visit: its location is missing, because Shlink finds that out later. */
+function contentOf({ domain, key }: PastAddress, visit: unknown): string {
+  const texts = [domain, key, ...['date', 'referer', 'userAgent'].map((name) => textIn(visit, name) ?? '')];
+  return createHash('sha256').update(JSON.stringify(texts)).digest('base64url').slice(0, 22);
+}
+
+/** A visit in Shlink's API. @throws RowError */
+export function shlinkClick(record: unknown, address: PastAddress, identity: string): PastEvent | typeof BOT {
+  const visit = fieldsOf(record);
+  const time = visit.time('date');
+  if (time === null) throw new RowError('date is missing');
+  const userAgent = visit.text('userAgent') ?? '';
+  if (visit.flag('potentialBot') || (userAgent !== '' && isBotAgent(userAgent))) return BOT;
+  const location = fieldsOf(visit.take('visitLocation') ?? {});
+  return {
+    kind: 'click',
+    address,
+    timeMs: Date.parse(time),
+    identity,
+    alias: null,
+    url: null,
+    place: {
+      country: location.text('countryCode') ?? undefined,
+      region: location.text('regionName') ?? undefined,
+      city: location.text('cityName') ?? undefined,
+      continent: undefined,
+    },
+    ...{ device: null, browser: null, os: null },
+    userAgent,
+    referrer: visit.text('referer'),
+    trigger: 'link',
+  };
+}
+
+export interface ShlinkHistoryOptions {
+  readonly client: SourceClient;
+  readonly address: string;
+  readonly identity: string;
+  readonly now: () => number;
+}
+
+/**
+ * The visits of one link after the other. They have no ids, so they are told apart by their content and, where that is equal, counted; a link
+ * whose visits change while they are read is read again.
+ */
+export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryOptions): HistorySource {
+  async function linkPage(page: number) {
+    const answer = await client.getJson(
+      `${address}/rest/v3/short-urls?page=${page}&itemsPerPage=${LINKS_PER_PAGE}&orderBy=dateCreated-ASC`,
+    );
+    const shortUrls = isObject(answer) ? answer.shortUrls : undefined;
+    const pagination = isObject(shortUrls) ? shortUrls.pagination : undefined;
+    return { links: listIn(shortUrls, 'data'), isLast: page >= Number(textIn(pagination, 'pagesCount') ?? 1) };
+  }
+
+  async function visitPage({ domain, key }: PastAddress, { visits: page, end }: Position) {
+    const query = `page=${page}&itemsPerPage=${VISITS_PER_PAGE}&endDate=${encodeURIComponent(end)}`;
+    const ofDomain = domain === null ? '' : `&domain=${encodeURIComponent(domain)}`;
+    const answer = await client.getJson(
+      `${address}/rest/v3/short-urls/${encodeURIComponent(key)}/visits?${query}${ofDomain}`,
+    );
+    const visits = isObject(answer) ? answer.visits : undefined;
+    const pagination = isObject(visits) ? visits.pagination : undefined;
+    const total = textIn(pagination, 'totalItems');
+    return {
+      visits: listIn(visits, 'data'),
+      isLast: page >= Number(textIn(pagination, 'pagesCount') ?? 1),
+      total: total === undefined ? undefined : Number(total),
+    };
+  }
+
+  function addressIn(link: unknown): PastAddress | undefined {
+    const key = textIn(link, 'shortCode');
+    return key === undefined ? undefined : { domain: textIn(link, 'domain') ?? hostOf(textIn(link, 'shortUrl')), key };
+  }
+
+  /** Pages of a link, from `from` on; each ends with the position after it. */
+  async function* visitsOf(of: PastAddress, from: Position): AsyncGenerator<HistoryPage & { readonly at: Position }> {
+    let at = from;
+    for (let changes = 0; ; ) {
+      const { visits, isLast, total } = await visitPage(of, at);
+      if (at.total !== undefined && total !== undefined && at.total !== total) {
+        if (++changes > CHANGES_MAX) throw new ImportError(`the visits of ${of.key} change while they are read`);
+        at = { ...at, visits: 1, total: undefined, second: '', counts: {} };
+        continue;
+      }
+      let { second } = at;
+      let counts: Record<string, number> = { ...at.counts };
+      const items = visits.map((record, index) => {
+        const date = textIn(record, 'date') ?? '';
+        if (date !== second) counts = {};
+        second = date;
+        const content = contentOf(of, record);
+        const ordinal = counts[content] ?? 0;
+        counts[content] = ordinal + 1;
+        return toItem(at.row + index + 1, record, (visit) => shlinkClick(visit, of, `${content}/${ordinal}`));
+      });
+      const row = at.row + items.length;
+      at =
+        isLast || visits.length === 0
+          ? { ...at, link: at.link + 1, visits: 1, total: undefined, row, second: '', counts: {} }
+          : { ...at, visits: at.visits + 1, total, row, second, counts };
+      yield { items, next: JSON.stringify(at), at };
+      if (at.visits === 1) return;
+    }
+  }
+
+  return {
+    identity,
+    async *read(from): AsyncGenerator<HistoryPage> {
+      const end = new Date(now()).toISOString();
+      const start: Position = { links: 1, link: 0, visits: 1, row: 0, end, second: '', counts: {} };
+      let at = positionOf<Position>(from) ?? start;
+      for (;;) {
+        const { links, isLast } = await linkPage(at.links);
+        while (at.link < links.length) {
+          const of = addressIn(links[at.link]);
+          if (of === undefined) at = { ...at, link: at.link + 1 };
+          else {
+            for await (const page of visitsOf(of, at)) {
+              at = page.at;
+              yield page;
+            }
+          }
+        }
+        if (isLast || links.length === 0) return;
+        at = { ...at, links: at.links + 1, link: 0 };
+      }
+    },
+  };
+}
+
+function hostOf(shortUrl: string | undefined): string | null {
+  return shortUrl !== undefined && URL.canParse(shortUrl) ? new URL(shortUrl).host : null;
+}

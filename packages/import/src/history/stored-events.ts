@@ -1,0 +1,77 @@
+import { type ClickHouseClient, dateTimeText } from '@waymark/clickhouse';
+import { eventIdTime } from '@waymark/contract';
+import { CLICK_COLUMNS, type EventRow } from '@waymark/event-format';
+
+const TIMESTAMP = CLICK_COLUMNS.indexOf('timestamp');
+const CLICK_ID = CLICK_COLUMNS.indexOf('click_id');
+const CLICKS = CLICK_COLUMNS.map((name) => (name === 'timestamp' ? 'toUnixTimestamp64Milli(timestamp)' : name)).join(
+  ', ',
+);
+const KEYS_PER_READ = 2000;
+const SETTINGS = { optimize_use_projections: 0 } as const;
+
+/** Reads of what is stored already, by key. @param workspace `UInt64` as text */
+export function createStoredEvents(clickhouse: ClickHouseClient, workspace: string) {
+  async function inParts<K, R>(keys: readonly K[], read: (part: readonly K[]) => Promise<readonly R[]>): Promise<R[]> {
+    const found: R[] = [];
+    for (let start = 0; start < keys.length; start += KEYS_PER_READ) {
+      found.push(...(await read(keys.slice(start, start + KEYS_PER_READ))));
+    }
+    return found;
+  }
+
+  return {
+    /** Rows of clicks by their ids. */
+    async clicks(ids: readonly string[]): Promise<ReadonlyMap<string, EventRow>> {
+      const rows = await inParts([...new Set(ids)], (part) =>
+        clickhouse.rows<string[]>({
+          query: `SELECT ${CLICKS} FROM click_events
+WHERE workspace_id = {workspace:UInt64} AND timestamp IN {times:Array(DateTime64(3, 'UTC'))} AND click_id IN {ids:Array(String)}`,
+          parameters: { workspace, times: part.map((id) => dateTimeText(eventIdTime(id) ?? 0)), ids: part },
+          settings: SETTINGS,
+        }),
+      );
+      const asRow = (values: string[]) => values.map((value, at) => (at === TIMESTAMP ? Number(value) : value));
+      return new Map(rows.map((values) => [values[CLICK_ID] ?? '', asRow(values)]));
+    },
+
+    /** Ids of clicks here by those of the source. */
+    async aliases(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+      const rows = await inParts([...new Set(ids)], (part) =>
+        clickhouse.rows<[string, string]>({
+          query: `SELECT alias, click_id FROM click_aliases
+WHERE workspace_id = {workspace:UInt64} AND alias IN {aliases:Array(String)}`,
+          parameters: { workspace, aliases: part },
+        }),
+      );
+      return new Map(rows);
+    },
+
+    /** The id of the first sale of each invoice. */
+    async invoices(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+      const rows = await inParts([...new Set(ids)], (part) =>
+        clickhouse.rows<[string, string]>({
+          query: `SELECT invoice_id, argMin(event_id, (timestamp, event_id)) FROM sale_events
+WHERE workspace_id = {workspace:UInt64} AND invoice_id IN {invoices:Array(String)} GROUP BY invoice_id`,
+          parameters: { workspace, invoices: part },
+          settings: SETTINGS,
+        }),
+      );
+      return new Map(rows);
+    },
+
+    /** Customers with a sale, as `customer/link`, both numbers as text. @param customers numbers as text */
+    async buyers(customers: readonly string[]): Promise<ReadonlySet<string>> {
+      const rows = await inParts([...new Set(customers)], (part) =>
+        clickhouse.rows<[string, string]>({
+          query: `SELECT DISTINCT customer_id, link_id FROM sale_events
+WHERE workspace_id = {workspace:UInt64} AND customer_id IN {customers:Array(UInt64)}`,
+          parameters: { workspace, customers: part.map(BigInt) },
+          settings: SETTINGS,
+        }),
+      );
+      return new Set(rows.map(([customer, link]) => `${customer}/${link}`));
+    },
+  };
+}
+export type StoredEvents = ReturnType<typeof createStoredEvents>;

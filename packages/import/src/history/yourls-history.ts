@@ -1,0 +1,77 @@
+import { isBotAgent } from '@waymark/visit';
+import type { FileFormat } from '../files/file-format.js';
+import { readCsv } from '../files/read-csv.js';
+import { readNdjson } from '../files/read-ndjson.js';
+import { readYourlsLog } from '../files/read-sql.js';
+import { fieldsOf } from '../model/fields.js';
+import { RowError, type SourceRow } from '../model/source-link.js';
+import { BOT, positionOf, toItem } from './history-items.js';
+import type { HistoryItem, HistoryPage, HistorySource, PastEvent } from './past-event.js';
+
+const ITEMS_PER_PAGE = 1000;
+
+/** A row of `yourls_log`. @throws RowError */
+export function yourlsClick(record: unknown, timezone: string | undefined): PastEvent | typeof BOT {
+  const fields = fieldsOf(record, timezone);
+  const id = fields.required('click_id');
+  const time = fields.time('click_time');
+  if (time === null) throw new RowError('click_time is missing');
+  const key = fields.required('shorturl');
+  const userAgent = fields.text('user_agent') ?? '';
+  if (userAgent !== '' && isBotAgent(userAgent)) return BOT;
+  const referrer = fields.text('referrer');
+  return {
+    kind: 'click',
+    address: { domain: null, key },
+    timeMs: Date.parse(time),
+    identity: JSON.stringify([id, time, key]),
+    alias: null,
+    url: null,
+    place: {
+      country: fields.text('country_code') ?? undefined,
+      ...{ region: undefined, city: undefined, continent: undefined },
+    },
+    ...{ device: null, browser: null, os: null },
+    userAgent,
+    referrer: referrer === 'direct' ? null : referrer,
+    trigger: 'link',
+  };
+}
+
+const logFields = (headings: readonly string[]) => headings.map((heading) => heading.trim().toLowerCase());
+
+function rowsOf(format: FileFormat, chunks: AsyncIterable<Uint8Array>): AsyncIterable<SourceRow> {
+  if (format === 'sql') return readYourlsLog(chunks);
+  return format === 'csv' ? readCsv(chunks, logFields) : readNdjson(chunks);
+}
+
+export interface YourlsHistoryOptions {
+  readonly format: FileFormat;
+  /** Opens the file once more. */
+  readonly open: () => AsyncIterable<Uint8Array>;
+  readonly timezone: string | undefined;
+  readonly identity: string;
+}
+
+/** The clicks of a log of YOURLS: its table in a dump, or a table that was exported. */
+export function yourlsHistory({ format, open, timezone, identity }: YourlsHistoryOptions): HistorySource {
+  return {
+    identity,
+    async *read(from): AsyncGenerator<HistoryPage> {
+      const done = positionOf<{ readonly rows: number }>(from)?.rows ?? 0;
+      let rows = 0;
+      let items: HistoryItem[] = [];
+      for await (const { row, record, error } of rowsOf(format, open())) {
+        rows++;
+        if (rows <= done) continue;
+        items.push(
+          error === undefined ? toItem(row, record, (one) => yourlsClick(one, timezone)) : { row, record, error },
+        );
+        if (items.length < ITEMS_PER_PAGE) continue;
+        yield { items, next: JSON.stringify({ rows }) };
+        items = [];
+      }
+      if (items.length > 0) yield { items, next: JSON.stringify({ rows }) };
+    },
+  };
+}

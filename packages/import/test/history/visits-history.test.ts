@@ -1,0 +1,179 @@
+import { API_READ, normaliseKey } from '@waymark/catalog';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type FileFormat, openFileHistory } from '../../src/index.js';
+import { type StubAnswer, type StubRequest, startStub } from '../apis/stub-server.js';
+import { startHistory, type TestHistory, type Workspace } from './test-history.js';
+
+const CHROME =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
+const BOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)';
+
+let history: TestHistory;
+beforeAll(async () => {
+  history = await startHistory();
+}, 60_000);
+afterAll(() => history.close());
+
+async function clicksOf(workspace: Workspace, key: string): Promise<number | undefined> {
+  const link = await history.catalog.links.findByAddress(workspace.host, normaliseKey(key), API_READ);
+  const [object] = await history.catalog.links.objects(workspace.id, link ? [link] : [], { hidesPasswords: false });
+  return object?.clicks;
+}
+
+describe('the log of YOURLS', { timeout: 60_000 }, () => {
+  const dump = `-- MySQL dump
+INSERT INTO \`yourls_log\` VALUES (1,'2020-03-01 12:00:00','Ab','direct','${CHROME}','203.0.113.9','DE'),
+(2,'2020-03-01 12:00:00','Ab','https://www.news.test/p?q=it\\'s','${CHROME}','203.0.113.9',''),
+(3,'2020-03-01 12:00:01','Ab','direct','${BOT}','203.0.113.9','US'),(4,'2021-07-01 00:00:00','gone','direct','${CHROME}','::1','US'),
+(5,'2021-02-30 00:00:00','Ab','direct','${CHROME}','::1','US');
+INSERT INTO \`yourls_url\` VALUES ('Ab','https://a.test','A','2020-01-01 00:00:00','::1',3);
+`;
+  const table = `click_id;click_time;shorturl;referrer;user_agent;ip_address;country_code
+1;2020-03-01 12:00:00;Ab;direct;"${CHROME}";203.0.113.9;DE
+6;2022-03-01 12:00:00;Ab;direct;"${CHROME}";203.0.113.9;DE
+;2022-03-01 12:00:00;Ab;direct;"${CHROME}";203.0.113.9;DE
+`;
+  const logOf = (content: string, format: FileFormat) =>
+    openFileHistory({
+      ...{ source: 'yourls', format, name: content, timezone: 'Europe/Berlin' },
+      async *open() {
+        yield Buffer.from(content);
+      },
+    });
+
+  it('becomes clicks in their zone, with what their user agent and referrer say, from a dump or a table, each once', async () => {
+    const acme = await history.workspace();
+    await history.table(acme, 'url,key,clicks\nhttps://a.test,Ab,3\n', { history: 'counts' });
+    const first = await history.events(acme, logOf(dump, 'sql'), { source: 'yourls' });
+    expect(first).toMatchObject({ read: 5, clicks: 2, bots: 1, rejected: 2 });
+    expect(first.rejections.map(({ row, reason }) => [row, reason])).toEqual([
+      [5, 'click_time "2021-02-30 00:00:00" is no time that exists'],
+      [4, `there is no link ${acme.host}/gone in this workspace`],
+    ]);
+    const [direct, referred] = (await history.rows(acme, 'click_events')).toSorted((one) =>
+      one.referer === '(direct)' ? -1 : 1,
+    );
+    expect(direct).toMatchObject({
+      ...{
+        timestamp: '2020-03-01T11:00:00.000Z',
+        country: 'DE',
+        continent: 'EU',
+        device: 'Desktop',
+        browser: 'Chrome',
+      },
+      ...{ os: 'Windows', referer: '(direct)', url: 'https://a.test', trigger: 'link', ip: '' },
+    });
+    expect(referred).toMatchObject({ referer: 'news.test', country: 'Unknown' });
+    expect(await clicksOf(acme, 'Ab')).toBe(2);
+    const again = await history.events(acme, logOf(table, 'csv'), { source: 'yourls' });
+    expect(again).toMatchObject({ read: 3, clicks: 1, repeated: 1, rejected: 1 });
+    expect(again.rejections[0]?.reason).toBe('click_id is missing');
+    expect(await clicksOf(acme, 'Ab')).toBe(3);
+  });
+
+  it('goes on where it was after a failure in the middle', async () => {
+    const acme = await history.workspace();
+    await history.table(acme, 'url,key\nhttps://a.test,Ab\n');
+    const rows = Array.from({ length: 7_000 }, (_, n) => `${n};2020-03-01 12:00:00;Ab;direct;;;DE`);
+    const content = ['click_id;click_time;shorturl;referrer;user_agent;ip_address;country_code', ...rows].join('\n');
+    let isBroken = true;
+    const source = openFileHistory({
+      ...{ source: 'yourls', format: 'csv', name: 'log', timezone: 'UTC' },
+      async *open() {
+        for (let at = 0; at < content.length; at += 16_384) {
+          if (isBroken && at > content.length * 0.9) throw new Error('the disk is gone');
+          yield Buffer.from(content.slice(at, at + 16_384));
+        }
+      },
+    });
+    await expect(history.events(acme, source, { source: 'yourls' })).rejects.toThrow('the disk is gone');
+    expect(await clicksOf(acme, 'Ab')).toBe(5_000);
+    isBroken = false;
+    expect(await history.events(acme, source, { source: 'yourls' })).toMatchObject({ read: 7_000, clicks: 7_000 });
+    expect(await clicksOf(acme, 'Ab')).toBe(7_000);
+  });
+});
+
+describe('the visits of Shlink', { timeout: 60_000 }, () => {
+  type Visit = Readonly<Record<string, unknown>> & { readonly date: string };
+  const visit = (date: string, fields: object = {}): Visit => ({
+    ...{ referer: '', date, userAgent: CHROME, potentialBot: false, visitedUrl: '', redirectUrl: null },
+    visitLocation: {
+      ...{ countryCode: 'US', countryName: 'United States', regionName: 'Texas', cityName: 'Austin' },
+      ...{ latitude: 30.2, longitude: -97.7, timezone: 'America/Chicago', isEmpty: false },
+    },
+    ...fields,
+  });
+
+  async function shlink(
+    links: Record<string, Visit[]>,
+    before: (request: StubRequest) => StubAnswer | undefined = () => undefined,
+  ) {
+    const list = Object.keys(links).map((shortCode) => ({
+      ...{ shortCode, shortUrl: `https://s.test/${shortCode}`, longUrl: 'https://a.test', domain: null },
+      ...{ dateCreated: '2020-01-01T00:00:00+00:00', tags: [], hasRedirectRules: false },
+    }));
+    const stub = await startStub((request) => {
+      const early = before(request);
+      if (early !== undefined) return early;
+      const { path, query } = request;
+      const code = /^\/rest\/v3\/short-urls\/([^/]+)\/visits$/.exec(path)?.[1];
+      if (code === undefined)
+        return { json: { shortUrls: { data: list, pagination: { currentPage: 1, pagesCount: 1 } } } };
+      const size = Number(query.itemsPerPage);
+      const newestFirst = (links[decodeURIComponent(code)] ?? []).toReversed();
+      const page = Number(query.page);
+      const pagination = {
+        currentPage: page,
+        pagesCount: Math.ceil(newestFirst.length / size),
+        totalItems: newestFirst.length,
+      };
+      return { json: { visits: { data: newestFirst.slice((page - 1) * size, page * size), pagination } } };
+    });
+    onTestFinished(() => stub.close());
+    return stub.address;
+  }
+
+  it('become clicks, equal ones as many as there are, and are imported again without a change', async () => {
+    const acme = await history.workspace();
+    const twice = visit('2021-05-01T02:00:00+02:00');
+    const later = visit('2021-05-02T00:00:00+00:00', { referer: 'https://news.test/x', visitLocation: null });
+    const bots = [
+      visit('2021-05-03T00:00:00+00:00', { potentialBot: true }),
+      visit('2021-05-03T00:00:00+00:00', { userAgent: BOT }),
+    ];
+    const links = { 'a/b': [twice, twice, later, ...bots], none: [] };
+    const address = await shlink(links);
+    expect(await history.api(acme, 'shlink', address)).toMatchObject({ read: 5, clicks: 3, bots: 2, rejected: 0 });
+    const clicks = await history.rows(acme, 'click_events');
+    expect(clicks.filter(({ city }) => city === 'Austin')).toMatchObject([
+      { timestamp: '2021-05-01T00:00:00.000Z', country: 'US', browser: 'Chrome', referer: '(direct)' },
+      { timestamp: '2021-05-01T00:00:00.000Z' },
+    ]);
+    // Located meanwhile, and one more of the same second.
+    links['a/b'].splice(2, 1, twice, { ...later, ...visit(later.date), referer: later.referer });
+    expect(await history.api(acme, 'shlink', address)).toMatchObject({ clicks: 1, repeated: 3, bots: 2 });
+    expect(await clicksOf(acme, 'a/b')).toBe(4);
+    expect(await clicksOf(acme, 'none')).toBe(0);
+  });
+
+  it('are read again when some appear while pages are read, and none is doubled', async () => {
+    const acme = await history.workspace();
+    const visits = Array.from({ length: 1_500 }, (_, n) =>
+      visit(new Date(Date.UTC(2021, 1, 1) + 1000 * Math.floor(n / 3)).toISOString()),
+    );
+    const links = { a: visits };
+    let pages = 0;
+    const address = await shlink(links, ({ path, query }) => {
+      if (!path.endsWith('/visits')) return undefined;
+      pages++;
+      if (query.endDate === undefined) throw new Error('the end is missing');
+      if (pages === 2) return { status: 429, headers: { 'retry-after': '3' } };
+      // This one ignores the end, so that the second page begins with visits of the first.
+      if (pages === 3) links.a.push(visit('2021-04-01T00:00:00Z'));
+      return undefined;
+    });
+    expect(await history.api(acme, 'shlink', address)).toMatchObject({ clicks: 1_501 });
+    expect(await clicksOf(acme, 'a')).toBe(1_501);
+  });
+});

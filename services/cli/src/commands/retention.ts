@@ -1,0 +1,51 @@
+import { applyWorkspaceRetention, countExpiredRows, type RetentionReport } from '@waymark/catalog';
+import { formatResourceId } from '@waymark/contract';
+import { CommandError } from '../command-error.js';
+import { type CommandResult, table } from '../output.js';
+import { connectClickHouse, connectRedis, findTarget, withCatalog } from '../stores.js';
+
+type Counts = RetentionReport['counts'];
+
+function linesOf(counts: Counts): string[] {
+  if (counts.length === 0) return ['nothing has expired'];
+  const rows = counts.map(({ workspace, table: name, rows, addresses }) => [
+    formatResourceId('workspace', workspace),
+    name,
+    String(rows),
+    String(addresses),
+  ]);
+  return table([['WORKSPACE', 'TABLE', 'ROWS', 'ADDRESSES'], ...rows]);
+}
+
+const publicCounts = (counts: Counts) =>
+  counts.map(({ workspace, ...count }) => ({ workspace: formatResourceId('workspace', workspace), ...count }));
+
+/** Deletes what workspaces should not have any more, or counts it. @throws CommandError while a writer does the same */
+export function retainWorkspaces({ dryRun }: { readonly dryRun?: boolean }): Promise<CommandResult> {
+  const target = findTarget();
+  return withCatalog(async ({ workspaces }) => {
+    const [clickhouse, redis] = [connectClickHouse(target), connectRedis(target)];
+    const stores = { workspaces, clickhouse, nowMs: Date.now() };
+    try {
+      if (dryRun === true) {
+        const counts = await countExpiredRows(stores);
+        return { data: { counts: publicCounts(counts), changed: [], waiting: [] }, lines: linesOf(counts) };
+      }
+      const { clickhouseCluster: cluster } = target.settings;
+      const report = await applyWorkspaceRetention({ ...stores, redis, cluster });
+      if (report === undefined) throw new CommandError('another process is doing this; try again in ten minutes');
+      const { counts, changed, waiting } = report;
+      return {
+        data: { counts: publicCounts(counts), changed, waiting },
+        lines: [
+          ...linesOf(counts),
+          ...(changed.length === 0 ? [] : [`ClickHouse rewrites ${changed.join(', ')} in the background`]),
+          ...(waiting.length === 0 ? [] : [`${waiting.join(', ')}: an earlier mutation has not ended; run this again`]),
+        ],
+      };
+    } finally {
+      redis.disconnect();
+      await clickhouse.close();
+    }
+  });
+}

@@ -1,0 +1,82 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { Catalog, WorkspaceRecord } from '@waymark/catalog';
+import type { Settings } from '@waymark/config';
+import {
+  type ApiSourceOptions,
+  type EventCounts,
+  fileFormat,
+  type HistorySource,
+  importEvents,
+  openApiHistory,
+  openFileHistory,
+  type Source,
+} from '@waymark/import';
+import { CommandError } from '../command-error.js';
+import type { OpenStores } from '../stores.js';
+import type { ImportOptions } from './import-options.js';
+import { createEventReport } from './report-files.js';
+
+/** The history in a file. A file that changed is another one, and read from its start. @throws CommandError or ImportError */
+async function openLog(source: Source, path: string, timezone: string | undefined): Promise<HistorySource> {
+  const found = await stat(path).catch(() => {
+    throw new CommandError(`the file ${path} cannot be read`);
+  });
+  const name = JSON.stringify([path, found.size, found.mtimeMs]);
+  return openFileHistory({
+    ...{ source, format: fileFormat(path), name, timezone },
+    open: () => createReadStream(path),
+  });
+}
+
+/** Opens the history that belongs to the links of an API or file. @throws CommandError or ImportError */
+export function openHistory(
+  { log, timezone }: Pick<ImportOptions, 'log' | 'timezone'>,
+  source: Source,
+  location: string | ApiSourceOptions,
+): Promise<HistorySource> {
+  const path = log ?? (typeof location === 'string' ? location : undefined);
+  if (path === '-') throw new CommandError('events need a file that can be read twice, not standard input');
+  if (path !== undefined) return openLog(source, path, timezone);
+  return Promise.resolve(openApiHistory(location as ApiSourceOptions));
+}
+
+export interface EventsOfImport {
+  readonly counts: EventCounts;
+  readonly reports: readonly { readonly path: string; readonly rows: number }[];
+}
+
+/** Imports the events after the links. @throws ImportError */
+export async function importHistory(
+  history: HistorySource,
+  options: ImportOptions,
+  run: {
+    readonly source: Source;
+    readonly catalog: Catalog;
+    readonly stores: OpenStores;
+    readonly workspace: WorkspaceRecord;
+    readonly settings: Settings;
+  },
+): Promise<EventsOfImport> {
+  const { source, catalog, stores, workspace, settings } = run;
+  const files = createEventReport(options.reportPrefix);
+  const warn = (_context: object, message: string) => console.error(`waymark: ${message}`);
+  try {
+    const counts = await importEvents(history, {
+      deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
+      stores: {
+        ...stores,
+        ...{ waitReplicas: settings.redisWaitReplicas, cluster: settings.clickhouseCluster },
+        waitsForQuorum: settings.clickhouseEventsQuorum,
+      },
+      ...{ workspace, source, domains: options.domains, isDry: options.isDry },
+      retentionDays: settings.eventRetentionDays,
+      report: files.report,
+      logger: { debug: () => undefined, info: () => undefined, warn, error: warn },
+    });
+    return { counts, reports: await files.close() };
+  } catch (err) {
+    await files.close();
+    throw err;
+  }
+}

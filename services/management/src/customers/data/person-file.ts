@@ -1,0 +1,47 @@
+import type { CustomerRecord, CustomerTotals } from '@waymark/catalog';
+import type { CustomerData } from '@waymark/contract';
+import { clickIdsOf, clicksOf, conversionsOf, deliveriesOf, type Person } from './person-rows.js';
+
+function storedCustomer({ workspaceId: _workspaceId, ...record }: CustomerRecord): CustomerData['customer'] {
+  return record;
+}
+
+async function* clickPages(person: Person): AsyncGenerator<string[]> {
+  for await (const ids of clickIdsOf(person)) yield clicksOf(person, ids);
+}
+
+/** An array of JSON texts, written as its pages arrive. */
+async function* arrayOf(pages: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  let separator = '[';
+  for await (const texts of pages) {
+    if (texts.length === 0) continue;
+    yield separator + texts.join(',\n');
+    separator = ',\n';
+  }
+  yield separator === '[' ? '[]' : ']';
+}
+
+/**
+ * The file of `GET /customers/{id}/data` (docs/reference/resources.md), a page of rows in memory at a time.
+ *
+ * @throws ApiError when ClickHouse is unavailable
+ */
+export async function* personFile(
+  person: Person,
+  record: CustomerRecord | undefined,
+  totals: CustomerTotals,
+): AsyncGenerator<Uint8Array> {
+  const customer = record === undefined ? null : storedCustomer(record);
+  const parts = {
+    clicks: clickPages(person),
+    leads: conversionsOf(person, 'leads'),
+    sales: conversionsOf(person, 'sales'),
+    webhookDeliveries: deliveriesOf(person),
+  };
+  yield Buffer.from(`{"customer":${JSON.stringify(customer)},\n"totals":${JSON.stringify(totals)}`);
+  for (const [name, pages] of Object.entries(parts)) {
+    yield Buffer.from(`,\n"${name}":`);
+    for await (const text of arrayOf(pages)) yield Buffer.from(text);
+  }
+  yield Buffer.from('}\n');
+}

@@ -1,0 +1,73 @@
+import { type Catalog, type CustomerRecord, NO_CUSTOMER_TOTALS } from '@waymark/catalog';
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { ApiError, customerDataSchema, hasPermission, parseResourceId } from '@waymark/contract';
+import { type ExportDeps, fileName, sendFile } from '@waymark/export';
+import type { App } from '@waymark/http-kit';
+import { idParamsSchema } from '../../id-params.js';
+import { findCustomer } from '../customers.js';
+import { personFile } from './person-file.js';
+import { hasEvents, type Person } from './person-rows.js';
+
+export interface CustomerDataDeps extends ExportDeps {
+  readonly catalog: Catalog;
+  readonly clickhouse: ClickHouseClient;
+  readonly now: () => number;
+}
+
+/** The record; undefined when there is none. @throws ApiError other than not_found */
+function recordOf(catalog: Catalog, workspaceId: string, id: string): Promise<CustomerRecord | undefined> {
+  return findCustomer(catalog, workspaceId, id).catch((err: unknown) => {
+    if (err instanceof ApiError && err.code === 'not_found') return undefined;
+    throw err;
+  });
+}
+
+/**
+ * `GET /customers/{id}/data`. For owners only: the file has events of every folder, addresses and bodies of webhooks.
+ */
+export async function customerDataRoutes(app: App, deps: CustomerDataDeps): Promise<void> {
+  const { catalog, clickhouse } = deps;
+  app.get(
+    '/customers/:id/data',
+    {
+      exposeHeadRoute: false,
+      onRequest: app.authenticate({ roles: ['owner'], permission: 'analytics.read', minimumPlan: 'business' }),
+      schema: {
+        operationId: 'getCustomerData',
+        summary: 'Retrieve everything that is held on a customer',
+        tags: ['Customers'],
+        params: idParamsSchema,
+        response: { 200: customerDataSchema },
+      },
+    },
+    async (request, reply) => {
+      const { params, workspace, apiKey } = request;
+      if (!hasPermission(apiKey.role, apiKey.scopes, 'webhooks.read')) {
+        throw new ApiError('forbidden', 'The API key lacks the permission "webhooks.read" that this endpoint needs.');
+      }
+      const record = await recordOf(catalog, workspace.id, params.id);
+      const customerId = record?.id ?? params.id;
+      const [customer, number] = [parseResourceId('customer', customerId), parseResourceId('workspace', workspace.id)];
+      if (customer === undefined || number === undefined) throw new ApiError('not_found', 'Customer not found.');
+      const person: Person = {
+        clickhouse,
+        workspace: number,
+        customer,
+        customerId,
+        firstClickId: record?.clickId ?? null,
+        caller: { endpoint: 'GET /customers/{id}/data', workspaceId: workspace.id, requestId: request.id },
+      };
+      // Of a removed customer, events are left.
+      if (record === undefined && !(await hasEvents(person))) throw new ApiError('not_found', 'Customer not found.');
+      const totals = (await catalog.customers.counters(workspace.id, [customerId])).get(customerId);
+      return sendFile(reply, {
+        name: fileName('customer-data', deps.now(), 'json'),
+        mediaType: 'application/json; charset=utf-8',
+        isCompressed: false,
+        bytes: personFile(person, record, totals ?? NO_CUSTOMER_TOTALS),
+        trailers: {},
+        slot: deps.exportSlots.take(workspace.id),
+      });
+    },
+  );
+}

@@ -1,0 +1,51 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { NO_COUNTS } from '@waymark/import';
+import { temporaryDirectory } from '@waymark/test-kit';
+import { expect, it, onTestFinished } from 'vitest';
+import { createImportFiles } from '../../src/imports/import-files.js';
+
+async function anImport() {
+  const root = temporaryDirectory('waymark-import-files-');
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const files = createImportFiles(root);
+  const directory = await files.createDirectory();
+  const position = (row: number) => ({
+    ...{ row, counts: NO_COUNTS, atMs: 1, bytesRead: row },
+    reports: { rejected: row, lost: 0, columns: ['url'] },
+  });
+  return { files, root, directory, position };
+}
+
+it('an attempt has the reports of the one before up to its checkpoint, and what was written later is gone', async () => {
+  const { files, root, directory, position } = await anImport();
+  const first = { directory, attempt: 1 };
+  expect(await files.begin(first)).toBeUndefined();
+  const reports = await files.openReports(first, undefined);
+  await reports.append('rejected', 'one\n');
+  await reports.checkpoint(position(1));
+  await reports.append('rejected', 'x'.repeat(100_000));
+  await reports.append('lost', 'y'.repeat(100_000));
+  // The process is killed here, and the next one before its first batch, several times.
+  for (const attempt of [2, 3, 4]) {
+    expect(await files.begin({ directory, attempt })).toMatchObject({ row: 1, bytes: { rejected: 4, lost: 0 } });
+    expect(readdirSync(join(root, directory))).toEqual([String(attempt)]);
+  }
+  await reports.close();
+  const file = join(root, directory, '4', 'rejected.csv');
+  expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual(['one\n', 0o600]);
+  expect(existsSync(join(root, directory, '4', 'lost.csv'))).toBe(false);
+  const next = await files.openReports(
+    { directory, attempt: 4 },
+    await files.readCheckpoint({ directory, attempt: 4 }),
+  );
+  await next.append('rejected', 'two\n');
+  expect((await next.checkpoint(position(2))).bytes).toEqual({ rejected: 8, lost: 0 });
+  await next.close();
+});
+
+it('an attempt without a directory has nothing to continue, and makes none', async () => {
+  const { files, root } = await anImport();
+  expect(await files.begin({ directory: 'missing', attempt: 1 })).toBeUndefined();
+  expect(existsSync(join(root, 'missing'))).toBe(false);
+});

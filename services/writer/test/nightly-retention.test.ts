@@ -1,0 +1,180 @@
+import { type Catalog, createCatalog, type WorkspacePatch } from '@waymark/catalog';
+import { parseResourceId } from '@waymark/contract';
+import {
+  aClick,
+  aLead,
+  aSale,
+  createTestDatabase,
+  insertClicks,
+  insertLeads,
+  insertSales,
+  startRedis,
+  type TestDatabase,
+  type TestRedis,
+  waitFor,
+} from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startNightlyRetention } from '../src/nightly-retention.js';
+
+const DAY_MS = 86_400_000;
+/** Half past two of a night. */
+const NOW = Math.floor(Date.now() / DAY_MS) * DAY_MS + 2.5 * 3_600_000;
+
+let database: TestDatabase;
+let redis: TestRedis;
+let client: Redis;
+let catalog: Catalog;
+const logged: object[] = [];
+const logger = {
+  info: (context: object) => void logged.push(context),
+  error: (context: object) => void logged.push(context),
+};
+
+beforeAll(async () => {
+  [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
+  client = new Redis(redis.url);
+  catalog = createCatalog({
+    ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.alloc(32, 1), now: () => NOW },
+    ...{ logger: { warn() {} }, baseUrl: 'https://api.example.com' },
+  });
+});
+beforeEach(async () => {
+  logged.length = 0;
+  const leases = await client.keys('waymark:retention:*');
+  if (leases.length > 0) await client.del(...leases);
+});
+afterAll(async () => {
+  await catalog.close();
+  client.disconnect();
+  await Promise.all([database.drop(), redis.stop()]);
+});
+
+let count = 0;
+async function aWorkspace(patch: WorkspacePatch): Promise<string> {
+  count += 1;
+  const { workspace } = await catalog.workspaces.create({ name: 'W', slug: `w${count}`, plan: 'enterprise' });
+  if (Object.keys(patch).length > 0) await catalog.workspaces.update(workspace.id, patch);
+  return parseResourceId('workspace', workspace.id) ?? '';
+}
+
+/** A click, a lead and a sale of that many days ago, with an address each. */
+async function storeEvents(workspaceId: string, daysAgo: readonly number[]): Promise<void> {
+  const clicks = daysAgo.map((days) =>
+    aClick({ workspaceId, linkId: '5', timestampMs: NOW - days * DAY_MS, ip: '198.51.100.7' }),
+  );
+  const conversions = clicks.map((click, index) => ({ click, timestampMs: NOW - (daysAgo[index] ?? 0) * DAY_MS }));
+  await insertClicks(database.client, clicks);
+  await insertLeads(database.client, conversions.map(aLead));
+  await insertSales(database.client, conversions.map(aSale));
+}
+
+async function numbers(query: string, workspace: string, settings: Record<string, number> = {}): Promise<number[]> {
+  const rows = await database.client.rows<(string | number)[]>({ query, parameters: { workspace }, settings });
+  return (rows[0] ?? []).map(Number);
+}
+
+/** Rows, and rows with an address, of the three tables of events; what the days and the quarters of an hour say; lifetime clicks. */
+async function stored(workspace: string) {
+  const of = (table: string) =>
+    numbers(`SELECT count(), countIf(ip != '') FROM ${table} WHERE workspace_id = {workspace:UInt64}`, workspace);
+  const sumOf = (table: string) =>
+    numbers(
+      `SELECT sum(clicks), sum(leads), sum(sales) FROM ${table} WHERE workspace_id = {workspace:UInt64}`,
+      workspace,
+    );
+  return {
+    events: await Promise.all(['click_events', 'lead_events', 'sale_events'].map(of)),
+    days: await sumOf('link_days'),
+    slots: await sumOf('workspace_slots'),
+    lifetime: await sumOf('link_totals'),
+  };
+}
+
+const mutations = () =>
+  numbers('SELECT uniqExact(table, mutation_id) FROM system.mutations WHERE database = currentDatabase()', '0');
+const settled = async () =>
+  (await numbers('SELECT count() FROM system.mutations WHERE database = currentDatabase() AND NOT is_done', '0'))[0] ===
+  0;
+
+test('each workspace keeps what its own limits say, by one mutation a table for all of them; counters stay', async () => {
+  const [shorter, longer, none] = await Promise.all([
+    aWorkspace({ eventRetentionDays: 40, addressRetentionDays: 7 }),
+    aWorkspace({ eventRetentionDays: 100 }),
+    aWorkspace({}),
+  ]);
+  for (const workspace of [shorter, longer, none]) await storeEvents(workspace, [1, 39, 40, 41, 99, 101]);
+  const [before = 0] = await mutations();
+  const retention = startNightlyRetention({
+    catalog,
+    clickhouse: database.client,
+    redis: client,
+    logger,
+    now: () => NOW,
+  });
+  await retention.run();
+  await waitFor(settled, { what: 'the mutations' });
+  const [after = 0] = await mutations();
+  expect(after - before).toBe(5);
+  // The day of the limit is kept whole.
+  expect(await stored(shorter)).toEqual({
+    ...{ events: [3, 3, 3].map((rows) => [rows, 1]), days: [3, 3, 3], slots: [3, 3, 3] },
+    lifetime: [6, 6, 6],
+  });
+  expect(await stored(longer)).toMatchObject({ events: [5, 5, 5].map((rows) => [rows, rows]), days: [5, 5, 5] });
+  expect(await stored(none)).toMatchObject({ events: [6, 6, 6].map((rows) => [rows, rows]), slots: [6, 6, 6] });
+  // The copies in the projection by link are gone as well.
+  const byLink =
+    "SELECT count(), countIf(ip != '') FROM click_events WHERE workspace_id = {workspace:UInt64} AND link_id = 5";
+  expect(await numbers(byLink, shorter, { optimize_use_projections: 1, force_optimize_projection: 1 })).toEqual([3, 1]);
+
+  // A second run of the night does nothing, and a run of the next night finds nothing to do.
+  await retention.run();
+  await client.del('waymark:retention:night');
+  await retention.run();
+  expect(await mutations()).toEqual([after]);
+  await retention.close();
+});
+
+test('a run leaves a table alone that is being rewritten, and is repeated until it has had its turn', async () => {
+  const workspace = await aWorkspace({ eventRetentionDays: 40 });
+  await storeEvents(workspace, [1, 50]);
+  const options = { catalog, clickhouse: database.client, redis: client, logger, now: () => NOW };
+  const retention = startNightlyRetention(options);
+  // A mutation that never ends.
+  await database.client.command({
+    query: 'ALTER TABLE lead_events DELETE WHERE throwIf(workspace_id > 0)',
+    clickhouse_settings: { mutations_sync: '0' },
+  });
+  await retention.run();
+  expect(logged).toMatchObject([{ waiting: ['lead_events'] }]);
+  const ofLeads = "database = currentDatabase() AND table = 'lead_events'";
+  await database.client.command({ query: `KILL MUTATION WHERE ${ofLeads} AND NOT is_done` });
+  await waitFor(settled, { what: 'the mutations' });
+  expect((await stored(workspace)).events).toEqual([
+    [1, 1],
+    [2, 2],
+    [1, 1],
+  ]);
+  await retention.run();
+  await waitFor(settled, { what: 'the mutations' });
+  expect((await stored(workspace)).events[1]).toEqual([1, 1]);
+  await retention.close();
+});
+
+test('two writers do not do the same work', async () => {
+  const workspace = await aWorkspace({ addressRetentionDays: 1 });
+  await storeEvents(workspace, [3]);
+  const [before = 0] = await mutations();
+  const options = { catalog, clickhouse: database.client, redis: client, logger, now: () => NOW };
+  const writers = [startNightlyRetention(options), startNightlyRetention(options)];
+  await Promise.all(writers.map((writer) => writer.run()));
+  await waitFor(settled, { what: 'the mutations' });
+  expect(await mutations()).toEqual([before + 3]);
+  expect((await stored(workspace)).events).toEqual([
+    [1, 0],
+    [1, 0],
+    [1, 0],
+  ]);
+  await Promise.all(writers.map((writer) => writer.close()));
+});
