@@ -44,6 +44,8 @@ function includedFiles(mode: Mode): Record<ProjectName, string[]> {
 
 export default defineConfig(({ mode }) => {
   const isLong = mode === 'faults';
+  /** The scripts that name a mode have built the repository before. */
+  const isBuilt = mode !== 'test';
   const included = includedFiles(mode as Mode);
   const projects = (['system', 'measured', 'stores', 'unit'] as const).map(
     (name): TestProjectInlineConfiguration => ({
@@ -56,7 +58,11 @@ export default defineConfig(({ mode }) => {
         isolate: name === 'measured',
         ...(name === 'system' && { globalSetup: ['packages/test-kit/src/run/build.ts'] }),
         // vitest sets BASE_URL, which is a setting of ours: a service started by a test must not inherit it.
-        env: { BASE_URL: '', TESTS_ARE_BUILT: name === 'system' ? '1' : '' },
+        env: {
+          BASE_URL: '',
+          BUILT_BY_SCRIPT: isBuilt ? '1' : '',
+          TESTS_ARE_BUILT: isBuilt || name === 'system' ? '1' : '',
+        },
         provide: { faultLength: isLong ? 'long' : 'short' },
         testTimeout: isLong ? 900_000 : 30_000,
         hookTimeout: 60_000,
