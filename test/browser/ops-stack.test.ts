@@ -6,13 +6,7 @@ import { environmentWith, type RunState } from '@waymark/config';
 import { waitFor } from '@waymark/test-kit';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import {
-  removeUp,
-  runUp,
-  temporaryDataDir,
-  UP_MS_MAX,
-  type Up,
-} from '../../services/standalone/test/process/run-up.js';
+import { migratedDataDir, removeUp, runUp, UP_MS_MAX, type Up } from '../../services/standalone/test/process/run-up.js';
 import { hasChromium, newVisitor, startChromium, type Visitor } from './lib/chromium.js';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -27,7 +21,7 @@ describe.skipIf(!hasChromium)('the operations page of a running stack', { timeou
   let page: Page;
 
   beforeAll(async () => {
-    up = runUp(temporaryDataDir());
+    up = runUp(await migratedDataDir());
     state = await up.ready();
     const password = readFileSync(join(up.dataDir, 'admin.key'), 'utf8').trim();
     browser = await startChromium();

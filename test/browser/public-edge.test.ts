@@ -6,13 +6,7 @@ import { waitFor } from '@waymark/test-kit';
 import { Dub } from 'dub';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import {
-  removeUp,
-  runUp,
-  temporaryDataDir,
-  UP_MS_MAX,
-  type Up,
-} from '../../services/standalone/test/process/run-up.js';
+import { migratedDataDir, removeUp, runUp, UP_MS_MAX, type Up } from '../../services/standalone/test/process/run-up.js';
 import { hasChromium, newVisitor, startChromium, type Visitor } from './lib/chromium.js';
 import { type Site, startSite } from './lib/site.js';
 
@@ -43,7 +37,7 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
   let shortLink: (key: string) => string;
 
   beforeAll(async () => {
-    up = runUp(temporaryDataDir());
+    up = runUp(await migratedDataDir());
     const { api: apiUrl, links } = await up.ready();
     api = apiUrl;
     shortLink = (key) => `http://${DOMAIN}:${new URL(links).port}/${key}`;

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
-import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
+import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
 import type { WriteReport } from '@waymark/event-queue';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
 import {
@@ -8,7 +8,7 @@ import {
   aWorkspaceRecord,
   elapsedMs,
   leastOf,
-  startClickHouse,
+  startMigratedClickHouse,
   startRedis,
   type TestClickHouse,
   type TestRedis,
@@ -36,12 +36,11 @@ const logs: string[] = [];
 beforeAll(async () => {
   [redisServer, clickhouseServer] = await Promise.all([
     startRedis({ args: ['--maxmemory', '64mb'] }),
-    startClickHouse(),
+    startMigratedClickHouse(),
   ]);
   redis = new Redis(redisServer.url, { enableOfflineQueue: false, commandTimeout: 2000 });
   redis.on('error', () => {});
-  clickhouse = createClickHouseClient({ url: clickhouseServer.url, database: 'operations' });
-  await migrate(clickhouse);
+  clickhouse = createClickHouseClient({ url: clickhouseServer.url, database: 'waymark' });
   const destination = new Writable({
     write(line, _encoding, done) {
       logs.push(String(line));

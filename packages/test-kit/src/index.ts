@@ -14,6 +14,7 @@ export { type EventStreamClient, type EventStreamRequest, openEventStream, type 
 export { freePort } from './free-port.js';
 export { elapsedMs, leastOf } from './least-of.js';
 export { startClickHouse, type TestClickHouse, type TestClickHouseOptions } from './stores/clickhouse.js';
+export { makeMigratedStore, startMigratedClickHouse } from './stores/migrated-store.js';
 export { startRedis, type TestRedisOptions } from './stores/redis.js';
 export { startRedisCluster } from './stores/redis-cluster.js';
 export { type RedisDeployment, untilReplicating } from './stores/redis-deployment.js';

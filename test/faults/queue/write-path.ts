@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
+import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
 import { createEventProducer } from '@waymark/event-queue';
-import { startClickHouse, startRedis, type TestClickHouse, type TestRedis, waitFor } from '@waymark/test-kit';
+import { startMigratedClickHouse, startRedis, type TestClickHouse, type TestRedis, waitFor } from '@waymark/test-kit';
 import { FAULTS } from '../fault-length.js';
 import { untilDrained } from '../until-drained.js';
 import { bundleProcess, forkProcess, kill9 } from './child-process.js';
@@ -44,11 +44,10 @@ export class WritePath {
     const { redisArgs = [], writers = 2, redisUrl, waitReplicas = 0 } = options;
     const [redis, clickhouse, spool] = await Promise.all([
       redisUrl === undefined ? startRedis({ args: redisArgs }) : undefined,
-      startClickHouse(),
+      startMigratedClickHouse(),
       mkdtemp(join(tmpdir(), 'waymark-faults-spool-')),
     ]);
     const client = createClickHouseClient({ url: clickhouse.url, database: DATABASE, requestTimeoutMs: 10_000 });
-    await migrate(client);
     const path = new WritePath(redis, redisUrl ?? redis?.url ?? '', waitReplicas, clickhouse, client, spool);
     for (let count = 0; count < writers; count++) path.#writers.push(path.#forkWriter());
     await Promise.all(path.#writers.map((writer) => once(writer, 'message')));

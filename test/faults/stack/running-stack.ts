@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { environmentWith, type RunState, readRunState } from '@waymark/config';
-import { freePort, temporaryDirectory, waitFor } from '@waymark/test-kit';
+import { freePort, makeMigratedStore, temporaryDirectory, waitFor } from '@waymark/test-kit';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
@@ -45,6 +45,7 @@ export class RunningStack {
 
   static async start(environment: Record<string, string> = {}): Promise<RunningStack> {
     const stack = new RunningStack(environment, await freePort(), await freePort(), await freePort());
+    await makeMigratedStore(join(stack.dataDir, 'clickhouse'));
     await stack.up();
     return stack;
   }

@@ -1,6 +1,6 @@
-import { startClickHouse, type TestClickHouse, waitFor } from '@waymark/test-kit';
+import { startMigratedClickHouse, type TestClickHouse, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ClickHouseClient, createClickHouseClient, migrate } from '../../src/index.js';
+import { type ClickHouseClient, createClickHouseClient } from '../../src/index.js';
 import { aGroup, counts, everywhere, insertUntilDone, ROWS_PER_GROUP } from './event-groups.js';
 
 const KILLS = 5;
@@ -8,9 +8,8 @@ const KILLS = 5;
 let server: TestClickHouse;
 let client: ClickHouseClient;
 beforeAll(async () => {
-  server = await startClickHouse();
+  server = await startMigratedClickHouse();
   client = createClickHouseClient({ url: server.url, database: 'waymark', requestTimeoutMs: 5_000 });
-  await migrate(client);
 });
 afterAll(async () => {
   await client.close();

@@ -4,7 +4,7 @@ import type { RunState } from '@waymark/config';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stablePort } from '../../src/ports.js';
-import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
+import { migratedDataDir, removeUp, runUp, UP_MS_MAX, type Up } from './run-up.js';
 
 /** The metrics of a whole stack while parts of it are killed, and its logs. */
 
@@ -21,7 +21,7 @@ let apiKey: string;
 let writerUrl: string;
 
 beforeAll(async () => {
-  const dataDir = temporaryDataDir();
+  const dataDir = await migratedDataDir();
   const writerPort = await stablePort(`operations ${dataDir}`);
   writerUrl = `http://127.0.0.1:${writerPort}`;
   up = runUp(dataDir, { LOG_LEVEL: 'debug', ADMIN_KEY, INSTANCE_KEY, WRITER_PORT: String(writerPort) });

@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environmentWith, type RunState, readRunState } from '@waymark/config';
-import { temporaryDirectory, waitFor } from '@waymark/test-kit';
+import { makeMigratedStore, temporaryDirectory, waitFor } from '@waymark/test-kit';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const MAIN = join(ROOT, 'services/standalone/dist/main.js');
@@ -14,6 +14,13 @@ export const UP_MS_MAX = 300_000;
 
 export function temporaryDataDir(): string {
   return temporaryDirectory('waymark-up-');
+}
+
+/** A data directory whose tables exist, for tests that do not test the first start. */
+export async function migratedDataDir(): Promise<string> {
+  const dataDir = temporaryDataDir();
+  await makeMigratedStore(join(dataDir, 'clickhouse'));
+  return dataDir;
 }
 
 /** Retries, because processes that are ending may still write to the directory. */
