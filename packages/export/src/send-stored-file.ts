@@ -32,7 +32,7 @@ function refusal(message: string, http: HttpRefusal): ApiError {
  * @returns undefined for the whole file
  * @throws ApiError 416 when the file ends before the range
  */
-export function partOf(range: string | undefined, size: number): Part | undefined {
+function partOf(range: string | undefined, size: number): Part | undefined {
   const [, first, last = '', suffix] = RANGE.exec(range?.trim() ?? '') ?? [];
   if (first === undefined && suffix === undefined) return undefined;
   const start = first === undefined ? Math.max(0, size - Number(suffix)) : Number(first);
@@ -53,7 +53,7 @@ type Conditions = Readonly<Record<'if-match' | 'if-none-match' | 'if-unmodified-
  *
  * @throws ApiError 412 when the client has another file in mind
  */
-export function isNotModified(conditions: Partial<Conditions>, etag: string, modifiedMs: number): boolean {
+function isNotModified(conditions: Partial<Conditions>, etag: string, modifiedMs: number): boolean {
   const tagsOf = (header: string) => header.match(TAGS) ?? [];
   const {
     'if-match': match,
