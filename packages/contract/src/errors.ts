@@ -13,13 +13,24 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** Details of an error besides its public message. Only `retryAfterSeconds` is sent to the caller. */
+/**
+ * A refusal that HTTP has a status for, beside those of the API: the method, a precondition or a range. Programs that read the body
+ * have its code all the same; the SDK never sends such requests.
+ */
+export interface HttpRefusal {
+  readonly status: 405 | 412 | 416;
+  /** Headers that belong to the status. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Details of an error besides its public message. Only `retryAfterSeconds` and `http` are sent to the caller. */
 export interface ApiErrorOptions {
   readonly cause?: unknown;
   /** Logged, not sent. Must not contain secrets. */
   readonly context?: Readonly<Record<string, unknown>>;
   /** Whole seconds, at least 1; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
+  readonly http?: HttpRefusal;
 }
 
 /** An error with a public code and message. Any other error that is thrown becomes a 500 without details. */
@@ -28,12 +39,15 @@ export class ApiError extends Error {
   readonly status: number;
   readonly context: Readonly<Record<string, unknown>> | undefined;
   readonly retryAfterSeconds: number | undefined;
+  /** Headers of the response. */
+  readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ApiError';
     this.code = code;
-    this.status = ERROR_STATUS[code];
+    this.status = options.http?.status ?? ERROR_STATUS[code];
+    this.headers = options.http?.headers ?? {};
     this.context = options.context;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }

@@ -31,6 +31,7 @@ async function* continued(
   first: IteratorResult<Uint8Array>,
   bytes: AsyncGenerator<Uint8Array>,
   slot: ExportSlot,
+  onComplete: () => void,
 ): AsyncGenerator<Uint8Array> {
   try {
     for (let next = first; next.done !== true; next = await bytes.next()) {
@@ -38,6 +39,7 @@ async function* continued(
       // A client that reads fast would otherwise keep the process from its other requests.
       await nextTurn();
     }
+    onComplete();
   } finally {
     await bytes.return(undefined);
     slot.free();
@@ -65,7 +67,13 @@ export async function sendFile(
     slot.free();
     throw err;
   }
-  const body = Readable.from(continued(first, bytes, slot), { objectMode: false, highWaterMark: BUFFERED_BYTES });
+  // Not by Fastify's `reply.trailer`, whose header separates the names by spaces.
+  const addTrailers = () =>
+    reply.raw.addTrailers(Object.fromEntries(Object.entries(trailers).map(([name, read]) => [name, read()])));
+  const body = Readable.from(continued(first, bytes, slot, addTrailers), {
+    objectMode: false,
+    highWaterMark: BUFFERED_BYTES,
+  });
   // A response whose client disconnects before its first byte is read does not run the generator, which frees the slot otherwise.
   onReplyClose(reply, () => {
     body.destroy();
@@ -78,8 +86,9 @@ export async function sendFile(
     .header('vary', 'accept-encoding')
     // A proxy that stores the file before it passes it on would read at its own pace.
     .header('x-accel-buffering', 'no');
-  for (const [trailer, read] of Object.entries(trailers)) reply.trailer(trailer, async () => read());
-  if (isCompressed || negotiate(headers['accept-encoding'] ?? '', ['gzip', 'identity']) !== 'gzip') {
+  const names = Object.keys(trailers);
+  if (names.length > 0) reply.header('trailer', names.join(', '));
+  if (isCompressed || negotiate(headers['accept-encoding']?.toLowerCase() ?? '', ['gzip', 'identity']) !== 'gzip') {
     return reply.send(body);
   }
   const gzip = createGzip(GZIP);

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { NamedColumn } from '../src/columns.js';
 import { createEncoder } from '../src/encoders/create-encoder.js';
+import { csvTable } from '../src/encoders/csv.js';
 import type { EncoderOptions } from '../src/encoders/encoder.js';
 
 interface Item {
@@ -76,6 +77,13 @@ describe('CSV', () => {
       expect(record).toEqual([`'${text}`, '-5', 'true', '', `'${text}`, '']);
     },
   );
+
+  test('the only field of a record has quotes when it is empty, because readers skip blank lines', () => {
+    const items = [null, '', 'a'].map((text) => ({ text, count: null, done: null, at: null, tags: [], data: null }));
+    expect(encoded([items], { columns: COLUMNS.slice(0, 1) }).toString()).toBe('text\r\n""\r\n""\r\na\r\n');
+    expect(encoded([items], { columns: COLUMNS.slice(0, 2) }).toString()).toBe('text,count\r\n,\r\n,\r\na,\r\n');
+    expect(Buffer.from(csvTable(['text'], [{ text: null }], true)).toString()).toBe('text\r\n""\r\n');
+  });
 
   test('a file that continues another has no header', () => {
     expect(encoded([], { isContinuation: true }).toString()).toBe('');

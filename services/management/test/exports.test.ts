@@ -130,6 +130,16 @@ describe('GET /customers/export', () => {
     expect(one.text).toBe("name\r\n'=Ada 2\r\n");
   });
 
+  test.each(['sortBy=createdAt&country=FR', 'includeExpandedFields=true', 'includeExpandedFields=false&search=ada1'])(
+    'has the objects that GET /customers has with the same parameters: %s',
+    async (parameters) => {
+      const { body: listed } = await acme.get<Customer[]>(`/customers?${parameters}`);
+      const { text: body } = await text(acme, `/customers/export?format=ndjson&${parameters}`);
+      expect(listed.length).toBeGreaterThan(0);
+      expect(linesOf<Customer>(body)).toEqual(listed);
+    },
+  );
+
   test('needs what GET /customers needs', async () => {
     expect((await text(await aCaller(management, 'pro'), '/customers/export')).status).toBe(403);
     const viewer = await withKey(management, acme, 'viewer');

@@ -104,6 +104,9 @@ export const customerFilterShape = {
   partnerId: queryText,
 };
 
+/** What adds to each customer of a list. */
+export const expandedShape = { includeExpandedFields: queryBoolean };
+
 /** Query of `GET /customers`; sorted by creation, newest first, by default. */
 export const listCustomersQuerySchema = closedQuery({
   ...sortShape(['createdAt', 'saleAmount', 'firstSaleAt', 'subscriptionCanceledAt']),
@@ -111,10 +114,10 @@ export const listCustomersQuerySchema = closedQuery({
   startingAfter: queryText,
   endingBefore: queryText,
   ...customerFilterShape,
-  includeExpandedFields: queryBoolean,
+  ...expandedShape,
 });
 export type ListCustomersQuery = z.infer<typeof listCustomersQuerySchema>;
 export type CustomerFilterQuery = Pick<ListCustomersQuery, keyof typeof customerFilterShape>;
 
 /** Query of `GET` and `PATCH /customers/{id}`. */
-export const expandedQuerySchema = closedQuery({ includeExpandedFields: queryBoolean });
+export const expandedQuerySchema = closedQuery(expandedShape);

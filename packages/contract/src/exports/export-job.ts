@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ANALYTICS_EVENTS } from '../events/analytics-query.js';
-import { customerFilterShape } from '../events/customer.js';
+import { customerFilterShape, expandedShape } from '../events/customer.js';
 import { eventFilterShape, eventListShape } from '../events/events-query.js';
 import { linkFilterShape } from '../links/link-queries.js';
 import { closedQuery } from '../values/closed-query.js';
@@ -23,7 +23,7 @@ export const UNFINISHED_EXPORTS_MAX = 10;
 export const EXPORT_FILTER_SCHEMAS = {
   events: closedQuery({ ...eventListShape, ...eventFilterShape }),
   links: closedQuery({ ...linkFilterShape, ...sortShape(['createdAt']) }),
-  customers: closedQuery({ ...customerFilterShape, ...sortShape(['createdAt']) }),
+  customers: closedQuery({ ...customerFilterShape, ...expandedShape, ...sortShape(['createdAt']) }),
   analytics: closedQuery({ event: queryEnum(ANALYTICS_EVENTS), ...eventFilterShape, groupBy: queryList }),
 } as const;
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { customerFilterShape } from '../events/customer.js';
+import { customerFilterShape, expandedShape } from '../events/customer.js';
 import { linkFilterShape } from '../links/link-queries.js';
 import { closedQuery } from '../values/closed-query.js';
 import { sortShape } from '../values/paging.js';
@@ -75,6 +75,7 @@ export type ExportLinksQuery = z.infer<typeof exportLinksQuerySchema>;
 /** Query of `GET /customers/export`: that of `GET /customers` without pages, in the order of creation. */
 export const exportCustomersQuerySchema = closedQuery({
   ...customerFilterShape,
+  ...expandedShape,
   ...sortShape(['createdAt']),
   ...exportShape([...CUSTOMER_DEFAULTS, ...CUSTOMER_EXTRAS]),
 });

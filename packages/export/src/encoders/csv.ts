@@ -5,6 +5,11 @@ import type { Encoder, EncoderOptions } from './encoder.js';
 /** RFC 4180: records end with CR LF, and fields that need quotes have them. A lone CR or LF would end a record for many parsers. */
 const RECORDS = { record_delimiter: 'windows', quoted_match: /[\r\n]/ } as const;
 
+/** Readers skip blank lines, so the only field of a record has quotes when it is empty. */
+function recordsOf(columns: readonly unknown[], escapesFormulas: boolean) {
+  return { ...RECORDS, escape_formulas: escapesFormulas, quoted_empty: columns.length === 1 };
+}
+
 /** The field of a value. Null is an empty field. */
 function fieldOf(type: ColumnType, value: unknown): string | number {
   if (value === null || value === undefined) return '';
@@ -30,6 +35,7 @@ export function createCsvEncoder<Item>({
   isContinuation,
 }: Pick<EncoderOptions<Item>, 'columns' | 'escapesFormulas' | 'isContinuation'>): Encoder {
   let header = isContinuation ? '' : stringify([columns.map(({ name }) => name)], RECORDS);
+  const options = recordsOf(columns, escapesFormulas);
   const takeHeader = () => {
     const taken = header;
     header = '';
@@ -41,7 +47,7 @@ export function createCsvEncoder<Item>({
         const item = JSON.parse(text) as Item;
         return columns.map(({ type, read }) => fieldOf(type, read(item)));
       });
-      return Buffer.from(takeHeader() + stringify(records, { ...RECORDS, escape_formulas: escapesFormulas }));
+      return Buffer.from(takeHeader() + stringify(records, options));
     },
     // A file without items has its header all the same.
     end: () => Buffer.from(takeHeader()),
@@ -55,8 +61,7 @@ export function csvTable(
   escapesFormulas: boolean,
 ): Uint8Array {
   const records = rows.map((row) => columns.map((name) => plainField(row[name])));
-  const options = { ...RECORDS, escape_formulas: escapesFormulas };
-  return Buffer.from(stringify([[...columns]], RECORDS) + stringify(records, options));
+  return Buffer.from(stringify([[...columns]], RECORDS) + stringify(records, recordsOf(columns, escapesFormulas)));
 }
 
 function plainField(value: unknown): string | number {

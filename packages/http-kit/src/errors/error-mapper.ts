@@ -23,6 +23,7 @@ function isAbortedBody(err: { readonly code?: unknown; readonly statusCode?: unk
   return err.code === 'ECONNRESET' && err.statusCode === 400;
 }
 
+const STORE_UNAVAILABLE = 'A store does not answer at the moment. Please try again.';
 const RETRY_SOON = { retryAfterSeconds: 1 };
 const SOCKET_CODES: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
@@ -57,11 +58,11 @@ function toApiError(thrown: unknown, requestId: string): ApiError {
     if (known !== undefined) return new ApiError(known[0], known[1], { cause: thrown });
     if (isAbortedBody(err)) return new ApiError('bad_request', 'The request ended early.', { cause: thrown });
   }
+  if (isStoreUnavailable(thrown)) {
+    return new ApiError('internal_server_error', STORE_UNAVAILABLE, { cause: thrown, ...RETRY_SOON });
+  }
   const message = `Something went wrong on our side. Please quote request ${requestId} when reporting it.`;
-  return new ApiError('internal_server_error', message, {
-    cause: thrown,
-    ...(isStoreUnavailable(thrown) ? RETRY_SOON : {}),
-  });
+  return new ApiError('internal_server_error', message, { cause: thrown });
 }
 
 function logError(request: FastifyRequest, error: ApiError): void {
@@ -85,6 +86,7 @@ export function sendError(
   }
   return reply
     .code(error.status)
+    .headers(error.headers)
     .header('content-type', 'application/json; charset=utf-8')
     .send(JSON.stringify(errorBody(error.code, error.message, docBase)));
 }

@@ -17,6 +17,7 @@ import { sendError } from '../errors/error-mapper.js';
 import { validatorCompiler } from '../errors/validator.js';
 import { bodySizeError } from '../requests/body-size.js';
 import { CROSS_ORIGIN_HEADERS } from '../requests/cross-origin.js';
+import { refuseHead } from '../requests/refuse-head.js';
 import { requestId } from '../requests/request-id.js';
 import { createRequestLogger, RequestLogController } from '../requests/request-logger.js';
 import { wellFormedBody } from '../requests/well-formed-body.js';
@@ -177,6 +178,7 @@ export function createApp(options: CreateAppOptions): App {
 
   const systemRoutes = options.systemRoutes !== false;
   app.addHook('onRoute', describeRoute);
+  app.addHook('onRoute', refuseHead);
   if (systemRoutes) {
     const title = options.title ?? 'Waymark';
     app.register(openApiPlugin, { title, baseUrl: options.baseUrl, docBase });

@@ -53,6 +53,8 @@ describe('errors thrown by a handler', () => {
     });
     const response = await app.inject('/echo');
     expect([response.statusCode, response.headers['retry-after']]).toEqual([500, header]);
+    const message = header === undefined ? /^Something went wrong/ : /^A store does not answer .* try again\.$/;
+    expect(response.json().error.message).toMatch(message);
   });
 
   it.each([

@@ -5,6 +5,7 @@ import { type ExportPart, isInPart } from '../links/export-links.js';
 import type { LinkCaller } from '../links/link-caller.js';
 import { customerObjects } from './customer-objects.js';
 import { checkCustomerCursor, customerFiltersOf, customerLinkIdOf } from './customer-query.js';
+import { expandedCustomers } from './expanded-customers.js';
 
 const PAGE_CUSTOMERS = 1000;
 
@@ -53,11 +54,10 @@ export async function exportCustomers(
       return { rows, limit: PAGE_CUSTOMERS };
     },
     async itemsOf(records) {
-      const objects = await customerObjects(
-        catalog,
-        workspaceId,
-        records.filter(({ id }) => isInPart('customer', id, part)),
-      );
+      const included = records.filter(({ id }) => isInPart('customer', id, part));
+      const objects = await (query.includeExpandedFields === true
+        ? expandedCustomers(catalog, caller, included)
+        : customerObjects(catalog, workspaceId, included));
       return objects.map((customer) => JSON.stringify(customer));
     },
     idOf: ({ id }) => id,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CommandError } from '../command-error.js';
 import { createHttpClient } from '../demo/http-client.js';
 import { createTraffic, type TrafficTotals } from '../demo/traffic.js';
-import { optionalText, type RawOption } from '../option-values.js';
+import { optionalText, type RawOption, urlOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
 import { startProgressBar } from '../progress-bar.js';
 import { findTarget, withCatalog } from '../stores.js';
@@ -29,8 +29,8 @@ function numberOption(name: string, value: RawOption, maximum: number): number {
 
 function addresses(options: DemoOptions): { readonly api: string; readonly links: string } {
   const { stack, settings } = findTarget();
-  const api = optionalText('api', options.api) ?? stack?.api;
-  const links = optionalText('links', options.links) ?? stack?.links;
+  const api = urlOption('api', options.api) || stack?.api;
+  const links = urlOption('links', options.links) || stack?.links;
   if (api !== undefined && links !== undefined) return { api, links };
   throw new CommandError(
     `no stack is running on ${settings.dataDir}: start it with \`npm run up\`, or set --api and --links`,

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { HttpAnswer, HttpRequest } from '../../src/demo/http-client.js';
 import { createTraffic } from '../../src/demo/traffic.js';
+import { runCommand } from '../run-cli.js';
 
 const answer = (status: number, rest: Partial<HttpAnswer>): HttpAnswer => ({
   status,
@@ -59,4 +60,9 @@ it('a visit is sent again after Retry-After, and counted as refused only when it
   await traffic.run(new AbortController().signal);
   expect(traffic.totals.clicks).toBeGreaterThan(0);
   expect(traffic.totals).toMatchObject({ refused: 0 });
+});
+
+it.each(['api', 'links'])('an address that is no URL is refused with a reason: --%s 20', async (option) => {
+  const { code, stderr } = await runCommand({}, 'demo', `--${option}`, '20');
+  expect([code, stderr]).toEqual([1, `waymark: --${option} must be a URL, such as https://acme.com\n`]);
 });

@@ -12,10 +12,15 @@ import {
 } from '@waymark/contract';
 import { chooseColumns, type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
-import { CUSTOMER_COLUMN_SOURCES, customerObjects, exportCustomers, type LinkCaller } from '@waymark/record-lists';
+import {
+  CUSTOMER_COLUMN_SOURCES,
+  customerObjects,
+  expandedCustomers,
+  exportCustomers,
+  type LinkCaller,
+} from '@waymark/record-lists';
 import { z } from 'zod';
 import { idAnswerSchema, idParamsSchema } from '../id-params.js';
-import { expandedCustomers } from './customer-object.js';
 import { type CustomerDeps, createCustomer, deleteCustomer, findCustomer, updateCustomer } from './customers.js';
 import { listCustomers } from './list-customers.js';
 

@@ -126,7 +126,7 @@ export function createImportFiles(root: string) {
     },
 
     /** Where a report of an attempt is. */
-    reportOf: (attempt: Attempt, name: ReportName) => ({ root: attemptPath(attempt), path: REPORTS[name] }),
+    reportOf: (attempt: Attempt, name: ReportName) => join(attemptPath(attempt), REPORTS[name]),
 
     /**
      * Prepares a new attempt: takes over the reports of the latest one up to its checkpoint, and removes the earlier ones. Repeats that if it

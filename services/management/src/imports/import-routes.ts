@@ -1,4 +1,3 @@
-import send from '@fastify/send';
 import { type Catalog, type ImportJobRecord, linkVisibility } from '@waymark/catalog';
 import {
   ApiError,
@@ -8,6 +7,7 @@ import {
   importUploadSchema,
   listImportsQuerySchema,
 } from '@waymark/contract';
+import { sendStoredFile } from '@waymark/export';
 import { type App, parseInput } from '@waymark/http-kit';
 import { z } from 'zod';
 import { checkVisible, IMPORT_REQUIREMENTS, type ImportCaller } from './import-access.js';
@@ -171,7 +171,6 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
     app.get(
       `/imports/:id/${REPORTS[name]}`,
       {
-        exposeHeadRoute: false,
         onRequest,
         schema: {
           operationId: name === 'rejected' ? 'downloadRejectedRows' : 'downloadLostValues',
@@ -189,15 +188,14 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
         );
         if (!job.files.some((file) => file.name === REPORTS[name])) throw gone;
         // The path is made of what the record has, never of what the request has.
-        const { root, path } = files.reportOf(job, name);
-        const answer = await send(request.raw, path, { root, cacheControl: false, contentType: false, index: false });
-        if (answer.type !== 'file' && answer.statusCode !== 416) throw gone;
-        return reply
-          .code(answer.statusCode)
-          .headers(answer.headers)
-          .header('content-type', `${CSV_TYPE}; charset=utf-8`)
-          .header('content-disposition', `attachment; filename="${REPORTS[name]}"`)
-          .send(answer.stream);
+        const file = {
+          path: files.reportOf(job, name),
+          name: REPORTS[name],
+          contentType: `${CSV_TYPE}; charset=utf-8`,
+        };
+        const sent = await sendStoredFile(reply, file);
+        if (sent === undefined) throw gone;
+        return sent;
       },
     );
   }

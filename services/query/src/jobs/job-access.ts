@@ -2,6 +2,7 @@ import { type ApiKeyRecord, type Catalog, type ExportJobRecord, linkVisibility }
 import { ApiError, EXPORT_RESOURCES, type ExportResource } from '@waymark/contract';
 import { checkAuthorization, type RouteRequirements } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
+import { z } from 'zod';
 
 /** What a key needs for exports of a resource: the same as for the list. */
 const REQUIREMENTS: Readonly<Record<ExportResource, RouteRequirements>> = {
@@ -11,9 +12,23 @@ const REQUIREMENTS: Readonly<Record<ExportResource, RouteRequirements>> = {
   analytics: { permission: 'analytics.read', minimumPlan: 'pro', bucket: 'analytics' },
 };
 
+const namedResourceSchema = z.object({ resource: z.enum(EXPORT_RESOURCES) });
+
 /** @throws ApiError 403 when the key may not read the resource */
 export function checkResource({ apiKey, workspace }: LinkCaller, resource: ExportResource): void {
   checkAuthorization(apiKey, workspace, REQUIREMENTS[resource]);
+}
+
+/** Checks that a key may read some resource, before there is a body. @throws ApiError 403 */
+export function checkSomeResource(caller: LinkCaller): void {
+  if (readableResources(caller).length > 0) return;
+  throw new ApiError('forbidden', 'The API key may read nothing that can be exported.');
+}
+
+/** {@link checkResource} for the one that a body names, before the body is validated. @throws ApiError 403 */
+export function checkNamedResource(caller: LinkCaller, body: unknown): void {
+  const named = namedResourceSchema.safeParse(body).data;
+  if (named !== undefined) checkResource(caller, named.resource);
 }
 
 /** Checks that the workspace has not used up its events, if the resource is made of them. @throws ApiError 403 */

@@ -85,7 +85,7 @@ export function createJobFiles(directory: string) {
     readCheckpoint,
 
     /** Where the complete file of a job is. */
-    fileOf: (attempt: Attempt, name: string) => ({ root: pathOf(attempt), path: name }),
+    fileOf: (attempt: Attempt, name: string) => join(pathOf(attempt), name),
 
     /**
      * Prepares the directory of a new attempt. Copies what an earlier one has written up to its checkpoint, and removes the earlier

@@ -1,11 +1,11 @@
-import send from '@fastify/send';
 import { type Catalog, type ExportJobRecord, linkVisibility } from '@waymark/catalog';
 import { createExportBodySchema, exportJobSchema, listExportsQuerySchema } from '@waymark/contract';
-import { MEDIA_TYPES } from '@waymark/export';
+import { MEDIA_TYPES, sendStoredFile } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { checkResource, checkUsage, checkVisible, readableResources } from './job-access.js';
+import { checkNamedResource, checkSomeResource, checkUsage, checkVisible, readableResources } from './job-access.js';
 import { fileGone, type JobEnds } from './job-ends.js';
 import type { JobFiles } from './job-files.js';
 import { jobObject } from './job-object.js';
@@ -62,7 +62,8 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
   app.post(
     '/exports',
     {
-      onRequest,
+      onRequest: [onRequest, async (request: FastifyRequest) => checkSomeResource(request)],
+      preValidation: async (request) => checkNamedResource(request, request.body),
       schema: {
         summary: 'Export a list in the background',
         description: 'Makes the file of `GET /<resource>/export` in the background, and keeps it for seven days.',
@@ -74,7 +75,6 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
     async (request, reply) => {
       const { workspace, apiKey, body } = request;
       const { resource, format = 'csv', columns = null, escapeFormulas = true, filters = {} } = body;
-      checkResource(request, resource);
       await checkUsage(catalog, request, resource);
       const job = { resource, format, columns, escapeFormulas, filters };
       await openJob(request, job, now());
@@ -113,12 +113,11 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
   app.get(
     '/exports/:id/files/:name',
     {
-      exposeHeadRoute: false,
       onRequest,
       schema: {
         operationId: 'downloadExport',
         summary: 'Download the file of an export job',
-        description: 'Answers `Range` with a part of the file.',
+        description: 'Answers `Range` with a part of the file, and `HEAD` with its headers.',
         tags,
         params: fileParamsSchema,
         produces: [...Object.values(MEDIA_TYPES), ARCHIVE_TYPE],
@@ -129,18 +128,11 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
       const job = await visibleJob(request, id);
       if (job.status !== 'completed' || job.file === null || job.file !== name) throw fileGone();
       // The path is made of what the record has, never of what the request has.
-      const { root, path } = files.fileOf(job, job.file);
-      const answer = await send(request.raw, path, { root, cacheControl: false, contentType: false, index: false });
-      if (answer.type === 'file' || answer.statusCode === 416) {
-        const type = job.resource === 'analytics' ? ARCHIVE_TYPE : MEDIA_TYPES[job.format];
-        return reply
-          .code(answer.statusCode)
-          .headers(answer.headers)
-          .header('content-type', type.startsWith('text/') || job.format === 'ndjson' ? `${type}; charset=utf-8` : type)
-          .header('content-disposition', `attachment; filename="${job.file}"`)
-          .send(answer.stream);
-      }
-      throw fileGone();
+      const type = job.resource === 'analytics' ? ARCHIVE_TYPE : MEDIA_TYPES[job.format];
+      const contentType = type.startsWith('text/') || job.format === 'ndjson' ? `${type}; charset=utf-8` : type;
+      const sent = await sendStoredFile(reply, { path: files.fileOf(job, job.file), name: job.file, contentType });
+      if (sent === undefined) throw fileGone();
+      return sent;
     },
   );
 }

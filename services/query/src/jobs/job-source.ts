@@ -9,7 +9,6 @@ import {
   mapErrorFields,
 } from '@waymark/contract';
 import { archiveOf, chooseColumns, type ExportSource, type NamedColumn } from '@waymark/export';
-import { parseInput } from '@waymark/http-kit';
 import {
   CUSTOMER_COLUMN_SOURCES,
   exportCustomers,
@@ -20,6 +19,7 @@ import {
 import { createAnalyticsTables } from '../export/analytics-tables.js';
 import { createEventsExport } from '../export/events-export.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
+import { bodyField, parseFilters } from './body-fields.js';
 
 export interface JobSourceDeps extends Pick<ReadRunners, 'runJobSlice' | 'isQuiet' | 'yieldToReads'> {
   readonly catalog: Catalog;
@@ -51,11 +51,6 @@ export interface OpenedArchive {
 }
 
 export type OpenedJob = OpenedList | OpenedArchive;
-
-/** Names a field of a filter as the body of the request has it. */
-function bodyField(field: string): string {
-  return field === 'columns' || field === 'format' ? field : field === 'body' ? 'filters' : `filters.${field}`;
-}
 
 /** How jobs read what they export. */
 export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQuiet, yieldToReads }: JobSourceDeps) {
@@ -90,7 +85,7 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
       const shared: ExportQuery = { columns: columns?.join(',') };
       switch (resource) {
         case 'events': {
-          const query = { ...shared, ...parseInput(EXPORT_FILTER_SCHEMAS.events, filters) };
+          const query = { ...shared, ...(await parseFilters(EXPORT_FILTER_SCHEMAS.events, filters)) };
           const opened = await openEvents(caller, query, createdMs);
           return {
             type: 'list',
@@ -104,7 +99,7 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
           };
         }
         case 'links': {
-          const query = parseInput(EXPORT_FILTER_SCHEMAS.links, filters);
+          const query = await parseFilters(EXPORT_FILTER_SCHEMAS.links, filters);
           const open = (after?: string) => exportLinks(deps, caller, query, { after, createdUntilMs: createdMs });
           const chosen = chooseColumns(shared.columns, LINK_COLUMNS, LINK_COLUMN_SOURCES);
           await open();
@@ -116,7 +111,7 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
           };
         }
         case 'customers': {
-          const query = parseInput(EXPORT_FILTER_SCHEMAS.customers, filters);
+          const query = await parseFilters(EXPORT_FILTER_SCHEMAS.customers, filters);
           const open = (after?: string) =>
             exportCustomers(catalog, caller, query, { after, createdUntilMs: createdMs });
           const chosen = chooseColumns(shared.columns, CUSTOMER_COLUMNS, CUSTOMER_COLUMN_SOURCES);
@@ -131,7 +126,7 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
         case 'analytics': {
           if (format !== 'csv') throw fieldError('invalid_value', 'format', 'must be csv for analytics');
           if (columns !== null) throw fieldError('invalid_value', 'columns', 'cannot be chosen for analytics');
-          const query = parseInput(EXPORT_FILTER_SCHEMAS.analytics, filters);
+          const query = await parseFilters(EXPORT_FILTER_SCHEMAS.analytics, filters);
           const tables = await openTables(caller, query, createdMs);
           return {
             type: 'archive',

@@ -7,6 +7,7 @@ import {
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ScheduleSaver } from './save-schedule.js';
 import { checkMayList, checkMayRead, checkMayWrite } from './schedule-access.js';
@@ -24,8 +25,10 @@ const tags = ['Exports'];
 /** `GET|POST /exports/schedules`, `GET|PATCH|DELETE /exports/schedules/{id}`. */
 export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRouteDeps): Promise<void> {
   const { exportSchedules } = catalog;
-  // With the rate limit of routes that read no events; each route checks the access.
-  const onRequest = app.authenticate({});
+  // With the rate limit of routes that read no events. Access is checked before anything else that a request has.
+  const authenticate = app.authenticate({});
+  const mayRead = [authenticate, async (request: FastifyRequest) => checkMayList(request)];
+  const mayWrite = [authenticate, async (request: FastifyRequest) => checkMayWrite(request)];
 
   async function visible(caller: LinkCaller, id: string): Promise<ExportScheduleRecord> {
     const schedule = await exportSchedules.require(caller.workspace.id, id);
@@ -36,7 +39,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   app.get(
     '/exports/schedules',
     {
-      onRequest,
+      onRequest: mayRead,
       schema: {
         summary: 'List export schedules',
         tags,
@@ -46,7 +49,6 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
     },
     async (request) => {
       const { query, workspace, apiKey } = request;
-      checkMayList(request);
       const filters = { visibility: linkVisibility(apiKey) };
       const list = { filters, sortBy: 'createdAt', sortOrder: 'desc', ...query } as const;
       return (await exportSchedules.list(workspace.id, list)).map(scheduleObject);
@@ -56,7 +58,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   app.post(
     '/exports/schedules',
     {
-      onRequest,
+      onRequest: mayWrite,
       schema: {
         summary: 'Export events on a schedule',
         description:
@@ -67,7 +69,6 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
       },
     },
     async (request, reply) => {
-      checkMayWrite(request);
       return reply.code(201).send(scheduleObject(await saver.create(request, request.body)));
     },
   );
@@ -75,7 +76,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   app.get(
     '/exports/schedules/:id',
     {
-      onRequest,
+      onRequest: mayRead,
       schema: { summary: 'Retrieve an export schedule', tags, params, response: { 200: exportScheduleSchema } },
     },
     async (request) => scheduleObject(await visible(request, request.params.id)),
@@ -84,7 +85,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   app.patch(
     '/exports/schedules/:id',
     {
-      onRequest,
+      onRequest: mayWrite,
       schema: {
         summary: 'Update an export schedule',
         description:
@@ -96,7 +97,6 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
       },
     },
     async (request) => {
-      checkMayWrite(request);
       const { id } = await visible(request, request.params.id);
       return scheduleObject(await saver.update(request, id, request.body));
     },
@@ -105,7 +105,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   app.delete(
     '/exports/schedules/:id',
     {
-      onRequest,
+      onRequest: mayWrite,
       schema: {
         summary: 'Delete an export schedule',
         description: 'What it has exported stays in the storage.',
@@ -115,7 +115,6 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
       },
     },
     async (request) => {
-      checkMayWrite(request);
       const { workspaceId, id } = await visible(request, request.params.id);
       await exportSchedules.remove(workspaceId, id);
       return { id };

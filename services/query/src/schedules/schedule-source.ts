@@ -2,9 +2,9 @@ import type { ExportScheduleRecord } from '@waymark/catalog';
 import { EXPORT_FILTER_SCHEMAS, eventIdTime, mapErrorFields, scheduleFiltersSchema } from '@waymark/contract';
 import type { StoredWindow } from '@waymark/event-query';
 import type { ExportSource } from '@waymark/export';
-import { parseInput } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
 import { createEventsExport, type EventsExport, type EventsExportDeps } from '../export/events-export.js';
+import { bodyField, parseFilters } from '../jobs/body-fields.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
 
 export interface ScheduleSourceDeps extends EventsExportDeps, Pick<ReadRunners, 'runJobSlice'> {}
@@ -21,10 +21,6 @@ export interface OpenedWindow extends Pick<EventsExport, 'kind' | 'columns'> {
 /** Clocks of those who send events may go ahead of those who store them. */
 const AHEAD_MS_MAX = 24 * 3_600_000;
 
-function bodyField(field: string): string {
-  return field === 'columns' ? field : field === 'body' ? 'filters' : `filters.${field}`;
-}
-
 /** How schedules read what they export. */
 export function createScheduleSource(deps: ScheduleSourceDeps) {
   const { runJobSlice } = deps;
@@ -38,9 +34,9 @@ export function createScheduleSource(deps: ScheduleSourceDeps) {
   return (caller: LinkCaller, { columns, filters }: ScheduleRequest, stored: StoredWindow): Promise<OpenedWindow> =>
     mapErrorFields(bodyField, async () => {
       // Checked by itself, so that the parameters of ranges and orders are unknown.
-      const selected = parseInput(scheduleFiltersSchema, filters);
+      const selected = await parseFilters(scheduleFiltersSchema, filters);
       const query = {
-        ...parseInput(EXPORT_FILTER_SCHEMAS.events, { ...filters, interval: 'all', sortOrder: 'asc' }),
+        ...(await parseFilters(EXPORT_FILTER_SCHEMAS.events, { ...filters, interval: 'all', sortOrder: 'asc' })),
         ...selected,
         columns: columns?.join(','),
       };

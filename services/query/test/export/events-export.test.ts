@@ -64,6 +64,7 @@ describe('NDJSON', () => {
     expect(events.length).toBeGreaterThan(0);
     expect(linesOf(response)).toEqual(events.map((event) => JSON.stringify(event)));
     expect(response.headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
+    expect(response.headers.trailer).toBe('x-export-rows, x-export-last-id');
     expect(response.trailers).toEqual({
       'x-export-rows': String(events.length),
       'x-export-last-id': idOf(events.at(-1)!),
@@ -288,7 +289,7 @@ describe('refusals', () => {
 test('a client that accepts gzip gets the same bytes, compressed', async () => {
   const plain = await exported(world, { event: 'sales', format: 'ndjson' });
   // fetch decompresses by itself.
-  const response = await startExport(world, { event: 'sales', format: 'ndjson' }, { 'accept-encoding': 'gzip' });
+  const response = await startExport(world, { event: 'sales', format: 'ndjson' }, { 'accept-encoding': 'GZIP' });
   expect(response.headers.get('content-encoding')).toBe('gzip');
   expect(await response.text()).toBe(plain.text);
 });

@@ -43,7 +43,10 @@ describe('who is refused', () => {
   test('HEAD, which would open a stream that nobody reads', async () => {
     const { token } = world.workspace;
     const headers = { authorization: `Bearer ${token}` };
-    expect((await world.query.app.inject({ method: 'HEAD', url: '/events/stream', headers })).statusCode).toBe(404);
+    const head = (more: object) => world.query.app.inject({ method: 'HEAD', url: '/events/stream', ...more });
+    const refused = await head({ headers });
+    expect([refused.statusCode, refused.headers.allow, refused.body]).toEqual([405, 'GET', '']);
+    expect((await head({})).statusCode).toBe(401);
   });
 });
 

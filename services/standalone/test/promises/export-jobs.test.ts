@@ -161,6 +161,21 @@ describe('a job', () => {
   });
 });
 
+test('a store that does not answer is an error that says when to try again', async () => {
+  const { client } = api.database;
+  const { rows } = client;
+  client.rows = async () => {
+    throw Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+  };
+  try {
+    const answer = await send('POST', '/exports', { body: { resource: 'links' } });
+    expect([answer.status, messageOf(answer)]).toEqual([500, expect.stringMatching(/does not answer .* try again\.$/)]);
+    expect(answer.headers.get('retry-after')).toBe('1');
+  } finally {
+    client.rows = rows;
+  }
+});
+
 test.each([
   [{ resource: 'events', filters: { query: "metadata['a" } }, 422, /^invalid_\w+: filters\.query: /],
   [{ resource: 'events', filters: { contry: 'US' } }, 422, /^unrecognized_keys: filters\.contry: .*"country"/],
@@ -168,6 +183,8 @@ test.each([
   [{ resource: 'links', filters: { domain: 'none.example' } }, 404, /^Domain not found/],
   [{ resource: 'links', filters: { page: '2' } }, 422, /^unrecognized_keys: filters\.page: /],
   [{ resource: 'partners' }, 422, /^invalid_value: resource: /],
+  [{ resource: 'events', filters: { format: 'csv' } }, 422, /^unrecognized_keys: filters\.format: /],
+  [{ resource: 'links', filters: { columns: 'id' } }, 422, /^unrecognized_keys: filters\.columns: /],
   [{ resource: 'analytics', filters: { groupBy: 'planets' } }, 422, /^invalid_value: filters\.groupBy: /],
   [{ resource: 'analytics', format: 'parquet' }, 422, /^invalid_value: format: must be csv for analytics/],
   [{ resource: 'analytics', columns: ['id'] }, 422, /^invalid_value: columns: cannot be chosen for analytics/],
@@ -191,7 +208,25 @@ describe('a download', () => {
     expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${job.bytes}`]);
     expect([etag.length > 0, whole.headers.get('accept-ranges')]).toEqual([true, 'bytes']);
     expect((await ranged('bytes=5-9', { 'if-range': '"other"' })).status).toBe(200);
+    expect((await ranged('bytes=5-9', { 'if-range': etag })).status).toBe(206);
+    const head = await send('HEAD', pathOf(job));
+    expect([head.status, head.headers.get('content-length'), head.headers.get('etag'), head.text]).toEqual([
+      ...[200, String(job.bytes), etag, ''],
+    ]);
+    expect((await sender('nothing')('HEAD', pathOf(job))).status).toBe(401);
   });
+
+  test.each(['events', 'links', 'customers', 'analytics'])(
+    'as a stream is made for GET only: HEAD /%s/export answers 405 to those who may read it',
+    async (resource) => {
+      const path = `/${resource}/export?format=ndjson`;
+      const refused = await send('HEAD', path);
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET']);
+      expect((await sender('nothing')('HEAD', path)).status).toBe(401);
+      const stranger = await aKey('viewer', ['folders.read']);
+      expect((await stranger.send('HEAD', path)).status).toBe(403);
+    },
+  );
 
   test.each(['..%2f..%2fcheckpoint.json', 'checkpoint.json', '%2e%2e', 'part', '%00'])(
     'of another name than its own answers 404: %s',
@@ -232,6 +267,19 @@ describe('access', () => {
     expect(refused.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
     expect((await viewer.send('GET', '/exports')).text).not.toContain(job.id);
     expect((await send('GET', '/exports?pageSize=100')).text).toContain(job.id);
+  });
+
+  test('what a key may do is checked before the body', async () => {
+    const [some, none] = [await aKey('viewer', ['links.read']), await aKey('viewer', ['folders.read'])];
+    const statusOf = async (key: typeof some, path: string, body: unknown) =>
+      (await key.send('POST', path, { body })).status;
+    expect(await statusOf(none, '/exports', {})).toBe(403);
+    expect(await statusOf(some, '/exports', {})).toBe(400);
+    expect(await statusOf(some, '/exports', { resource: 'events', columns: 'no list' })).toBe(403);
+    expect(await statusOf(some, '/exports', { resource: 'links', columns: 'no list' })).toBe(400);
+    expect(await statusOf(some, '/exports/schedules', {})).toBe(403);
+    expect((await some.send('PATCH', '/exports/schedules/x', { body: { disabled: 1 } })).status).toBe(403);
+    expect((await send('POST', '/exports/schedules', { body: {} })).status).toBe(400);
   });
 
   test('a key that sees fewer folders may not download what another key saw', async () => {

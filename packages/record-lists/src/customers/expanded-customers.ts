@@ -1,6 +1,7 @@
 import { type Catalog, type CustomerRecord, shortLinkOf } from '@waymark/catalog';
 import type { ExpandedCustomer } from '@waymark/contract';
-import { customerObjects, type LinkCaller, visibleLinks } from '@waymark/record-lists';
+import { type LinkCaller, visibleLinks } from '../links/link-caller.js';
+import { customerObjects } from './customer-objects.js';
 
 const present = (ids: readonly (string | null)[]) => ids.filter((id) => id !== null);
 

@@ -1,0 +1,117 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { ApiError, type HttpRefusal } from '@waymark/contract';
+import { onReplyClose } from '@waymark/http-kit';
+import type { FastifyReply } from 'fastify';
+
+/** A file that never changes once it has its path. */
+export interface StoredFile {
+  readonly path: string;
+  /** The client saves the file under this name; letters, digits, `-` and `.` only. */
+  readonly name: string;
+  readonly contentType: string;
+}
+
+interface Part {
+  readonly start: number;
+  /** Index of the last byte. */
+  readonly end: number;
+}
+
+const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
+const TAGS = /(?:W\/)?"[^"]*"|\*/g;
+
+/** An error with a code of the API, and the status that HTTP has for it. */
+function refusal(message: string, http: HttpRefusal): ApiError {
+  return new ApiError('unprocessable_entity', message, { http });
+}
+
+/**
+ * The part that a `Range` asks for (Range Requests of RFC 9110). A range that is malformed, of another unit or one of several is ignored.
+ *
+ * @returns undefined for the whole file
+ * @throws ApiError 416 when the file ends before the range
+ */
+function partOf(range: string | undefined, size: number): Part | undefined {
+  const [, first, last = '', suffix] = RANGE.exec(range?.trim() ?? '') ?? [];
+  if (first === undefined && suffix === undefined) return undefined;
+  const start = first === undefined ? Math.max(0, size - Number(suffix)) : Number(first);
+  const end = last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (last !== '' && Number(last) < start) return undefined;
+  if (start < size) return { start, end };
+  throw refusal(`The range is not in the file, which has ${size} bytes.`, {
+    status: 416,
+    headers: { 'content-range': `bytes */${size}` },
+  });
+}
+
+type Conditions = Readonly<Record<'if-match' | 'if-none-match' | 'if-unmodified-since' | 'if-modified-since', string>>;
+
+/**
+ * What the conditions of a request make of it, in the order of RFC 9110 (Precedence of Preconditions). Times are whole seconds, in epoch
+ * milliseconds.
+ *
+ * @throws ApiError 412 when the client has another file in mind
+ */
+function isNotModified(conditions: Partial<Conditions>, etag: string, modifiedMs: number): boolean {
+  const tagsOf = (header: string) => header.match(TAGS) ?? [];
+  const {
+    'if-match': match,
+    'if-none-match': noneMatch,
+    'if-unmodified-since': unmodifiedSince,
+    'if-modified-since': modifiedSince,
+  } = conditions;
+  const isOther =
+    match === undefined
+      ? modifiedMs > Date.parse(unmodifiedSince ?? '')
+      : !tagsOf(match).some((tag) => tag === '*' || tag === etag);
+  if (isOther) throw refusal('The file is not the one that the request is about.', { status: 412 });
+  // `If-None-Match` compares weakly: `W/` does not count.
+  if (noneMatch !== undefined) return tagsOf(noneMatch).some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag);
+  return modifiedMs <= Date.parse(modifiedSince ?? '');
+}
+
+/** Closes the file when the body has ended or the client has left. */
+function bytesOf(file: FileHandle, part: Part): Readable {
+  return part.end < part.start ? Readable.from([]) : file.createReadStream({ ...part, autoClose: false });
+}
+
+/**
+ * Sends a file with its tag, or the part that `Range` asks for. `HEAD` gets the headers of `GET`.
+ *
+ * @returns undefined when there is no such file
+ * @throws ApiError 412 or 416
+ */
+export async function sendStoredFile(
+  reply: FastifyReply,
+  { path, name, contentType }: StoredFile,
+): Promise<FastifyReply | undefined> {
+  const { method, headers } = reply.request;
+  const file = await open(path).catch((err: NodeJS.ErrnoException) => {
+    if (err.code === 'ENOENT') return undefined;
+    throw err;
+  });
+  if (file === undefined) return undefined;
+  onReplyClose(reply, () => void file.close());
+  const { size, mtimeMs } = await file.stat();
+  // Strong: the bytes of a file never change.
+  const etag = `"${size.toString(16)}-${Math.floor(mtimeMs).toString(16)}"`;
+  const modifiedMs = Math.floor(mtimeMs / 1000) * 1000;
+  const lastModified = new Date(modifiedMs).toUTCString();
+  const validators = { etag, 'last-modified': lastModified };
+  if (isNotModified(headers as Partial<Conditions>, etag, modifiedMs)) {
+    return reply.code(304).headers(validators).send();
+  }
+  const ifRange = headers['if-range'];
+  const isFresh = ifRange === undefined || ifRange === etag || ifRange === lastModified;
+  const part = method === 'GET' && isFresh ? partOf(headers.range, size) : undefined;
+  const { start, end } = part ?? { start: 0, end: size - 1 };
+  reply
+    .code(part === undefined ? 200 : 206)
+    .headers(part === undefined ? validators : { ...validators, 'content-range': `bytes ${start}-${end}/${size}` })
+    .header('accept-ranges', 'bytes')
+    .header('content-length', end - start + 1)
+    .header('content-type', contentType)
+    .header('content-disposition', `attachment; filename="${name}"`);
+  return reply.send(method === 'HEAD' ? Readable.from([]) : bytesOf(file, { start, end }));
+}

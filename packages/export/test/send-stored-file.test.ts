@@ -1,0 +1,147 @@
+import { utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ApiError } from '@waymark/contract';
+import { type App, createApp, createLogger } from '@waymark/http-kit';
+import { temporaryDirectory } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sendStoredFile } from '../src/send-stored-file.js';
+
+const TEXT = 'id\r\nlink_1\r\n';
+const SIZE = TEXT.length;
+const MODIFIED = 'Wed, 25 Nov 2026 10:00:00 GMT';
+const EARLIER = 'Wed, 25 Nov 2026 09:00:00 GMT';
+const LATER = 'Wed, 25 Nov 2026 11:00:00 GMT';
+
+let app: App;
+let url: string;
+let etag: string;
+
+beforeAll(async () => {
+  const directory = temporaryDirectory('stored-file-');
+  for (const [name, text] of Object.entries({ 'a.csv': TEXT, 'empty.csv': '' })) {
+    writeFileSync(join(directory, name), text);
+    // With a part of a second, which HTTP dates do not have.
+    utimesSync(join(directory, name), new Date(), Date.parse(MODIFIED) / 1000 + 0.25);
+  }
+  app = createApp({
+    logger: createLogger({ name: 'test', level: 'silent' }),
+    docBase: 'https://d.example',
+    trustedProxies: [],
+  });
+  app.register(async (routes) => {
+    routes.get<{ Params: { name: string } }>('/:name', async ({ params: { name } }, reply) => {
+      const sent = await sendStoredFile(reply, { path: join(directory, name), name, contentType: 'text/csv' });
+      if (sent === undefined) throw new ApiError('not_found', 'gone');
+      return sent;
+    });
+  });
+  url = await app.listen({ host: '127.0.0.1', port: 0 });
+  etag = (await ask()).headers.get('etag') ?? '';
+});
+afterAll(() => app.close());
+
+async function ask(headers: Record<string, string> = {}, method = 'GET', name = 'a.csv') {
+  const response = await fetch(`${url}/${name}`, { method, headers });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+const errorOf = ({ text }: { text: string }) => (JSON.parse(text) as { error: { code: string } }).error.code;
+
+test('the tag of a file is strong', () => {
+  expect(etag).toMatch(/^"[^"]+"$/);
+});
+
+describe('HEAD', () => {
+  const NAMES = ['content-length', 'content-type', 'content-disposition', 'etag', 'last-modified', 'accept-ranges'];
+
+  test.each(['a.csv', 'empty.csv'])('has the headers of GET and no body, whatever its range: %s', async (name) => {
+    const [head, get] = [await ask({ range: 'bytes=0-1' }, 'HEAD', name), await ask({}, 'GET', name)];
+    const headersOf = ({ headers }: typeof head) => NAMES.map((header) => headers.get(header));
+    expect([head.status, head.text, ...headersOf(head)]).toEqual([200, '', ...headersOf(get)]);
+    expect(headersOf(get)).not.toContain(null);
+  });
+
+  test('of a missing file is 404, like GET', async () => {
+    expect([(await ask({}, 'HEAD', 'none')).status, (await ask({}, 'GET', 'none')).status]).toEqual([404, 404]);
+  });
+});
+
+describe('Range', () => {
+  test.each([
+    ['bytes=4-9', 4, 9],
+    ['Bytes=0-0', 0, 0],
+    ['bytes=4-', 4, SIZE - 1],
+    ['bytes=4-999999999999999999999999', 4, SIZE - 1],
+    ['bytes=-2', SIZE - 2, SIZE - 1],
+    ['bytes=-999999999', 0, SIZE - 1],
+  ])('%s is answered with that part', async (range, start, end) => {
+    const answer = await ask({ range });
+    expect([answer.status, answer.text]).toEqual([206, TEXT.slice(start, end + 1)]);
+    expect(answer.headers.get('content-range')).toBe(`bytes ${start}-${end}/${SIZE}`);
+    expect(answer.headers.get('content-length')).toBe(String(end + 1 - start));
+  });
+
+  test.each([
+    'bytes=a-b',
+    'bytes=5-2',
+    'bytes=',
+    'bytes=-',
+    'bytes=1',
+    'bytes 0-1',
+    'lines=0-1',
+    'bytes=0-1,3-4',
+    '0-1',
+  ])('%s is ignored', async (range) => {
+    const answer = await ask({ range });
+    expect([answer.status, answer.text, answer.headers.get('content-range')]).toEqual([200, TEXT, null]);
+  });
+
+  test.each([
+    ['a.csv', `bytes=${SIZE}-`, SIZE],
+    ['a.csv', 'bytes=999999999999999999999999-', SIZE],
+    ['a.csv', 'bytes=-0', SIZE],
+    ['empty.csv', 'bytes=0-', 0],
+  ])('of %s beyond its end is an error of the API, and no file to save: %s', async (name, range, size) => {
+    const answer = await ask({ range }, 'GET', name);
+    expect([answer.status, errorOf(answer)]).toEqual([416, 'unprocessable_entity']);
+    expect(answer.headers.get('content-range')).toBe(`bytes */${size}`);
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(answer.headers.get('content-disposition')).toBe(null);
+  });
+
+  test.each([
+    ['its tag', () => etag, 206],
+    ['the time of its change', () => MODIFIED, 206],
+    ['its tag as a weak one', () => `W/${etag}`, 200],
+    ['another tag', () => '"other"', 200],
+    ['a part of its tag', () => etag.slice(0, -2), 200],
+    ['a later time', () => LATER, 200],
+  ])('with If-Range of %s', async (_what, ifRange, status) => {
+    expect((await ask({ range: 'bytes=4-', 'if-range': ifRange() })).status).toBe(status);
+  });
+});
+
+describe('a condition', () => {
+  test.each<[string, () => string, number]>([
+    ['if-match', () => etag, 200],
+    ['if-match', () => `"other", ${etag}`, 200],
+    ['if-match', () => '*', 200],
+    ['if-match', () => '"other"', 412],
+    ['if-match', () => `W/${etag}`, 412],
+    ['if-unmodified-since', () => MODIFIED, 200],
+    ['if-unmodified-since', () => EARLIER, 412],
+    ['if-unmodified-since', () => 'no time', 200],
+    ['if-none-match', () => etag, 304],
+    ['if-none-match', () => `W/${etag}`, 304],
+    ['if-none-match', () => '*', 304],
+    ['if-none-match', () => '"other"', 200],
+    ['if-modified-since', () => MODIFIED, 304],
+    ['if-modified-since', () => EARLIER, 200],
+    ['if-modified-since', () => 'no time', 200],
+  ])('%s: %s answers %i', async (name, value, status) => {
+    const answer = await ask({ [name]: value(), 'cache-control': 'max-age=0' });
+    expect(answer.status).toBe(status);
+    if (status === 200) expect(answer.text).toBe(TEXT);
+    if (status === 304) expect([answer.text, answer.headers.get('etag')]).toEqual(['', etag]);
+    if (status === 412) expect(errorOf(answer)).toBe('unprocessable_entity');
+  });
+});
