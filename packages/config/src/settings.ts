@@ -28,6 +28,7 @@ const environmentSchema = z.object({
   DATA_DIR: directory.prefault('./data'),
   EXPORTS_MAX_MB: wholeNumber(1, 1_048_576).default(5120),
   IMPORTS_MAX_MB: wholeNumber(1, 1_048_576).default(4096),
+  ERASURE_GATHER_MINUTES: wholeNumber(0, 1200).default(60),
 
   REDIS_URL: redisUrl.optional(),
   QUEUE_SHARDS: redisUrls.optional(),
@@ -195,6 +196,8 @@ function toSettings(env: Environment) {
     /** Size of the files of export jobs on disk. */
     exportBytesMax: env.EXPORTS_MAX_MB * 1024 ** 2,
     importBytesMax: env.IMPORTS_MAX_MB * 1024 ** 2,
+    /** How long erasures of people are gathered into a batch. */
+    erasureGatherMs: env.ERASURE_GATHER_MINUTES * 60_000,
     /** Undefined = `standalone` starts its own Redis. */
     redisUrl: env.REDIS_URL,
     /** URLs of the queue shards from 1 on; `redisUrl` is shard 0. */

@@ -45,6 +45,7 @@ describe('loadSettings', () => {
       host: '127.0.0.1',
       exportBytesMax: 5 * 1024 ** 3,
       importBytesMax: 4 * 1024 ** 3,
+      erasureGatherMs: 3_600_000,
       apiPort: 3000,
       linkPort: 3001,
       writerPort: 3002,

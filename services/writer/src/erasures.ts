@@ -30,7 +30,7 @@ export interface ErasuresOptions {
   readonly now?: () => number;
   readonly intervalMs?: number;
   /** How long erasures are gathered into a batch. */
-  readonly gatherMs?: number;
+  readonly gatherMs: number;
   /** How long an erasure is known to all writers before its batch begins. */
   readonly settleMs?: number;
 }
@@ -42,7 +42,6 @@ export interface Erasures {
 }
 
 const INTERVAL_MS = 30_000;
-const GATHER_MS = 3_600_000;
 /** An insert that began before a writer had read the erasure has ended by then. */
 const SETTLE_MS = 5 * 60_000;
 /** Ids of customers and clicks in a batch: they are sent in the URL of a statement. */
@@ -64,7 +63,7 @@ function fitting(erasures: readonly ErasureRecord[]): readonly ErasureRecord[] {
 /** Takes erased people out of tables, queues and claims: in batches, in one writer at a time. */
 export function startErasures(options: ErasuresOptions): Erasures {
   const { catalog, redis, queueShards, clickhouse, cluster, lateRows, logger, now = Date.now } = options;
-  const { gatherMs = GATHER_MS, settleMs = SETTLE_MS } = options;
+  const { gatherMs, settleMs = SETTLE_MS } = options;
   const target = { client: clickhouse, cluster };
   const closing = new AbortController();
   let running: Promise<void> | undefined;

@@ -94,7 +94,10 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
   const linkTests = startLinkTests({ catalog, redis, logger, onChanged });
   const retention = startNightlyRetention({ catalog, clickhouse, redis, cluster, logger });
-  const erasures = startErasures({ catalog, redis, queueShards, clickhouse, cluster, lateRows, logger });
+  const erasures = startErasures({
+    ...{ catalog, redis, queueShards, clickhouse, cluster, lateRows, logger },
+    gatherMs: settings.erasureGatherMs,
+  });
   const close = async () => {
     const jobs = [deliveries, linkTests, retention, erasures];
     await Promise.all([...writers, ...jobs].map((one) => one.close()));
