@@ -33,6 +33,7 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'packages/config/src/run-state.ts removeRunState',
   'packages/config/src/describe-settings.ts maskUrl',
   'packages/test-kit/src/stores/given-redis.ts emptyGivenRedis',
+  'packages/test-kit/src/stores/migrated-store.ts makeMigratedStore',
   'packages/visit/src/geo-database.ts openGeoDatabase',
   'services/cli/src/backup/data-files.ts hasData',
   'services/cli/src/backup/data-files.ts listData',
