@@ -26,7 +26,7 @@ import { removeDataDir, temporaryDataDir } from './run-up.js';
 // An export job whose process is killed continues in the next one. ClickHouse is behind a proxy that stops answering in the middle of
 // the job, so that the kill never comes too late.
 
-const CLICKS = 9000;
+const CLICKS = 40_000;
 const INSTANCE_KEY = '07'.repeat(32);
 
 let redis: TestRedis;
