@@ -23,7 +23,8 @@ export {
   LINKS_TABLE,
   PARTNERS_TABLE,
 } from './model/entity-types.js';
-export { type CatalogLogger, unavailable } from './model/errors.js';
+export { type CatalogLogger, LockedError, unavailable } from './model/errors.js';
+export * from './model/job-record-schemas.js';
 export { checkKey, normaliseKey, storedKey } from './model/link-key.js';
 export * from './model/record-schemas.js';
 export { openStores, type StoreSettings, type Stores } from './open-stores.js';

@@ -24,6 +24,13 @@ export function within<T>(work: Promise<T>, limitMs: number, what: string): Prom
   });
 }
 
+/** Another request or process has kept a lock for too long; nothing was written. */
+export class LockedError extends ApiError {
+  constructor(name: string) {
+    super('internal_server_error', BUSY, { retryAfterSeconds: 1, context: { what: `lock on ${name}` } });
+  }
+}
+
 /** An insert was sent but not answered: its rows may be stored, may be stored later, or may be lost. */
 export class UnknownOutcomeError extends ApiError {
   constructor(cause: unknown) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomUInt32 } from '@waymark/contract';
-import { unavailable } from '../model/errors.js';
+import { LockedError } from '../model/errors.js';
 import type { RedisConnections } from './connections.js';
 
 /**
@@ -73,7 +73,7 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
           held += await takeFree(sorted.slice(held), owner);
           if (held === sorted.length) break;
           await options.whileBusy?.();
-          if (now() > startedMs + WAIT_MS_MAX) throw unavailable(`lock on ${sorted[held]}`);
+          if (now() > startedMs + WAIT_MS_MAX) throw new LockedError(sorted[held] ?? '');
           await delay(PAUSE_MS + (randomUInt32() % PAUSE_MS));
         }
       } catch (err) {

@@ -70,8 +70,8 @@ export interface ShlinkHistoryOptions {
 }
 
 /**
- * The visits of one link after the other. They have no ids, so they are told apart by their content and, where that is equal, counted; a link
- * whose visits change while they are read is read again.
+ * The visits of one link after the other. They have no ids, so each is identified by its content and an ordinal among equal ones. A link
+ * whose visits change during the read is read again.
  */
 export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryOptions): HistorySource {
   async function linkPage(page: number) {

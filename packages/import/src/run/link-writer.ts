@@ -14,6 +14,7 @@ import {
 } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { addressKey, type LinkPlan } from './link-plan.js';
+import { whenUnlocked } from './when-unlocked.js';
 
 export const ON_CONFLICT = ['skip', 'update', 'fail'] as const;
 export type OnConflict = (typeof ON_CONFLICT)[number];
@@ -129,7 +130,9 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
   async function update(context: LinkContext, record: LinkRecord, plan: LinkPlan): Promise<Outcome> {
     if (isDry) return { end: 'updated' };
     try {
-      await links.updateMany(workspaceId, [record.id], (current) => changedRecord(context, current, plan));
+      await whenUnlocked(() =>
+        links.updateMany(workspaceId, [record.id], (current) => changedRecord(context, current, plan)),
+      );
       return { end: 'updated' };
     } catch (err) {
       if (!isRefusal(err)) throw err;
@@ -140,7 +143,9 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
   /** Makes as many of the links as the quota of the month allows, in their order. */
   async function createWithinQuota(drafts: readonly NewLink[]): Promise<readonly (LinkRecord | ApiError)[]> {
     try {
-      return await withinLinkQuota(deps, author.workspace, drafts.length, () => links.createMany(workspaceId, drafts));
+      return await whenUnlocked(() =>
+        withinLinkQuota(deps, author.workspace, drafts.length, () => links.createMany(workspaceId, drafts)),
+      );
     } catch (err) {
       if (!(err instanceof ApiError) || err.code !== 'forbidden') throw err;
       const limit = workspaceLimits(author.workspace).quotas.linksPerMonth ?? 0;

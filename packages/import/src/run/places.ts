@@ -2,6 +2,7 @@ import { API_READ, workspaceLimits } from '@waymark/catalog';
 import { ApiError, hasPermission, type Permission } from '@waymark/contract';
 import { domainSlug, type LinkAuthor, type LinkRuleDeps } from '@waymark/link-rules';
 import type { SourceTag } from '../model/source-link.js';
+import { whenUnlocked } from './when-unlocked.js';
 
 const NAME_CHARS_MAX = 190;
 /** Names whose records are kept in memory, of each kind. */
@@ -37,9 +38,9 @@ function checkName(kind: string, name: string): void {
 }
 
 /** Another import may have made the record meanwhile. */
-async function orFound<R>(made: Promise<R>, find: () => Promise<R | undefined>): Promise<R> {
+async function orFound<R>(make: () => Promise<R>, find: () => Promise<R | undefined>): Promise<R> {
   try {
-    return await made;
+    return await whenUnlocked(make);
   } catch (err) {
     const found = err instanceof ApiError && err.code === 'conflict' ? await find() : undefined;
     if (found === undefined) throw err;
@@ -71,7 +72,7 @@ export function createPlaces(
     const checked = domainSlug(slug);
     checkMayMake('domain', checked, 'domains.write');
     if (isDry) plannedDomains.add(checked);
-    else await catalog.domains.create(workspace.id, { slug: checked }, quotas.domains);
+    else await whenUnlocked(() => catalog.domains.create(workspace.id, { slug: checked }, quotas.domains));
   });
 
   const tag = eachOnce(async (name) => {
@@ -81,7 +82,7 @@ export function createPlaces(
     checkMayMake('tag', name, 'tags.write');
     if (isDry) return undefined;
     const fields = { name, color: colors.get(name) ?? 'blue' } as const;
-    return (await orFound(catalog.tags.create(workspace.id, fields, quotas.tags), find)).id;
+    return (await orFound(() => catalog.tags.create(workspace.id, fields, quotas.tags), find)).id;
   });
 
   const folder = eachOnce(async (name) => {
@@ -91,7 +92,7 @@ export function createPlaces(
     checkMayMake('folder', name, 'folders.write');
     if (isDry) return undefined;
     const fields = { name, description: null, accessLevel: 'write' } as const;
-    return (await orFound(catalog.folders.create(workspace.id, fields, quotas.folders), find)).id;
+    return (await orFound(() => catalog.folders.create(workspace.id, fields, quotas.folders), find)).id;
   });
 
   return {
