@@ -38,7 +38,7 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'services/cli/src/backup/data-files.ts hasData',
   'services/cli/src/backup/data-files.ts listData',
   'services/cli/src/export/export-output.ts openFileOutput',
-  'services/standalone/src/data-dir-lock.ts lockDataDir',
+  'services/standalone/src/data-dir/data-dir-lock.ts lockDataDir',
   'services/standalone/src/first-key.ts firstKeyFile',
   'services/standalone/src/ports.ts stablePort',
 ]);

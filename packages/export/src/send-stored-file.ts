@@ -27,7 +27,7 @@ function refusal(message: string, http: HttpRefusal): ApiError {
 }
 
 /**
- * The part that a `Range` asks for (Range Requests of RFC 9110). A range that is malformed, of another unit or one of several is ignored.
+ * The part that `Range` selects (Range Requests of RFC 9110). A malformed range, one of another unit, and several ranges are ignored.
  *
  * @returns undefined for the whole file
  * @throws ApiError 416 when the file ends before the range
@@ -77,7 +77,7 @@ function bytesOf(file: FileHandle, part: Part): Readable {
 }
 
 /**
- * Sends a file with its tag, or the part that `Range` asks for. `HEAD` gets the headers of `GET`.
+ * Sends a file with its tag, or the part that `Range` selects. The response to `HEAD` has the headers of that to `GET`.
  *
  * @returns undefined when there is no such file
  * @throws ApiError 412 or 416

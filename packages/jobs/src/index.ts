@@ -1,3 +1,12 @@
+export {
+  bytesByJob,
+  CHECKPOINT,
+  orMissing,
+  readCheckpoint,
+  sizeOf,
+  syncDirectory,
+  writeCheckpoint,
+} from './attempt-files.js';
 export { failureOf, JobFailure, JobStopped } from './job-error.js';
 export { type JobLease, LEASE_MS, takeLease } from './job-lease.js';
 export { createJobRunner, type JobRecord, type JobRunner, type JobRunnerDeps } from './job-runner.js';

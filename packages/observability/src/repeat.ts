@@ -10,7 +10,7 @@ export interface Repetition {
 
 export interface RepeatOptions {
   readonly intervalMs: number;
-  /** Interval while nobody reads the results; `intervalMs` by default. An idle process should sleep. */
+  /** Interval while nobody reads the results; `intervalMs` by default. */
   readonly restIntervalMs?: number;
 }
 

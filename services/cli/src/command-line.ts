@@ -93,7 +93,7 @@ function createParser(): CAC {
   cli
     .command('retention', 'Delete what workspaces should not have any more; writers do it every night')
     .option('--dry-run', 'Only count it')
-    .action(lazily(async () => (await import('./commands/retention.js')).retainWorkspaces));
+    .action(lazily(async () => (await import('./commands/personal-data/retention.js')).retainWorkspaces));
 
   cli
     .command('dead-letters list', 'List rows that ClickHouse rejected, oldest first')
@@ -132,17 +132,17 @@ function createParser(): CAC {
     .option('--mode <mode>', 'anonymise or delete; default: anonymise')
     .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })
     .option('--api <url>', 'URL of the API; default: the local stack')
-    .action(lazily(async () => (await import('./commands/erasure.js')).createErasure));
+    .action(lazily(async () => (await import('./commands/personal-data/erasure.js')).createErasure));
   cli
     .command('erasure list', 'List erasures, newest first; with --json the file for `erasure replay`')
     .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })
     .option('--api <url>', 'URL of the API; default: the local stack')
-    .action(lazily(async () => (await import('./commands/erasure.js')).listErasures));
+    .action(lazily(async () => (await import('./commands/personal-data/erasure.js')).listErasures));
   cli
     .command('erasure replay <file>', 'Erase again who is in a list, after a backup from before was restored')
     .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })
     .option('--api <url>', 'URL of the API; default: the local stack')
-    .action(lazily(async () => (await import('./commands/erasure.js')).replayErasures));
+    .action(lazily(async () => (await import('./commands/personal-data/erasure.js')).replayErasures));
 
   cli
     .command('move', 'Copy all data into another ClickHouse while everything but the store is stopped; may be repeated')

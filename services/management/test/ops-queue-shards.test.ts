@@ -4,7 +4,7 @@ import { createTestDatabase, startRedis, type TestRedis, waitFor } from '@waymar
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createPanelReader } from '../src/ops/panel-reader.js';
-import { QUEUE_BOARD_PATH, queueBoard } from '../src/ops/queue-board.js';
+import { QUEUE_BOARD_PATH, queueBoard } from '../src/ops/queues/queue-board.js';
 
 let servers: TestRedis[];
 let clients: Redis[];

@@ -21,8 +21,8 @@ import {
   writeRunState,
 } from '@waymark/config';
 import { Children } from './children.js';
-import { type DataDirLock, lockDataDir } from './data-dir-lock.js';
-import { reportShortages } from './disk-needs.js';
+import { type DataDirLock, lockDataDir } from './data-dir/data-dir-lock.js';
+import { reportShortages } from './data-dir/disk-needs.js';
 import { launchNode } from './launch.js';
 import { checkPort, stablePort } from './ports.js';
 import { isRunning } from './process-identity.js';

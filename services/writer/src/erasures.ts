@@ -16,6 +16,7 @@ import { eraseClaims, eraseDeadLetters, type LateRows, rewriteAppendOnlyFile } f
 import type { Logger } from '@waymark/http-kit';
 import { takeLease } from '@waymark/jobs';
 import { eraseWebhookJobs, eventIdOf } from '@waymark/webhooks';
+import { type Recurring, startRecurring } from './recurring.js';
 
 export interface ErasuresOptions {
   readonly catalog: Catalog;
@@ -31,14 +32,8 @@ export interface ErasuresOptions {
   readonly intervalMs?: number;
   /** How long erasures are gathered into a batch. */
   readonly gatherMs: number;
-  /** How long an erasure is known to all writers before its batch begins. */
+  /** Minimum time between the acceptance of an erasure and its batch: all writers have read it by then. */
   readonly settleMs?: number;
-}
-
-export interface Erasures {
-  /** Does what is due, unless another writer does. Never rejects. */
-  run(): Promise<void>;
-  close(): Promise<void>;
 }
 
 const INTERVAL_MS = 30_000;
@@ -61,12 +56,11 @@ function fitting(erasures: readonly ErasureRecord[]): readonly ErasureRecord[] {
 }
 
 /** Takes erased people out of tables, queues and claims: in batches, in one writer at a time. */
-export function startErasures(options: ErasuresOptions): Erasures {
+export function startErasures(options: ErasuresOptions): Recurring {
   const { catalog, redis, queueShards, clickhouse, cluster, lateRows, logger, now = Date.now } = options;
   const { gatherMs, settleMs = SETTLE_MS } = options;
   const target = { client: clickhouse, cluster };
   const closing = new AbortController();
-  let running: Promise<void> | undefined;
 
   /** Begins a batch when the oldest erasure has waited long enough. @returns its erasures */
   async function begin(waiting: readonly ErasureRecord[]): Promise<readonly ErasureRecord[]> {
@@ -190,23 +184,15 @@ export function startErasures(options: ErasuresOptions): Erasures {
     }
   }
 
-  const run = (): Promise<void> => {
-    running ??= runUnderLease()
-      .catch((err: unknown) => logger.error({ err }, 'erasures could not be continued; retrying'))
-      .finally(() => {
-        running = undefined;
-      });
-    return running;
-  };
-
-  const timer = setInterval(() => void run(), options.intervalMs ?? INTERVAL_MS);
-  timer.unref();
+  const recurring = startRecurring(runUnderLease, {
+    intervalMs: options.intervalMs ?? INTERVAL_MS,
+    onError: (err) => logger.error({ err }, 'erasures could not be continued; retrying'),
+  });
   return {
-    run,
-    async close() {
-      clearInterval(timer);
+    run: recurring.run,
+    close() {
       closing.abort();
-      await running;
+      return recurring.close();
     },
   };
 }

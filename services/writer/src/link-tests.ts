@@ -1,6 +1,7 @@
 import type { Catalog, LinkRecord, Stores } from '@waymark/catalog';
 import type { Logger } from '@waymark/http-kit';
 import { keyPrefix } from '@waymark/redis';
+import { type Recurring, startRecurring } from './recurring.js';
 
 export interface LinkTestsOptions {
   readonly catalog: Pick<Catalog, 'linkTests'>;
@@ -13,12 +14,6 @@ export interface LinkTestsOptions {
   readonly intervalMs?: number;
 }
 
-export interface LinkTests {
-  /** Completes the tests that are due, unless another writer is doing so. Never rejects. */
-  run(): Promise<void>;
-  close(): Promise<void>;
-}
-
 const INTERVAL_MS = 60_000;
 /** Delay before a test is completed, so that its last leads are in ClickHouse. */
 const WRITE_DELAY_MS = 60_000;
@@ -27,13 +22,12 @@ const LOCK_MS = 50_000;
 const LOOKBACK_MS = 7 * 86_400_000;
 
 /** Completes A/B tests of links when they end, in one writer at a time. */
-export function startLinkTests(options: LinkTestsOptions): LinkTests {
+export function startLinkTests(options: LinkTestsOptions): Recurring {
   const { catalog, redis, onChanged, logger, now = Date.now, random = Math.random } = options;
   const prefix = `${keyPrefix(redis)}waymark:link-tests:`;
   /** The time up to which tests are completed; the next run continues there. */
   const cursorKey = `${prefix}until`;
   const lockKey = `${prefix}turn`;
-  let running: Promise<void> | undefined;
 
   async function complete(): Promise<void> {
     if ((await redis.set(lockKey, '1', 'PX', LOCK_MS, 'NX')) === null) return;
@@ -48,22 +42,8 @@ export function startLinkTests(options: LinkTestsOptions): LinkTests {
     await redis.set(cursorKey, String(Math.max(fromMs, untilMs)));
   }
 
-  const run = (): Promise<void> => {
-    running ??= complete()
-      .catch((err: unknown) => logger.error({ err }, 'A/B tests of links could not be completed; retrying in a minute'))
-      .finally(() => {
-        running = undefined;
-      });
-    return running;
-  };
-
-  const timer = setInterval(() => void run(), options.intervalMs ?? INTERVAL_MS);
-  timer.unref();
-  return {
-    run,
-    async close() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return startRecurring(complete, {
+    intervalMs: options.intervalMs ?? INTERVAL_MS,
+    onError: (err) => logger.error({ err }, 'A/B tests of links could not be completed; retrying in a minute'),
+  });
 }

@@ -2,6 +2,7 @@ import { applyWorkspaceRetention, type Catalog, type Stores } from '@waymark/cat
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { Logger } from '@waymark/http-kit';
 import { keyPrefix } from '@waymark/redis';
+import { type Recurring, startRecurring } from './recurring.js';
 
 export interface NightlyRetentionOptions {
   readonly catalog: { readonly workspaces: Pick<Catalog['workspaces'], 'list'> };
@@ -13,12 +14,6 @@ export interface NightlyRetentionOptions {
   readonly intervalMs?: number;
 }
 
-export interface NightlyRetention {
-  /** Deletes what has expired, unless that was done this night. Never rejects. */
-  run(): Promise<void>;
-  close(): Promise<void>;
-}
-
 const INTERVAL_MS = 10 * 60_000;
 const HOUR_MS = 3_600_000;
 /** When a night begins, UTC: what expires at midnight is then in ClickHouse and in no queue. */
@@ -26,11 +21,10 @@ const BEGINS_MS = HOUR_MS;
 /** How long it is stored that a night's work is done. */
 const DONE_MS = 48 * HOUR_MS;
 
-/** Deletes what workspaces should not have any more, every night, in one writer at a time. */
-export function startNightlyRetention(options: NightlyRetentionOptions): NightlyRetention {
+/** Deletes what workspaces should not have any more, once a night, in one writer at a time. */
+export function startNightlyRetention(options: NightlyRetentionOptions): Recurring {
   const { catalog, clickhouse, redis, cluster, logger, now = Date.now } = options;
   const doneKey = `${keyPrefix(redis)}waymark:retention:night`;
-  let running: Promise<void> | undefined;
 
   async function deleteExpired(): Promise<void> {
     const nowMs = now();
@@ -45,22 +39,8 @@ export function startNightlyRetention(options: NightlyRetentionOptions): Nightly
     if (waiting.length === 0) await redis.set(doneKey, night, 'PX', DONE_MS);
   }
 
-  const run = (): Promise<void> => {
-    running ??= deleteExpired()
-      .catch((err: unknown) => logger.error({ err }, 'expired events could not be deleted; retrying in ten minutes'))
-      .finally(() => {
-        running = undefined;
-      });
-    return running;
-  };
-
-  const timer = setInterval(() => void run(), options.intervalMs ?? INTERVAL_MS);
-  timer.unref();
-  return {
-    run,
-    async close() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return startRecurring(deleteExpired, {
+    intervalMs: options.intervalMs ?? INTERVAL_MS,
+    onError: (err) => logger.error({ err }, 'expired events could not be deleted; retrying in ten minutes'),
+  });
 }

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
+import { queryRows } from './query-rows.js';
 
 const TABLES = { link: 'links', customer: 'customers' } as const;
 

@@ -1,13 +1,13 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { type Customer, createResourceId } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
+import { everExisted } from '../clickhouse/ever-existed.js';
 import { recordRow } from '../model/entity-type.js';
 import { customerExternalId, customerType } from '../model/entity-types.js';
 import type { CustomerRecord } from '../model/record-schemas.js';
 import type { PendingRecords } from '../pending/pending-records.js';
 import { CUSTOMER_RULES, type NewCustomer } from '../resources/named-resources.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
-import { everExisted } from '../store/ever-existed.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from '../totals/counters.js';
 import { generatedName } from './generated-name.js';

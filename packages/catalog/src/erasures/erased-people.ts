@@ -1,6 +1,6 @@
 import { type ErasureMode, formatResourceId, resourceIdTime } from '@waymark/contract';
 import { ERASURES_TABLE } from '../model/entity-types.js';
-import type { ErasureRecord } from '../model/record-schemas.js';
+import type { ErasureRecord } from '../model/job-record-schemas.js';
 import type { CatalogSubscriber } from '../redis/catalog-changes.js';
 import type { SubjectHash } from './subject-hash.js';
 

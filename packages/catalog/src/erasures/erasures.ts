@@ -9,7 +9,7 @@ import {
 } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
-import type { ErasureRecord } from '../model/record-schemas.js';
+import type { ErasureRecord } from '../model/job-record-schemas.js';
 import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
 import { anyOf, equals, hasId } from '../store/list-conditions.js';
 import { BY_CREATION } from '../store/record-list.js';
@@ -136,8 +136,8 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     },
 
     /**
-     * The erasure of a person: a new one, or the latest if no customer of theirs is outside of those erased already. An erasure that waits
-     * is changed to `delete` when that is asked for; one that has begun is followed by another.
+     * The erasure of a person: a new one, or the latest if no customer of theirs is outside of those erased already. With mode `delete`, an
+     * erasure that has not begun is changed to it; after one that has begun, a new one is made.
      */
     async accept(workspaceId: string, subject: ErasureSubject, mode: ErasureMode): Promise<ErasureRecord> {
       const { externalId, customerIds } = subject;

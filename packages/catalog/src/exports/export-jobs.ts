@@ -1,6 +1,6 @@
 import { ApiError, type ExportResource, type ExportStatus, UNFINISHED_EXPORTS_MAX } from '@waymark/contract';
 import type { LinkVisibility } from '../links/link-visibility.js';
-import type { ExportJobRecord } from '../model/record-schemas.js';
+import type { ExportJobRecord } from '../model/job-record-schemas.js';
 import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
 import { changeAll } from '../store/bulk-changes.js';
 import { isOneOf } from '../store/list-conditions.js';

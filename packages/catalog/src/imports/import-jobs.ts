@@ -1,6 +1,6 @@
 import { ApiError, type ImportStatus, UNFINISHED_IMPORTS_MAX } from '@waymark/contract';
 import type { LinkVisibility } from '../links/link-visibility.js';
-import type { ImportJobRecord } from '../model/record-schemas.js';
+import type { ImportJobRecord } from '../model/job-record-schemas.js';
 import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
 import type { SecretBox } from '../secrets/secret-box.js';
 import { isOneOf } from '../store/list-conditions.js';

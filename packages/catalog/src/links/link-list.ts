@@ -1,9 +1,9 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, type SortOrder } from '@waymark/contract';
+import { everExisted } from '../clickhouse/ever-existed.js';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
-import { everExisted } from '../store/ever-existed.js';
 import type { Condition } from '../store/list-conditions.js';
 import { equals } from '../store/list-conditions.js';
 import { BY_CREATION, type SortRule } from '../store/record-list.js';

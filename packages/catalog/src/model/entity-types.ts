@@ -1,5 +1,15 @@
 import { ROOT_KEY } from '@waymark/contract';
 import { type EntityType, type Name, numberOf, numberOrZero } from './entity-type.js';
+import {
+  type ErasureRecord,
+  type ExportJobRecord,
+  type ExportScheduleRecord,
+  erasureRecordSchema,
+  exportJobRecordSchema,
+  exportScheduleRecordSchema,
+  type ImportJobRecord,
+  importJobRecordSchema,
+} from './job-record-schemas.js';
 import { normaliseKey } from './link-key.js';
 import {
   type ApiKeyRecord,
@@ -8,18 +18,10 @@ import {
   customerRecordSchema,
   type DomainRecord,
   domainRecordSchema,
-  type ErasureRecord,
-  type ExportJobRecord,
-  type ExportScheduleRecord,
-  erasureRecordSchema,
-  exportJobRecordSchema,
-  exportScheduleRecordSchema,
   type FolderRecord,
   folderRecordSchema,
   type GroupRecord,
   groupRecordSchema,
-  type ImportJobRecord,
-  importJobRecordSchema,
   type LinkRecord,
   linkRecordSchema,
   type PartnerRecord,

@@ -2,7 +2,8 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, numberOf } from '../model/entity-type.js';
-import type { ExportScheduleRecord, LinkRecord, WebhookRecord } from '../model/record-schemas.js';
+import type { ExportScheduleRecord } from '../model/job-record-schemas.js';
+import type { LinkRecord, WebhookRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
 import type { SecretBox } from './secret-box.js';
 

@@ -25,7 +25,7 @@ export interface LateRows {
   onCustomer(erasure: ErasureReference, customerNumber: string): Promise<unknown>;
 }
 
-/** Says that ClickHouse has not refused any rows: the writer repeats the insert. */
+/** @throws an error that is no refusal of rows by ClickHouse, so that the writer retries the insert */
 export async function readErased(lateRows: LateRows): Promise<ErasedInRows | undefined> {
   try {
     return await lateRows.current();
@@ -37,7 +37,7 @@ export async function readErased(lateRows: LateRows): Promise<ErasedInRows | und
 /**
  * The row of an event without what an erasure takes out of it.
  *
- * @returns undefined for a row that must not be stored at all; the same text for a row of nobody who was erased
+ * @returns undefined for a row that must not be stored at all; the same text when the row is not of an erased person
  */
 export function withoutErased(kind: EventTableKind, row: string, people: ErasedInRows): string | undefined {
   const ids = rowIds(kind, row);

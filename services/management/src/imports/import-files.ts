@@ -1,19 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import {
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  truncate,
-  writeFile,
-} from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { type FileHandle, mkdir, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ImportCounts, ReportState } from '@waymark/import';
+import { bytesByJob, orMissing, readCheckpoint, writeCheckpoint } from '@waymark/jobs';
 import { z } from 'zod';
 
 /**
@@ -24,7 +14,6 @@ import { z } from 'zod';
 
 const SOURCE = 'source';
 const CREDENTIAL = 'credential';
-const CHECKPOINT = 'checkpoint.json';
 export const REPORTS = { rejected: 'rejected.csv', lost: 'lost.csv' } as const;
 export type ReportName = keyof typeof REPORTS;
 
@@ -55,29 +44,6 @@ export interface Attempt {
   readonly attempt: number;
 }
 
-const isMissing = (err: unknown) => (err as NodeJS.ErrnoException).code === 'ENOENT';
-
-async function orMissing<T>(result: Promise<T>): Promise<T | undefined> {
-  try {
-    return await result;
-  } catch (err) {
-    if (isMissing(err)) return undefined;
-    throw err;
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path);
-  await handle.sync().finally(() => handle.close());
-}
-
-async function writeCheckpoint(attemptDirectory: string, checkpoint: Checkpoint): Promise<void> {
-  const next = join(attemptDirectory, `${CHECKPOINT}.next`);
-  await writeFile(next, JSON.stringify(checkpoint), { mode: FILE_MODE, flush: true });
-  await rename(next, join(attemptDirectory, CHECKPOINT));
-  await syncDirectory(attemptDirectory);
-}
-
 /** The reports of an attempt that runs. */
 export interface OpenReports {
   append(name: ReportName, text: string): Promise<void>;
@@ -90,17 +56,13 @@ export function createImportFiles(root: string) {
   const pathOf = (directory: string, ...names: readonly string[]) => join(root, directory, ...names);
   const attemptPath = ({ directory, attempt }: Attempt) => pathOf(directory, String(attempt));
 
-  async function readCheckpoint(attempt: Attempt): Promise<Checkpoint | undefined> {
-    const text = await orMissing(readFile(join(attemptPath(attempt), CHECKPOINT), 'utf8'));
-    return text === undefined ? undefined : checkpointSchema.parse(JSON.parse(text));
-  }
-
-  async function sizeOf(path: string): Promise<number> {
-    return (await orMissing(stat(path)))?.size ?? 0;
+  async function checkpointOf(attempt: Attempt): Promise<Checkpoint | undefined> {
+    const found = await readCheckpoint(attemptPath(attempt));
+    return found === undefined ? undefined : checkpointSchema.parse(found);
   }
 
   return {
-    readCheckpoint,
+    readCheckpoint: checkpointOf,
 
     /** Makes the directory of a new import. @returns its name */
     async createDirectory(): Promise<string> {
@@ -145,7 +107,7 @@ export function createImportFiles(root: string) {
       let continued: Checkpoint | undefined;
       for (const number of earlier.sort((one, other) => other - one)) {
         const before = { directory, attempt: number };
-        continued = await readCheckpoint(before);
+        continued = await checkpointOf(before);
         if (continued === undefined) continue;
         for (const name of ['rejected', 'lost'] as const) {
           const path = join(own, REPORTS[name]);
@@ -158,7 +120,7 @@ export function createImportFiles(root: string) {
           });
           await truncate(path, bytes);
         }
-        await writeCheckpoint(own, continued);
+        await writeCheckpoint(own, continued, FILE_MODE);
         break;
       }
       for (const number of earlier) await rm(pathOf(directory, String(number)), { recursive: true, force: true });
@@ -190,7 +152,7 @@ export function createImportFiles(root: string) {
           await flush('lost');
           for (const handle of handles.values()) await handle.datasync();
           const checkpoint = { ...position, bytes: { ...bytes } };
-          await writeCheckpoint(own, checkpoint);
+          await writeCheckpoint(own, checkpoint, FILE_MODE);
           return checkpoint;
         },
         async close() {
@@ -210,16 +172,7 @@ export function createImportFiles(root: string) {
     },
 
     /** Bytes of all files of each import, by its directory. */
-    async bytes(): Promise<Map<string, number>> {
-      const entries = (await orMissing(readdir(root, { recursive: true, withFileTypes: true }))) ?? [];
-      const bytes = new Map<string, number>();
-      for (const { parentPath, name } of entries.filter((entry) => entry.isFile())) {
-        const path = join(parentPath, name);
-        const [directory = ''] = relative(root, path).split(sep);
-        bytes.set(directory, (bytes.get(directory) ?? 0) + (await sizeOf(path)));
-      }
-      return bytes;
-    },
+    bytes: () => bytesByJob(root),
   };
 }
 export type ImportFiles = ReturnType<typeof createImportFiles>;

@@ -10,7 +10,7 @@ import { componentsHtml, componentsSummary } from './components-html.js';
 import { createPageAssets } from './page-assets.js';
 import { pageHtml } from './page-html.js';
 import { createPanelReader } from './panel-reader.js';
-import { queueBoard } from './queue-board.js';
+import { queueBoard } from './queues/queue-board.js';
 import { OPS_RANGES, type OpsRange } from './range.js';
 
 export interface OpsDeps {

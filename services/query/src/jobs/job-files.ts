@@ -1,18 +1,16 @@
 import { constants } from 'node:fs';
-import {
-  copyFile,
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  truncate,
-} from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { copyFile, type FileHandle, mkdir, open, readdir, rename, rm, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parseResourceId } from '@waymark/contract';
+import {
+  bytesByJob,
+  CHECKPOINT,
+  orMissing,
+  readCheckpoint,
+  sizeOf,
+  syncDirectory,
+  writeCheckpoint,
+} from '@waymark/jobs';
 import { z } from 'zod';
 
 /**
@@ -21,7 +19,6 @@ import { z } from 'zod';
  */
 
 const PART = 'part';
-const CHECKPOINT = 'checkpoint.json';
 
 const checkpointSchema = z.object({
   rows: z.int(),
@@ -39,26 +36,6 @@ export interface Attempt {
   readonly attempt: number;
 }
 
-const isMissing = (err: unknown) => (err as NodeJS.ErrnoException).code === 'ENOENT';
-
-async function orMissing<T>(result: Promise<T>): Promise<T | undefined> {
-  try {
-    return await result;
-  } catch (err) {
-    if (isMissing(err)) return undefined;
-    throw err;
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path);
-  await handle.sync().finally(() => handle.close());
-}
-
-async function sizeOf(path: string): Promise<number> {
-  return (await orMissing(stat(path)))?.size ?? 0;
-}
-
 /** A file that is being written. */
 export interface PartFile {
   append(bytes: Uint8Array): Promise<void>;
@@ -72,9 +49,8 @@ export interface PartFile {
 export function createJobFiles(directory: string) {
   const pathOf = ({ id, attempt }: Attempt) => join(directory, id, String(attempt));
 
-  async function readCheckpoint(attempt: Attempt): Promise<Checkpoint | undefined> {
-    const text = await orMissing(readFile(join(pathOf(attempt), CHECKPOINT), 'utf8'));
-    return text === undefined ? undefined : checkpointSchema.safeParse(JSON.parse(text)).data;
+  async function checkpointOf(attempt: Attempt): Promise<Checkpoint | undefined> {
+    return checkpointSchema.safeParse(await readCheckpoint(pathOf(attempt))).data;
   }
 
   async function attemptsOf(id: string): Promise<number[]> {
@@ -82,7 +58,7 @@ export function createJobFiles(directory: string) {
   }
 
   return {
-    readCheckpoint,
+    readCheckpoint: checkpointOf,
 
     /** Where the complete file of a job is. */
     fileOf: (attempt: Attempt, name: string) => join(pathOf(attempt), name),
@@ -101,7 +77,7 @@ export function createJobFiles(directory: string) {
       await mkdir(own, { recursive: true });
       const [latest] = earlier;
       const before = latest === undefined ? undefined : { id: attempt.id, attempt: latest };
-      const found = before === undefined || !mayContinue ? undefined : await readCheckpoint(before);
+      const found = before === undefined || !mayContinue ? undefined : await checkpointOf(before);
       let continued: Checkpoint | undefined;
       if (before !== undefined && found !== undefined && found.lastId !== null) {
         // The part has its final name if the process ended just before it reported the end.
@@ -127,16 +103,7 @@ export function createJobFiles(directory: string) {
         append: (bytes) => handle.appendFile(bytes),
         async checkpoint(checkpoint) {
           await handle.sync();
-          const next = join(own, `${CHECKPOINT}.next`);
-          const noted = await open(next, 'w');
-          try {
-            await noted.writeFile(JSON.stringify(checkpoint));
-            await noted.sync();
-          } finally {
-            await noted.close();
-          }
-          await rename(next, join(own, CHECKPOINT));
-          await syncDirectory(own);
+          await writeCheckpoint(own, checkpoint);
         },
         async complete(name) {
           await handle.sync();
@@ -157,18 +124,7 @@ export function createJobFiles(directory: string) {
     },
 
     /** Bytes of all files of each job, by its id. */
-    async bytes(): Promise<Map<string, number>> {
-      const entries = (await orMissing(readdir(directory, { recursive: true, withFileTypes: true }))) ?? [];
-      const bytes = new Map<string, number>();
-      const add = async (path: string) => {
-        const [id = ''] = relative(directory, path).split(sep);
-        const size = await sizeOf(path);
-        bytes.set(id, (bytes.get(id) ?? 0) + size);
-      };
-      const files = entries.filter((entry) => entry.isFile());
-      await Promise.all(files.map(({ parentPath, name }) => add(join(parentPath, name))));
-      return bytes;
-    },
+    bytes: () => bytesByJob(directory),
   };
 }
 export type JobFiles = ReturnType<typeof createJobFiles>;

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DataDirInUseError, lockDataDir } from '../../src/data-dir-lock.js';
+import { DataDirInUseError, lockDataDir } from '../../src/data-dir/data-dir-lock.js';
 import { identifyProcess } from '../../src/process-identity.js';
 
 describe('the lock of a data directory', () => {

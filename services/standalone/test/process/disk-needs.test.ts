@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { expect, it } from 'vitest';
-import { reportShortages } from '../../src/disk-needs.js';
+import { reportShortages } from '../../src/data-dir/disk-needs.js';
 
 const MEGABYTE = 1024 ** 2;
 const ONE_MACHINE = {

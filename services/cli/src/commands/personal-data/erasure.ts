@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { ERASURE_MODES, type Erasure, erasureSchema, PAGE_SIZE_MAX } from '@waymark/contract';
 import { z } from 'zod';
-import { apiUrl, createTemporaryKeys } from '../api-access.js';
-import { CommandError } from '../command-error.js';
-import { type ApiRequests, createApiRequests } from '../export/api-requests.js';
-import { optionalText, type RawOption, requiredText } from '../option-values.js';
-import { type CommandResult, table } from '../output.js';
+import { apiUrl, createTemporaryKeys } from '../../api-access.js';
+import { CommandError } from '../../command-error.js';
+import { type ApiRequests, createApiRequests } from '../../export/api-requests.js';
+import { optionalText, type RawOption, requiredText } from '../../option-values.js';
+import { type CommandResult, table } from '../../output.js';
 
 export interface ErasureOptions {
   readonly workspace?: RawOption;

@@ -1,8 +1,8 @@
 import { applyWorkspaceRetention, countExpiredRows, type RetentionReport } from '@waymark/catalog';
 import { formatResourceId } from '@waymark/contract';
-import { CommandError } from '../command-error.js';
-import { type CommandResult, table } from '../output.js';
-import { connectClickHouse, connectRedis, findTarget, withCatalog } from '../stores.js';
+import { CommandError } from '../../command-error.js';
+import { type CommandResult, table } from '../../output.js';
+import { connectClickHouse, connectRedis, findTarget, withCatalog } from '../../stores.js';
 
 type Counts = RetentionReport['counts'];
 

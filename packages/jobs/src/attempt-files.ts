@@ -1,0 +1,64 @@
+import { open, readdir, readFile, rename, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+
+/**
+ * Files of background jobs: a directory for each job, with one for each of its attempts. A checkpoint in it says how much of the other
+ * files is on disk for certain.
+ */
+
+export const CHECKPOINT = 'checkpoint.json';
+
+/** The result; undefined when the file or directory does not exist. */
+export async function orMissing<T>(result: Promise<T>): Promise<T | undefined> {
+  try {
+    return await result;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw err;
+  }
+}
+
+/** Bytes of a file; 0 when it does not exist. */
+export async function sizeOf(path: string): Promise<number> {
+  return (await orMissing(stat(path)))?.size ?? 0;
+}
+
+/** After it returns, names in the directory survive the end of the machine. */
+export async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path);
+  await handle.sync().finally(() => handle.close());
+}
+
+/** The JSON of the checkpoint of an attempt; undefined when it has none. */
+export async function readCheckpoint(attemptDirectory: string): Promise<unknown> {
+  const text = await orMissing(readFile(join(attemptDirectory, CHECKPOINT), 'utf8'));
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+/** Replaces the checkpoint of an attempt. After it returns, that survives the end of the process and of the machine. */
+export async function writeCheckpoint(attemptDirectory: string, checkpoint: object, mode?: number): Promise<void> {
+  const next = join(attemptDirectory, `${CHECKPOINT}.next`);
+  const handle = await open(next, 'w', mode);
+  try {
+    await handle.writeFile(JSON.stringify(checkpoint));
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(next, join(attemptDirectory, CHECKPOINT));
+  await syncDirectory(attemptDirectory);
+}
+
+/** Bytes of all files of each job, by the name of its directory. */
+export async function bytesByJob(root: string): Promise<Map<string, number>> {
+  const entries = (await orMissing(readdir(root, { recursive: true, withFileTypes: true }))) ?? [];
+  const bytes = new Map<string, number>();
+  const add = async (path: string) => {
+    const [job = ''] = relative(root, path).split(sep);
+    const size = await sizeOf(path);
+    bytes.set(job, (bytes.get(job) ?? 0) + size);
+  };
+  const files = entries.filter((entry) => entry.isFile());
+  await Promise.all(files.map(({ parentPath, name }) => add(join(parentPath, name))));
+  return bytes;
+}
