@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createClickHouseClient } from '@waymark/clickhouse';
 import { environmentWith } from '@waymark/config';
+import type { Erasure } from '@waymark/contract';
 import { createEventProducer } from '@waymark/event-queue';
 import { aClick, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,6 +18,7 @@ import {
 } from '../../services/standalone/test/process/run-up.js';
 
 const YEAR_MS = 366 * 24 * 3_600_000;
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Runs a line of the shell. */
@@ -47,6 +51,14 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     const { stdout, stderr } = await waymark(...args, '--json');
     expect(stderr).toBe('');
     return JSON.parse(stdout) as T;
+  }
+
+  /** Posts to the API, with the key of the first workspace. */
+  async function call<T>(path: string, body: object): Promise<T> {
+    const headers = { authorization: `Bearer ${up.firstKey()}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${up.state()?.api}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    expect([path, answer.ok]).toEqual([path, true]);
+    return (await answer.json()) as T;
   }
 
   it('finds the stack by its DATA_DIR and reports its health, without passwords of the stores', async () => {
@@ -89,6 +101,53 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     const { code, stdout, stderr } = await waymark('tail', '--event', 'orders');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^waymark: invalid_value: event: /);
+  });
+
+  it('stores without texts what waits in the queue of a stopped writer while its customer is erased', async () => {
+    const { links = '', clickhouse = '', pids } = up.state() ?? {};
+    await call('/links', { domain: 'localhost', key: 'late', url: 'https://acme.com', trackConversion: true });
+    const writer = pids?.writer ?? 0;
+    process.kill(writer, 'SIGSTOP');
+    try {
+      const visit = { redirect: 'manual', headers: { 'user-agent': BROWSER } } as const;
+      const visited = await fetch(`http://localhost:${new URL(links).port}/late`, visit);
+      const clickId = new URL(visited.headers.get('location') ?? '').searchParams.get('dub_id');
+      const lead = {
+        clickId,
+        eventName: 'Sign up',
+        customerExternalId: 'canary-late',
+        metadata: { is: 'canary-late' },
+      };
+      await call('/track/lead', lead);
+      await json('erasure', 'create', 'ext_canary-late');
+    } finally {
+      process.kill(writer, 'SIGCONT');
+    }
+    const client = createClickHouseClient({ url: clickhouse, database: 'waymark' });
+    const rows = async () =>
+      (await client.rows<[string, string]>({ query: 'SELECT payload, toString(metadata_kv) FROM lead_events' })).flat();
+    const stored = await waitFor(async () => [await rows()].find((texts) => texts.join().includes('"metadata":null')), {
+      what: 'the lead',
+    });
+    await client.close();
+    expect(stored.join()).not.toContain('canary-late');
+  });
+
+  it('erases again who was erased after the backup that was restored, and leaves out who came later', async () => {
+    const erased = await json<Erasure>('erasure', 'create', `ext_gone-before`, '--mode', 'delete');
+    const { id: customer } = await call<{ id: string }>('/customers', { externalId: 'restored', country: 'FR' });
+    // As the list was printed before the restore: the erasure is not in this installation, the second customer never was.
+    const lost = { ...erased, id: 'era_8yM2oYys8Qp', mode: 'anonymise', customerIds: [customer, 'cus_00000000001'] };
+    const file = join(up.dataDir, 'erasures.json');
+    writeFileSync(file, JSON.stringify([lost]));
+    const accepted = await json<Erasure[]>('erasure', 'replay', file);
+    expect(accepted).toMatchObject([{ mode: 'anonymise', status: 'accepted', customerIds: [customer] }]);
+    const listed = (await json<Erasure[]>('erasure', 'list')).map(({ id }) => id);
+    expect(listed).toEqual(expect.arrayContaining([erased.id, accepted[0]?.id]));
+    expect(listed).not.toContain(lost.id);
+    writeFileSync(file, '[{}]');
+    const refused = await waymark('erasure', 'replay', file);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is not what')]);
   });
 
   it('lists a row that could not be stored with the reason, and requeues it on request', async () => {
