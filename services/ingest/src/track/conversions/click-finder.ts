@@ -98,8 +98,10 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
 
   /** The row as the erasure of its visitor leaves it. @throws ApiError not_found when that deletes it */
   function withoutErased(row: EventRow, workspaceNumber: string): EventRow {
+    const people = options.erased.peek();
+    if (people === undefined) return row;
     const { clickId } = readClick(row);
-    const mode = options.erased.peek()?.modeOfClick(workspaceNumber, clickId);
+    const mode = people.modeOfClick(workspaceNumber, clickId);
     if (mode === 'delete') throw notFound(clickId);
     return mode === undefined ? row : anonymisedRow('click', row);
   }
