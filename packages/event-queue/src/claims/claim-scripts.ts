@@ -17,10 +17,10 @@ end
 return answers
 `;
 
-/** Deletes the claims that are still pending for this owner. KEYS: the claims. ARGV[1]: the owner's pending value. */
+/** Deletes the claims that are still pending for their owner. KEYS: the claims. ARGV: the pending value of each. */
 export const RELEASE_CLAIMS = `
 for i = 1, #KEYS do
-  if redis.call('GET', KEYS[i]) == ARGV[1] then redis.call('DEL', KEYS[i]) end
+  if redis.call('GET', KEYS[i]) == ARGV[i] then redis.call('DEL', KEYS[i]) end
 end
 return 0
 `;

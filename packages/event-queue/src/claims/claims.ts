@@ -2,27 +2,38 @@ import { ApiError } from '@waymark/contract';
 import type { Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
-import { isOutOfMemory } from '../redis/connection.js';
+import { isOutOfMemory, isRefusal } from '../redis/connection.js';
 import { withinMs } from '../redis/deadline.js';
 import { RELEASE_CLAIMS, TAKE_CLAIMS } from './claim-scripts.js';
 import { type ClaimState, claimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS, pendingValue } from './claim-value.js';
+import { createLateReleases } from './late-releases.js';
 
 /** Claims of `/track`: at most one request at a time records the event of an invoice, a lead or a customer. */
 export interface Claims {
   /**
    * Takes several claims in one call for `owner`. Each is then `mine`, or `pending` for another owner, or `final` with the
    * recorded value. Claims that are neither committed nor released expire.
+   *
+   * @throws ApiError when Redis did not carry it out, or its answer was lost: then claims that were taken all the same are released
    */
   take(names: readonly string[], owner: string): Promise<ClaimState[]>;
-  /** Deletes the claims that are still pending for `owner`; final claims stay. */
+  /**
+   * Deletes the claims that are still pending for `owner`; final claims stay. If Redis does not carry it out, it is repeated in the
+   * background until the claims have expired.
+   *
+   * @throws ApiError 500 when Redis did not carry it out at once
+   */
   release(names: readonly string[], owner: string): Promise<void>;
   /** Reads claims without taking them; one that nobody holds is `free`. */
   read(names: readonly string[]): Promise<ClaimState[]>;
 }
 
-export interface OwnerClock {
+/** The claims of one producer. */
+export interface ProducerClaims extends Claims {
   /** When this process took its first claim for `owner`, epoch milliseconds; undefined if it has taken none. */
   takenAt(owner: string): number | undefined;
+  /** Ends the repeated releases. */
+  close(): void;
 }
 
 interface ClaimScripts {
@@ -63,9 +74,13 @@ const OWNERS_BEFORE_CLEANUP = 10_000;
 const isRecorded = (states: readonly ClaimState[]) => states.some(({ state }) => state === 'final');
 
 /** Claims on the producer's connection; `now` returns epoch milliseconds. */
-export function createClaims(redis: Redis, replication: Replication, now: () => number): Claims & OwnerClock {
+export function createClaims(redis: Redis, replication: Replication, now: () => number): ProducerClaims {
   const scripts = claimScripts(redis);
   const takenAt = new Map<string, number>();
+
+  const releaseNow = (keys: readonly string[], pending: readonly string[]) =>
+    withinMs(scripts.waymarkReleaseClaims(keys.length, ...keys, ...pending), ANSWER_WITHIN_MS, 'releasing claims');
+  const lateReleases = createLateReleases(releaseNow, now);
 
   const removeExpiredOwners = () => {
     for (const [owner, at] of takenAt) {
@@ -85,14 +100,15 @@ export function createClaims(redis: Redis, replication: Replication, now: () => 
       if (now() - at > OWNER_GIVES_UP_MS) throw notRecorded(new Error('the owner of these claims is too old'));
       takenAt.set(owner, at);
       const mine = pendingValue(owner);
+      const keys = names.map(claimKey);
       try {
         const take = async (): Promise<ClaimState[]> => {
-          const keys = names.map(claimKey);
           const held = await scripts.waymarkTakeClaims(keys.length, ...keys, PENDING_TTL_MS, ...keys.map(() => mine));
           return held.map((value) => (value === '' ? { state: 'mine' } : claimState(value, owner)));
         };
         return await withinMs(replication.confirmed(take, isRecorded), ANSWER_WITHIN_MS, 'taking claims');
       } catch (err) {
+        if (!isRefusal(err)) lateReleases.add(keys, mine);
         throw notRecorded(err);
       }
     },
@@ -100,10 +116,15 @@ export function createClaims(redis: Redis, replication: Replication, now: () => 
     async release(names, owner) {
       takenAt.delete(owner);
       if (names.length === 0) return;
+      const keys = names.map(claimKey);
+      const pending = pendingValue(owner);
       try {
-        const call = scripts.waymarkReleaseClaims(names.length, ...names.map(claimKey), pendingValue(owner));
-        await withinMs(call, ANSWER_WITHIN_MS, 'releasing claims');
+        await releaseNow(
+          keys,
+          keys.map(() => pending),
+        );
       } catch (err) {
+        lateReleases.add(keys, pending);
         throw notRecorded(err);
       }
     },
@@ -117,5 +138,7 @@ export function createClaims(redis: Redis, replication: Replication, now: () => 
         throw notRecorded(err);
       }
     },
+
+    close: () => lateReleases.close(),
   };
 }

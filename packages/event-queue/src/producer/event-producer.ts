@@ -268,6 +268,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
       await replayer.close();
       await spool.close();
       health.close();
+      claims.close();
       redis.disconnect();
     },
   };

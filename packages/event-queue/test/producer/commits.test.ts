@@ -65,6 +65,26 @@ describe('claims', () => {
     expect(left).toBeLessThanOrEqual(30_000);
   });
 
+  it('are free again soon after Redis was away, whether the answer to taking them or their release was lost', async () => {
+    const { claims } = await queue.aProducer();
+    await claims.take(names, 'one');
+    await queue.redis.kill9();
+    await expect(claims.release(names, 'one')).rejects.toMatchObject({ status: 500 });
+    await queue.redis.restart();
+    const free = async () => (await claims.read(names)).every(({ state }) => state === 'free');
+    const areFree = () =>
+      waitFor(() => free().catch(() => false), { what: 'the claims to be free', timeoutMs: 10_000 });
+    await areFree();
+
+    queue.proxy.holdAnswers();
+    const taking = claims.take(names, 'two');
+    await waitFor(async () => (await queue.admin.exists(...names.map(claimKey))) === 2, { what: 'the claims' });
+    queue.proxy.cut();
+    await expect(taking).rejects.toMatchObject({ status: 500 });
+    queue.proxy.pass();
+    await areFree();
+  });
+
   it('fail with an error that allows a retry when Redis is down', async () => {
     const { claims } = await queue.aProducer();
     await queue.redis.kill9();

@@ -49,11 +49,7 @@ export async function withClaims<T>(
   async function take(names: readonly string[]): Promise<void> {
     const deadlineMs = performance.now() + PENDING_WAIT_MS;
     for (;;) {
-      const states = await claims.take(names, owner).catch((err: unknown) => {
-        // The call may have taken effect although its reply was lost.
-        void claims.release(names, owner).catch(() => undefined);
-        throw err;
-      });
+      const states = await claims.take(names, owner);
       const pending = names.filter((_name, index) => states[index]?.state === 'pending');
       const mine = names.filter((_name, index) => states[index]?.state === 'mine');
       if (pending.length === 0) {
@@ -87,7 +83,7 @@ export async function withClaims<T>(
     return result;
   } finally {
     const left = [...held].filter(([name, { state }]) => state === 'mine' && !(isDone && committed.has(name)));
-    // A claim that cannot be released expires.
+    // What cannot be released at once is released later.
     if (left.length > 0)
       await claims
         .release(
