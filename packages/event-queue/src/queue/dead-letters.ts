@@ -1,4 +1,5 @@
 import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
+import { createReplication, type Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { DiscardedTransactionError } from '../redis/execute-transaction.js';
@@ -40,9 +41,13 @@ export interface DeadLetters {
   park(letters: readonly DeadLetter[]): Promise<void>;
 }
 
-/** The dead-letter queue, on a writer's connection. It has no worker; its jobs stay until the replay command is run. */
-export function createDeadLetters(redis: Redis): DeadLetters {
-  const adder = createJobAdder(redis);
+/**
+ * The dead-letter queue, on a writer's connection. It has no worker; its jobs stay until the replay command is run.
+ *
+ * @param replication confirms letters before the jobs that had their rows are completed, which a failover may lose apart from each other
+ */
+export function createDeadLetters(redis: Redis, replication: Replication = createReplication(redis, 0)): DeadLetters {
+  const adder = createJobAdder(redis, replication);
   return {
     async park(letters) {
       if (letters.length === 0) return;

@@ -119,7 +119,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   const replication = createReplication(redis, options.waitReplicas ?? 0);
   const manifest = createManifest(redis, replication);
   const { lateRows } = options;
-  const deadLetters = withoutErasedLetters(createDeadLetters(redis), lateRows);
+  const deadLetters = withoutErasedLetters(createDeadLetters(redis, replication), lateRows);
   const tails = createTailPublisher();
 
   for (const kind of QUEUE_KINDS) {

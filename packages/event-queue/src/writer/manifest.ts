@@ -98,9 +98,11 @@ export interface Manifest {
   read(batchId: string): Promise<InsertBatch | undefined>;
   markSplit(batchId: string): Promise<void>;
   /**
-   * Acknowledges a batch, adds its webhook jobs and publishes the ids of its events, all or nothing.
+   * Acknowledges a batch, adds its webhook jobs and publishes the ids of its events, all or nothing. Repeat it until it succeeds, before
+   * the jobs of the batch are completed: a failover could keep their completion and lose the rest.
    *
    * @returns undefined; or, if the publication was made for an outdated list of tails and nothing was done, the fields of that list
+   * @throws NotReplicatedError when the replicas have not confirmed
    */
   acknowledge(acknowledgement: Acknowledgement): Promise<readonly string[] | undefined>;
   /** Removes jobs from the manifest. */
@@ -114,7 +116,8 @@ export interface Manifest {
 /**
  * The manifest, on a writer's connection.
  *
- * @param replication confirms what an insert relies on: after a failover that lost it, the same rows would get another token
+ * @param replication confirms what an insert relies on: after a failover that lost it, the same rows would get another token; and
+ * acknowledgements
  */
 export function createManifest(redis: Redis, replication: Replication = createReplication(redis, 0)): Manifest {
   redis.defineCommand('waymarkBeginBatch', { lua: BEGIN_BATCH });
@@ -170,7 +173,7 @@ export function createManifest(redis: Redis, replication: Replication = createRe
         multi.eval(ACKNOWLEDGE_BATCH, keys.length, ...keys, ...args);
         return (await adder.run(multi)).at(-1) as string[];
       };
-      const [isStale, ...tails] = await run();
+      const [isStale, ...tails] = await replication.confirmed(run);
       return isStale === undefined ? undefined : tails;
     },
 
