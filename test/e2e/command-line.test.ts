@@ -109,7 +109,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     const writer = pids?.writer ?? 0;
     process.kill(writer, 'SIGSTOP');
     try {
-      const visit = { redirect: 'manual', headers: { 'user-agent': BROWSER } } as const;
+      const visit = { redirect: 'manual', headers: { 'user-agent': `${BROWSER} canary-late` } } as const;
       const visited = await fetch(`http://localhost:${new URL(links).port}/late`, visit);
       const clickId = new URL(visited.headers.get('location') ?? '').searchParams.get('dub_id');
       const lead = {
@@ -125,10 +125,17 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     }
     const client = createClickHouseClient({ url: clickhouse, database: 'waymark' });
     const rows = async () =>
-      (await client.rows<[string, string]>({ query: 'SELECT payload, toString(metadata_kv) FROM lead_events' })).flat();
-    const stored = await waitFor(async () => [await rows()].find((texts) => texts.join().includes('"metadata":null')), {
-      what: 'the lead',
-    });
+      (
+        await client.rows<[string, string]>({
+          query: `SELECT payload, toString(metadata_kv) FROM lead_events UNION ALL SELECT payload, '' FROM click_events`,
+        })
+      ).flat();
+    const stored = await waitFor(
+      async () => [await rows()].find((texts) => texts.filter((text) => text.includes('"ua":""')).length === 2),
+      {
+        what: 'the click and the lead',
+      },
+    );
     await client.close();
     expect(stored.join()).not.toContain('canary-late');
   });

@@ -5,7 +5,10 @@ import type { LateRows } from '@waymark/event-queue';
 export function lateRowsOf({ erasures, customers }: Pick<Catalog, 'erasures' | 'customers'>): LateRows {
   return {
     current: () => erasures.people.current(),
-    onCustomer: (erasure, customerNumber) =>
-      erasures.addFound(erasure, { customerIds: [customers.idOf(customerNumber)] }),
+    onFound: (erasure, { customerNumber, clickIds }) =>
+      erasures.addFound(erasure, {
+        customerIds: customerNumber === undefined ? [] : [customers.idOf(customerNumber)],
+        ...(clickIds === undefined ? {} : { clickIds }),
+      }),
   };
 }

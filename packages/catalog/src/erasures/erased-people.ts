@@ -19,6 +19,8 @@ export interface ErasedPeople {
    * customer with a later id is a new person.
    */
   erasureOf(workspaceNumber: string, customerNumber: string, externalId: string): ErasureRecord | undefined;
+  /** The erasures of a customer that do not have the click yet. */
+  erasuresWithout(workspaceNumber: string, customerNumber: string, clickId: string): readonly ErasureRecord[];
 }
 
 /** Reads {@link ErasedPeople}, which every process keeps in memory until an erasure is added or changed. */
@@ -38,17 +40,22 @@ function peopleOf(erasures: readonly ErasureRecord[], subjects: SubjectHash): Er
   const customers = new Map<string, ErasureMode>();
   const clicks = new Map<string, ErasureMode>();
   const byHash = new Map<string, ErasureRecord[]>();
+  const byCustomer = new Map<string, ErasureRecord[]>();
+  const keyOf = (workspaceId: string, id: string) => `${workspaceId}/${id}`;
   const add = (modes: Map<string, ErasureMode>, key: string, mode: ErasureMode) => {
     if (modes.get(key) !== 'delete') modes.set(key, mode);
   };
   for (const erasure of erasures) {
     const { workspaceId, mode, subjectHash } = erasure;
-    for (const id of erasure.customerIds) add(customers, `${workspaceId}/${id}`, mode);
-    for (const id of erasure.clickIds) add(clicks, `${workspaceId}/${id}`, mode);
+    for (const key of erasure.customerIds.map((id) => keyOf(workspaceId, id))) {
+      add(customers, key, mode);
+      byCustomer.set(key, [...(byCustomer.get(key) ?? []), erasure]);
+    }
+    for (const id of erasure.clickIds) add(clicks, keyOf(workspaceId, id), mode);
     if (subjectHash !== null) byHash.set(subjectHash, [...(byHash.get(subjectHash) ?? []), erasure]);
   }
-  const modeOfId = (workspaceId: string, id: string) => customers.get(`${workspaceId}/${id}`);
-  const modeOfClickId = (workspaceId: string, clickId: string) => clicks.get(`${workspaceId}/${clickId}`);
+  const modeOfId = (workspaceId: string, id: string) => customers.get(keyOf(workspaceId, id));
+  const modeOfClickId = (workspaceId: string, clickId: string) => clicks.get(keyOf(workspaceId, clickId));
   return {
     modeOfId,
     modeOfClickId,
@@ -63,6 +70,10 @@ function peopleOf(erasures: readonly ErasureRecord[], subjects: SubjectHash): Er
         .all(workspaceId, externalId)
         .flatMap((hash) => byHash.get(hash) ?? [])
         .find(({ createdAt }) => madeMs <= Date.parse(createdAt));
+    },
+    erasuresWithout(workspace, customer, clickId) {
+      const key = keyOf(formatResourceId('workspace', workspace), formatResourceId('customer', customer));
+      return (byCustomer.get(key) ?? []).filter(({ clickIds }) => !clickIds.includes(clickId));
     },
   };
 }

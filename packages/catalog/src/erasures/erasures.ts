@@ -59,11 +59,15 @@ const EARLIER_MAX = 100;
 /** Most clicks of a person that rows on arrival are compared with; stored rows are found without this list. */
 const CLICKS_MAX = 10_000;
 
+/** The clicks that leads and sales name, and those that brought the customers, in all versions of their records that are on disk. */
 const CLICKS_OF = `SELECT DISTINCT toString(click_id) FROM
 (
   SELECT click_id FROM lead_events WHERE workspace_id = {workspace:UInt64} AND customer_id IN {customers:Array(UInt64)}
   UNION ALL
   SELECT click_id FROM sale_events WHERE workspace_id = {workspace:UInt64} AND customer_id IN {customers:Array(UInt64)}
+  UNION ALL
+  SELECT JSONExtractString(data, 'clickId') AS click_id FROM customers
+  WHERE workspace_id = {workspace:UInt64} AND id IN {customers:Array(UInt64)} AND click_id != ''
 ) LIMIT ${CLICKS_MAX}`;
 
 /** All versions, so that former customers with that external id are found as long as their rows are on disk. */

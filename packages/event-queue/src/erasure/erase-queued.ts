@@ -1,7 +1,14 @@
 import type { Redis } from 'ioredis';
 import { type ParkedLetter, readLetters } from '../queue/dead-letters.js';
 import { claimKey, DEAD_LETTER_QUEUE, jobKey, queueKey, rowsKey } from '../queue/keys.js';
-import { ERASED_ERROR, type ErasedInRows, isErasedCustomer, type LateRows, withoutErased } from './late-rows.js';
+import {
+  addClicksBehind,
+  ERASED_ERROR,
+  type ErasedInRows,
+  isErasedCustomer,
+  type LateRows,
+  withoutErased,
+} from './late-rows.js';
 
 const LETTERS_AT_ONCE = 500;
 const KEYS_AT_ONCE = 1000;
@@ -20,6 +27,7 @@ return 0
 async function eraseLetter(redis: Redis, letter: ParkedLetter, people: ErasedInRows, lateRows: LateRows) {
   const { id, ...data } = letter;
   const { kind, row } = data;
+  if (kind !== 'customer') await addClicksBehind(kind, [row], people, lateRows);
   const isGone = kind === 'customer' && (await isErasedCustomer(row, people, lateRows));
   const kept = isGone ? undefined : kind === 'customer' ? row : withoutErased(kind, row, people);
   const key = jobKey(DEAD_LETTER_QUEUE, id);

@@ -15,14 +15,22 @@ export interface ErasedInRows {
   modeOfClick(workspaceNumber: string, clickId: string): 'anonymise' | 'delete' | undefined;
   /** The erasure of a queued customer's external id, if the customer was made before it was accepted. */
   erasureOf(workspaceNumber: string, customerNumber: string, externalId: string): ErasureReference | undefined;
+  /** The erasures of a customer that do not have the click yet. */
+  erasuresWithout(workspaceNumber: string, customerNumber: string, clickId: string): readonly ErasureReference[];
+}
+
+/** What a late row says of an erased person: the number of a customer, and the clicks behind it. */
+export interface FoundInRows {
+  readonly customerNumber?: string;
+  readonly clickIds?: readonly string[];
 }
 
 /** What a writer does about rows of erased people that arrive late. */
 export interface LateRows {
   /** @returns undefined when nobody was erased lately, which costs nothing. @throws when that cannot be read */
   current(): Promise<ErasedInRows | undefined>;
-  /** A customer in the queue belongs to an erasure: its events do, too. */
-  onCustomer(erasure: ErasureReference, customerNumber: string): Promise<unknown>;
+  /** Adds to an erasure what it did not have when it was accepted. */
+  onFound(erasure: ErasureReference, found: FoundInRows): Promise<unknown>;
 }
 
 /** @throws an error that is no refusal of rows by ClickHouse, so that the writer retries the insert */
@@ -32,6 +40,41 @@ export async function readErased(lateRows: LateRows): Promise<ErasedInRows | und
   } catch (err) {
     throw new Error('the erasures could not be read', { cause: err });
   }
+}
+
+/** @throws an error that is no refusal of rows by ClickHouse, so that the writer retries the insert */
+async function addFound(lateRows: LateRows, erasure: ErasureReference, found: FoundInRows): Promise<void> {
+  try {
+    await lateRows.onFound(erasure, found);
+  } catch (err) {
+    throw new Error('an erasure could not be extended', { cause: err });
+  }
+}
+
+const CLICK_POSITION = 6;
+
+/**
+ * Adds the clicks that late leads and sales name to the erasures of their customers. A lead that is not stored, or waits in the queue, says
+ * nothing to whoever looks for the person's clicks in the tables.
+ */
+export async function addClicksBehind(
+  kind: EventTableKind,
+  rows: readonly string[],
+  people: ErasedInRows,
+  lateRows: LateRows,
+): Promise<void> {
+  if (kind === 'click') return;
+  const found = new Map<string, { readonly erasure: ErasureReference; readonly clickIds: Set<string> }>();
+  for (const row of rows) {
+    const { workspaceId = '', customerId } = rowIds(kind, row) ?? {};
+    if (customerId === undefined || people.modeOfCustomer(workspaceId, customerId) === undefined) continue;
+    const clickId = String((JSON.parse(row) as EventRow)[CLICK_POSITION] ?? '');
+    for (const erasure of people.erasuresWithout(workspaceId, customerId, clickId)) {
+      const { clickIds } = found.get(erasure.id) ?? { clickIds: new Set() };
+      found.set(erasure.id, { erasure, clickIds: clickIds.add(clickId) });
+    }
+  }
+  for (const { erasure, clickIds } of found.values()) await addFound(lateRows, erasure, { clickIds: [...clickIds] });
 }
 
 /**
@@ -61,31 +104,61 @@ export function withoutErasedRows(table: EventTable, kind: EventTableKind, lateR
     async insert(version, rows, token) {
       // At each attempt, because an insert may be repeated for hours.
       const people = await readErased(lateRows);
+      // Before the insert: what fails in between is repeated with it.
+      if (people !== undefined) await addClicksBehind(kind, rows, people, lateRows);
       const left = people === undefined ? rows : rows.flatMap((row) => withoutErased(kind, row, people) ?? []);
       if (left.length > 0) await table.insert(version, left, token);
     },
   };
 }
 
-/** The first columns of a customer row: workspace, number, version, deleted, external id. */
-function customerOf(row: string): readonly [workspace: string, number: string, externalId: string] | undefined {
+interface QueuedCustomer {
+  readonly workspace: string;
+  readonly number: string;
+  readonly externalId: string;
+  /** The click that brought the customer. */
+  readonly clickId: string | undefined;
+}
+
+/** What a row of a customer, version 1, says: workspace, number, version, deleted, external id, …, record as JSON. */
+function customerOf(row: string): QueuedCustomer | undefined {
   try {
-    const [workspace, number, , , externalId] = JSON.parse(row) as unknown[];
-    return [String(workspace), String(number), String(externalId)];
+    const values = JSON.parse(row) as unknown[];
+    const [workspace, number, , , externalId] = values.map(String);
+    if (workspace === undefined || number === undefined || externalId === undefined) return undefined;
+    return { workspace, number, externalId, clickId: clickOf(String(values.at(-1))) };
   } catch {
     return undefined;
   }
 }
 
-/** Whether a queued customer is one of a person who was erased; reports one that was found by its external id. */
+function clickOf(record: string): string | undefined {
+  try {
+    const { clickId } = JSON.parse(record) as { readonly clickId?: unknown };
+    return typeof clickId === 'string' && clickId !== '' ? clickId : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether a queued customer is one of a person who was erased. Adds to the erasure a customer that was found by its external id, and the
+ * click that brought the customer.
+ */
 export async function isErasedCustomer(row: string, people: ErasedInRows, lateRows: LateRows): Promise<boolean> {
   const customer = customerOf(row);
   if (customer === undefined) return false;
-  const [workspace, number, externalId] = customer;
-  if (people.modeOfCustomer(workspace, number) !== undefined) return true;
+  const { workspace, number, externalId, clickId } = customer;
+  const clickIds = clickId === undefined ? [] : [clickId];
+  if (people.modeOfCustomer(workspace, number) !== undefined) {
+    for (const erasure of clickIds.flatMap((id) => people.erasuresWithout(workspace, number, id))) {
+      await addFound(lateRows, erasure, { clickIds });
+    }
+    return true;
+  }
   const erasure = people.erasureOf(workspace, number, externalId);
   if (erasure === undefined) return false;
-  await lateRows.onCustomer(erasure, number);
+  await addFound(lateRows, erasure, { customerNumber: number, clickIds });
   return true;
 }
 
@@ -103,6 +176,7 @@ export function withoutErasedLetters(deadLetters: DeadLetters, lateRows: LateRow
           if (!(await isErasedCustomer(row, people, lateRows))) left.push(letter);
           continue;
         }
+        await addClicksBehind(kind, [row], people, lateRows);
         const kept = withoutErased(kind, row, people);
         // ClickHouse may quote the row in its error.
         if (kept === row) left.push(letter);

@@ -2,7 +2,13 @@ import { aClick, aLead, aSale, startRedis, type TestRedis } from '@waymark/test-
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { eraseClaims, eraseDeadLetters } from '../../src/erasure/erase-queued.js';
-import { type ErasedInRows, type LateRows, withoutErased, withoutErasedRows } from '../../src/erasure/late-rows.js';
+import {
+  type ErasedInRows,
+  type FoundInRows,
+  type LateRows,
+  withoutErased,
+  withoutErasedRows,
+} from '../../src/erasure/late-rows.js';
 import { createDeadLetters, type DeadLetter, listDeadLetters } from '../../src/queue/dead-letters.js';
 import { silentRow } from '../../src/queue/job-rows.js';
 import { claimKey } from '../../src/queue/keys.js';
@@ -11,6 +17,8 @@ import type { EventTable } from '../../src/writer/event-table.js';
 const CANARY = 'canary3k';
 const click = aClick({ ip: CANARY, userAgent: CANARY, url: `https://acme.com/${CANARY}`, city: CANARY });
 const CLICK_ID = String(click[2]);
+const known = aClick();
+const KNOWN_ID = String(known[2]);
 const lead = (customerId: string) => JSON.stringify(aLead({ click, customerId, metadata: { [CANARY]: 1 } }));
 const sale = (customerId: string) => JSON.stringify(aSale({ click, customerId, invoiceId: CANARY }));
 
@@ -21,11 +29,13 @@ const people: ErasedInRows = {
   modeOfClick: (workspace, id) => (workspace === '1' && id === CLICK_ID ? 'anonymise' : undefined),
   erasureOf: (_workspace, number, externalId) =>
     externalId === 'ann' && Number(number) < 5 ? { id: 'era_1', workspaceId: 'ws_1' } : undefined,
+  erasuresWithout: (_workspace, number, clickId) =>
+    clickId === KNOWN_ID ? [] : [{ id: `era_${number}`, workspaceId: 'ws_1' }],
 };
-const found: string[] = [];
+const found: [erasure: string, found: FoundInRows][] = [];
 const lateRows: LateRows = {
   current: async () => people,
-  onCustomer: async (_erasure, number) => void found.push(number),
+  onFound: async ({ id }, more) => void found.push([id, more]),
 };
 
 let server: TestRedis;
@@ -62,6 +72,38 @@ it('a late row of an anonymised person is stored without texts, one of a deleted
   expect(withoutErased('click', JSON.stringify(click), people)).not.toContain(CANARY);
 });
 
+it('the clicks that late leads and sales name are added to the erasures of their customers before the rows are dropped', async () => {
+  const insert = async () => {
+    expect(found.length).toBeGreaterThan(0);
+  };
+  const table = withoutErasedRows({ insert } as unknown as EventTable, 'lead', lateRows);
+  const other = JSON.stringify(aLead({ click: aClick(), customerId: '9' }));
+  await table.insert(1, [lead('4'), lead('4'), lead('3'), other], 'token');
+  expect(found).toEqual([
+    ['era_4', { clickIds: [CLICK_ID] }],
+    ['era_3', { clickIds: [CLICK_ID] }],
+  ]);
+  found.length = 0;
+  // A click that the erasure has already, and clicks themselves, add nothing.
+  await withoutErasedRows({ insert: async () => {} } as unknown as EventTable, 'sale', lateRows).insert(
+    1,
+    [JSON.stringify(aSale({ click: known, customerId: '4' }))],
+    'token',
+  );
+  await withoutErasedRows({ insert: async () => {} } as unknown as EventTable, 'click', lateRows).insert(
+    1,
+    [JSON.stringify(click)],
+    'token',
+  );
+  expect(found).toEqual([]);
+});
+
+it('an insert whose clicks could not be added is repeated, and not taken for rows that ClickHouse refuses', async () => {
+  const failing: LateRows = { ...lateRows, onFound: () => Promise.reject(new Error('Code: 27. refused')) };
+  const table = withoutErasedRows({ insert: async () => {} } as unknown as EventTable, 'lead', failing);
+  await expect(table.insert(1, [lead('4')], 'token')).rejects.toThrow('an erasure could not be extended');
+});
+
 it('a row of another workspace with the same numbers stays as it is', () => {
   const row = JSON.stringify(aLead({ click: aClick({ workspaceId: '2' }), customerId: '3' }));
   expect(withoutErased('lead', row, people)).toBe(row);
@@ -84,7 +126,15 @@ it('dead letters lose the texts of an erased person, and a customer of the erase
   const letter = (index: number, kind: DeadLetter['kind'], row: string): DeadLetter => ({
     ...{ kind, version: 1, row, error: `refused: ${row}`, at: 1, jobId: 'job', index },
   });
-  const customer = (number: string) => JSON.stringify(['1', number, 1, 0, 'ann', `${CANARY}@example.com`]);
+  const customer = (number: string) =>
+    JSON.stringify([
+      '1',
+      number,
+      1,
+      0,
+      'ann',
+      JSON.stringify({ email: `${CANARY}@example.com`, clickId: 'first-click' }),
+    ]);
   await createDeadLetters(redis).park([
     ...[letter(0, 'lead', lead('3')), letter(1, 'sale', sale('4')), letter(2, 'customer', customer('2'))],
     ...[letter(3, 'customer', customer('6')), letter(4, 'lead', lead('9'))],
@@ -94,7 +144,11 @@ it('dead letters lose the texts of an erased person, and a customer of the erase
   expect([total, letters.map(({ index }) => index).sort()]).toEqual([3, [0, 3, 4]]);
   const [anonymised] = letters.filter(({ index }) => index === 0);
   expect(JSON.stringify(anonymised)).not.toContain(CANARY);
-  expect(found).toEqual(['2']);
+  expect(found.sort(([one], [other]) => (one < other ? -1 : 1))).toEqual([
+    ['era_1', { customerNumber: '2', clickIds: ['first-click'] }],
+    ['era_3', { clickIds: [CLICK_ID] }],
+    ['era_4', { clickIds: [CLICK_ID] }],
+  ]);
 });
 
 it('final claims with a copy of the person are removed, those of others and pending ones stay', async () => {

@@ -52,8 +52,12 @@ async function subjectOf(catalog: Catalog, workspaceId: string, id: string): Pro
   return { externalId: record?.externalId, customerIds: [id] };
 }
 
-/** Removes a customer's record, and every copy and stored answer in Redis that contains it. */
-async function removeCustomer(deps: ErasureDeps, workspaceId: string, id: string): Promise<void> {
+/**
+ * Removes a customer's record, and every copy and stored answer in Redis that contains it.
+ *
+ * @returns the id of the click that brought the customer, which no table has yet while the customer is in the queue
+ */
+async function removeCustomer(deps: ErasureDeps, workspaceId: string, id: string): Promise<string | undefined> {
   const { catalog } = deps;
   const record = await catalog.customers.get(workspaceId, id);
   // The keys of the stored answers are derived from the customer's events, which must be stored first.
@@ -79,6 +83,7 @@ async function removeCustomer(deps: ErasureDeps, workspaceId: string, id: string
   const number = parseResourceId('customer', id) ?? '';
   const redis = await catalog.queueShards.pick(deps.queueShards, workspaceId);
   await removePendingCustomers(redis, [{ workspace, number, externalId: record?.externalId ?? '' }]);
+  return record?.clickId ?? undefined;
 }
 
 /** A customer that a request has queued while the erasure was accepted. */
@@ -113,9 +118,13 @@ export async function eraseCustomer(
   if (queued !== undefined && catalog.erasures.isBefore(queued, erasure)) {
     erasure = await catalog.erasures.addFound(erasure, { customerIds: [queued] });
   }
-  for (const customerId of erasure.customerIds) await removeCustomer(deps, workspaceId, customerId);
+  const firstClicks: string[] = [];
+  for (const customerId of erasure.customerIds) {
+    const clickId = await removeCustomer(deps, workspaceId, customerId);
+    if (clickId !== undefined) firstClicks.push(clickId);
+  }
   const clickIds = await catalog.erasures.clicksOf(workspaceId, erasure.customerIds);
-  erasure = await catalog.erasures.addFound(erasure, { clickIds });
+  erasure = await catalog.erasures.addFound(erasure, { clickIds: [...firstClicks, ...clickIds] });
   await catalog.exportJobs.withdraw(workspaceId, erasure.createdAt);
   const people = await catalog.erasures.people.current();
   if (people !== undefined) {

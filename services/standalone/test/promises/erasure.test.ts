@@ -202,6 +202,23 @@ it('is accepted when record, texts and files are gone, and ends when no table an
   ]);
 }, 120_000);
 
+it('finds the click that brought a customer of whom there is no lead', async () => {
+  const before = await totals();
+  const ids = new Map<string, string>();
+  for (const mode of ['anonymise', 'delete']) {
+    const text = `${CANARY}-deferred-${mode}`;
+    const clickId = await click(text);
+    const lead = { clickId, eventName: 'Sign up', customerExternalId: text, mode: 'deferred' };
+    expect(await call('POST', '/track/lead', lead)).toMatchObject({ status: 200 });
+    await waitFor(async () => (await events('clicks')).text.includes(text), { what: 'the click' });
+    ids.set(mode, (await erase(`ext_${text}`, { mode })).body.id);
+  }
+  expect((await events('clicks')).text).not.toContain(`${CANARY}-deferred`);
+  for (const id of ids.values()) expect(await untilErased(id)).toMatchObject({ events: 0, clicks: 1 });
+  expect(await everything()).not.toContain(CANARY);
+  expect((await totals()).clicks).toBe(Number(before.clicks) + 1);
+}, 120_000);
+
 it('is refused to other workspaces, public keys, members, and keys without the permission', async () => {
   const id = await journey('guarded');
   const other = await api.catalog.workspaces.create({
