@@ -10,6 +10,8 @@ export interface ErasedPeople {
   modeOfCustomer(workspaceNumber: string, customerNumber: string): ErasureMode | undefined;
   /** The same by the ids of workspace and customer. */
   modeOfId(workspaceId: string, customerId: string): ErasureMode | undefined;
+  /** Whether the rows of an erased customer are stored as the erasure leaves them: none of the customer's erasures has to run any more. */
+  isComplete(workspaceId: string, customerId: string): boolean;
   /** How the person behind a click was erased. */
   modeOfClick(workspaceNumber: string, clickId: string): ErasureMode | undefined;
   /** The same by the id of the workspace. */
@@ -71,6 +73,8 @@ function peopleOf(erasures: readonly ErasureRecord[], subjects: SubjectHash): Er
         .flatMap((hash) => byHash.get(hash) ?? [])
         .find(({ createdAt }) => madeMs <= Date.parse(createdAt));
     },
+    isComplete: (workspaceId, id) =>
+      (byCustomer.get(keyOf(workspaceId, id)) ?? []).every(({ status }) => status === 'erased'),
     erasuresWithout(workspace, customer, clickId) {
       const key = keyOf(formatResourceId('workspace', workspace), formatResourceId('customer', customer));
       return (byCustomer.get(key) ?? []).filter(({ clickIds }) => !clickIds.includes(clickId));

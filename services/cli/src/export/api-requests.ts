@@ -18,6 +18,18 @@ export class TemporaryError extends Error {
   }
 }
 
+/** The API refuses the request for good. */
+export class RefusedRequest extends CommandError {
+  constructor(
+    message: string,
+    /** The `code` of the error, such as `not_found`; undefined when the answer has none. */
+    readonly code: string | undefined,
+  ) {
+    super(message);
+    this.name = 'RefusedRequest';
+  }
+}
+
 export interface ApiRequestsOptions {
   /** URL of the API, without a slash at its end. */
   readonly api: string;
@@ -53,7 +65,7 @@ export interface ApiResponse {
 export interface ApiRequests {
   /**
    * @throws TemporaryError when the API cannot be reached, answers 5xx or answers 429
-   * @throws CommandError when it refuses the request for good
+   * @throws RefusedRequest when it refuses the request for good
    */
   send(request: ApiRequest): Promise<ApiResponse>;
   /** The JSON of a response. @throws what `send` throws */
@@ -76,10 +88,12 @@ async function* bytesOf({ body }: Dispatcher.ResponseData, signal: AbortSignal):
   }
 }
 
-/** What is wrong, in the words of the API. */
-async function messageOf({ statusCode, body }: Dispatcher.ResponseData): Promise<string> {
-  const answer = (await body.json().catch(() => undefined)) as { error?: { message?: string } } | undefined;
-  return answer?.error?.message ?? `the API answers ${statusCode}`;
+/** What is wrong, in the words of the API, and its code. */
+async function errorOf({ statusCode, body }: Dispatcher.ResponseData): Promise<{ message: string; code?: string }> {
+  const answer = (await body.json().catch(() => undefined)) as
+    | { error?: { message?: string; code?: string } }
+    | undefined;
+  return { message: `the API answers ${statusCode}`, ...answer?.error };
 }
 
 export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
@@ -115,12 +129,12 @@ export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
         trailers: response.trailers,
       };
     }
-    const message = await messageOf(response);
+    const { message, code } = await errorOf(response);
     if (status === 401 && !isKeyNew) {
       [key, isKeyNew] = [undefined, true];
       throw new TemporaryError(message, 0);
     }
-    if (status < 500 && status !== 429) throw new CommandError(message);
+    if (status < 500 && status !== 429) throw new RefusedRequest(message, code);
     throw new TemporaryError(message, Number(headers['retry-after'] ?? 0) * 1000);
   };
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { type ApiRequestsOptions, createApiRequests } from '../../src/export/api-requests.js';
+import { type ApiRequestsOptions, createApiRequests, RefusedRequest } from '../../src/export/api-requests.js';
 
 let server: Server;
 afterEach(() => {
@@ -46,6 +46,15 @@ it('ends when a new key is not accepted, and when the API refuses the request', 
   for (status of [401, 422]) {
     await expect(requests.untilDone(() => requests.json({ path: '/' }))).rejects.toThrow(`no: ${status}`);
   }
+});
+
+it('says with which code the API refuses', async () => {
+  const { requests } = await requestsTo((_request, response) => {
+    response.writeHead(404).end(JSON.stringify({ error: { message: 'Customer not found.', code: 'not_found' } }));
+  });
+  const refused = await requests.json({ path: '/' }).catch((err: unknown) => err);
+  expect(refused).toBeInstanceOf(RefusedRequest);
+  expect(refused).toMatchObject({ message: 'Customer not found.', code: 'not_found' });
 });
 
 it('gives up when nothing has arrived for too long, and says why', async () => {

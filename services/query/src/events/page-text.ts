@@ -156,14 +156,16 @@ export async function textsOfRows(
 /** The row as it will be after the erasure of its person, if that was accepted. */
 function shownRow(workspaceId: string, row: EventPageRow, erased: ErasedPeople | undefined): EventPageRow {
   if (erased === undefined) return row;
-  const [id, timestamp, link, payload, , , customer] = row;
+  const [id, timestamp, link, payload, , eventName, customer] = row;
+  const customerId = customer === undefined ? undefined : formatResourceId('customer', customer);
   const mode =
-    customer === undefined
-      ? erased.modeOfClickId(workspaceId, id)
-      : erased.modeOfId(workspaceId, formatResourceId('customer', customer));
+    customerId === undefined ? erased.modeOfClickId(workspaceId, id) : erased.modeOfId(workspaceId, customerId);
   if (mode === undefined) return row;
   const head = [id, timestamp, link, anonymisedPayload(payload), ''] as const;
-  return customer === undefined ? head : [...head, ERASED_EVENT_NAME, customer];
+  if (customer === undefined || customerId === undefined) return head;
+  // The erasure itself decides which names stay, because others have them, too.
+  const name = eventName !== undefined && erased.isComplete(workspaceId, customerId) ? eventName : ERASED_EVENT_NAME;
+  return [...head, name, customer];
 }
 
 /** The item of a row as JSON text; undefined for an event whose link was removed or hidden since the row was read. */

@@ -3,7 +3,7 @@ import { ERASURE_MODES, type Erasure, erasureSchema, PAGE_SIZE_MAX } from '@waym
 import { z } from 'zod';
 import { apiUrl, createTemporaryKeys } from '../../api-access.js';
 import { CommandError } from '../../command-error.js';
-import { type ApiRequests, createApiRequests } from '../../export/api-requests.js';
+import { type ApiRequest, type ApiRequests, createApiRequests, RefusedRequest } from '../../export/api-requests.js';
 import { optionalText, type RawOption, requiredText } from '../../option-values.js';
 import { type CommandResult, table } from '../../output.js';
 
@@ -28,13 +28,17 @@ async function withApi<T>(options: ErasureOptions, work: (requests: ApiRequests)
   }
 }
 
+/** Requests of this command may be repeated: the API returns the same erasure again. */
+const patiently = <T>(requests: ApiRequests, request: ApiRequest): Promise<T> =>
+  requests.untilDone(() => requests.json<T>(request));
+
 const eraseBy = (requests: ApiRequests, id: string, mode: Erasure['mode']): Promise<Erasure> =>
-  requests.json<Erasure>({ method: 'POST', path: `/customers/${encodeURIComponent(id)}/erasure`, body: { mode } });
+  patiently(requests, { method: 'POST', path: `/customers/${encodeURIComponent(id)}/erasure`, body: { mode } });
 
 async function readAll(requests: ApiRequests): Promise<Erasure[]> {
   const erasures: Erasure[] = [];
   for (let page = 1; ; page++) {
-    const found = await requests.json<Erasure[]>({ path: `/erasures?page=${page}` });
+    const found = await patiently<Erasure[]>(requests, { path: `/erasures?page=${page}` });
     erasures.push(...found);
     if (found.length < PAGE_SIZE_MAX) return erasures;
   }
@@ -69,26 +73,42 @@ function parseList(file: string): Erasure[] {
   }
 }
 
+/** What a replay says of those whom it has not erased. */
+function notRepeated(leftOut: readonly string[], unnamed: number): string[] {
+  return [
+    ...(leftOut.length === 0
+      ? []
+      : [`${leftOut.length} left out, whom this workspace never had: ${leftOut.join(', ')}`]),
+    ...(unnamed === 0
+      ? []
+      : [`${unnamed} of nobody who was known: the list does not have their external ids, erase these again`]),
+  ];
+}
+
 /**
  * Erases the customers of a list again, after a backup from before was restored. Those who were made after the backup do not exist, and
  * are left out.
  */
 export async function replayErasures(file: RawOption, options: ErasureOptions): Promise<CommandResult> {
   const erasures = parseList(requiredText('file', file));
-  const accepted = await withApi(options, async (requests) => {
+  const accepted: Erasure[] = [];
+  const leftOut: string[] = [];
+  let unnamed = 0;
+  await withApi(options, async (requests) => {
     const known = new Map((await readAll(requests)).map((erasure) => [erasure.id, erasure]));
-    const made: Erasure[] = [];
     for (const { id, mode, customerIds } of erasures) {
       if (known.get(id)?.status === 'erased') continue;
+      if (customerIds.length === 0) unnamed += 1;
       for (const customerId of customerIds) {
         const erasure = await eraseBy(requests, customerId, mode).catch((err: unknown) => {
-          if (err instanceof CommandError && err.message.includes('not found')) return undefined;
+          if (err instanceof RefusedRequest && err.code === 'not_found') return undefined;
           throw err;
         });
-        if (erasure !== undefined) made.push(erasure);
+        if (erasure === undefined) leftOut.push(customerId);
+        else accepted.push(erasure);
       }
     }
-    return made;
   });
-  return { data: accepted, lines: [...tableOf(accepted), `${accepted.length} accepted`] };
+  const lines = [...tableOf(accepted), `${accepted.length} accepted`, ...notRepeated(leftOut, unnamed)];
+  return { data: accepted, lines };
 }
