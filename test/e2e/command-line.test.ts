@@ -105,20 +105,19 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
 
   it('stores without texts what waits in the queue of a stopped writer while its customer is erased', async () => {
     const { links = '', clickhouse = '', pids } = up.state() ?? {};
-    await call('/links', { domain: 'localhost', key: 'late', url: 'https://acme.com', trackConversion: true });
+    for (const name of ['late', 'later']) {
+      await call('/links', { domain: 'localhost', key: name, url: 'https://acme.com', trackConversion: true });
+    }
     const writer = pids?.writer ?? 0;
     process.kill(writer, 'SIGSTOP');
     try {
       const visit = { redirect: 'manual', headers: { 'user-agent': `${BROWSER} canary-late` } } as const;
-      const visited = await fetch(`http://localhost:${new URL(links).port}/late`, visit);
-      const clickId = new URL(visited.headers.get('location') ?? '').searchParams.get('dub_id');
-      const lead = {
-        clickId,
-        eventName: 'Sign up',
-        customerExternalId: 'canary-late',
-        metadata: { is: 'canary-late' },
-      };
-      await call('/track/lead', lead);
+      for (const name of ['late', 'later']) {
+        const visited = await fetch(`http://localhost:${new URL(links).port}/${name}`, visit);
+        const clickId = new URL(visited.headers.get('location') ?? '').searchParams.get('dub_id');
+        const metadata = { is: 'canary-late' };
+        await call('/track/lead', { clickId, eventName: name, customerExternalId: 'canary-late', metadata });
+      }
       await json('erasure', 'create', 'ext_canary-late');
     } finally {
       process.kill(writer, 'SIGCONT');

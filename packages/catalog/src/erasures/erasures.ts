@@ -7,6 +7,7 @@ import {
   parseResourceId,
   resourceIdTime,
 } from '@waymark/contract';
+import { everExisted } from '../clickhouse/ever-existed.js';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import type { ErasureRecord } from '../model/job-record-schemas.js';
@@ -74,8 +75,7 @@ const CLICKS_OF = `SELECT DISTINCT toString(click_id) FROM
 const CUSTOMERS_CALLED = `SELECT DISTINCT toString(id) FROM customers
 WHERE workspace_id = {workspace:UInt64} AND external_id = {externalId:String}`;
 
-const HAS_BEEN = `SELECT 1 FROM customers WHERE workspace_id = {workspace:UInt64} AND id = {customer:UInt64} LIMIT 1
-UNION ALL SELECT 1 FROM lead_events WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} LIMIT 1
+const HAS_EVENTS = `SELECT 1 FROM lead_events WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} LIMIT 1
 UNION ALL SELECT 1 FROM sale_events WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} LIMIT 1`;
 
 const union = (one: readonly string[], other: readonly string[]) => [...new Set([...one, ...other])];
@@ -132,11 +132,12 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
       );
     },
 
-    /** Whether the workspace has or had a customer with that id. */
+    /** Whether the workspace has or had a customer with that id, or events of one. */
     async hasBeen(workspaceId: string, customerId: string): Promise<boolean> {
       const customer = parseResourceId('customer', customerId);
       if (customer === undefined) return false;
-      return (await read(HAS_BEEN, { workspace: numberOf('workspace', workspaceId), customer })).length > 0;
+      if (await everExisted(clickhouse, settings.read, 'customer', workspaceId, customerId)) return true;
+      return (await read(HAS_EVENTS, { workspace: numberOf('workspace', workspaceId), customer })).length > 0;
     },
 
     /**

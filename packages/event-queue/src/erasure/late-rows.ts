@@ -2,6 +2,7 @@ import { anonymisedRow, type EventRow, type EventTableKind, rowIds } from '@waym
 import type { DeadLetters } from '../queue/dead-letters.js';
 import { isSilentRow, silentRow } from '../queue/job-rows.js';
 import type { EventTable } from '../writer/event-table.js';
+import { clickBehind } from './queued-clicks.js';
 
 /** The erasure of a person, as far as the queue needs it. */
 export interface ErasureReference {
@@ -51,8 +52,6 @@ async function addFound(lateRows: LateRows, erasure: ErasureReference, found: Fo
   }
 }
 
-const CLICK_POSITION = 6;
-
 /**
  * Adds the clicks that late leads and sales name to the erasures of their customers. A lead that is not stored, or waits in the queue, says
  * nothing to whoever looks for the person's clicks in the tables.
@@ -68,7 +67,7 @@ export async function addClicksBehind(
   for (const row of rows) {
     const { workspaceId = '', customerId } = rowIds(kind, row) ?? {};
     if (customerId === undefined || people.modeOfCustomer(workspaceId, customerId) === undefined) continue;
-    const clickId = String((JSON.parse(row) as EventRow)[CLICK_POSITION] ?? '');
+    const clickId = clickBehind(row);
     for (const erasure of people.erasuresWithout(workspaceId, customerId, clickId)) {
       const { clickIds } = found.get(erasure.id) ?? { clickIds: new Set() };
       found.set(erasure.id, { erasure, clickIds: clickIds.add(clickId) });

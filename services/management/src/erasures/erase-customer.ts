@@ -13,6 +13,7 @@ import {
   findPendingCustomer,
   invoiceClaim,
   leadClaim,
+  queuedClicks,
   removePendingCustomers,
 } from '@waymark/event-queue';
 import { eraseWebhookJobs } from '@waymark/webhooks';
@@ -123,8 +124,13 @@ export async function eraseCustomer(
     const clickId = await removeCustomer(deps, workspaceId, customerId);
     if (clickId !== undefined) firstClicks.push(clickId);
   }
-  const clickIds = await catalog.erasures.clicksOf(workspaceId, erasure.customerIds);
-  erasure = await catalog.erasures.addFound(erasure, { clickIds: [...firstClicks, ...clickIds] });
+  const inQueue = await queuedClicks(
+    await catalog.queueShards.pick(deps.queueShards, workspaceId),
+    parseResourceId('workspace', workspaceId) ?? '',
+    erasure.customerIds.map((customerId) => parseResourceId('customer', customerId) ?? ''),
+  );
+  const stored = await catalog.erasures.clicksOf(workspaceId, erasure.customerIds);
+  erasure = await catalog.erasures.addFound(erasure, { clickIds: [...firstClicks, ...inQueue, ...stored] });
   await catalog.exportJobs.withdraw(workspaceId, erasure.createdAt);
   const people = await catalog.erasures.people.current();
   if (people !== undefined) {
