@@ -1,0 +1,117 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { type Catalog, createCatalog } from '@waymark/catalog';
+import { environmentWith } from '@waymark/config';
+import { parseResourceId } from '@waymark/contract';
+import {
+  aClick,
+  aLead,
+  aSale,
+  createTestDatabase,
+  insertClicks,
+  insertLeads,
+  insertSales,
+  startRedis,
+  type TestDatabase,
+  type TestRedis,
+  waitFor,
+} from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const ERASING_WRITER = new URL('./erasing-writer.ts', import.meta.url).pathname;
+const COUNTED = ['link_totals', 'workspace_slots', 'link_days'] as const;
+
+let server: TestRedis;
+let database: TestDatabase;
+let redis: Redis;
+let catalog: Catalog;
+
+beforeAll(async () => {
+  [server, database] = await Promise.all([startRedis(), createTestDatabase()]);
+  redis = new Redis(server.url);
+  const logger = { debug() {}, info() {}, warn() {}, error() {} };
+  const instanceKey = Buffer.alloc(32, 7);
+  const clickhouse = database.client;
+  catalog = createCatalog({
+    redis,
+    clickhouse,
+    instanceKey,
+    now: Date.now,
+    logger,
+    baseUrl: 'https://api.example.com',
+  });
+});
+afterAll(async () => {
+  await catalog.close();
+  redis.disconnect();
+  await Promise.all([server.stop(), database.drop()]);
+});
+
+/** Runs the step of a batch in a process of its own. @returns whether it came to its end */
+async function runWriter(...writes: string[]): Promise<boolean> {
+  // What a killed process held has expired.
+  await redis.flushall();
+  const child = fork(ERASING_WRITER, writes, {
+    execArgv: ['--conditions=waymark-source', '--import', 'tsx'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: environmentWith({
+      REDIS_URL: server.url,
+      CLICKHOUSE_URL: database.url,
+      CLICKHOUSE_DATABASE: database.database,
+    }),
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code === 0;
+}
+
+const rows = (query: string) => database.client.rows<string[]>({ query });
+
+const counts = async () =>
+  Promise.all(
+    COUNTED.map((table) =>
+      rows(
+        `SELECT toString(sum(clicks)), toString(sum(leads)), toString(sum(sales)), toString(sum(sale_amount)) FROM ${table}`,
+      ),
+    ),
+  );
+
+it('a batch whose writer is killed after any of its writes is continued: nothing is taken out of the counters twice', async () => {
+  const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'enterprise' });
+  const workspaceId = parseResourceId('workspace', workspace.id) ?? '';
+  const link = await catalog.links.create(workspace.id, { domain: 'localhost', key: 'try', url: 'https://acme.com/' });
+  const gone = await catalog.customers.create(workspace.id, { externalId: 'gone', country: 'US' });
+  const other = await catalog.customers.create(workspace.id, { externalId: 'other', country: 'US' });
+  const journey = async (customer: string, amount: number) => {
+    const click = aClick({ workspaceId, linkId: parseResourceId('link', link.id) ?? '' });
+    const of = { click, customerId: parseResourceId('customer', customer) ?? '' };
+    await insertClicks(database.client, [click]);
+    await insertLeads(database.client, [aLead(of)]);
+    await insertSales(database.client, [aSale({ ...of, amount })]);
+  };
+  await journey(other.id, 100);
+  const never = await counts();
+  await journey(gone.id, 7);
+  expect(await counts()).not.toEqual(never);
+  const subject = { externalId: 'gone', customerIds: [gone.id] };
+  const { id } = await catalog.erasures.accept(workspace.id, subject, 'delete');
+
+  // After the mark of the erasure; between the roll-ups; after the first mutation, and after the second.
+  for (const writes of ['1', '3', '4', '5']) expect([writes, await runWriter(writes)]).toEqual([writes, false]);
+  expect(await runWriter()).toBe(true);
+
+  expect((await catalog.erasures.get(workspace.id, id))?.status).toBe('processing');
+  const ofGone = `customer_id = ${parseResourceId('customer', gone.id)}`;
+  await waitFor(
+    async () =>
+      (await rows(`SELECT 1 FROM lead_events WHERE ${ofGone} UNION ALL SELECT 1 FROM sale_events WHERE ${ofGone}`))
+        .length === 0,
+    { what: 'the deletion of the events' },
+  );
+  expect(await counts()).toEqual(never);
+  const mutations = await rows(
+    `SELECT table, toString(count()) FROM system.mutations
+    WHERE database = currentDatabase() AND position(command, 'erasure ') > 0 GROUP BY table HAVING uniqExact(mutation_id) > 1`,
+  );
+  expect(mutations).toEqual([]);
+}, 120_000);
