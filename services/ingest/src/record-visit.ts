@@ -1,3 +1,4 @@
+import type { ErasedPeopleReader } from '@waymark/catalog';
 import { createEventId, type Trigger } from '@waymark/contract';
 import { clickRowText } from '@waymark/event-format';
 import { clickClaim, type EventProducer, type RecordedClick } from '@waymark/event-queue';
@@ -23,6 +24,8 @@ export interface ClickDetails {
   readonly nowMs: number;
   /** Whether the click's id is passed on, so that a lead may refer to it. */
   readonly isPassedOn: boolean;
+  /** Who was erased lately: nothing may refer to a click that an erasure deletes. */
+  readonly erased: Pick<ErasedPeopleReader, 'peek'>;
 }
 
 /** A visit that is being queued as a click. */
@@ -31,6 +34,11 @@ export interface VisitRecording {
   readonly rowText: string;
   /** The click that the visit counts as. Rejects with ApiError when neither Redis nor the spool accepted it. */
   readonly click: Promise<RecordedClick>;
+}
+
+/** Whether an erasure deletes the click. */
+export function isDeletedClick(erased: ClickDetails['erased'], workspaceId: string, clickId: string): boolean {
+  return erased.peek()?.modeOfClickId(workspaceId, clickId) === 'delete';
 }
 
 /** Records the visit as a click, unless a click of the same visitor was recorded within the hour. */
@@ -60,13 +68,11 @@ export function recordVisit(
     refererUrl: visit.refererUrl,
     ip: visit.ip,
   });
-  return {
-    rowText,
-    click: producer.recordClick({
-      claim: visitClaim(prepared, visit),
-      clickId,
-      rowText,
-      isFindable: details.isPassedOn,
-    }),
+  const record = async (claim: string): Promise<RecordedClick> => {
+    const counted = await producer.recordClick({ claim, clickId, rowText, isFindable: details.isPassedOn });
+    if (counted.recorded || !isDeletedClick(details.erased, prepared.link.workspaceId, counted.clickId)) return counted;
+    // The claim of the deleted click ends within the hour; until then the visitor's next click has another.
+    return record(`${claim}:${counted.clickId}`);
   };
+  return { rowText, click: record(visitClaim(prepared, visit)) };
 }

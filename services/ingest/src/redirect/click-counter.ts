@@ -1,3 +1,4 @@
+import type { Catalog } from '@waymark/catalog';
 import { createEventId } from '@waymark/contract';
 import type { Visit } from '@waymark/visit';
 import { clickProducer, type ProducerDeps } from '../click-producer.js';
@@ -20,6 +21,7 @@ export interface CountedVisit {
 
 export interface ClickCounterDeps extends ProducerDeps {
   readonly freshClicks: Pick<FreshClicks, 'add'>;
+  readonly catalog: ProducerDeps['catalog'] & { readonly erasures: Pick<Catalog['erasures'], 'people'> };
   readonly logger: { error(context: object, message: string): void };
 }
 
@@ -35,6 +37,7 @@ export interface CountedClick {
  * visitor is redirected even when recording fails.
  */
 export function createClickCounter(deps: ClickCounterDeps) {
+  const erased = deps.catalog.erasures.people;
   return async ({
     prepared,
     visit,
@@ -52,7 +55,7 @@ export function createClickCounter(deps: ClickCounterDeps) {
       const found = clickProducer(deps, prepared.link.workspaceId);
       // Known for nearly every visit: awaiting would let other requests run in between.
       const producer = found instanceof Promise ? await found : found;
-      const recording = recordVisit(producer, prepared, visit, { trigger, url, nowMs, isPassedOn });
+      const recording = recordVisit(producer, prepared, visit, { trigger, url, nowMs, isPassedOn, erased });
       const { clickId, recorded } = await recording.click;
       if (recorded && isPassedOn) deps.freshClicks.add(clickId, recording.rowText);
       return { clickId, isRecorded: true };

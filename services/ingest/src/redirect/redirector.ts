@@ -25,6 +25,7 @@ export interface RedirectDeps {
     readonly links: Pick<Catalog['links'], 'findByAddress' | 'freshByAddress'>;
     readonly domains: Pick<Catalog['domains'], 'findBySlug'>;
     readonly queueShards: Catalog['queueShards'];
+    readonly erasures: Pick<Catalog['erasures'], 'people'>;
   };
   readonly producers: ProducerDeps['producers'];
   readonly readVisit: VisitReader;

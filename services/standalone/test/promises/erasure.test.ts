@@ -223,6 +223,24 @@ it('finds the click that brought a customer of whom there is no lead', async () 
   expect((await totals()).clicks).toBe(Number(before.clicks) + 1);
 }, 120_000);
 
+it('a visitor whose click was deleted counts as a new one at once, once an hour as ever', async () => {
+  const visitor = { host: 'go.acme.com', 'x-forwarded-for': '198.51.100.7' };
+  const visit = async () =>
+    new URL(String((await api.callLinks({ url: '/try', headers: visitor })).headers.location)).searchParams.get(
+      'dub_id',
+    );
+  const clickId = await visit();
+  expect(await visit()).toBe(clickId);
+  const lead = (id: string | null) =>
+    call('POST', '/track/lead', { clickId: id, eventName: 'Sign up', customerExternalId: 'returns' });
+  expect((await lead(clickId)).status).toBe(200);
+  await erase('ext_returns', { mode: 'delete' });
+  expect((await lead(clickId)).status).toBe(404);
+  const next = await waitFor(async () => [await visit()].find((id) => id !== clickId), { what: 'a click of its own' });
+  expect(await visit()).toBe(next);
+  expect((await lead(next ?? '')).status).toBe(200);
+});
+
 it('is refused to other workspaces, public keys, members, and keys without the permission', async () => {
   const id = await journey('guarded');
   const other = await api.catalog.workspaces.create({

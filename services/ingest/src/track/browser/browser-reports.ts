@@ -16,7 +16,7 @@ import { asksForPrivacy, type Visit, withoutIdentity } from '@waymark/visit';
 import type { AppStoreClick } from '../../app-opens.js';
 import { clickProducer } from '../../click-producer.js';
 import { findLinkAt } from '../../link-at.js';
-import { isCountable, recordVisit, visitClaim } from '../../record-visit.js';
+import { isCountable, isDeletedClick, recordVisit, visitClaim } from '../../record-visit.js';
 import { withoutClickId } from '../../redirect/address/final-url.js';
 import { type HostNames, readHost, readShortAddress } from '../../redirect/address/short-address.js';
 import { preparedLink } from '../../redirect/rules/prepared-link.js';
@@ -76,6 +76,7 @@ function hostNames(domain: string): HostNames {
 
 export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits, 'takeDailyEvents'>): BrowserReports {
   const { catalog, admission, freshClicks, readVisit, now } = deps;
+  const erased = catalog.erasures.people;
 
   /** Finds a link that would admit a visit with this password. @throws ApiError not_found when there is none */
   async function findLink(
@@ -122,7 +123,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
   async function recordUnidentified(report: Report, request: ReportRequest, visit: Visit): Promise<void> {
     const { link, trigger } = report;
     await checkAllowed(report, request, visit);
-    const details = { trigger, url: report.url.split(/[?#]/, 1)[0] ?? '', nowMs: now(), isPassedOn: false };
+    const details = { trigger, url: report.url.split(/[?#]/, 1)[0] ?? '', nowMs: now(), isPassedOn: false, erased };
     const producer = await clickProducer(deps, link.workspaceId);
     await recordVisit(producer, preparedLink(link), withoutIdentity(visit), details).click;
   }
@@ -143,9 +144,9 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     const producer = await clickProducer(deps, link.workspaceId);
     // While Redis is unavailable the click is spooled to disk, as if the visitor were new.
     const recent = await producer.findRecentClick(visitClaim(prepared, visit)).catch(() => undefined);
-    if (recent !== undefined) return recent;
+    if (recent !== undefined && !isDeletedClick(erased, link.workspaceId, recent)) return recent;
     await checkAllowed(report, request, visit);
-    const details = { trigger, url: withoutClickId(report.url), nowMs, isPassedOn: true };
+    const details = { trigger, url: withoutClickId(report.url), nowMs, isPassedOn: true, erased };
     const recording = recordVisit(producer, prepared, visit, details);
     const { clickId, recorded } = await recording.click;
     if (recorded) freshClicks.add(clickId, recording.rowText);
