@@ -1,10 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { query } from 'chdb';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { NamedColumn } from '../src/columns.js';
 import { createEncoder } from '../src/encoders/create-encoder.js';
 import { csvTable } from '../src/encoders/csv.js';
@@ -101,6 +101,7 @@ describe('CSV', () => {
 
 describe('Parquet', () => {
   const directory = temporaryDirectory('waymark-parquet-');
+  afterAll(() => rmSync(directory, { recursive: true }));
 
   /** The file as ClickHouse reads it. */
   function readBack(bytes: Buffer) {

@@ -1,4 +1,4 @@
-import { utimesSync, writeFileSync } from 'node:fs';
+import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiError } from '@waymark/contract';
 import { type App, createApp, createLogger } from '@waymark/http-kit';
@@ -13,11 +13,12 @@ const EARLIER = 'Wed, 25 Nov 2026 09:00:00 GMT';
 const LATER = 'Wed, 25 Nov 2026 11:00:00 GMT';
 
 let app: App;
+let directory: string;
 let url: string;
 let etag: string;
 
 beforeAll(async () => {
-  const directory = temporaryDirectory('stored-file-');
+  directory = temporaryDirectory('stored-file-');
   for (const [name, text] of Object.entries({ 'a.csv': TEXT, 'empty.csv': '' })) {
     writeFileSync(join(directory, name), text);
     // With a part of a second, which HTTP dates do not have.
@@ -38,7 +39,10 @@ beforeAll(async () => {
   url = await app.listen({ host: '127.0.0.1', port: 0 });
   etag = (await ask()).headers.get('etag') ?? '';
 });
-afterAll(() => app.close());
+afterAll(async () => {
+  await app.close();
+  rmSync(directory, { recursive: true });
+});
 
 async function ask(headers: Record<string, string> = {}, method = 'GET', name = 'a.csv') {
   const response = await fetch(`${url}/${name}`, { method, headers });

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { applyPlacement, type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import { environmentWith } from '@waymark/config';
@@ -16,6 +17,7 @@ const FENCED = `SELECT count() FROM system.tables WHERE database = currentDataba
 
 let nodes: TestCluster;
 let client: ClickHouseClient;
+let dataDir: string;
 let env: Record<string, string>;
 
 beforeAll(async () => {
@@ -33,8 +35,9 @@ beforeAll(async () => {
     query: `INSERT INTO links (workspace_id, id, version, deleted, domain, key)
       SELECT number % 6, number, 1, 0, 'go.acme.com', toString(number) FROM numbers(600)`,
   });
+  dataDir = temporaryDirectory('waymark-shards-');
   env = {
-    DATA_DIR: temporaryDirectory('waymark-shards-'),
+    DATA_DIR: dataDir,
     CLICKHOUSE_URL: nodes.url,
     CLICKHOUSE_DATABASE: database,
     CLICKHOUSE_CLUSTER: nodes.cluster,
@@ -43,6 +46,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await client.close();
   await nodes.stop();
+  rmSync(dataDir, { recursive: true });
 });
 
 const number = async (query: string, database?: string): Promise<number> => {

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { applyPlacement, type ClickHouseClient, createClickHouseClient, migrate, moveShard } from '@waymark/clickhouse';
 import { environmentWith } from '@waymark/config';
@@ -70,6 +71,7 @@ async function expectEach(count: number): Promise<void> {
 }
 
 describe.skipIf(url === undefined)('a cluster of real servers', () => {
+  let spoolDirectory: string;
   beforeAll(async () => {
     client = createClickHouseClient({
       url: url ?? '',
@@ -78,7 +80,7 @@ describe.skipIf(url === undefined)('a cluster of real servers', () => {
     await migrate(client, { cluster });
     await applyPlacement(client, { cluster });
     redis = await startRedis();
-    const spoolDirectory = temporaryDirectory('waymark-spool-');
+    spoolDirectory = temporaryDirectory('waymark-spool-');
     producer = createEventProducer({ redisUrl: redis.url, spoolDirectory, logger: silent });
     // Of a workspace that is not counted: repeated until the producer is connected.
     const first = { kind: 'click' as const, row: aClick({ workspaceId: '842', timestampMs: Date.now() }) };
@@ -97,6 +99,7 @@ describe.skipIf(url === undefined)('a cluster of real servers', () => {
     await writer.close();
     await redis.stop();
     await client.close();
+    rmSync(spoolDirectory, { recursive: true, force: true });
   });
 
   test(

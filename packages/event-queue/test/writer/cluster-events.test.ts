@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   applyPlacement,
@@ -33,8 +33,7 @@ const texts = (rows: readonly EventRow[]) => rows.map((row) => JSON.stringify(ro
 const idOf = (row: EventRow) => String(row[2]);
 
 beforeAll(async () => {
-  const directory = join(temporaryDirectory('waymark-migrations-'), 'files');
-  mkdirSync(directory);
+  const directory = temporaryDirectory('waymark-migrations-');
   cpSync(join(MIGRATIONS, '0001_click_events.sql'), join(directory, '0001_click_events.sql'));
   cpSync(join(MIGRATIONS, '0008_workspaces.sql'), join(directory, '0002_workspaces.sql'));
   const statements = readFileSync(join(MIGRATIONS, '0038_scheduled_exports.sql'), 'utf8')
@@ -47,6 +46,7 @@ beforeAll(async () => {
   const settings = { load_balancing: 'in_order' } as const;
   clients = nodes.databases.map((database) => createClickHouseClient({ url: nodes.url, database, settings }));
   await migrate(client(), { cluster: nodes.cluster, directory });
+  rmSync(directory, { recursive: true });
   await applyPlacement(client(), nodes);
   table = createEventTable({ client: client(), kind: 'click', cluster: nodes.cluster, now: Date.now });
 }, 60_000);
