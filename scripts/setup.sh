@@ -89,12 +89,14 @@ build() {
   npm run --silent build || fail 'the build failed; the errors are above.'
 }
 
-# Ensures that the proxies for the tests of their configuration are available. They are unpacked, not installed, because the packages start servers on port 80.
+# Where the proxies for the tests of their configuration are unpacked. They are not installed, because the packages start servers on port 80.
+proxies=$root/node_modules/.cache/proxies
+find_proxies() { PATH="$PATH:/usr/sbin:$proxies/usr/sbin:$proxies/usr/bin"; }
+
+# Ensures that the proxies are available; call `find_proxies` before.
 provide_proxies() {
-  local folder=$root/node_modules/.cache/proxies
-  PATH="$PATH:/usr/sbin:$folder/usr/sbin:$folder/usr/bin"
   command -v nginx >/dev/null && command -v caddy >/dev/null && return
-  command -v apt-get >/dev/null 2>&1 && unpack_proxies "$folder" ||
+  command -v apt-get >/dev/null 2>&1 && unpack_proxies "$proxies" ||
     say 'no nginx or Caddy here and none could be unpacked (Debian: nginx, caddy): the tests of the proxies are skipped'
 }
 

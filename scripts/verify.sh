@@ -26,9 +26,12 @@ require_node
 system_packages=$!
 install_packages
 wait "$system_packages" || exit 1
-provide_proxies
+find_proxies
+provide_proxies &
+unpacking_proxies=$!
 start_lint
 check 'build' npm run --silent build
+wait "$unpacking_proxies"
 start_check 'types' npm run --silent typecheck
 check 'tests' run_tests "$@"
 await_checks
