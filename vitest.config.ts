@@ -2,7 +2,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { changedRooms } from './packages/test-kit/src/run/changed-rooms.js';
 import { LongFilesFirst } from './packages/test-kit/src/run/long-files-first.js';
 import { SlowestFiles } from './packages/test-kit/src/run/slowest-files.js';
-import { type ProjectName, testFiles } from './packages/test-kit/src/run/test-projects.js';
+import { type ProjectName, TOGETHER, testFiles } from './packages/test-kit/src/run/test-projects.js';
 import { UnhandledErrors } from './packages/test-kit/src/run/unhandled-errors.js';
 
 // Tests run against the TypeScript sources: the `waymark-source` condition is in every package's exports. Not `module`, which
@@ -27,18 +27,22 @@ declare module 'vitest' {
  */
 type Mode = 'test' | 'verify' | 'changed' | 'faults';
 
+type IncludedFiles = Partial<Record<ProjectName | typeof TOGETHER, string[]>>;
+
 /** Files of each project. Those without stores need no list: a new file belongs to them until the next start. */
-function includedFiles(mode: Mode): Record<ProjectName, string[]> {
+function includedFiles(mode: Mode): IncludedFiles {
   const files = testFiles();
   const rooms = mode === 'changed' ? changedRooms() : undefined;
   const of = (project: ProjectName) => [...files].flatMap(([path, name]) => (name === project ? [path] : []));
   const isSelected = (path: string) => rooms === undefined || rooms.some((room) => path.startsWith(`${room}/`));
   const ofWholeRuns = (project: ProjectName) => (rooms === undefined ? of(project) : []);
+  if (mode === 'verify')
+    return { [TOGETHER]: [...of('system'), ...of('stores'), ...of('unit')], measured: of('measured') };
   return {
-    unit: of('unit'),
-    stores: of('stores').filter(isSelected),
     system: ofWholeRuns('system'),
     measured: ofWholeRuns('measured'),
+    stores: of('stores').filter(isSelected),
+    unit: of('unit'),
   };
 }
 
@@ -46,14 +50,13 @@ export default defineConfig(({ mode }) => {
   const isLong = mode === 'faults';
   /** The scripts that name a mode have built the repository before. */
   const isBuilt = mode !== 'test';
-  const included = includedFiles(mode as Mode);
-  const projects = (['system', 'measured', 'stores', 'unit'] as const).map(
-    (name): TestProjectInlineConfiguration => ({
+  const projects = Object.entries(includedFiles(mode as Mode)).map(
+    ([name, include]): TestProjectInlineConfiguration => ({
       resolve: { conditions },
       ssr: { resolve: { conditions } },
       test: {
         name,
-        include: included[name],
+        include,
         setupFiles: ['packages/test-kit/src/run/fresh-modules.ts'],
         isolate: name === 'measured',
         ...(name === 'system' && { globalSetup: ['packages/test-kit/src/run/build.ts'] }),
@@ -85,8 +88,8 @@ export default defineConfig(({ mode }) => {
       ],
       // The end of the shared ClickHouse: it has had thousands of tables, whose files are removed.
       teardownTimeout: 60_000,
-      // More than the cores of most machines of tests: tests of stores and processes wait for them. With four, two cores had twenty
-      // processes to run, and time limits of the product were reached.
+      // More than the cores of most machines of tests: tests of stores and processes wait for them. With four files of the system at
+      // once, two cores had twenty processes to run, and time limits of the product were reached.
       maxWorkers: isLong ? 1 : 3,
     },
   };

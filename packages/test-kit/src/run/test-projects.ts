@@ -12,6 +12,12 @@ const RELATIVE_IMPORT = /from '(\.{1,2}\/[^']+)\.js'/g;
 
 export type ProjectName = 'unit' | 'stores' | 'system' | 'measured';
 
+/**
+ * The project that has the files of `unit`, `stores` and `system` in a run of all tests. A worker runs files of one project, so only
+ * files of one project can alternate without a new process for each.
+ */
+export const TOGETHER = 'tests';
+
 /** Every test file of the repository, by its path from the root, with its project. */
 export function testFiles(): ReadonlyMap<string, ProjectName> {
   const rooms = ['packages', 'services'].flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
