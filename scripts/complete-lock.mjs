@@ -10,7 +10,8 @@ function platformOf(name) {
   const words = name.slice(name.lastIndexOf('/') + 1).split('-');
   const os = words.find((word) => SYSTEMS.includes(word));
   const cpu = words.find((word) => PROCESSORS.includes(word));
-  return os && cpu ? { os: [os], cpu: [cpu] } : undefined;
+  if (!os || !cpu) return undefined;
+  return { os: [os], cpu: [cpu], ...(words.includes('musl') && { libc: ['musl'] }) };
 }
 
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
