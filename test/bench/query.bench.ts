@@ -4,7 +4,7 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startClickHouse, startRedis } from '@waymark/test-kit';
 import { machineLine } from './lib/report.js';
@@ -22,10 +22,15 @@ const { values } = parseArgs({
     only: { type: 'string', default: PARTS.join(',') },
     /** First lets both layouts come to rest, as they do when nothing is inserted for days. */
     rested: { type: 'boolean', default: false },
+    /** Another built checkout, whose first requests (`--only first`) are measured in turn with those of this one. */
+    other: { type: 'string' },
+    /** Of `--only first`, the pages whose names begin so, such as `100 clicks`. */
+    pages: { type: 'string', default: '' },
   },
 });
 
 const dataDir = values.data;
+const other = values.other === undefined ? undefined : resolve(values.other);
 mkdirSync(dataDir, { recursive: true });
 const start = performance.now();
 const progress = (line: string) =>
@@ -62,7 +67,17 @@ try {
   }
   console.log(`\n${machineLine()}\n`);
   await measure(
-    { big, small, clickhouseUrl: clickhouse.url, clickhousePid: clickhouse.pid, redisUrl: redis.url, progress },
+    {
+      big,
+      small,
+      clickhouseUrl: clickhouse.url,
+      clickhousePid: clickhouse.pid,
+      redisUrl: redis.url,
+      redisPid: redis.pid,
+      other,
+      firstPages: values.pages,
+      progress,
+    },
     PARTS.filter((part) => values.only.split(',').includes(part)),
   );
 } finally {

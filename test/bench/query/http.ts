@@ -16,8 +16,15 @@ export function requestText({ token }: KnownWorkspace, query: Readonly<Record<st
   return `GET /events?${new URLSearchParams(query)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;
 }
 
-async function request(port: number, text: string, count: number, connections = 1) {
-  const report = await closedLoop({ port, count, connections, request: () => text });
+/** @param text of each request, by its number where they differ */
+export async function request(
+  port: number,
+  text: string | ((index: number) => string),
+  count: number,
+  connections = 1,
+) {
+  const textOf = typeof text === 'string' ? () => text : text;
+  const report = await closedLoop({ port, count, connections, request: textOf });
   if (report.statuses['200'] !== count) throw new Error(`answers other than 200: ${JSON.stringify(report.statuses)}`);
   return report;
 }

@@ -9,9 +9,10 @@ import { BIG_RANK, benchClient, knownOf, REMOVING_RANK, TINY_RANK, type World } 
 import { type Picks, pickValues } from './dataset/picks.js';
 import { analyticsFamilies } from './families/analytics-families.js';
 import { deepFamilies, eventFamilies, type Family } from './families/event-families.js';
+import { FIRST_PAGES, type FirstRequestsBench, firstRequests, newWindows } from './first-requests.js';
 import { memoryUnder, requestText, throughput, wholeAndAlone } from './http.js';
 
-export const PARTS = ['events', 'pages', 'growth', 'analytics', 'http'] as const;
+export const PARTS = ['events', 'pages', 'growth', 'analytics', 'http', 'first'] as const;
 export type Part = (typeof PARTS)[number];
 
 interface Bench {
@@ -21,8 +22,15 @@ interface Bench {
   /** Process of ClickHouse. */
   readonly clickhousePid: number;
   readonly redisUrl: string;
+  readonly redisPid: number;
+  /** Another built checkout whose first requests are measured in turn with those of this one. */
+  readonly other?: string | undefined;
+  /** Of first requests, the pages whose names begin so. */
+  readonly firstPages: string;
   readonly progress: (line: string) => void;
 }
+
+const FIRST_SAMPLES = 6;
 
 const ms = (value: number | undefined) => (value ?? Number.NaN).toFixed(1);
 const ratio = (value: number) => value.toFixed(2);
@@ -214,6 +222,53 @@ class Measurement {
     } finally {
       await service.stop();
     }
+  }
+
+  /** First requests of windows, and many callers of new windows. */
+  async first(): Promise<void> {
+    const { big, clickhouseUrl, clickhousePid, redisUrl, redisPid, other, firstPages, progress } = this.#bench;
+    const environment = {
+      ...{ REDIS_URL: redisUrl, CLICKHOUSE_URL: clickhouseUrl, CLICKHOUSE_DATABASE: big.database },
+      ...{ INSTANCE_KEY, LOG_LEVEL: 'warn' },
+    };
+    const bench: FirstRequestsBench = {
+      ...{ client: this.#big, redisUrl, redisPid, enginePid: clickhousePid, samples: FIRST_SAMPLES, progress },
+      ...{ workspace: knownOf(big, BIG_RANK), otherWorkspace: knownOf(big, REMOVING_RANK) },
+      checkouts: {
+        ...(other === undefined ? {} : { before: () => startService('query', environment, other) }),
+        now: () => startService('query', environment),
+      },
+    };
+    const firsts: string[][] = [];
+    for (const page of FIRST_PAGES.filter(({ limit, event }) => `${limit} ${event}`.startsWith(firstPages))) {
+      const all = await firstRequests(bench, page);
+      const rows = all.map((one) => [
+        `${page.limit} ${page.event}`,
+        ...[one.state, one.checkout, ms(one.wholeMs), ms(one.aloneMs), ratio(one.ratio), ms(one.statements)],
+      ]);
+      firsts.push(...rows);
+      for (const row of rows) progress(row.join(' | '));
+    }
+    printTable(
+      [
+        'GET /events over HTTP, the first request of a window; ms, medians',
+        ...['state', 'checkout', 'whole request', 'its page alone', 'whole ÷ alone', 'statements'],
+      ],
+      firsts,
+    );
+    console.log('');
+    const rates = await newWindows(bench, FIRST_SAMPLES);
+    printTable(
+      [
+        '8 callers, 100 clicks of a new window each',
+        ...['requests a second', 'p50, ms', 'p95, ms', 'CPU ms a request: service', 'engine', 'Redis'],
+      ],
+      rates.map(({ checkout, perSecond, p50, p95, cpuMs }) => [
+        ...[checkout, perSecond.toFixed(0), ms(p50), ms(p95)],
+        ...[cpuMs.service, cpuMs.engine, cpuMs.redis].map(ratio),
+      ]),
+    );
+    console.log('');
   }
 
   /** Size on disk of both layouts, in total. */
