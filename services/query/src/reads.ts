@@ -51,7 +51,10 @@ export interface Reads {
   runLarge<Row extends readonly unknown[]>(query: CompiledQuery): Promise<Iterable<Row>>;
   /** Runs the query for a sum; undefined when there is no query. */
   sum(plan: StatsPlan | undefined): Promise<number | undefined>;
+  /** The removed links that have events. */
   removedLinks(bound: BoundFilters): Promise<PlannerStats>;
+  /** What {@link removedLinks} would return without a query; undefined when it needs one. */
+  knownRemovedLinks(bound: BoundFilters): PlannerStats | undefined;
   /** The links that the filters on links select, unless there are no such filters, and how many events the workspace has. */
   allowedLinks(bound: BoundFilters): Promise<PlannerStats>;
   /** Runs the query for the number of events of a kind in the workspace, or returns a recent result; undefined when there is no query. */
@@ -84,6 +87,9 @@ export function createReads(
     return plan === undefined ? undefined : cachedSum(kindKey(workspaceId, kind), plan);
   }
 
+  const knownRemovedLinks = (bound: BoundFilters) =>
+    planRemovedLinks(bound) === undefined ? {} : planCache.removedLinks.get(workspaceId);
+
   return {
     eventsExpire: eventsExpire || ofWorkspace,
     firstPageHints: planCache.firstPageHints,
@@ -92,8 +98,9 @@ export function createReads(
     sum,
 
     async removedLinks(bound) {
+      const known = knownRemovedLinks(bound);
       const removed = planRemovedLinks(bound);
-      if (removed === undefined) return {};
+      if (known !== undefined || removed === undefined) return known ?? {};
       const ids = async (plan: StatsPlan) => (await run<[string]>(printStats(plan))).map(([id]) => id);
       const read = async (): Promise<RemovedLinks> => {
         const all = await ids(planAllRemovedLinks(bound));
@@ -102,8 +109,9 @@ export function createReads(
           all.length > REMOVED_LINKS_MAX ? undefined : new Set(all.map((id) => formatResourceId('link', id)));
         return { ...removedLinksStats(withEvents.map(BigInt)), allRemovedIds };
       };
-      return planCache.removedLinks.get(workspaceId) ?? planCache.removedLinks.refresh(workspaceId, read);
+      return planCache.removedLinks.refresh(workspaceId, read);
     },
+    knownRemovedLinks,
 
     async allowedLinks(bound) {
       const kindEvents = await readKindEvents(bound.kind, planTotalCount(bound));

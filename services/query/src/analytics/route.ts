@@ -1,6 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import { analyticsAnswerSchema, analyticsQuerySchema } from '@waymark/contract';
 import { type App, sendJsonText } from '@waymark/http-kit';
+import { whileChecked } from '../plan-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindRequest } from './bind-request.js';
 import { readGroups } from './read-groups.js';
@@ -20,7 +21,7 @@ export async function analyticsRoutes(app: App, deps: AnalyticsRouteDeps): Promi
     '/analytics',
     {
       onRequest: app.authenticate({ permission: 'analytics.read', minimumPlan: 'pro', bucket: 'analytics' }),
-      preValidation: (request) => catalog.eventUsage.check(request.workspace),
+      attachValidation: true,
       schema: {
         operationId: 'retrieveAnalytics',
         summary: 'Retrieve analytics',
@@ -30,9 +31,12 @@ export async function analyticsRoutes(app: App, deps: AnalyticsRouteDeps): Promi
       },
     },
     async (request, reply) => {
-      const bound = await bindRequest(deps, request, request.query);
-      const groups = await runReads(request, reply, (reads) => readGroups(reads, bound));
-      return sendJsonText(reply, JSON.stringify(await responseBody(request.workspace.id, bound, groups)));
+      const body = await whileChecked(catalog, request, async () => {
+        const bound = await bindRequest(deps, request, request.query);
+        const groups = await runReads(request, reply, (reads) => readGroups(reads, bound));
+        return responseBody(request.workspace.id, bound, groups);
+      });
+      return sendJsonText(reply, JSON.stringify(body));
     },
   );
 }

@@ -49,16 +49,22 @@ function publicIds(kind: 'link' | 'customer', numbers: ReadonlySet<string>): Rea
   return new Map([...numbers].map((number) => [number, formatResourceId(kind, number)]));
 }
 
+/** Links with the states of their partners applied, and the tags of each. */
 async function linksById(
   { links, hiddenFolders }: Pick<Catalog, 'links' | 'hiddenFolders'>,
   { workspaceId, visibility }: Caller,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, LinkRecord>> {
-  const found = await links.getMany(workspaceId, ids);
-  // A link may have been moved into a hidden folder since the rows were read.
-  const visible = await hiddenFolders.seen(workspaceId, visibility, [...found.values()]);
-  const shown = await links.inPartnerState(workspaceId, visible);
-  return new Map(shown.map((link) => [link.id, link]));
+) {
+  const found = [...(await links.getMany(workspaceId, ids)).values()];
+  const [visible, inState, tagsOf] = await Promise.all([
+    // A link may have been moved into a hidden folder since the rows were read.
+    hiddenFolders.seen(workspaceId, visibility, found),
+    links.inPartnerState(workspaceId, found),
+    links.tagsOf(workspaceId, found),
+  ]);
+  const visibleIds = new Set(visible.map(({ id }) => id));
+  const shown = inState.filter(({ id }) => visibleIds.has(id));
+  return { links: new Map(shown.map((link) => [link.id, link])), tagsOf };
 }
 
 async function linksOf(
@@ -78,13 +84,12 @@ async function linksOf(
     now,
   };
   const shown = shownOf(rows.map(([, timestamp, number]) => [idByNumber.get(number) ?? '', timestamp]));
-  const [links, counters] = await Promise.all([linksById(catalog, caller, ids), countersOf(reads, shown)]);
-  const tagsOfLink = await catalog.links.tagsOf(workspaceId, [...links.values()]);
+  const [{ links, tagsOf }, counters] = await Promise.all([linksById(catalog, caller, ids), countersOf(reads, shown)]);
   const texts = new Map<string, LinkTexts>();
   for (const [number, id] of idByNumber) {
     const link = links.get(id);
     if (link === undefined) continue;
-    const [counted, tags] = [counters.get(id), tagsOfLink(link)];
+    const [counted, tags] = [counters.get(id), tagsOf(link)];
     // Do not use the cache for masked links: its texts contain the passwords.
     const isMasked = visibility.hidesPasswords && link.encryptedPassword !== null;
     const masked = isMasked ? linkTexts(catalog.links.toLink(link, visibility, counted, tags)) : undefined;

@@ -11,16 +11,11 @@ import type { Reads } from '../reads.js';
 import type { EventPageRow } from './event-text.js';
 import { findStart } from './page-start.js';
 
-/** Reads the planner statistics of a page; undefined = the page is beyond the end of the list. */
+/** The planner statistics of a page except for removed links; undefined = the page is beyond the end of the list. */
 async function readStats(reads: Reads, bound: BoundRequest): Promise<PlannerStats | undefined> {
-  if (bound.isEmpty) return undefined;
-  const [events, removed, allowed] = await Promise.all([
-    reads.sum(planRangeCount(bound)),
-    reads.removedLinks(bound),
-    reads.allowedLinks(bound),
-  ]);
+  const [events, allowed] = await Promise.all([reads.sum(planRangeCount(bound)), reads.allowedLinks(bound)]);
   if (events !== undefined && isBeyondEnd(bound, events)) return undefined;
-  return { ...allowed, ...removed, linkEvents: await reads.linkEvents(bound, allowed) };
+  return { ...allowed, linkEvents: await reads.linkEvents(bound, allowed) };
 }
 
 /**
@@ -29,19 +24,13 @@ async function readStats(reads: Reads, bound: BoundRequest): Promise<PlannerStat
  * @throws ApiError when ClickHouse exceeds a limit or is unavailable
  */
 export async function readLargePage(reads: Reads, bound: BoundRequest): Promise<Iterable<EventPageRow>> {
-  const stats = await readStats(reads, bound);
-  return stats === undefined ? [] : reads.runLarge<EventPageRow>(print(plan(bound, stats)));
+  if (bound.isEmpty) return [];
+  const [stats, removed] = await Promise.all([readStats(reads, bound), reads.removedLinks(bound)]);
+  return stats === undefined ? [] : reads.runLarge<EventPageRow>(print(plan(bound, { ...stats, ...removed })));
 }
 
-/**
- * Reads the rows of a page: first the planner statistics, then the page itself. Tries the cached hint for the first page of a list
- * before the whole range.
- *
- * @throws ApiError when ClickHouse exceeds a limit or is unavailable
- */
-export async function readPage(reads: Reads, bound: BoundRequest): Promise<readonly EventPageRow[]> {
-  const stats = await readStats(reads, bound);
-  if (stats === undefined) return [];
+/** Reads rows with all planner statistics. Tries the cached hint for the first page of a list before the whole range. */
+async function readRows(reads: Reads, bound: BoundRequest, stats: PlannerStats): Promise<readonly EventPageRow[]> {
   const read = (part: BoundRequest, start: PlannerStats) =>
     reads.run<EventPageRow>(print(plan(part, { ...stats, ...start })));
 
@@ -55,4 +44,33 @@ export async function readPage(reads: Reads, bound: BoundRequest): Promise<reado
   const rows = start === undefined ? [] : await read(bound, start);
   update(rows);
   return rows;
+}
+
+/** Whether rows that were read as if no link had been removed are the page: none of them belongs to such a link. */
+function areWithoutRemoved(rows: readonly EventPageRow[], { hasRemovedLinks, removedLinks }: PlannerStats): boolean {
+  if (hasRemovedLinks === false) return true;
+  if (removedLinks === undefined) return false;
+  const removed = new Set(removedLinks.map(String));
+  return rows.every(([, , link]) => !removed.has(link));
+}
+
+/**
+ * Reads the rows of a page: first the planner statistics, then the page itself. While the removed links of the workspace are being read,
+ * the page is read as if there were none, because few of them have events that are still listed.
+ *
+ * @throws ApiError when ClickHouse exceeds a limit or is unavailable
+ */
+export async function readPage(reads: Reads, bound: BoundRequest): Promise<readonly EventPageRow[]> {
+  if (bound.isEmpty) return [];
+  const known = reads.knownRemovedLinks(bound);
+  const removed = known ?? reads.removedLinks(bound);
+  const statsRead = readStats(reads, bound);
+  // An offset would skip events of removed links.
+  if (known === undefined && bound.page.offset === 0n) {
+    const early = statsRead.then((stats) => stats && readRows(reads, bound, { ...stats, hasRemovedLinks: false }));
+    const [rows, actual] = await Promise.all([early, removed]);
+    if (rows === undefined || areWithoutRemoved(rows, actual)) return rows ?? [];
+  }
+  const [stats, actual] = await Promise.all([statsRead, removed]);
+  return stats === undefined ? [] : readRows(reads, bound, { ...stats, ...actual });
 }

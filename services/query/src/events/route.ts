@@ -3,6 +3,7 @@ import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { formatCursor, parse, parseCursor } from '@waymark/event-query';
 import { type App, jsonArray, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
+import { whileChecked } from '../plan-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindEvents } from './bind-events.js';
 import { nextLink, positionOf } from './next-link.js';
@@ -26,7 +27,7 @@ export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void>
     '/events',
     {
       onRequest: app.authenticate({ permission: 'analytics.read', minimumPlan: 'business', bucket: 'analytics' }),
-      preValidation: (request) => catalog.eventUsage.check(request.workspace),
+      attachValidation: true,
       schema: {
         operationId: 'listEvents',
         summary: 'List events',
@@ -37,23 +38,26 @@ export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void>
     },
     async (request, reply) => {
       const { workspace, query } = request;
-      const list = { query, workspaceId: workspace.id };
-      const cursor = parseCursor(list);
-      const nowMs = cursor?.nowMs ?? now();
-      const parsed = parse(query, nowMs, cursor);
-      const { caller, bound } = await bindEvents(catalog, request, parsed);
-      const { rows, prefetched } = await runReads(request, reply, async (reads) => {
-        const prefetched = {
-          linkCounters: linkPrefetcher.start(workspace.id, parsed.kind),
-          customerTotals: customerPrefetcher.start(workspace.id, parsed.kind),
+      const { items, next } = await whileChecked(catalog, request, async () => {
+        const list = { query, workspaceId: workspace.id };
+        const cursor = parseCursor(list);
+        const nowMs = cursor?.nowMs ?? now();
+        const parsed = parse(query, nowMs, cursor);
+        const { caller, bound } = await bindEvents(catalog, request, parsed);
+        const { rows, prefetched } = await runReads(request, reply, async (reads) => {
+          const prefetched = {
+            linkCounters: linkPrefetcher.start(workspace.id, parsed.kind),
+            customerTotals: customerPrefetcher.start(workspace.id, parsed.kind),
+          };
+          return { rows: await readPage(reads, bound), prefetched };
+        });
+        const last = rows.length === query.limit ? rows.at(-1) : undefined;
+        return {
+          next: last && nextLink(query, formatCursor({ nowMs, after: positionOf(last) }, list)),
+          items: await pageItems({ ...deps, ...texts, ...prefetched }, caller, parsed.kind, rows),
         };
-        return { rows: await readPage(reads, bound), prefetched };
       });
-      const last = rows.length === query.limit ? rows.at(-1) : undefined;
-      if (last !== undefined) {
-        reply.header('link', nextLink(query, formatCursor({ nowMs, after: positionOf(last) }, list)));
-      }
-      const items = await pageItems({ ...deps, ...texts, ...prefetched }, caller, parsed.kind, rows);
+      if (next !== undefined) reply.header('link', next);
       return sendJsonText(reply, jsonArray(items));
     },
   );

@@ -60,6 +60,7 @@ it('of busy links is read in the order of time with a hint, too', async () => {
     sum: async () => undefined,
     removedLinks: async () => ({}),
     allowedLinks: async () => ({}),
+    knownRemovedLinks: () => ({}),
     linkEvents: async () => 1e9,
   } as unknown as Reads;
   expect(await readPage(reads, bound)).toHaveLength(1);
