@@ -26,6 +26,8 @@ const { values } = parseArgs({
     other: { type: 'string' },
     /** Of `--only first`, the pages whose names begin so, such as `100 clicks`. */
     pages: { type: 'string', default: '' },
+    /** Of `--only first`, how often each process is started. */
+    samples: { type: 'string', default: '6' },
   },
 });
 
@@ -76,6 +78,7 @@ try {
       redisPid: redis.pid,
       other,
       firstPages: values.pages,
+      samples: Number(values.samples),
       progress,
     },
     PARTS.filter((part) => values.only.split(',').includes(part)),

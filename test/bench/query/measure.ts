@@ -27,10 +27,10 @@ interface Bench {
   readonly other?: string | undefined;
   /** Of first requests, the pages whose names begin so. */
   readonly firstPages: string;
+  /** How often each process of first requests is started. */
+  readonly samples: number;
   readonly progress: (line: string) => void;
 }
-
-const FIRST_SAMPLES = 6;
 
 const ms = (value: number | undefined) => (value ?? Number.NaN).toFixed(1);
 const ratio = (value: number) => value.toFixed(2);
@@ -226,13 +226,13 @@ class Measurement {
 
   /** First requests of windows, and many callers of new windows. */
   async first(): Promise<void> {
-    const { big, clickhouseUrl, clickhousePid, redisUrl, redisPid, other, firstPages, progress } = this.#bench;
+    const { big, clickhouseUrl, clickhousePid, redisUrl, redisPid, other, firstPages, samples, progress } = this.#bench;
     const environment = {
       ...{ REDIS_URL: redisUrl, CLICKHOUSE_URL: clickhouseUrl, CLICKHOUSE_DATABASE: big.database },
       ...{ INSTANCE_KEY, LOG_LEVEL: 'warn' },
     };
     const bench: FirstRequestsBench = {
-      ...{ client: this.#big, redisUrl, redisPid, enginePid: clickhousePid, samples: FIRST_SAMPLES, progress },
+      ...{ client: this.#big, redisUrl, redisPid, enginePid: clickhousePid, samples, progress },
       ...{ workspace: knownOf(big, BIG_RANK), otherWorkspace: knownOf(big, REMOVING_RANK) },
       checkouts: {
         ...(other === undefined ? {} : { before: () => startService('query', environment, other) }),
@@ -257,7 +257,7 @@ class Measurement {
       firsts,
     );
     console.log('');
-    const rates = await newWindows(bench, FIRST_SAMPLES);
+    const rates = await newWindows(bench, samples);
     printTable(
       [
         '8 callers, 100 clicks of a new window each',
