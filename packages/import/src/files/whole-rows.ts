@@ -42,6 +42,8 @@ export async function* wholeRows(
   let isSkipping = false;
   let ready = '';
 
+  const isOpen = () => place === 'quoted';
+
   function take(end: number): void {
     held = held.slice(end);
     singleLinesUntil = Math.max(0, singleLinesUntil - end);
@@ -88,9 +90,8 @@ export async function* wholeRows(
     if (isSkipping) skipLine();
     while (!isSkipping && at < held.length) {
       const code = held.charCodeAt(at);
-      const isOpen = place === 'quoted';
-      if (endsLine(code) && (!isOpen || at < singleLinesUntil)) {
-        if (isOpen) {
+      if (endsLine(code) && (!isOpen() || at < singleLinesUntil)) {
+        if (isOpen()) {
           settle();
           giveUp(NEVER_CLOSED);
           continue;
@@ -121,7 +122,7 @@ export async function* wholeRows(
     read();
     yield* given();
   }
-  while (place === 'quoted') {
+  while (isOpen()) {
     giveUp(NEVER_CLOSED);
     read();
   }

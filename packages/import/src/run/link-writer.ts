@@ -162,8 +162,15 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     readonly link: NewLink;
   }
 
+  /** Decides over a link that somebody else has made since it was looked up. */
+  async function outcomeOfTaken(context: LinkContext, plan: LinkPlan, err: ApiError): Promise<Outcome> {
+    const record = await links.findByAddress(plan.domain, normaliseKey(plan.key), API_READ);
+    if (record === undefined) return rejected(err);
+    return existingOutcome(context, record, plan) ?? (await update(context, record, plan));
+  }
+
   /** Ids at the source that are taken here are left out. */
-  async function create(drafts: readonly Draft[], outcomes: Outcome[]): Promise<void> {
+  async function create(context: LinkContext, drafts: readonly Draft[], outcomes: Outcome[]): Promise<void> {
     const results = await createWithinQuota(drafts.map(({ link }) => link));
     const again: Draft[] = [];
     for (const [place, draft] of drafts.entries()) {
@@ -172,9 +179,12 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
         result instanceof ApiError && result.code === 'conflict' && result.message.includes('externalId');
       if (isIdTaken && draft.plan.hasSourceId && draft.link.externalId !== null) {
         again.push({ ...draft, link: { ...draft.link, externalId: null } });
-      } else outcomes[draft.index] = result instanceof ApiError ? rejected(result) : { end: 'created' };
+      } else if (!(result instanceof ApiError)) outcomes[draft.index] = { end: 'created' };
+      else if (result.code === 'conflict') {
+        outcomes[draft.index] = await outcomeOfTaken(context, draft.plan, result);
+      } else outcomes[draft.index] = rejected(result);
     }
-    if (again.length > 0) await create(again, outcomes);
+    if (again.length > 0) await create(context, again, outcomes);
   }
 
   return {
@@ -211,7 +221,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
           outcomes[index] = rejected(err);
         }
       }
-      if (!isDry && drafts.length > 0) await create(drafts, outcomes);
+      if (!isDry && drafts.length > 0) await create(context, drafts, outcomes);
       for (const run of updates) await run();
       if (ownSinceMs() !== undefined) for (const plan of plans) ended.add(addressKey(plan));
       return outcomes;

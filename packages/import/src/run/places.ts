@@ -1,4 +1,4 @@
-import { API_READ, workspaceLimits } from '@waymark/catalog';
+import { API_READ, type DomainRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError, hasPermission, type Permission } from '@waymark/contract';
 import { domainSlug, type LinkAuthor, type LinkRuleDeps } from '@waymark/link-rules';
 import type { SourceTag } from '../model/source-link.js';
@@ -64,15 +64,26 @@ export function createPlaces(
     throw new ApiError('forbidden', message);
   }
 
+  function checkIsOurs({ slug, workspaceId }: DomainRecord): void {
+    if (workspaceId === workspace.id) return;
+    throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+  }
+
   const domain = eachOnce(async (slug) => {
     if (slug === defaultDomain) return;
     const found = await catalog.domains.findBySlug(slug, API_READ);
-    if (found?.workspaceId === workspace.id) return;
-    if (found !== undefined) throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+    if (found !== undefined) return checkIsOurs(found);
     const checked = domainSlug(slug);
     checkMayMake('domain', checked, 'domains.write');
-    if (isDry) plannedDomains.add(checked);
-    else await whenUnlocked(() => catalog.domains.create(workspace.id, { slug: checked }, quotas.domains));
+    if (isDry) {
+      plannedDomains.add(checked);
+      return;
+    }
+    const made = await orFound(
+      () => catalog.domains.create(workspace.id, { slug: checked }, quotas.domains),
+      () => catalog.domains.findBySlug(slug, API_READ),
+    );
+    checkIsOurs(made);
   });
 
   const tag = eachOnce(async (name) => {

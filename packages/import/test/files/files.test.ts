@@ -99,10 +99,18 @@ describe('a table', () => {
   });
 
   it('is refused in Latin-1 and UTF-16, with how to convert it', async () => {
-    await expect(rowsOf(readCsv, Buffer.from('url,title\nhttps://a.test,caf\xe9\n', 'latin1'))).rejects.toThrow(
-      'iconv -f latin1',
-    );
+    const latin1 = Buffer.from('url,title\nhttps://a.test,a\nhttps://a.test,caf\xe9\n', 'latin1');
+    for (const size of [7, 1000]) {
+      await expect(rowsOf(readCsv, latin1, size)).rejects.toThrow(/^line 3 of the file is not in UTF-8.*iconv -f latin1/);
+    }
+    const cut = Buffer.from('url\n\u00e9\n\u00e9'.repeat(3));
+    await expect(rowsOf(readCsv, cut.subarray(0, -1), 1)).rejects.toThrow(/^line 7 of the file/);
     await expect(rowsOf(readCsv, Buffer.from('\ufeffurl\n', 'utf16le'))).rejects.toThrow('iconv -f utf-16');
+  });
+
+  it('is refused as a workbook or a compressed file, with what to do', async () => {
+    await expect(rowsOf(readCsv, Buffer.from('504b0304aaaaffff', 'hex'))).rejects.toThrow('save the sheet as CSV');
+    await expect(rowsOf(readCsv, Buffer.from('1f8b0800aaaaffff', 'hex'))).rejects.toThrow('gunzip');
   });
 
   it('is refused without a heading of a destination, or when it is empty', async () => {

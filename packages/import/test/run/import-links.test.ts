@@ -55,6 +55,16 @@ describe('an import', { timeout: 60_000 }, () => {
     expect((await find(acme.host, 'a'))?.updatedAt).toBe(before?.updatedAt);
   });
 
+  it('makes each link once when the same table is imported at the same time, and rejects none', async () => {
+    const acme = await imports.workspace();
+    const rows = Array.from({ length: 600 }, (_, index) => `https://a.test/${index},k${index},both.${acme.host},x`);
+    const table = `url,key,domain,tags\n${rows.join('\n')}\n`;
+    const [one, other] = await Promise.all([imports.table(acme, table), imports.table(acme, table)]);
+    expect([...one.rejections, ...other.rejections]).toEqual([]);
+    expect([one.created + other.created, one.skipped + other.skipped]).toEqual([600, 600]);
+    expect(await imports.catalog.links.count(acme.id, { showArchived: true, domain: `both.${acme.host}` })).toBe(601);
+  });
+
   it('skips, updates or ends at a link that exists and differs, as it was told', async () => {
     const acme = await imports.workspace();
     await imports.table(acme, 'url,key,title\nhttps://a.test,a,A\n');
