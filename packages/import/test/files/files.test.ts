@@ -101,7 +101,9 @@ describe('a table', () => {
   it('is refused in Latin-1 and UTF-16, with how to convert it', async () => {
     const latin1 = Buffer.from('url,title\nhttps://a.test,a\nhttps://a.test,caf\xe9\n', 'latin1');
     for (const size of [7, 1000]) {
-      await expect(rowsOf(readCsv, latin1, size)).rejects.toThrow(/^line 3 of the file is not in UTF-8.*iconv -f latin1/);
+      await expect(rowsOf(readCsv, latin1, size)).rejects.toThrow(
+        /^line 3 of the file is not in UTF-8.*iconv -f latin1/,
+      );
     }
     const cut = Buffer.from('url\n\u00e9\n\u00e9'.repeat(3));
     await expect(rowsOf(readCsv, cut.subarray(0, -1), 1)).rejects.toThrow(/^line 7 of the file/);

@@ -88,7 +88,9 @@ describe('links of dub', () => {
 
   it('may name tags and folder as the body of a request or a table does', () => {
     const named = { url: 'https://a.test', tagNames: ['a', 'b'], folder: ' Campaigns ' };
-    expect(dubLinks(named, {})).toMatchObject([{ tags: [{ name: 'a' }, { name: 'b' }], folder: 'Campaigns', lost: [] }]);
+    expect(dubLinks(named, {})).toMatchObject([
+      { tags: [{ name: 'a' }, { name: 'b' }], folder: 'Campaigns', lost: [] },
+    ]);
     expect(dubLinks({ ...named, tagNames: 'a, b' }, {})[0]?.tags).toEqual([{ name: 'a' }, { name: 'b' }]);
     expect(() => dubLinks({ ...named, tagNames: 7 }, {})).toThrow('tagNames must be a list');
   });
