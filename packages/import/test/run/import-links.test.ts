@@ -1,5 +1,5 @@
 import { API_READ, normaliseKey, type WorkspaceRecord } from '@waymark/catalog';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startImports, type TestImport } from './test-import.js';
 
 describe('an import', { timeout: 60_000 }, () => {
@@ -77,6 +77,36 @@ describe('an import', { timeout: 60_000 }, () => {
     expect((await find(acme.host, 'a'))?.url).toBe('https://a.test');
     expect(await imports.table(acme, table, { onConflict: 'update' })).toMatchObject({ updated: 1, skipped: 1 });
     expect(await find(acme.host, 'a')).toMatchObject({ url: 'https://other.test', title: 'Other' });
+  });
+
+  it('updates the links of a batch in one insert, and those that can be when one is refused', async () => {
+    const acme = await imports.workspace();
+    const keys = Array.from({ length: 200 }, (_, index) => `k${index}`);
+    const table = (title: string, idOf: (key: string) => string) =>
+      `url,key,title,externalId\n${keys.map((key) => `https://a.test,${key},${title},${idOf(key)}\n`).join('')}`;
+    await imports.table(
+      acme,
+      table('A', (key) => `id-${key}`),
+    );
+    const updateMany = vi.spyOn(imports.catalog.links, 'updateMany');
+    onTestFinished(() => updateMany.mockRestore());
+    expect(
+      await imports.table(
+        acme,
+        table('B', (key) => `id-${key}`),
+        { onConflict: 'update' },
+      ),
+    ).toMatchObject({
+      updated: 200,
+      rejected: 0,
+    });
+    expect(updateMany).toHaveBeenCalledTimes(1);
+    const taken = table('C', (key) => (key === 'k7' ? 'id-k8' : `id-${key}`));
+    const refused = await imports.table(acme, taken, { onConflict: 'update' });
+    expect(refused).toMatchObject({ updated: 199, rejected: 1 });
+    expect(refused.rejections).toMatchObject([{ row: 9, reason: expect.stringContaining('"id-k8" already exists') }]);
+    expect((await find(acme.host, 'k7'))?.title).toBe('B');
+    expect((await find(acme.host, 'k8'))?.title).toBe('C');
   });
 
   it('rejects wrong rows with number and reason, and makes the others', async () => {
