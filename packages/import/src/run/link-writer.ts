@@ -14,6 +14,7 @@ import {
 } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { addressKey, type LinkPlan } from './link-plan.js';
+import { madeByOthers } from './made-by-others.js';
 import { whenUnlocked } from './when-unlocked.js';
 
 export const ON_CONFLICT = ['skip', 'update', 'fail'] as const;
@@ -189,10 +190,16 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     readonly link: NewLink;
   }
 
-  /** Decides over a link that somebody else has made since it was looked up. */
+  /** Decides over a link of which `err` says that its key, or its external id, was taken since it was looked up. */
   async function outcomeOfTaken(context: LinkContext, plan: LinkPlan, err: ApiError): Promise<Outcome> {
-    const record = await links.findByAddress(plan.domain, normaliseKey(plan.key), API_READ);
-    if (record === undefined) return rejected(err);
+    const { externalId } = plan.body;
+    const isOfId = externalId !== undefined && externalId !== null && err.message.includes('externalId');
+    const record = await madeByOthers(() =>
+      isOfId
+        ? links.findByExternalId(workspaceId, externalId)
+        : links.findByAddress(plan.domain, normaliseKey(plan.key), API_READ),
+    );
+    if (record === undefined || addressKey(record) !== addressKey(plan)) return rejected(err);
     const outcome = existingOutcome(context, record, plan) ?? (await update(context, [{ record, plan }]))[0];
     return outcome ?? rejected(err);
   }

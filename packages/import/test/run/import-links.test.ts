@@ -55,14 +55,21 @@ describe('an import', { timeout: 60_000 }, () => {
     expect((await find(acme.host, 'a'))?.updatedAt).toBe(before?.updatedAt);
   });
 
-  it('makes each link once when the same table is imported at the same time, and rejects none', async () => {
+  it('makes each link, tag and domain once when two processes import the same table at the same time, and loses none', async () => {
     const acme = await imports.workspace();
-    const rows = Array.from({ length: 600 }, (_, index) => `https://a.test/${index},k${index},both.${acme.host},x`);
-    const table = `url,key,domain,tags\n${rows.join('\n')}\n`;
-    const [one, other] = await Promise.all([imports.table(acme, table), imports.table(acme, table)]);
-    expect([...one.rejections, ...other.rejections]).toEqual([]);
-    expect([one.created + other.created, one.skipped + other.skipped]).toEqual([600, 600]);
-    expect(await imports.catalog.links.count(acme.id, { showArchived: true, domain: `both.${acme.host}` })).toBe(601);
+    const host = `both.${acme.host}`;
+    const rows = Array.from(
+      { length: 300 },
+      (_, index) => `https://a.test/${index},k${index},${host},t${index % 60},F`,
+    );
+    const table = `url,key,domain,tags,folder\n${rows.join('\n')}\n`;
+    const other = { catalog: imports.otherCatalog(), defaultDomain: undefined, now: Date.now };
+    const results = await Promise.all([imports.table(acme, table), imports.table(acme, table, { deps: other })]);
+    expect(results.flatMap(({ rejections, losses }) => [...rejections, ...losses])).toEqual([]);
+    const sum = (end: 'created' | 'skipped') => results.reduce((total, result) => total + result[end], 0);
+    expect([sum('created'), sum('skipped')]).toEqual([300, 300]);
+    expect(await imports.catalog.links.count(acme.id, { showArchived: true, domain: host })).toBe(301);
+    expect((await objectOf(acme, host, 'k61'))?.tags.map(({ name }) => name)).toEqual(['t1']);
   });
 
   it('skips, updates or ends at a link that exists and differs, as it was told', async () => {
