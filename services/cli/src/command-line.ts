@@ -245,16 +245,28 @@ function joinCommandWords(cli: CAC, argv: readonly string[]): string[] {
   return cli.commands.some(({ name }) => name === joined) ? [node, script, joined, ...rest] : [...argv];
 }
 
+/** Stands for `-`, which the parser would take for an option without a name. No argument of a process has this character. */
+const DASH = '\u0000';
+const hideDashes = (argv: readonly string[]) => argv.map((word) => (word === '-' ? DASH : word));
+const showDash = <T>(value: T) => (value === DASH ? '-' : value) as T;
+
+function mapValues(values: Readonly<Record<string, unknown>>, change: (value: unknown) => unknown) {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
+}
+
 function explain(err: unknown): string {
   if (!(err instanceof Error)) return String(err);
   const isOurs =
-    err instanceof CommandError || err instanceof ApiError || err.name === 'CACError' || err.name === 'SettingsError';
+    err instanceof CommandError ||
+    err instanceof ApiError ||
+    ['CACError', 'ImportError', 'SettingsError'].includes(err.name);
   return isOurs ? err.message : `${err.name}: ${err.message}`;
 }
 
 async function run(argv: readonly string[]): Promise<CommandResult | undefined> {
   const cli = createParser();
-  cli.parse(joinCommandWords(cli, argv), { run: false });
+  cli.parse(joinCommandWords(cli, hideDashes(argv)), { run: false });
+  cli.args = cli.args.map(showDash);
   if (cli.options.help || cli.options.version) return undefined;
   if (cli.matchedCommand === undefined) {
     cli.outputHelp();
@@ -262,7 +274,7 @@ async function run(argv: readonly string[]): Promise<CommandResult | undefined> 
       cli.args.length === 0 ? 'the command is missing' : `there is no command "${cli.args.join(' ')}"`,
     );
   }
-  cli.options = optionTexts(cli.options, argv);
+  cli.options = optionTexts(mapValues(cli.options, showDash), argv);
   return cli.runMatchedCommand();
 }
 

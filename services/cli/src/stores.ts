@@ -81,6 +81,19 @@ export async function withQueues<T>(target: Target, work: (queues: readonly Redi
   }
 }
 
+const WARNING_EVERY_MS = 10_000;
+
+/** Prints a warning at most every ten seconds, because a slow store would repeat it for each record. */
+function createWarnings(print: (line: string) => void) {
+  const printedAtMs = new Map<string, number>();
+  return (message: string): void => {
+    const nowMs = performance.now();
+    if (nowMs - (printedAtMs.get(message) ?? Number.NEGATIVE_INFINITY) < WARNING_EVERY_MS) return;
+    printedAtMs.set(message, nowMs);
+    print(`waymark: ${message}`);
+  };
+}
+
 /** The connections of a catalog. */
 export interface OpenStores {
   /** Queue shards by number. */
@@ -102,6 +115,7 @@ export async function withCatalog<T>(
   const queueShards = target.settings.queueShards.map((url) => connectRedis(target, url));
   const clickhouse = connectClickHouse(target);
   const instanceKeys = readInstanceKeys(target.settings);
+  const warn = createWarnings((line) => console.error(line));
   const catalog = createCatalog({
     redis,
     queueShards,
@@ -109,7 +123,7 @@ export async function withCatalog<T>(
     instanceKey: instanceKeys.current,
     otherInstanceKeys: instanceKeys.others,
     now: Date.now,
-    logger: { warn: (_context, message) => console.error(`waymark: ${message}`) },
+    logger: { warn: (_context, message) => warn(message) },
     baseUrl: target.stack?.api ?? target.settings.baseUrl,
     isReplicated: target.settings.clickhouseCluster !== undefined,
     waitReplicas: target.settings.redisWaitReplicas,

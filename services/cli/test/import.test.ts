@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { environmentWith } from '@waymark/config';
 import {
   createTestDatabase,
@@ -12,7 +13,7 @@ import {
   temporaryDirectory,
   waitFor,
 } from '@waymark/test-kit';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { BIN, runCommand } from './run-cli.js';
 
 const KEY = 'key-of-the-source-1234';
@@ -81,6 +82,33 @@ describe('waymark import', { timeout: 120_000 }, () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ rows: 1, created: 1, rejected: 0 });
   });
 
+  it('reads standard input for -', async () => {
+    const stdin = vi.spyOn(process, 'stdin', 'get');
+    stdin.mockReturnValue(Readable.from([Buffer.from('url,key\nhttps://in.test,in\n')]) as never);
+    onTestFinished(() => stdin.mockRestore());
+    const { stdout } = await run('csv', '-', '--workspace', 'acme', '--domain', 'stdin.acme.test');
+    expect(stdout).toContain('1 rows: 1 created');
+    expect(await linksOf('stdin.acme.test')).toBe(2);
+  });
+
+  it('leaves no report of an earlier run, and keeps the report that it imports until all of it was read', async () => {
+    const args = ['--workspace', 'acme', '--domain', 'again.acme.test', '--report', join(dir, 'again')];
+    const of = (path: string, ...more: string[]) => runCommand(env, 'import', 'csv', path, ...args, ...more);
+    const report = join(dir, 'again-rejected.csv');
+    await of(aFile('wrong.csv', 'url,key,ip\nhttps://a.test,a,::1\nnot a url,b,\n'));
+    expect([existsSync(report), existsSync(join(dir, 'again-lost.csv'))]).toEqual([true, true]);
+    const mended = readFileSync(report, 'utf8').replace('not a url', 'https://b.test').replace(',b,', ',a,');
+    writeFileSync(report, mended.replace('\r\n', '\r\n3,x,no url,c,\r\n'));
+    const failed = await of(report, '--on-conflict', 'fail');
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('exists already and differs')]);
+    expect(readFileSync(report, 'utf8')).toContain('https://b.test');
+    await of(report);
+    expect(readFileSync(report, 'utf8')).not.toContain('https://b.test');
+    expect(readFileSync(report, 'utf8')).toContain('2,invalid_format');
+    await of(aFile('right.csv', 'url,key\nhttps://a.test,a\n'));
+    expect([existsSync(report), existsSync(join(dir, 'again-lost.csv'))]).toEqual([false, false]);
+  });
+
   it('reads an API with the key of the environment, which it never prints', async () => {
     const server = createServer(({ url = '', headers }, response) => {
       const isAllowed = headers['x-api-key'] === KEY;
@@ -108,6 +136,7 @@ describe('waymark import', { timeout: 120_000 }, () => {
     [['dub2', 'x.csv'], 'there is no source "dub2"'],
     [['csv'], 'csv needs a file'],
     [['csv', 'missing.csv'], 'the file missing.csv cannot be read'],
+    [['csv', 'docs'], 'docs is a folder, not a file'],
     [['yourls', 'x.sql'], '--timezone is required'],
     [['yourls', 'x.sql', '--timezone', 'Mars'], '--timezone must be a zone'],
     [
@@ -116,7 +145,8 @@ describe('waymark import', { timeout: 120_000 }, () => {
     ],
     [['dub', 'README.md', '--history', 'events'], 'files of dub have no events: events are read from its API'],
     [['csv', 'x.csv', '--on-conflict', 'replace'], '--on-conflict must be one of skip, update, fail'],
-    [['csv', 'x.csv', '--domain', 'a=b=c'], 'must be old=new'],
+    [['csv', 'x.csv', '--domain', 'a=b=c'], 'waymark: domain "a=b=c" must be old=new'],
+    [['csv', 'x.csv', '--domain', 'a=b', '--domain', 'a=c'], 'the links of a go to b already'],
   ])('refuses %j and says why', async (args, message) => {
     const refused = await run(...args, '--workspace', 'acme');
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Catalog, createCatalog } from '@waymark/catalog';
@@ -111,6 +111,7 @@ describe('waymark instance-key', { timeout: 120_000 }, () => {
       'link passwords      3            0             0',
       'webhook secrets     0            0             0',
       'export credentials  0            0             0',
+      'import credentials  0            0             0',
       'Values re-sealed: 3.',
       'INSTANCE_KEY_PREVIOUS can be removed; then restart Waymark.',
       '',
@@ -123,6 +124,28 @@ describe('waymark instance-key', { timeout: 120_000 }, () => {
       isPreviousKeyNeeded: false,
     });
     expect((await waymark({ INSTANCE_KEY: NEW }, 'instance-key', 'reseal', '--check')).code).toBe(0);
+  });
+
+  it('reseal re-seals the credentials of imports that have not ended, in their files', async () => {
+    const directories = ['one', 'two', 'lost'];
+    const fileOf = (directory: string) => join(dataDir, 'imports', directory, 'credential');
+    for (const directory of directories) {
+      mkdirSync(join(dataDir, 'imports', directory), { recursive: true });
+      const { importJobs } = catalogWith(directory === 'lost' ? LOST : OLD);
+      writeFileSync(fileOf(directory), importJobs.seal(`key of ${directory}`, directory), { mode: 0o600 });
+    }
+    mkdirSync(join(dataDir, 'imports', 'of-a-file'));
+    const check = await waymark(ROTATING, 'instance-key', 'reseal', '--check');
+    expect(check.stdout).toContain('import credentials  0            2             1');
+    const run = await waymark(ROTATING, 'instance-key', 'reseal');
+    expect(run.code).toBe(1);
+    expect(run.stdout).toContain('They belong to lost.');
+    expect(run.stdout).toContain('Values re-sealed: 2.');
+    const { importJobs } = catalogWith(NEW);
+    const opened = ['one', 'two'].map((name) => importJobs.unseal(readFileSync(fileOf(name), 'utf8'), name));
+    expect(opened).toEqual(['key of one', 'key of two']);
+    expect(statSync(fileOf('one')).mode & 0o077).toBe(0);
+    expect(JSON.stringify(run)).not.toContain('key of one');
   });
 
   it('reseal that is killed with kill -9 is repeated and re-seals the rest', async () => {

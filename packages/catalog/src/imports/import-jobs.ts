@@ -2,7 +2,7 @@ import { ApiError, type ImportStatus, UNFINISHED_IMPORTS_MAX } from '@waymark/co
 import type { LinkVisibility } from '../links/link-visibility.js';
 import type { ImportJobRecord } from '../model/job-record-schemas.js';
 import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
-import type { SecretBox } from '../secrets/secret-box.js';
+import type { Sealer, SecretBox } from '../secrets/secret-box.js';
 import { isOneOf } from '../store/list-conditions.js';
 import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
@@ -97,5 +97,8 @@ export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: S
 
     /** @throws Error when no accepted instance key has sealed it for that directory */
     unseal: (sealed: string, directory: string): string => secrets.open(sealed, directory),
+
+    /** Which key has sealed it. */
+    sealerOf: (sealed: string, directory: string): Sealer => secrets.sealerOf(sealed, directory),
   };
 }

@@ -7,7 +7,9 @@ const PAGE_BYTES_MAX = 64 * 1024 ** 2;
 const TRIES_MAX = 6;
 const BACKOFF_MS = 1_000;
 const BACKOFF_MS_MAX = 60_000;
-/** No source has longer windows than an hour. */
+/** Also when a source says 0, which would become a request after the other. */
+const RETRY_AFTER_MS_MIN = 1_000;
+/** No source has longer windows than an hour; it is asked again then. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
 const MESSAGE_CHARS = 200;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this finds
@@ -31,7 +33,7 @@ export interface SourceClient {
 function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   const ms = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - nowMs;
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, RETRY_AFTER_MS_MIN), RETRY_AFTER_MS_MAX);
 }
 
 const backoffMs = (tries: number) => Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_MS_MAX);

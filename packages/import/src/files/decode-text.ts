@@ -1,31 +1,70 @@
 import { ImportError } from '../model/import-error.js';
 
+/** Files that are sent in place of their text, by their first bytes. */
+const BINARY: readonly (readonly [begin: string, message: string])[] = [
+  ['fffe', 'the file is in UTF-16, not in UTF-8: convert it with `iconv -f utf-16 -t utf-8`'],
+  ['feff', 'the file is in UTF-16, not in UTF-8: convert it with `iconv -f utf-16 -t utf-8`'],
+  ['504b0304', 'the file is an Excel workbook or a ZIP archive: save the sheet as CSV in UTF-8, or unpack the archive'],
+  ['d0cf11e0', 'the file is an Excel workbook: save the sheet as CSV in UTF-8'],
+  ['1f8b', 'the file is compressed: unpack it with `gunzip`'],
+];
+
 /** The text of a file in UTF-8, without its byte-order mark. @throws ImportError for another encoding */
 export async function* decodeText(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let bytes = 0;
+  let lines = 0;
   for await (const chunk of chunks) {
-    if (bytes === 0 && isUtf16(chunk)) {
-      throw new ImportError('the file is in UTF-16, not in UTF-8: convert it with `iconv -f utf-16 -t utf-8`');
-    }
-    const text = decode(decoder, chunk, bytes);
+    if (bytes === 0) checkIsText(chunk);
+    const text = decode(decoder, chunk, lines);
     bytes += chunk.length;
+    lines += newlinesIn(chunk);
     if (text !== '') yield text;
   }
-  const rest = decode(decoder, undefined, bytes);
+  const rest = decode(decoder, undefined, lines);
   if (rest !== '') yield rest;
 }
 
-function isUtf16([first, second]: Uint8Array): boolean {
-  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+function checkIsText(chunk: Uint8Array): void {
+  const begin = Buffer.from(chunk.subarray(0, 4)).toString('hex');
+  const found = BINARY.find(([start]) => begin.startsWith(start));
+  if (found !== undefined) throw new ImportError(found[1]);
 }
 
-function decode(decoder: InstanceType<typeof TextDecoder>, chunk: Uint8Array | undefined, before: number): string {
+function newlinesIn(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) count++;
+  return count;
+}
+
+const CONTINUATION_BYTES_MAX = 3;
+
+/** The line, from 1, of the first bytes that are not UTF-8. */
+function wrongLine(chunk: Uint8Array, linesBefore: number): number {
+  // The rest of a character that the chunk before began.
+  let from = 0;
+  while (from < CONTINUATION_BYTES_MAX && ((chunk[from] ?? 0) & 0xc0) === 0x80) from++;
+  for (let line = linesBefore + 1; ; line++) {
+    const end = chunk.indexOf(10, from);
+    try {
+      const bytes = chunk.subarray(from, end < 0 ? chunk.length : end);
+      new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: end < 0 });
+    } catch {
+      return line;
+    }
+    // All of it is right but for the character at its begin.
+    if (end < 0) return linesBefore + 1;
+    from = end + 1;
+  }
+}
+
+function decode(decoder: InstanceType<typeof TextDecoder>, chunk: Uint8Array | undefined, linesBefore: number): string {
   try {
     return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
   } catch {
+    const line = chunk === undefined ? linesBefore + 1 : wrongLine(chunk, linesBefore);
     throw new ImportError(
-      `the file is not in UTF-8 (after ${before} bytes), perhaps in Latin-1: convert it with \`iconv -f latin1 -t utf-8\``,
+      `line ${line} of the file is not in UTF-8, perhaps in Latin-1: convert the file with \`iconv -f latin1 -t utf-8\``,
     );
   }
 }

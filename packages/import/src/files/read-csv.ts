@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type CsvError, type Options, parse } from 'csv-parse';
@@ -5,17 +6,18 @@ import { ImportError } from '../model/import-error.js';
 import { RowError, type SourceRow } from '../model/source-link.js';
 import { csvFields } from '../sources/csv.js';
 import { decodeText } from './decode-text.js';
+import { type BadRow, wholeRows } from './whole-rows.js';
 
 const DELIMITERS = [',', ';', '\t'] as const;
 const HEADING_CHARS_MAX = 65_536;
 const COLUMNS_MAX = 1000;
-/** Longer than any link; an unclosed quote must not gather the rest of the file. */
+/** Longer than any link. */
 const ROW_CHARS_MAX = 1_000_000;
 
-/** The end of the first line that no quotes contain; -1 while there is none. */
+/** The end of the first line that has something and that no quotes contain; -1 while it is not there with the character behind its newline. */
 function headingEnd(text: string): number {
   let isQuoted = false;
-  for (let at = 0; at < text.length; at++) {
+  for (let at = Math.max(0, text.search(/[^\r\n]/)); at < text.length - 1; at++) {
     const character = text[at];
     if (character === '"') isQuoted = !isQuoted;
     else if (!isQuoted && (character === '\n' || character === '\r')) return at;
@@ -33,17 +35,30 @@ function delimiterOf(heading: string): string {
 /** The text again, and the delimiter of its heading. */
 async function openText(texts: AsyncGenerator<string>) {
   let begin = '';
-  while (begin.length < HEADING_CHARS_MAX && headingEnd(begin) < 0) {
-    const next = await texts.next();
-    if (next.done) break;
-    begin += next.value;
+  async function readHeading(): Promise<number> {
+    while (begin.length < HEADING_CHARS_MAX && headingEnd(begin) < 0) {
+      const next = await texts.next();
+      if (next.done) break;
+      begin += next.value;
+    }
+    return headingEnd(begin);
   }
-  const end = headingEnd(begin);
+  let end = await readHeading();
+  // A line in which Excel names the delimiter.
+  const [named, delimiter] = /^sep=([,;\t])(?:\r\n?|\n)/i.exec(begin) ?? [];
+  if (named !== undefined) {
+    begin = begin.slice(named.length);
+    end = await readHeading();
+  }
   async function* whole() {
     yield begin;
     yield* texts;
   }
-  return { delimiter: delimiterOf(end < 0 ? begin : begin.slice(0, end)), whole: whole() };
+  return {
+    delimiter: delimiter ?? delimiterOf(end < 0 ? begin : begin.slice(0, end)),
+    newline: /\r\n?|\n/.exec(end < 0 ? begin : begin.slice(end))?.[0] ?? '\n',
+    whole: whole(),
+  };
 }
 
 /** What the headings of a table name; throws RowError for headings that it cannot use. */
@@ -77,28 +92,47 @@ export async function* readCsv(
   chunks: AsyncIterable<Uint8Array>,
   nameFields: NameFields = csvFields,
 ): AsyncGenerator<SourceRow> {
-  const { delimiter, whole } = await openText(decodeText(chunks));
+  const { delimiter, newline, whole } = await openText(decodeText(chunks));
   let row = 0;
   let unread: SourceRow[] = [];
+  /** Stands in the place of a row that cannot be read. */
+  const mark = randomUUID();
+  let bad: BadRow[] = [];
+  let badUsed = 0;
+  function nextBad(): BadRow {
+    const next = bad[badUsed++] as BadRow;
+    if (badUsed === bad.length) [bad, badUsed] = [[], 0];
+    return next;
+  }
+  const rows = wholeRows(whole, {
+    ...{ delimiter, newline, charsMax: ROW_CHARS_MAX },
+    onBadRow(one) {
+      bad.push(one);
+      return mark;
+    },
+  });
   const options: Options<ParsedRow, string[]> = {
     delimiter,
+    record_delimiter: newline,
     relax_column_count: true,
     relax_quotes: true,
     skip_records_with_error: true,
-    max_record_size: ROW_CHARS_MAX,
     on_record(values: string[]): ParsedRow {
-      const parsed = { row: ++row, values, unread };
+      row++;
+      const isBad = values[0] === mark;
+      if (isBad) unread.push({ row, ...nextBad() });
+      const parsed = { row, values: isBad ? [] : values, unread };
       unread = [];
       return parsed;
     },
     on_skip(err: CsvError | undefined, raw: string | undefined) {
       row++;
-      unread.push({ row, record: (raw ?? '').slice(0, 1000), error: reasonOf(err) });
+      unread.push({ row, record: (raw ?? '').slice(0, 1000), error: err?.message ?? 'the row cannot be read' });
       return undefined;
     },
   };
   const parser = parse(options as unknown as Options);
-  const fed = pipeline(Readable.from(whole), parser);
+  const fed = pipeline(Readable.from(rows), parser);
   // The loop below throws the same error.
   fed.catch(() => undefined);
   let fields: readonly string[] | undefined;
@@ -111,13 +145,6 @@ export async function* readCsv(
   yield* unread;
   await fed;
   if (fields === undefined) throw new ImportError('the file has no heading');
-}
-
-function reasonOf(err: CsvError | undefined): string {
-  if (err?.code === 'CSV_QUOTE_NOT_CLOSED') return 'a quote is opened and never closed';
-  if (err?.code === 'CSV_MAX_RECORD_SIZE')
-    return `the row has more than ${ROW_CHARS_MAX} characters: is a quote not closed?`;
-  return err?.message ?? 'the row cannot be read';
 }
 
 function toRow(fields: readonly string[], { row, values }: ParsedRow): SourceRow {

@@ -25,6 +25,10 @@ export function parseDomainMap(options: readonly string[]): DomainMap {
     if (from === '' || to === '' || rest.length > 0 || (!isPair && others !== undefined)) {
       throw new ImportError(`domain "${option}" must be old=new, or one new domain for all others`);
     }
+    const before = named.get(from);
+    if (isPair && before !== undefined && before !== to) {
+      throw new ImportError(`domain "${option}": the links of ${from} go to ${before} already`);
+    }
     if (isPair) named.set(from, to);
     else others = from;
   }

@@ -14,6 +14,7 @@ import {
 } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { addressKey, type LinkPlan } from './link-plan.js';
+import { madeByOthers } from './made-by-others.js';
 import { whenUnlocked } from './when-unlocked.js';
 
 export const ON_CONFLICT = ['skip', 'update', 'fail'] as const;
@@ -23,6 +24,12 @@ export type OnConflict = (typeof ON_CONFLICT)[number];
 export type Outcome =
   | { readonly end: 'created' | 'updated' | 'skipped'; readonly reason?: string }
   | { readonly end: 'rejected'; readonly reason: string };
+
+/** A link that exists, and what it is to become. */
+interface Update {
+  readonly record: LinkRecord;
+  readonly plan: LinkPlan;
+}
 
 export interface LinkWriterOptions {
   readonly deps: LinkRuleDeps;
@@ -126,18 +133,39 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     throw new ImportError(`row ${plan.row}: the link ${address} exists already and differs`);
   }
 
-  /** Changes one link at a time, because a refusal of one must not stop the others. */
-  async function update(context: LinkContext, record: LinkRecord, plan: LinkPlan): Promise<Outcome> {
-    if (isDry) return { end: 'updated' };
+  /** @throws ApiError when a change of one refuses the changes of all, such as an external id that is taken */
+  async function updateTogether(context: LinkContext, updates: readonly Update[]): Promise<readonly Outcome[]> {
+    const planOf = new Map(updates.map(({ record, plan }) => [record.id, plan]));
+    const refused = new Map<string, Outcome>();
+    const change = (current: LinkRecord): LinkRecord => {
+      const plan = planOf.get(current.id);
+      try {
+        return plan === undefined ? current : changedRecord(context, current, plan);
+      } catch (err) {
+        if (!isRefusal(err)) throw err;
+        refused.set(current.id, rejected(err));
+        return current;
+      }
+    };
+    await whenUnlocked(() => {
+      refused.clear();
+      return links.updateMany(workspaceId, [...planOf.keys()], change);
+    });
+    return updates.map(({ record }) => refused.get(record.id) ?? { end: 'updated' });
+  }
+
+  /** Changes links in one insert; one by one when one of them refuses that. */
+  async function update(context: LinkContext, updates: readonly Update[]): Promise<readonly Outcome[]> {
+    if (isDry || updates.length === 0) return updates.map(() => ({ end: 'updated' }));
     try {
-      await whenUnlocked(() =>
-        links.updateMany(workspaceId, [record.id], (current) => changedRecord(context, current, plan)),
-      );
-      return { end: 'updated' };
+      return await updateTogether(context, updates);
     } catch (err) {
       if (!isRefusal(err)) throw err;
-      return rejected(err);
+      if (updates.length === 1) return [rejected(err)];
     }
+    const outcomes: Outcome[] = [];
+    for (const one of updates) outcomes.push(...(await update(context, [one])));
+    return outcomes;
   }
 
   /** Makes as many of the links as the quota of the month allows, in their order. */
@@ -162,8 +190,22 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     readonly link: NewLink;
   }
 
+  /** Decides over a link of which `err` says that its key, or its external id, was taken since it was looked up. */
+  async function outcomeOfTaken(context: LinkContext, plan: LinkPlan, err: ApiError): Promise<Outcome> {
+    const { externalId } = plan.body;
+    const isOfId = externalId !== undefined && externalId !== null && err.message.includes('externalId');
+    const record = await madeByOthers(() =>
+      isOfId
+        ? links.findByExternalId(workspaceId, externalId)
+        : links.findByAddress(plan.domain, normaliseKey(plan.key), API_READ),
+    );
+    if (record === undefined || addressKey(record) !== addressKey(plan)) return rejected(err);
+    const outcome = existingOutcome(context, record, plan) ?? (await update(context, [{ record, plan }]))[0];
+    return outcome ?? rejected(err);
+  }
+
   /** Ids at the source that are taken here are left out. */
-  async function create(drafts: readonly Draft[], outcomes: Outcome[]): Promise<void> {
+  async function create(context: LinkContext, drafts: readonly Draft[], outcomes: Outcome[]): Promise<void> {
     const results = await createWithinQuota(drafts.map(({ link }) => link));
     const again: Draft[] = [];
     for (const [place, draft] of drafts.entries()) {
@@ -172,9 +214,12 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
         result instanceof ApiError && result.code === 'conflict' && result.message.includes('externalId');
       if (isIdTaken && draft.plan.hasSourceId && draft.link.externalId !== null) {
         again.push({ ...draft, link: { ...draft.link, externalId: null } });
-      } else outcomes[draft.index] = result instanceof ApiError ? rejected(result) : { end: 'created' };
+      } else if (!(result instanceof ApiError)) outcomes[draft.index] = { end: 'created' };
+      else if (result.code === 'conflict') {
+        outcomes[draft.index] = await outcomeOfTaken(context, draft.plan, result);
+      } else outcomes[draft.index] = rejected(result);
     }
-    if (again.length > 0) await create(again, outcomes);
+    if (again.length > 0) await create(context, again, outcomes);
   }
 
   return {
@@ -190,17 +235,13 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
       const context = await contextOf(plans, found);
       const outcomes: Outcome[] = [];
       const drafts: Draft[] = [];
-      const updates: (() => Promise<void>)[] = [];
+      const updates: (Update & { readonly index: number })[] = [];
       for (const [index, plan] of plans.entries()) {
         const record = found[index];
         if (record !== undefined) {
           const outcome = existingOutcome(context, record, plan);
-          if (outcome !== undefined) outcomes[index] = outcome;
-          else {
-            updates.push(async () => {
-              outcomes[index] = await update(context, record, plan);
-            });
-          }
+          if (outcome === undefined) updates.push({ index, record, plan });
+          else outcomes[index] = outcome;
           continue;
         }
         try {
@@ -211,8 +252,9 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
           outcomes[index] = rejected(err);
         }
       }
-      if (!isDry && drafts.length > 0) await create(drafts, outcomes);
-      for (const run of updates) await run();
+      if (!isDry && drafts.length > 0) await create(context, drafts, outcomes);
+      const updated = await update(context, updates);
+      for (const [place, { index }] of updates.entries()) outcomes[index] = updated[place] as Outcome;
       if (ownSinceMs() !== undefined) for (const plan of plans) ended.add(addressKey(plan));
       return outcomes;
     },

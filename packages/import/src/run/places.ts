@@ -1,8 +1,8 @@
-import { API_READ, workspaceLimits } from '@waymark/catalog';
+import { API_READ, type DomainRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError, hasPermission, type Permission } from '@waymark/contract';
 import { domainSlug, type LinkAuthor, type LinkRuleDeps } from '@waymark/link-rules';
 import type { SourceTag } from '../model/source-link.js';
-import { whenUnlocked } from './when-unlocked.js';
+import { madeOrFound } from './made-by-others.js';
 
 const NAME_CHARS_MAX = 190;
 /** Names whose records are kept in memory, of each kind. */
@@ -37,17 +37,6 @@ function checkName(kind: string, name: string): void {
   throw new ApiError('unprocessable_entity', `The name of a ${kind} has at most ${NAME_CHARS_MAX} characters.`);
 }
 
-/** Another import may have made the record meanwhile. */
-async function orFound<R>(make: () => Promise<R>, find: () => Promise<R | undefined>): Promise<R> {
-  try {
-    return await whenUnlocked(make);
-  } catch (err) {
-    const found = err instanceof ApiError && err.code === 'conflict' ? await find() : undefined;
-    if (found === undefined) throw err;
-    return found;
-  }
-}
-
 /** Makes only what the key of the author may make. @param isDry whether missing ones are only counted */
 export function createPlaces(
   { catalog, defaultDomain }: LinkRuleDeps,
@@ -64,15 +53,26 @@ export function createPlaces(
     throw new ApiError('forbidden', message);
   }
 
+  function checkIsOurs({ slug, workspaceId }: DomainRecord): void {
+    if (workspaceId === workspace.id) return;
+    throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+  }
+
   const domain = eachOnce(async (slug) => {
     if (slug === defaultDomain) return;
     const found = await catalog.domains.findBySlug(slug, API_READ);
-    if (found?.workspaceId === workspace.id) return;
-    if (found !== undefined) throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+    if (found !== undefined) return checkIsOurs(found);
     const checked = domainSlug(slug);
     checkMayMake('domain', checked, 'domains.write');
-    if (isDry) plannedDomains.add(checked);
-    else await whenUnlocked(() => catalog.domains.create(workspace.id, { slug: checked }, quotas.domains));
+    if (isDry) {
+      plannedDomains.add(checked);
+      return;
+    }
+    const made = await madeOrFound(
+      () => catalog.domains.create(workspace.id, { slug: checked }, quotas.domains),
+      () => catalog.domains.findBySlug(slug, API_READ),
+    );
+    checkIsOurs(made);
   });
 
   const tag = eachOnce(async (name) => {
@@ -82,7 +82,7 @@ export function createPlaces(
     checkMayMake('tag', name, 'tags.write');
     if (isDry) return undefined;
     const fields = { name, color: colors.get(name) ?? 'blue' } as const;
-    return (await orFound(() => catalog.tags.create(workspace.id, fields, quotas.tags), find)).id;
+    return (await madeOrFound(() => catalog.tags.create(workspace.id, fields, quotas.tags), find)).id;
   });
 
   const folder = eachOnce(async (name) => {
@@ -92,7 +92,7 @@ export function createPlaces(
     checkMayMake('folder', name, 'folders.write');
     if (isDry) return undefined;
     const fields = { name, description: null, accessLevel: 'write' } as const;
-    return (await orFound(() => catalog.folders.create(workspace.id, fields, quotas.folders), find)).id;
+    return (await madeOrFound(() => catalog.folders.create(workspace.id, fields, quotas.folders), find)).id;
   });
 
   return {

@@ -30,7 +30,8 @@ export function createReportLines(isTable: boolean, begin: ReportState = NO_LINE
 
   function rejectedRow({ row, reason, record }: Rejection): readonly unknown[] {
     if (!isTable) return [row, reason, typeof record === 'string' ? record : JSON.stringify(record)];
-    if (typeof record !== 'object' || record === null) return [row, `${reason}: ${String(record)}`];
+    if (typeof record !== 'object' || record === null)
+      return [row, record === '' ? reason : `${reason}: ${String(record)}`];
     return [row, reason, ...columns.map((name) => (record as Record<string, unknown>)[name])];
   }
 

@@ -14,10 +14,28 @@ function coloredTags(fields: Fields): SourceTag[] {
   const colors = new Map(
     (Array.isArray(value) ? value : []).filter(isObject).map(({ name, color }) => [name, color] as const),
   );
-  return tagsOf('tags', value).map(({ name }) => {
+  const colored = tagsOf('tags', value).map(({ name }) => {
     const color = TAG_COLORS.find((known) => known === colors.get(name));
     return color === undefined ? { name } : { name, color };
   });
+  return [...colored, ...namedTags(fields)];
+}
+
+/** Tags as the body of `POST /links` names them: a list, or a text with commas. */
+function namedTags(fields: Fields): SourceTag[] {
+  const value = fields.take('tagNames');
+  return tagsOf('tagNames', typeof value === 'string' ? value.split(',') : value);
+}
+
+/** The name of the folder: of the field `folder`, which a file may have, or by its id. */
+function folderOf(fields: Fields, folderNames: ReadonlyMap<string, string> | undefined): string | null {
+  const named = fields.take('folder');
+  if (typeof named === 'string' && named.trim() !== '') return named.trim();
+  fields.lose('folder', named, 'is no name');
+  const folderId = fields.text('folderId');
+  const folder = folderId === null ? null : (folderNames?.get(folderId) ?? null);
+  if (folder === null) fields.lose('folderId', folderId, 'is a folder that the key there may not read');
+  return folder;
 }
 
 /** The password, unless the source shows a mask in its place. */
@@ -31,9 +49,7 @@ function passwordOf(fields: Fields): string | null {
 /** A link of dub's API: its fields are ours. */
 export const dubLinks: MapRecord = (record, { timezone, folderNames }) => {
   const fields = fieldsOf(record, timezone);
-  const folderId = fields.text('folderId');
-  const folder = folderId === null ? null : (folderNames?.get(folderId) ?? null);
-  if (folder === null) fields.lose('folderId', folderId, 'is a folder that the key there may not read');
+  const folder = folderOf(fields, folderNames);
   const { geo, testVariants } = createLinkBodySchema
     .pick({ geo: true, testVariants: true })
     .catch({ geo: null, testVariants: null })

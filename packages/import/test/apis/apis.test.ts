@@ -73,7 +73,7 @@ describe('an API', { timeout: 30_000 }, () => {
       title: 'T',
       created_at: '2020-10-26T17:20:40+0000',
     });
-    let refused = false;
+    const pauses = ['7', '0'];
     const { links, waits, requests } = await read(
       'bitly',
       ({ path, query }) => {
@@ -85,9 +85,8 @@ describe('an API', { timeout: 30_000 }, () => {
             json: { links: [link('b.test/a/b')], pagination: { next: 'https://api-ssl.bitly.com/x?search_after=1' } },
           };
         }
-        if (!refused) {
-          refused = true;
-          return { status: 429, headers: { 'retry-after': '7' } };
+        if (query.search_after === '1' && pauses.length > 0) {
+          return { status: 429, headers: { 'retry-after': pauses.shift() ?? '' } };
         }
         if (query.search_after === '2') return { json: { links: [], pagination: { search_after: '3' } } };
         const raw = JSON.stringify({ links: [link('b.test/c')], pagination: { search_after: '2' } });
@@ -100,7 +99,8 @@ describe('an API', { timeout: 30_000 }, () => {
       ['c', 4],
     ]);
     expect(links[1]?.fields.title).toBe('two lines ');
-    expect(waits).toEqual([7000]);
+    // A source that says 0 is not asked again and again.
+    expect(waits).toEqual([7000, 1000]);
     expect(requests.filter(({ path }) => path.endsWith('/summary')).map(({ path }) => path)).toEqual([
       '/bitlinks/b.test/a/b/clicks/summary',
       '/bitlinks/b.test/c/clicks/summary',

@@ -47,21 +47,72 @@ describe('a table', () => {
     ]);
   });
 
-  it('ends with an error for a quote that is never closed, without reading the rest into memory', async () => {
-    const open = await rowsOf(readCsv, 'url,key\nhttps://a.test,a\nhttps://b.test,"b\nhttps://c.test,c\n');
-    expect(open.map(({ row, error }) => [row, error ?? 'read'])).toEqual([
-      [2, 'read'],
-      [3, 'a quote is opened and never closed'],
+  it('goes on behind a row whose quote is never closed, and gives its number, reason and begin', async () => {
+    const open = await rowsOf(readCsv, 'url,key\r\nhttps://a.test,a\r\nhttps://b.test,"b\r\nhttps://c.test,c\r\n');
+    expect(open.map(({ row, error, record }) => [row, error ?? 'read', record])).toEqual([
+      [2, 'read', { url: 'https://a.test', key: 'a' }],
+      [3, 'a quote is opened and never closed', 'https://b.test,"b'],
+      [4, 'read', { url: 'https://c.test', key: 'c' }],
     ]);
-    const endless = await rowsOf(readCsv, `url,key\nhttps://b.test,"${'b\n'.repeat(600_000)}`, 65_536);
+    const endless = await rowsOf(readCsv, `url,key\nhttps://b.test,"${`${'b'.repeat(99)}\n`.repeat(12_000)}`, 65_536);
     expect(endless[0]).toMatchObject({ row: 2, error: expect.stringContaining('more than 1000000 characters') });
+    expect(endless.length).toBe(12_000);
+  });
+
+  it.each(['"', ''])('goes on behind a row that is too long, in quotes %j', async (quote) => {
+    const long = `https://b.test,${quote}${'b'.repeat(3_000_000)}${quote}`;
+    const rows = await rowsOf(readCsv, `url,key\r\nhttps://a.test,a\r\n${long}\r\nhttps://c.test,c\r\n`, 65_536);
+    expect(rows.map(({ row, error }) => [row, error ?? 'read'])).toEqual([
+      [2, 'read'],
+      [3, 'the row has more than 1000000 characters: is a quote not closed?'],
+      [4, 'read'],
+    ]);
+  });
+
+  it('loses no row beside one with an open quote, in chunks of any size', async () => {
+    const word = fc.array(fc.constantFrom('a', '""', 'é', ' ', ';'), { maxLength: 5 }).map((parts) => parts.join(''));
+    await fc.assert(
+      fc.asyncProperty(
+        ...[fc.array(word, { maxLength: 4 }), word, fc.array(word, { maxLength: 4 }), fc.integer({ min: 1, max: 9 })],
+        async (before, open, after, size) => {
+          const line = (text: string) => `https://a.test,"${text}"\n`;
+          const content = `${before.map(line).join('')}https://b.test,"${open}\n${after.map(() => 'https://a.test,c\n').join('')}`;
+          const rows = await rowsOf(readCsv, `url,title\n${content}`, size);
+          const errors = rows.map(({ error }) => error);
+          expect(errors).toEqual([
+            ...before.map(() => undefined),
+            'a quote is opened and never closed',
+            ...after.map(() => undefined),
+          ]);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is read behind empty lines and the line of Excel that names the delimiter', async () => {
+    for (const begin of ['\n\n', 'sep=;\r\n']) {
+      const newline = begin.slice(-2) === '\r\n' ? '\r\n' : '\n';
+      const rows = await rowsOf(readCsv, `${begin}key;url${newline}a,b;https://a.test${newline}`);
+      expect(rows.map(({ record }) => record)).toEqual([{ key: 'a,b', url: 'https://a.test' }]);
+    }
   });
 
   it('is refused in Latin-1 and UTF-16, with how to convert it', async () => {
-    await expect(rowsOf(readCsv, Buffer.from('url,title\nhttps://a.test,caf\xe9\n', 'latin1'))).rejects.toThrow(
-      'iconv -f latin1',
-    );
+    const latin1 = Buffer.from('url,title\nhttps://a.test,a\nhttps://a.test,caf\xe9\n', 'latin1');
+    for (const size of [7, 1000]) {
+      await expect(rowsOf(readCsv, latin1, size)).rejects.toThrow(
+        /^line 3 of the file is not in UTF-8.*iconv -f latin1/,
+      );
+    }
+    const cut = Buffer.from('url\n\u00e9\n\u00e9'.repeat(3));
+    await expect(rowsOf(readCsv, cut.subarray(0, -1), 1)).rejects.toThrow(/^line 7 of the file/);
     await expect(rowsOf(readCsv, Buffer.from('\ufeffurl\n', 'utf16le'))).rejects.toThrow('iconv -f utf-16');
+  });
+
+  it('is refused as a workbook or a compressed file, with what to do', async () => {
+    await expect(rowsOf(readCsv, Buffer.from('504b0304aaaaffff', 'hex'))).rejects.toThrow('save the sheet as CSV');
+    await expect(rowsOf(readCsv, Buffer.from('1f8b0800aaaaffff', 'hex'))).rejects.toThrow('gunzip');
   });
 
   it('is refused without a heading of a destination, or when it is empty', async () => {

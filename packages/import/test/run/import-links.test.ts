@@ -1,5 +1,5 @@
 import { API_READ, normaliseKey, type WorkspaceRecord } from '@waymark/catalog';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startImports, type TestImport } from './test-import.js';
 
 describe('an import', { timeout: 60_000 }, () => {
@@ -55,6 +55,23 @@ describe('an import', { timeout: 60_000 }, () => {
     expect((await find(acme.host, 'a'))?.updatedAt).toBe(before?.updatedAt);
   });
 
+  it('makes each link, tag and domain once when two processes import the same table at the same time, and loses none', async () => {
+    const acme = await imports.workspace();
+    const host = `both.${acme.host}`;
+    const rows = Array.from(
+      { length: 300 },
+      (_, index) => `https://a.test/${index},k${index},${host},t${index % 60},F`,
+    );
+    const table = `url,key,domain,tags,folder\n${rows.join('\n')}\n`;
+    const other = { catalog: imports.otherCatalog(), defaultDomain: undefined, now: Date.now };
+    const results = await Promise.all([imports.table(acme, table), imports.table(acme, table, { deps: other })]);
+    expect(results.flatMap(({ rejections, losses }) => [...rejections, ...losses])).toEqual([]);
+    const sum = (end: 'created' | 'skipped') => results.reduce((total, result) => total + result[end], 0);
+    expect([sum('created'), sum('skipped')]).toEqual([300, 300]);
+    expect(await imports.catalog.links.count(acme.id, { showArchived: true, domain: host })).toBe(301);
+    expect((await objectOf(acme, host, 'k61'))?.tags.map(({ name }) => name)).toEqual(['t1']);
+  });
+
   it('skips, updates or ends at a link that exists and differs, as it was told', async () => {
     const acme = await imports.workspace();
     await imports.table(acme, 'url,key,title\nhttps://a.test,a,A\n');
@@ -67,6 +84,36 @@ describe('an import', { timeout: 60_000 }, () => {
     expect((await find(acme.host, 'a'))?.url).toBe('https://a.test');
     expect(await imports.table(acme, table, { onConflict: 'update' })).toMatchObject({ updated: 1, skipped: 1 });
     expect(await find(acme.host, 'a')).toMatchObject({ url: 'https://other.test', title: 'Other' });
+  });
+
+  it('updates the links of a batch in one insert, and those that can be when one is refused', async () => {
+    const acme = await imports.workspace();
+    const keys = Array.from({ length: 200 }, (_, index) => `k${index}`);
+    const table = (title: string, idOf: (key: string) => string) =>
+      `url,key,title,externalId\n${keys.map((key) => `https://a.test,${key},${title},${idOf(key)}\n`).join('')}`;
+    await imports.table(
+      acme,
+      table('A', (key) => `id-${key}`),
+    );
+    const updateMany = vi.spyOn(imports.catalog.links, 'updateMany');
+    onTestFinished(() => updateMany.mockRestore());
+    expect(
+      await imports.table(
+        acme,
+        table('B', (key) => `id-${key}`),
+        { onConflict: 'update' },
+      ),
+    ).toMatchObject({
+      updated: 200,
+      rejected: 0,
+    });
+    expect(updateMany).toHaveBeenCalledTimes(1);
+    const taken = table('C', (key) => (key === 'k7' ? 'id-k8' : `id-${key}`));
+    const refused = await imports.table(acme, taken, { onConflict: 'update' });
+    expect(refused).toMatchObject({ updated: 199, rejected: 1 });
+    expect(refused.rejections).toMatchObject([{ row: 9, reason: expect.stringContaining('"id-k8" already exists') }]);
+    expect((await find(acme.host, 'k7'))?.title).toBe('B');
+    expect((await find(acme.host, 'k8'))?.title).toBe('C');
   });
 
   it('rejects wrong rows with number and reason, and makes the others', async () => {

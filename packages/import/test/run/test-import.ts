@@ -18,6 +18,8 @@ export interface TestImport {
   readonly catalog: Catalog;
   readonly database: TestDatabase;
   readonly redis: Redis;
+  /** The catalog of another process. */
+  otherCatalog(): Catalog;
   workspace(plan?: Plan): Promise<WorkspaceRecord & { readonly host: string }>;
   /** Imports a table. @returns what was reported */
   table(
@@ -30,13 +32,24 @@ export interface TestImport {
 
 export async function startImports(): Promise<TestImport> {
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
+  const clients: Redis[] = [];
+  const catalogs: Catalog[] = [];
+  function otherCatalog(): Catalog {
+    const connection = new Redis(redis.url);
+    const catalog = createCatalog({
+      ...{ redis: connection, clickhouse: database.client, instanceKey: Buffer.alloc(32, 1), now: Date.now },
+      ...{ logger: { warn: () => undefined }, baseUrl: 'https://api.example.com' },
+    });
+    clients.push(connection);
+    catalogs.push(catalog);
+    return catalog;
+  }
   const client = new Redis(redis.url);
-  const catalog = createCatalog({
-    ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.alloc(32, 1), now: Date.now },
-    ...{ logger: { warn: () => undefined }, baseUrl: 'https://api.example.com' },
-  });
+  clients.push(client);
+  const catalog = otherCatalog();
   return {
     catalog,
+    otherCatalog,
     database,
     redis: client,
     async workspace(plan = 'enterprise') {
@@ -67,8 +80,8 @@ export async function startImports(): Promise<TestImport> {
       return { ...counts, rejections, losses };
     },
     async close() {
-      await catalog.close();
-      client.disconnect();
+      await Promise.all(catalogs.map((one) => one.close()));
+      for (const connection of clients) connection.disconnect();
       await Promise.all([redis.stop(), database.drop()]);
     },
   };

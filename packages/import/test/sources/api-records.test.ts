@@ -86,6 +86,15 @@ describe('links of dub', () => {
     expect(set(link?.fields ?? {})).toEqual(set(fields));
   });
 
+  it('may name tags and folder as the body of a request or a table does', () => {
+    const named = { url: 'https://a.test', tagNames: ['a', 'b'], folder: ' Campaigns ' };
+    expect(dubLinks(named, {})).toMatchObject([
+      { tags: [{ name: 'a' }, { name: 'b' }], folder: 'Campaigns', lost: [] },
+    ]);
+    expect(dubLinks({ ...named, tagNames: 'a, b' }, {})[0]?.tags).toEqual([{ name: 'a' }, { name: 'b' }]);
+    expect(() => dubLinks({ ...named, tagNames: 7 }, {})).toThrow('tagNames must be a list');
+  });
+
   it('name what has no place here: records of the account, hidden passwords, and fields that nobody expected', () => {
     const [link] = dubLinks({ ...RECORD, password: '********', folderId: 'fold_2', novelty: { on: true } }, {});
     expect(link?.fields.password).toBeNull();

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import {
@@ -37,6 +37,7 @@ async function openLocation(source: Source, location: string): Promise<OpenSourc
   await access(location).catch(() => {
     throw new CommandError(`the file ${location} cannot be read`);
   });
+  if ((await stat(location)).isDirectory()) throw new CommandError(`${location} is a folder, not a file`);
   return openFile(source, fileFormat(location), createReadStream(location));
 }
 
@@ -72,7 +73,7 @@ export async function importSource(
   const credential = isApi ? await readCredential(settings.importCredential, source) : '';
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const isTable = !isApi && (location === '-' || fileFormat(location ?? '') === 'csv');
-  const files = createReportFiles(options.reportPrefix, isTable);
+  const files = createReportFiles(options.reportPrefix, isTable, isApi ? undefined : location);
   let failure: ImportError | undefined;
   try {
     const { counts, events } = await withCatalog(async (catalog, stores) => {
@@ -94,7 +95,7 @@ export async function importSource(
       const run = { source, catalog, stores, workspace, settings };
       return { counts: ofLinks, events: past && (await importHistory(past, options, run)) };
     }, CACHED_MAX);
-    const reports = [...(await files.close()), ...(events?.reports ?? [])];
+    const reports = [...(await files.close(true)), ...(events?.reports ?? [])];
     const begin = options.isDry ? 'would be: ' : '';
     return {
       data: { source, dryRun: options.isDry, ...counts, ...(events && { events: events.counts }), reports },
@@ -107,7 +108,7 @@ export async function importSource(
     };
   } catch (err) {
     if (err instanceof ImportError) failure = err;
-    await files.close();
+    await files.close(false);
     throw failure === undefined ? err : new CommandError(failure.message);
   } finally {
     outbound.close();

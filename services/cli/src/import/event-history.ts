@@ -74,9 +74,9 @@ export async function importHistory(
       report: files.report,
       logger: { debug: () => undefined, info: () => undefined, warn, error: warn },
     });
-    return { counts, reports: await files.close() };
+    return { counts, reports: await files.close(true) };
   } catch (err) {
-    await files.close();
+    await files.close(false);
     throw err;
   }
 }

@@ -1,4 +1,5 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import {
   createReportLines,
   type EventCounts,
@@ -10,8 +11,13 @@ import {
 const BUFFER_CHARS = 65_536;
 const LINE_EVERY_MS = 10_000;
 
-/** A CSV file that exists only when it has rows. */
-function createTable(path: string) {
+/**
+ * A CSV file that exists only when it has rows. That of an earlier run is replaced at the end.
+ *
+ * @param sourcePath the file that is imported, which may be the report of an earlier run: it is replaced only when all of it was read
+ */
+function createTable(path: string, sourcePath?: string) {
+  const writtenPath = `${path}.part`;
   let handle: FileHandle | undefined;
   let buffer = '';
   let rows = 0;
@@ -21,7 +27,7 @@ function createTable(path: string) {
     const text = buffer;
     buffer = '';
     // Readable by its owner only: rows may hold passwords of links.
-    handle ??= await open(path, 'w', 0o600);
+    handle ??= await open(writtenPath, 'w', 0o600);
     await handle.appendFile(text);
   }
 
@@ -33,9 +39,14 @@ function createTable(path: string) {
       buffer += line;
       if (buffer.length > BUFFER_CHARS) await flush();
     },
-    async close(): Promise<void> {
+    /** @param hasEnded whether all of the source was read */
+    async close(hasEnded: boolean): Promise<void> {
       await flush();
       await handle?.close();
+      const isSource = sourcePath !== undefined && resolve(sourcePath) === resolve(path);
+      if (handle === undefined) {
+        if (hasEnded && !isSource) await rm(path, { force: true });
+      } else if (hasEnded || !isSource) await rename(writtenPath, path);
     },
   };
 }
@@ -78,9 +89,9 @@ export function createEventReport(prefix: string) {
   };
   return {
     report,
-    /** Ends the file. @returns it, if it exists */
-    async close(): Promise<readonly { readonly path: string; readonly rows: number }[]> {
-      await rejected.close();
+    /** Ends the file. @param hasEnded whether all events were read; @returns it, if it exists */
+    async close(hasEnded: boolean): Promise<readonly { readonly path: string; readonly rows: number }[]> {
+      await rejected.close(hasEnded);
       return rejected.rows() > 0 ? [{ path: rejected.path, rows: rejected.rows() }] : [];
     },
   };
@@ -91,11 +102,12 @@ export function createEventReport(prefix: string) {
  *
  * @param prefix path and begin of the names of the files
  * @param isTable whether the records are rows of a table: rejected ones then keep their columns, so that they can be imported again
+ * @param sourcePath the file that is imported
  */
-export function createReportFiles(prefix: string, isTable: boolean) {
+export function createReportFiles(prefix: string, isTable: boolean, sourcePath?: string) {
   const showProgress = createProgressLine();
-  const rejected = createTable(`${prefix}-rejected.csv`);
-  const lost = createTable(`${prefix}-lost.csv`);
+  const rejected = createTable(`${prefix}-rejected.csv`, sourcePath);
+  const lost = createTable(`${prefix}-lost.csv`, sourcePath);
   const lines = createReportLines(isTable);
 
   const report: ImportReport = {
@@ -105,10 +117,10 @@ export function createReportFiles(prefix: string, isTable: boolean) {
   };
   return {
     report,
-    /** Ends the files. @returns those that exist, with the number of their rows */
-    async close(): Promise<readonly { readonly path: string; readonly rows: number }[]> {
+    /** Ends the files. @param hasEnded whether all of the source was read; @returns those that exist, with the number of their rows */
+    async close(hasEnded: boolean): Promise<readonly { readonly path: string; readonly rows: number }[]> {
       if (process.stderr.isTTY === true) process.stderr.write('\n');
-      await Promise.all([rejected.close(), lost.close()]);
+      await Promise.all([rejected.close(hasEnded), lost.close(hasEnded)]);
       return [rejected, lost].filter((one) => one.rows() > 0).map((one) => ({ path: one.path, rows: one.rows() }));
     },
   };

@@ -118,7 +118,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   const begun = await files.begin(job);
   const reports = await files.openReports(job, begun);
   const lines = createReportLines(format === 'csv', begun?.reports ?? NO_LINES);
-  const start = begun ?? { row: 0, counts: NO_COUNTS, atMs: Date.parse(job.createdAt) };
+  const start = begun ?? { row: 0, counts: NO_COUNTS, atMs: now() };
   const checkpoint = async ({ row, counts, atMs }: Pick<Checkpoint, 'row' | 'counts' | 'atMs'>) => {
     const { bytes } = await reports.checkpoint({ row, counts, atMs, bytesRead, reports: lines.state() });
     if (bytes.rejected + bytes.lost > REPORT_BYTES_MAX) {
@@ -142,7 +142,8 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
       history: job.history,
       onConflict: job.onConflict,
       isDry: job.dryRun,
-      position: start,
+      // Without one, nothing that exists already was made by this import.
+      position: begun,
       report: {
         rejected: (rejection) => reports.append('rejected', lines.rejected(rejection)),
         lost: (loss) => reports.append('lost', lines.lost(loss)),

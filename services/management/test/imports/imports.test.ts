@@ -72,6 +72,16 @@ describe('POST /imports with a file', { timeout: 60_000 }, () => {
     expect(JSON.stringify(list.body)).not.toContain('directory');
   });
 
+  it('counts no link as made that an earlier import has made while it was queued', async () => {
+    const acme = await aCaller(management);
+    const { upload, ended } = callsOf(acme);
+    const table = `url,key\n${Array.from({ length: 300 }, (_, index) => `https://a.test/${index},k${index}\n`).join('')}`;
+    const first = await upload(table);
+    const second = await upload(table);
+    expect(await ended(first.body.id)).toMatchObject({ created: 300, skipped: 0 });
+    expect(await ended(second.body.id)).toMatchObject({ created: 0, skipped: 300 });
+  });
+
   it('has the options of the command line: domains, dryRun, onConflict, NDJSON and SQL', async () => {
     const acme = await aCaller(management);
     const { run } = callsOf(acme);

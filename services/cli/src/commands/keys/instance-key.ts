@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import type { SealedCounts, SealedReport } from '@waymark/catalog';
 import { keyMarks, previousInstanceKeyFile, readInstanceKeys, rotateInstanceKey } from '@waymark/config';
 import { createInstanceRegistry, type Instance } from '@waymark/observability';
 import { CommandError } from '../../command-error.js';
+import { walkImportCredentials } from '../../import/sealed-credentials.js';
 import { type CommandResult, table } from '../../output.js';
 import { connectRedis, findTarget, type Target, withCatalog } from '../../stores.js';
 
@@ -95,9 +97,14 @@ export async function resealValues({ check: isCheck = false }: { readonly check?
   const keys = readInstanceKeys(target.settings);
   const mark = keyMarks(keys).current;
   if (!isCheck) await checkAccepted(target, mark);
-  const { counts, unreadable } = await withCatalog(({ sealedValues }) =>
-    sealedValues.walk({ isResealing: !isCheck, onProgress: progressPrinter() }),
-  );
+  const { counts, unreadable } = await withCatalog(async (catalog) => {
+    const ofRecords = await catalog.sealedValues.walk({ isResealing: !isCheck, onProgress: progressPrinter() });
+    const ofImports = await walkImportCredentials(join(dataDir, 'imports'), catalog, !isCheck);
+    return {
+      counts: { ...ofRecords.counts, 'import credential': ofImports.counts },
+      unreadable: [...ofRecords.unreadable, ...ofImports.unreadable],
+    };
+  });
   const late = await processesWithout(target, ({ current }) => current === mark);
   const sum = sumOf(Object.values(counts));
   const open = obstacles(sum, unreadable, late);
