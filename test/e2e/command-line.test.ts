@@ -130,10 +130,8 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
         })
       ).flat();
     const stored = await waitFor(
-      async () => [await rows()].find((texts) => texts.filter((text) => text.includes('"ua":""')).length === 2),
-      {
-        what: 'the click and the lead',
-      },
+      async () => [await rows()].find((texts) => texts.filter((text) => text.includes('"ua":""')).length === 4),
+      { what: 'both clicks and both leads' },
     );
     await client.close();
     expect(stored.join()).not.toContain('canary-late');
