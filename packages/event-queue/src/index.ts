@@ -12,7 +12,7 @@ export {
 } from './claims/pending-customers.js';
 export { eraseClaims, eraseDeadLetters, rewriteAppendOnlyFile } from './erasure/erase-queued.js';
 export type { ErasedInRows, LateRows } from './erasure/late-rows.js';
-export { queuedClicks } from './erasure/queued-clicks.js';
+export { type QueuedTraces, queuedTraces } from './erasure/queued-traces.js';
 export { HistoryBusyError } from './history/history-state.js';
 export type { RefusedRow } from './history/part-writer.js';
 export type { ClickAlias, PastRow } from './history/past-batch.js';

@@ -9,7 +9,7 @@ import {
   withoutErased,
   withoutErasedRows,
 } from '../../src/erasure/late-rows.js';
-import { queuedClicks } from '../../src/erasure/queued-clicks.js';
+import { queuedTraces } from '../../src/erasure/queued-traces.js';
 import { createDeadLetters, type DeadLetter, listDeadLetters } from '../../src/queue/dead-letters.js';
 import { joinRows, silentRow } from '../../src/queue/job-rows.js';
 import { claimKey, queueKey, rowsKey } from '../../src/queue/keys.js';
@@ -152,15 +152,18 @@ it('dead letters lose the texts of an erased person, and a customer of the erase
   ]);
 });
 
-it('queued leads and sales of a person say which clicks are theirs, also while a writer works on them', async () => {
+it('queued leads and sales of a person say which clicks, event names and invoices are theirs, also while a writer works on them', async () => {
   const other = lead('9');
-  const of = (clickRow: typeof click, customerId: string) => JSON.stringify(aSale({ click: clickRow, customerId }));
+  const of = (clickRow: typeof click, customerId: string) =>
+    JSON.stringify(aSale({ click: clickRow, customerId, invoiceId: CANARY }));
   await redis.lpush(queueKey('lead', 'wait'), 'a', 'b');
   await redis.lpush(queueKey('sale', 'active'), 'c');
   await redis.set(rowsKey('lead', 'a'), joinRows([other, lead('4')]));
   await redis.set(rowsKey('sale', 'c'), joinRows([of(known, '4'), of(aClick(), '44')]));
-  expect((await queuedClicks(redis, '1', ['4', '5'])).sort()).toEqual([CLICK_ID, KNOWN_ID].sort());
-  expect(await queuedClicks(redis, '2', ['4'])).toEqual([]);
+  const { clickIds, ...names } = await queuedTraces(redis, '1', ['4', '5']);
+  expect([...clickIds].sort()).toEqual([CLICK_ID, KNOWN_ID].sort());
+  expect(names).toEqual({ eventNames: ['Sign up'], invoiceIds: [CANARY] });
+  expect(await queuedTraces(redis, '2', ['4'])).toEqual({ clickIds: [], eventNames: [], invoiceIds: [] });
 });
 
 it('final claims with a copy of the person are removed, those of others and pending ones stay', async () => {

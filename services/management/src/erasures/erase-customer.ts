@@ -13,7 +13,8 @@ import {
   findPendingCustomer,
   invoiceClaim,
   leadClaim,
-  queuedClicks,
+  type QueuedTraces,
+  queuedTraces,
   removePendingCustomers,
 } from '@waymark/event-queue';
 import { eraseWebhookJobs } from '@waymark/webhooks';
@@ -56,15 +57,23 @@ async function subjectOf(catalog: Catalog, workspaceId: string, id: string): Pro
 /**
  * Removes a customer's record, and every copy and stored answer in Redis that contains it.
  *
+ * @param queued what events name that were in the queue before this
  * @returns the id of the click that brought the customer, which no table has yet while the customer is in the queue
  */
-async function removeCustomer(deps: ErasureDeps, workspaceId: string, id: string): Promise<string | undefined> {
+async function removeCustomer(
+  deps: ErasureDeps,
+  workspaceId: string,
+  id: string,
+  queued: QueuedTraces,
+): Promise<string | undefined> {
   const { catalog } = deps;
   const record = await catalog.customers.get(workspaceId, id);
   // The keys of the stored answers are derived from the customer's events, which must be stored first.
   const isStored = async () => !(await catalog.customers.isPending(workspaceId, id));
   if (record !== undefined && !(await isStored())) await pollUntil(isStored, STORED_WITHIN);
-  const { eventNames, invoiceIds } = await catalog.customers.traces(workspaceId, id);
+  const stored = await catalog.customers.traces(workspaceId, id);
+  const eventNames = [...new Set([...stored.eventNames, ...queued.eventNames])];
+  const invoiceIds = [...new Set([...stored.invoiceIds, ...queued.invoiceIds])];
   const claims = await deps.claimsOf(workspaceId);
   const removeClaims = (externalId: string | undefined) =>
     claims.remove([
@@ -119,22 +128,25 @@ export async function eraseCustomer(
   if (queued !== undefined && catalog.erasures.isBefore(queued, erasure)) {
     erasure = await catalog.erasures.addFound(erasure, { customerIds: [queued] });
   }
+  const redis = await catalog.queueShards.pick(deps.queueShards, workspaceId);
+  const numbers = erasure.customerIds.map((customerId) => parseResourceId('customer', customerId) ?? '');
+  const readQueue = () => queuedTraces(redis, parseResourceId('workspace', workspaceId) ?? '', numbers);
+  const before = await readQueue();
   const firstClicks: string[] = [];
   for (const customerId of erasure.customerIds) {
-    const clickId = await removeCustomer(deps, workspaceId, customerId);
+    const clickId = await removeCustomer(deps, workspaceId, customerId, before);
     if (clickId !== undefined) firstClicks.push(clickId);
   }
-  const inQueue = await queuedClicks(
-    await catalog.queueShards.pick(deps.queueShards, workspaceId),
-    parseResourceId('workspace', workspaceId) ?? '',
-    erasure.customerIds.map((customerId) => parseResourceId('customer', customerId) ?? ''),
-  );
+  // Also of events that were under way.
+  const after = await readQueue();
   const stored = await catalog.erasures.clicksOf(workspaceId, erasure.customerIds);
-  erasure = await catalog.erasures.addFound(erasure, { clickIds: [...firstClicks, ...inQueue, ...stored] });
+  erasure = await catalog.erasures.addFound(erasure, {
+    clickIds: [...firstClicks, ...before.clickIds, ...after.clickIds, ...stored],
+  });
   await catalog.exportJobs.withdraw(workspaceId, erasure.createdAt);
   const people = await catalog.erasures.people.current();
   if (people !== undefined) {
-    await eraseWebhookJobs(await catalog.queueShards.pick(deps.queueShards, workspaceId), people);
+    await eraseWebhookJobs(redis, people);
   }
   return erasure;
 }

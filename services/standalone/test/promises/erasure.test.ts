@@ -65,8 +65,15 @@ async function journey(externalId: string, text = externalId): Promise<string> {
   return (await call<{ id: string }>('GET', `/customers/${encodeURIComponent(`ext_${externalId}`)}`)).body.id;
 }
 
+/** The list, at the first answer that is not over the rate limit. */
 const events = (event: string) =>
-  call<Record<string, unknown>[]>('GET', `/events?event=${event}&interval=24h&limit=1000`);
+  waitFor(
+    async () => {
+      const answer = await call<Record<string, unknown>[]>('GET', `/events?event=${event}&interval=24h&limit=1000`);
+      return answer.status === 200 && answer;
+    },
+    { what: 'a list of events' },
+  );
 
 function stored(externalId: string): Promise<unknown> {
   return waitFor(async () => (await events('sales')).text.includes(`"externalId":${JSON.stringify(externalId)}`), {
