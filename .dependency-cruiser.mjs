@@ -141,7 +141,7 @@ export default {
     doNotFollow: { path: ['node_modules', '/dist/'] },
     exclude: { path: ['/dist/', '^node_modules/.cache'] },
     tsPreCompilationDeps: true,
-    tsConfig: { fileName: 'tsconfig.base.json' },
+    tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['waymark-source', 'import', 'node', 'default'],
