@@ -1,16 +1,7 @@
-import { pollUntil } from '@waymark/cache';
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import { ApiError, type CreateCustomerBody, EXTERNAL_ID_PREFIX, type UpdateCustomerBody } from '@waymark/contract';
-import { type ClaimAdmin, CUSTOMER_CLAIM_MS, customerClaim, invoiceClaim, leadClaim } from '@waymark/event-queue';
-
-/** How long to wait for the writer to store the events that created a customer. */
-const STORED_WITHIN = { withinMs: 2000, everyMs: 50 };
-
-export interface CustomerDeps {
-  readonly catalog: Catalog;
-  /** The claims of the `/track` endpoints in a workspace, which contain copies of customers and stored responses. */
-  readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
-}
+import { CUSTOMER_CLAIM_MS, customerClaim } from '@waymark/event-queue';
+import { findStoredAnswers, type StoredAnswerDeps, tracesInQueue } from './stored-answers.js';
 
 /** Finds a customer by `cus_…` id or `ext_…` external id. @throws ApiError not_found */
 export async function findCustomer(catalog: Catalog, workspaceId: string, id: string): Promise<CustomerRecord> {
@@ -22,7 +13,7 @@ export async function findCustomer(catalog: Catalog, workspaceId: string, id: st
 
 /** @throws ApiError conflict when the external id is taken */
 export async function createCustomer(
-  { catalog, claimsOf }: CustomerDeps,
+  { catalog, claimsOf }: StoredAnswerDeps,
   workspaceId: string,
   body: CreateCustomerBody,
 ): Promise<CustomerRecord> {
@@ -42,7 +33,7 @@ function externalIdTaken(externalId: string): ApiError {
 
 /** @throws ApiError not_found, conflict when the external id is taken */
 export async function updateCustomer(
-  deps: CustomerDeps,
+  deps: StoredAnswerDeps,
   workspaceId: string,
   id: string,
   body: UpdateCustomerBody,
@@ -74,29 +65,20 @@ export async function updateCustomer(
 }
 
 /**
- * Deletes the customer, its copy in Redis and the stored responses that contain it. Its events stay, shown with a deleted customer.
+ * Deletes the customer, its copy in Redis and the stored answers that contain it. Its events stay, shown with a deleted customer.
  *
  * @returns its internal id; @throws ApiError not_found
  */
-export async function deleteCustomer(deps: CustomerDeps, workspaceId: string, id: string): Promise<string> {
+export async function deleteCustomer(deps: StoredAnswerDeps, workspaceId: string, id: string): Promise<string> {
   const { catalog } = deps;
-  const claims = await deps.claimsOf(workspaceId);
   const customer = await findCustomer(catalog, workspaceId, id);
-  // The keys of the stored responses are derived from the customer's events, which must be stored first.
-  const isStored = async () => !(await catalog.customers.isPending(workspaceId, customer.id));
-  if (!(await isStored())) await pollUntil(isStored, STORED_WITHIN);
-  const { eventNames, invoiceIds } = await catalog.customers.traces(workspaceId, customer.id);
-  const deleteClaims = (externalId: string) =>
-    claims.remove([
-      customerClaim(workspaceId, externalId),
-      ...eventNames.map((name) => leadClaim(workspaceId, externalId, name)),
-      ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId)),
-    ]);
-  // Delete claims before and after: before, so that a crash leaves no stored responses; after, because an event may have added one.
-  await deleteClaims(customer.externalId);
+  const queued = await tracesInQueue(deps, workspaceId, [customer.id]);
+  const removeAnswers = await findStoredAnswers(deps, workspaceId, customer.id, queued);
+  // Delete claims before and after: before, so that a crash leaves no stored answers; after, because an event may have added one.
+  await removeAnswers(customer.externalId);
   const removed = await catalog.customers.remove(workspaceId, customer.id);
-  await deleteClaims(customer.externalId);
+  await removeAnswers(customer.externalId);
   // Another request may have changed the external id in the meantime.
-  if (removed.externalId !== customer.externalId) await deleteClaims(removed.externalId);
+  if (removed.externalId !== customer.externalId) await removeAnswers(removed.externalId);
   return customer.id;
 }

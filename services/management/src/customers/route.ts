@@ -21,12 +21,13 @@ import {
 } from '@waymark/record-lists';
 import { z } from 'zod';
 import { idAnswerSchema, idParamsSchema } from '../id-params.js';
-import { type CustomerDeps, createCustomer, deleteCustomer, findCustomer, updateCustomer } from './customers.js';
+import { createCustomer, deleteCustomer, findCustomer, updateCustomer } from './customers.js';
 import { listCustomers } from './list-customers.js';
+import type { StoredAnswerDeps } from './stored-answers.js';
 
 const tags = ['Customers'];
 
-export interface CustomerRouteDeps extends CustomerDeps, ExportDeps {
+export interface CustomerRouteDeps extends StoredAnswerDeps, ExportDeps {
   readonly now: () => number;
 }
 

@@ -1,4 +1,3 @@
-import { pollUntil } from '@waymark/cache';
 import type { Catalog, ErasureRecord, ErasureSubject } from '@waymark/catalog';
 import {
   ApiError,
@@ -7,29 +6,9 @@ import {
   EXTERNAL_ID_PREFIX,
   parseResourceId,
 } from '@waymark/contract';
-import {
-  type ClaimAdmin,
-  customerClaim,
-  findPendingCustomer,
-  invoiceClaim,
-  leadClaim,
-  type QueuedTraces,
-  queuedTraces,
-  removePendingCustomers,
-} from '@waymark/event-queue';
+import { customerClaim, findPendingCustomer, type QueuedTraces, removePendingCustomers } from '@waymark/event-queue';
 import { eraseWebhookJobs } from '@waymark/webhooks';
-import type { Redis } from 'ioredis';
-
-/** How long to wait for the writer to store the events that created a customer. */
-const STORED_WITHIN = { withinMs: 2000, everyMs: 50 };
-
-export interface ErasureDeps {
-  readonly catalog: Catalog;
-  /** The claims of the `/track` endpoints in a workspace. */
-  readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
-  /** The Redis of each queue shard, by number. */
-  readonly queueShards: readonly Redis[];
-}
+import { findStoredAnswers, type StoredAnswerDeps, tracesInQueue } from '../customers/stored-answers.js';
 
 /** Former customers of that external id: one that has another external id by now is another person. */
 async function formerCustomers(catalog: Catalog, workspaceId: string, externalId: string): Promise<string[]> {
@@ -61,33 +40,21 @@ async function subjectOf(catalog: Catalog, workspaceId: string, id: string): Pro
  * @returns the id of the click that brought the customer, which no table has yet while the customer is in the queue
  */
 async function removeCustomer(
-  deps: ErasureDeps,
+  deps: StoredAnswerDeps,
   workspaceId: string,
   id: string,
   queued: QueuedTraces,
 ): Promise<string | undefined> {
   const { catalog } = deps;
   const record = await catalog.customers.get(workspaceId, id);
-  // The keys of the stored answers are derived from the customer's events, which must be stored first.
-  const isStored = async () => !(await catalog.customers.isPending(workspaceId, id));
-  if (record !== undefined && !(await isStored())) await pollUntil(isStored, STORED_WITHIN);
-  const stored = await catalog.customers.traces(workspaceId, id);
-  const eventNames = [...new Set([...stored.eventNames, ...queued.eventNames])];
-  const invoiceIds = [...new Set([...stored.invoiceIds, ...queued.invoiceIds])];
-  const claims = await deps.claimsOf(workspaceId);
-  const removeClaims = (externalId: string | undefined) =>
-    claims.remove([
-      ...(externalId === undefined ? [] : [customerClaim(workspaceId, externalId)]),
-      ...(externalId === undefined ? [] : eventNames.map((name) => leadClaim(workspaceId, externalId, name))),
-      ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId)),
-    ]);
+  const removeAnswers = await findStoredAnswers(deps, workspaceId, id, queued);
   // Before and after, as in the deletion of a customer: an event that was under way may have added one.
-  await removeClaims(record?.externalId);
+  await removeAnswers(record?.externalId);
   if (record !== undefined) {
     await catalog.customers.remove(workspaceId, id).catch((err: unknown) => {
       if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
     });
-    await removeClaims(record.externalId);
+    await removeAnswers(record.externalId);
   }
   const workspace = parseResourceId('workspace', workspaceId) ?? '';
   const number = parseResourceId('customer', id) ?? '';
@@ -97,7 +64,7 @@ async function removeCustomer(
 }
 
 /** A customer that a request has queued while the erasure was accepted. */
-async function pendingId(deps: ErasureDeps, workspaceId: string, externalId: string): Promise<string | undefined> {
+async function pendingId(deps: StoredAnswerDeps, workspaceId: string, externalId: string): Promise<string | undefined> {
   const { catalog } = deps;
   const claims = await deps.claimsOf(workspaceId);
   // Waits for requests that hold the claim.
@@ -115,7 +82,7 @@ async function pendingId(deps: ErasureDeps, workspaceId: string, externalId: str
  * @throws ApiError not_found for a `cus_…` id that the workspace never had
  */
 export async function eraseCustomer(
-  deps: ErasureDeps,
+  deps: StoredAnswerDeps,
   workspaceId: string,
   id: string,
   mode: ErasureMode,
@@ -128,9 +95,7 @@ export async function eraseCustomer(
   if (queued !== undefined && catalog.erasures.isBefore(queued, erasure)) {
     erasure = await catalog.erasures.addFound(erasure, { customerIds: [queued] });
   }
-  const redis = await catalog.queueShards.pick(deps.queueShards, workspaceId);
-  const numbers = erasure.customerIds.map((customerId) => parseResourceId('customer', customerId) ?? '');
-  const readQueue = () => queuedTraces(redis, parseResourceId('workspace', workspaceId) ?? '', numbers);
+  const readQueue = () => tracesInQueue(deps, workspaceId, erasure.customerIds);
   const before = await readQueue();
   const firstClicks: string[] = [];
   for (const customerId of erasure.customerIds) {
@@ -146,7 +111,7 @@ export async function eraseCustomer(
   await catalog.exportJobs.withdraw(workspaceId, erasure.createdAt);
   const people = await catalog.erasures.people.current();
   if (people !== undefined) {
-    await eraseWebhookJobs(redis, people);
+    await eraseWebhookJobs(await catalog.queueShards.pick(deps.queueShards, workspaceId), people);
   }
   return erasure;
 }

@@ -1,13 +1,14 @@
 import { createErasureBodySchema, erasureSchema, listErasuresQuerySchema } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
+import type { StoredAnswerDeps } from '../customers/stored-answers.js';
 import { idParamsSchema } from '../id-params.js';
-import { type ErasureDeps, eraseCustomer } from './erase-customer.js';
+import { eraseCustomer } from './erase-customer.js';
 
 const tags = ['Customers'];
 
 /** `POST /customers/{id}/erasure`, `GET /erasures`, `GET /erasures/{id}`. */
-export async function erasureRoutes(app: App, deps: ErasureDeps): Promise<void> {
+export async function erasureRoutes(app: App, deps: StoredAnswerDeps): Promise<void> {
   const { erasures } = deps.catalog;
   // An erasure cannot be undone, so it needs more than the deletion of a customer. No plan is without it.
   const mayErase = app.authenticate({ permission: 'workspaces.write' });

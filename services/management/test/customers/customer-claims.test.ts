@@ -1,5 +1,15 @@
 import type { Catalog } from '@waymark/catalog';
-import { createClaimAdmin, customerClaim, QUEUE_PREFIX } from '@waymark/event-queue';
+import { parseResourceId } from '@waymark/contract';
+import {
+  createClaimAdmin,
+  createEventProducer,
+  customerClaim,
+  invoiceClaim,
+  leadClaim,
+  QUEUE_PREFIX,
+} from '@waymark/event-queue';
+import { createLogger } from '@waymark/http-kit';
+import { aClick, aLead, aSale, temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleteCustomer, updateCustomer } from '../../src/customers/customers.js';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
@@ -30,7 +40,8 @@ function killedAfter(what: 'update' | 'remove') {
     throw new Error('killed');
   };
   const customers = { ...catalog.customers, [what]: work } as unknown as Catalog['customers'];
-  return { catalog: { ...catalog, customers }, claimsOf: async () => createClaimAdmin(management.redis) };
+  const { redis } = management;
+  return { catalog: { ...catalog, customers }, claimsOf: async () => createClaimAdmin(redis), queueShards: [redis] };
 }
 
 describe('a crash between writing the customer and deleting its claims', () => {
@@ -72,4 +83,36 @@ describe('an external id with a pending claim', () => {
     const { status, body } = await create('held');
     expect([status, body.error?.code]).toEqual([500, 'internal_server_error']);
   });
+});
+
+it('a deleted customer leaves no stored answer of a lead or sale that is still in the queue', async () => {
+  const { workspaceId } = acme;
+  const created = await acme.call<{ id: string }>('POST', '/customers', { externalId: 'queued', country: 'FR' });
+  const ids = {
+    workspaceId: parseResourceId('workspace', workspaceId) ?? '',
+    customerId: parseResourceId('customer', created.body.id) ?? '',
+  };
+  const answers = [leadClaim(workspaceId, 'queued', 'Sign up'), invoiceClaim(workspaceId, 'in_queued')];
+  const others = [leadClaim(workspaceId, 'other', 'Sign up'), invoiceClaim(workspaceId, 'in_other')];
+  for (const name of [...answers, ...others]) await storeClaim(name, 'f:{}');
+  const click = aClick({ workspaceId: ids.workspaceId });
+  const { host, port } = management.redis.options;
+  const producer = createEventProducer({
+    redisUrl: `redis://${host}:${port}`,
+    spoolDirectory: temporaryDirectory('waymark-claims-'),
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  });
+  await waitFor(() => producer.ping().then(() => true), { what: 'the producer to be connected' });
+  await producer.commit({
+    rows: [
+      { kind: 'lead', row: aLead({ click, customerId: ids.customerId }) },
+      { kind: 'sale', row: aSale({ click, customerId: ids.customerId, invoiceId: 'in_queued' }) },
+    ],
+    finals: [],
+    state: [],
+  });
+  await producer.close();
+  expect((await acme.call('DELETE', '/customers/ext_queued')).status).toBe(200);
+  expect(await management.redis.exists(...answers.map(keyOf))).toBe(0);
+  expect(await management.redis.exists(...others.map(keyOf))).toBe(others.length);
 });

@@ -1,0 +1,67 @@
+import { pollUntil } from '@waymark/cache';
+import type { Catalog } from '@waymark/catalog';
+import { parseResourceId } from '@waymark/contract';
+import {
+  type ClaimAdmin,
+  customerClaim,
+  invoiceClaim,
+  leadClaim,
+  type QueuedTraces,
+  queuedTraces,
+} from '@waymark/event-queue';
+import type { Redis } from 'ioredis';
+
+/** How long to wait for the writer to store the events that created a customer. */
+const STORED_WITHIN = { withinMs: 2000, everyMs: 50 };
+
+export interface StoredAnswerDeps {
+  readonly catalog: Catalog;
+  /** The claims of the `/track` endpoints in a workspace, which contain copies of customers and stored answers. */
+  readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
+  /** The Redis of each queue shard, by number. */
+  readonly queueShards: readonly Redis[];
+}
+
+/** What events of these customers name that are in the queue. @param ids `cus_…` */
+export async function tracesInQueue(
+  { catalog, queueShards }: Pick<StoredAnswerDeps, 'catalog' | 'queueShards'>,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<QueuedTraces> {
+  const redis = await catalog.queueShards.pick(queueShards, workspaceId);
+  const numbers = ids.map((id) => parseResourceId('customer', id) ?? '');
+  return queuedTraces(redis, parseResourceId('workspace', workspaceId) ?? '', numbers);
+}
+
+/** Deletes the claim of that external id of a customer, and the stored answers of requests that contain the customer. */
+type RemoveStoredAnswers = (externalId: string | undefined) => Promise<void>;
+
+/**
+ * Finds the stored answers that contain a customer: their keys are derived from its events, in the tables and in the queue.
+ *
+ * @param id `cus_…` of a customer, which may be removed already
+ * @param queued what its events in the queue name, read before this call: an event that leaves the queue meanwhile is in the tables
+ */
+export async function findStoredAnswers(
+  { catalog, claimsOf }: StoredAnswerDeps,
+  workspaceId: string,
+  id: string,
+  queued: QueuedTraces,
+): Promise<RemoveStoredAnswers> {
+  const isStored = async () => !(await catalog.customers.isPending(workspaceId, id));
+  if (!(await isStored())) await pollUntil(isStored, STORED_WITHIN);
+  const stored = await catalog.customers.traces(workspaceId, id);
+  const eventNames = [...new Set([...stored.eventNames, ...queued.eventNames])];
+  const invoiceIds = [...new Set([...stored.invoiceIds, ...queued.invoiceIds])];
+  const claims = await claimsOf(workspaceId);
+  return (externalId) => {
+    const ofName =
+      externalId === undefined
+        ? []
+        : [
+            customerClaim(workspaceId, externalId),
+            ...eventNames.map((name) => leadClaim(workspaceId, externalId, name)),
+          ];
+    return claims.remove([...ofName, ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId))]);
+  };
+}
