@@ -28,7 +28,12 @@ export function byeFrame(position: TailPosition, reason: ByeReason, retryMs: num
   return `retry: ${retryMs}\n${frame(position, 'bye', JSON.stringify({ reason }))}`;
 }
 
+/** The first block of a stream. A client connects again after `retryMs` when the connection breaks without a `bye`. */
+export function openFrame(position: TailPosition, retryMs: number): string {
+  return `: open\nretry: ${retryMs}\nid: ${formatTailPosition(position)}\n\n`;
+}
+
 /** A comment with the position up to which everything was sent: clients resume there, however long no event matched their filters. */
-export function commentFrame(position: TailPosition, comment: string): string {
-  return `: ${comment}\nid: ${formatTailPosition(position)}\n\n`;
+export function heartbeatFrame(position: TailPosition): string {
+  return `: heartbeat\nid: ${formatTailPosition(position)}\n\n`;
 }

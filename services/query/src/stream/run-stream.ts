@@ -1,8 +1,9 @@
 import type { TailPosition } from '@waymark/event-queue';
 import type { EventOutput } from './event-output.js';
-import { commentFrame, type Frame, gapFrame } from './frames.js';
+import { type Frame, gapFrame, openFrame } from './frames.js';
 import type { SharedReader } from './shared-reader.js';
 import { withPatience } from './stream-end.js';
+import { jitter, RETRY_MS } from './stream-times.js';
 import type { Slice, WorkspaceTail } from './workspace-tail.js';
 
 export interface StreamRun {
@@ -61,7 +62,7 @@ export async function runStream(start: TailPosition, run: StreamRun): Promise<ne
     await sendAll(frames, slice.end);
   }
 
-  await send(commentFrame(position, 'open'), position);
+  await send(openFrame(position, jitter(RETRY_MS)), position);
   if (position.epoch === openedAt.epoch && position.number > openedAt.number) {
     // The client is ahead of the tail: Redis was replaced by a server that lacks its last writes.
     await send(gapFrame({ from: position, to: openedAt, events: undefined }), openedAt);

@@ -26,6 +26,9 @@ export const STREAM_TIMES: StreamTimes = {
   stalledMs: 30_000,
 };
 
+/** Shortest and longest time that a client waits before it connects again, so that not all do at once. */
+export const RETRY_MS = [500, 2500] as const;
+
 /** A random number of milliseconds between two bounds. */
 export function jitter([min, max]: readonly [min: number, max: number]): number {
   return Math.round(min + Math.random() * (max - min));

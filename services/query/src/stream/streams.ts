@@ -2,18 +2,15 @@ import type { PassThrough } from 'node:stream';
 import type { TailPosition } from '@waymark/event-queue';
 import { ClientDisconnectedError } from '../client-disconnect.js';
 import { createEventOutput, StalledClientError } from './event-output.js';
-import { byeFrame, commentFrame } from './frames.js';
+import { byeFrame, heartbeatFrame } from './frames.js';
 import type { ReadFrames } from './read-frames.js';
 import { runStream } from './run-stream.js';
 import { createSharedReader, type SharedReader } from './shared-reader.js';
 import { isRefusal, StreamEnd } from './stream-end.js';
-import { jitter, type StreamTimes } from './stream-times.js';
+import { jitter, RETRY_MS, type StreamTimes } from './stream-times.js';
 import type { Subscription } from './subscription.js';
 import type { OpenedTail, TailFeeds } from './tail-feeds.js';
 import type { Slice, WorkspaceTail } from './workspace-tail.js';
-
-/** After how long a client connects again. All streams of a process end with it, and their clients do not come back at once. */
-const RETRY_MS = [500, 2500] as const;
 
 export interface StreamRequest {
   readonly subscription: Subscription;
@@ -95,7 +92,7 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
     const { reader, leave } = join(subscription, opened, end);
     let position = resume ?? opened.end;
     const timers = [
-      setInterval(() => output.writeIfIdle(commentFrame(position, 'heartbeat')), times.heartbeatMs),
+      setInterval(() => output.writeIfIdle(heartbeatFrame(position)), times.heartbeatMs),
       setInterval(() => {
         // Stores that do not answer are no reason to end.
         check().catch((err: unknown) => isRefusal(err) && end(new StreamEnd('key', { cause: err })));

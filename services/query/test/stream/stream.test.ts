@@ -50,3 +50,15 @@ test('a stream sends only the kind that it names, clicks by default', async () =
   await clicks.until(() => true, 'the click');
   expect([sent(clicks), sent(leads)]).toEqual([[idOf(click)], [idOf(lead)]]);
 });
+
+test('a stream says at its start when to connect again, because a process that is killed says no bye', async () => {
+  const { url, workspace } = world;
+  const leaving = new AbortController();
+  const headers = { authorization: `Bearer ${workspace.token}` };
+  const { body } = await fetch(`${url}/events/stream`, { headers, signal: leaving.signal });
+  const first = await body?.getReader().read();
+  leaving.abort();
+  const [, retryMs] = /^: open\nretry: (\d+)\nid: \d+-\d+\n\n/.exec(new TextDecoder().decode(first?.value)) ?? [];
+  expect(Number(retryMs)).toBeGreaterThanOrEqual(500);
+  expect(Number(retryMs)).toBeLessThanOrEqual(2500);
+});
