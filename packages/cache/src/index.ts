@@ -1,3 +1,4 @@
+export { type BloomFilter, createBloomFilter } from './bloom-filter.js';
 export type { FeedConnections } from './cache-lease.js';
 export {
   type ChangeFeed,

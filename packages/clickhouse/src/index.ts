@@ -32,6 +32,7 @@ export {
 export { applyRetention, type Retention, type RetentionOptions } from './retention/retention.js';
 export { insertLines, type LineInsertion } from './rows/insert-lines.js';
 export { type Insertion, insertRows } from './rows/insert-rows.js';
+export { DIGEST_BYTES, type KeysRead, keyDigest, readKeyDigests } from './rows/key-digests.js';
 export { EVENT_QUORUM_INSERT, QUORUM_INSERT, SEQUENTIAL_READ } from './rows/replicated.js';
 export {
   type QueryCaller,

@@ -15,6 +15,7 @@ import { parseResourceId } from '@waymark/contract';
 import { eraseClaims, eraseDeadLetters, type LateRows, rewriteAppendOnlyFile } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 import { takeLease } from '@waymark/jobs';
+import { createReplication } from '@waymark/redis';
 import { eraseWebhookJobs, eventIdOf } from '@waymark/webhooks';
 import { type Recurring, startRecurring } from './recurring.js';
 
@@ -24,6 +25,8 @@ export interface ErasuresOptions {
   readonly redis: Stores['redis'];
   /** The Redis of each queue shard. */
   readonly queueShards: readonly Stores['redis'][];
+  /** How many replicas of Redis must have what erasures rely on; 0 by default. */
+  readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
   readonly cluster: string | undefined;
   readonly lateRows: LateRows;
@@ -58,7 +61,7 @@ function fitting(erasures: readonly ErasureRecord[]): readonly ErasureRecord[] {
 /** Takes erased people out of tables, queues and claims: in batches, in one writer at a time. */
 export function startErasures(options: ErasuresOptions): Recurring {
   const { catalog, redis, queueShards, clickhouse, cluster, lateRows, logger, now = Date.now } = options;
-  const { gatherMs, settleMs = SETTLE_MS } = options;
+  const { waitReplicas = 0, gatherMs, settleMs = SETTLE_MS } = options;
   const target = { client: clickhouse, cluster };
   const closing = new AbortController();
 
@@ -106,14 +109,15 @@ export function startErasures(options: ErasuresOptions): Recurring {
   }
 
   /** Takes the people out of what is queued in Redis. */
-  async function eraseQueued({ customers, clicks }: ErasureBatch): Promise<void> {
+  async function eraseQueued({ customers, clicks }: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
     const people = await catalog.erasures.people.current();
     if (people === undefined) return;
     const texts = [...customers.map(({ publicId }) => publicId), ...clicks.map(({ clickId }) => clickId)];
+    const workspaceIds = erasures.map(({ workspaceId }) => workspaceId);
     for (const shard of queueShards) {
       await eraseDeadLetters(shard, people, lateRows);
       await eraseWebhookJobs(shard, people);
-      await eraseClaims(shard, texts);
+      await eraseClaims(shard, createReplication(shard, waitReplicas), workspaceIds, texts);
     }
   }
 
@@ -163,7 +167,7 @@ export function startErasures(options: ErasuresOptions): Recurring {
     if (batchId === undefined || batchId === null) return;
     const batch = await contentOf(batchId, erasures);
     await countIn(batch, erasures);
-    await eraseQueued(batch);
+    await eraseQueued(batch, erasures);
     if (lost.aborted) return;
     await subtractErased(target, batch);
     if (lost.aborted) return;

@@ -95,7 +95,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const linkTests = startLinkTests({ catalog, redis, logger, onChanged });
   const retention = startNightlyRetention({ catalog, clickhouse, redis, cluster, logger });
   const erasures = startErasures({
-    ...{ catalog, redis, queueShards, clickhouse, cluster, lateRows, logger },
+    ...{ catalog, redis, queueShards, waitReplicas, clickhouse, cluster, lateRows, logger },
     gatherMs: settings.erasureGatherMs,
   });
   const close = async () => {

@@ -53,8 +53,16 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
     },
 
     /**
+     * Digests of the external ids of all customers that ClickHouse has in a workspace, or once had; undefined when there are more than
+     * `keysMax`. See `readKeyDigests`.
+     */
+    externalIdDigests(workspaceId: string, keysMax: number): Promise<Buffer[] | undefined> {
+      const { kind, scope } = customerExternalId(workspaceId, '');
+      return deps.namesTable.digests(kind, scope, keysMax);
+    },
+
+    /**
      * Whether the customer is still in the queue, and so perhaps the event that created it.
-     *
      *
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */

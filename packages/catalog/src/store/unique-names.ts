@@ -1,5 +1,5 @@
 import { createDataLoader } from '@waymark/cache';
-import type { ClickHouseClient } from '@waymark/clickhouse';
+import { type ClickHouseClient, readKeyDigests } from '@waymark/clickhouse';
 import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { isPossibleName, type Name, nameKey } from '../model/entity-type.js';
 import { storableText } from '../model/storable-text.js';
@@ -128,6 +128,18 @@ export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonl
     async isUsed(record: RecordNumber): Promise<boolean> {
       return (await lookUp({ type: 'record', record })) !== undefined;
     },
+
+    /**
+     * Digests of all names of a kind in a scope, also of those that no record has any more; undefined when there are more than `keysMax`.
+     * See `readKeyDigests`.
+     */
+    digests: (kind: string, scope: string, keysMax: number): Promise<Buffer[] | undefined> =>
+      readKeyDigests(clickhouse, {
+        query: 'SELECT name AS key FROM names WHERE kind = {kind:String} AND scope = {scope:String}',
+        parameters: { kind, scope },
+        settings: { ...settings, log_comment: 'catalog' },
+        keysMax,
+      }),
 
     /** Ids of records with an installation-wide name of that kind, lowest first. */
     async ids(kind: string): Promise<string[]> {

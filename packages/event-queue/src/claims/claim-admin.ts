@@ -5,6 +5,7 @@ import { claimKey } from '../queue/keys.js';
 import { pause, withinMs } from '../redis/deadline.js';
 import { claimState, finalValue, PENDING_TTL_MS, pendingValue } from './claim-value.js';
 import { notRecorded } from './claims.js';
+import { blockFilters } from './filter-marks.js';
 
 const ANSWER_WITHIN_MS = 2000;
 /** Longer than a request holds a claim. */
@@ -45,11 +46,18 @@ export interface ClaimAdmin {
   runOnce<T>(name: string, ttlMs: number, work: () => Promise<T>): Promise<T | undefined>;
   /**
    * Deletes final claims, so that the next event reads ClickHouse again. Waits for requests that hold one of them: they may have
-   * read the old state and would store it again.
+   * read the old state and would store it again. Call `blockFilters` before.
    *
    * @throws ApiError 500 when Redis is unavailable
    */
   remove(names: readonly string[]): Promise<void>;
+  /**
+   * Makes events of the workspace read ClickHouse again instead of a filter of what it has. Call it before a customer is stored or
+   * renamed, and before claims of something stored are removed.
+   *
+   * @throws ApiError 500 when Redis is unavailable
+   */
+  blockFilters(workspaceId: string): Promise<void>;
 }
 
 /** @param replication confirms removals: after a failover that undid one, events would be answered with what was removed */
@@ -100,6 +108,9 @@ export function createClaimAdmin(redis: Redis, replication: Replication = create
         await redis.eval(END_CLAIM, 1, key, mine, stored, ttlMs).catch(() => undefined);
       }
     },
+
+    blockFilters: (workspaceId) =>
+      withinDeadline(blockFilters(redis, replication, workspaceId), 'blocking filters of stored keys'),
 
     async remove(names) {
       const keys = names.map(claimKey);

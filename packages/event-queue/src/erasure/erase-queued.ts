@@ -1,4 +1,6 @@
+import type { Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
+import { blockFilters } from '../claims/filter-marks.js';
 import { type ParkedLetter, readLetters } from '../queue/dead-letters.js';
 import { claimKey, DEAD_LETTER_QUEUE, jobKey, queueKey, rowsKey } from '../queue/keys.js';
 import {
@@ -52,10 +54,17 @@ export async function eraseDeadLetters(redis: Redis, people: ErasedInRows, lateR
  * Removes final claims whose value contains one of the texts: copies of customers and stored answers that a request has added which was
  * under way when the erasure was accepted. Claims of clicks have no such values.
  *
+ * @param workspaceIds of the erased people
  * @param texts ids of customers and clicks
  */
-export async function eraseClaims(redis: Redis, texts: readonly string[]): Promise<void> {
+export async function eraseClaims(
+  redis: Redis,
+  replication: Replication,
+  workspaceIds: readonly string[],
+  texts: readonly string[],
+): Promise<void> {
   if (texts.length === 0) return;
+  for (const workspaceId of new Set(workspaceIds)) await blockFilters(redis, replication, workspaceId);
   for (const kind of ['customer', 'lead', 'invoice']) {
     let cursor = '0';
     do {

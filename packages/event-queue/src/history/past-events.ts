@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
+import { formatResourceId } from '@waymark/contract';
 import type { EventTableKind } from '@waymark/event-format';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
+import { blockFilters } from '../claims/filter-marks.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { createManifest } from '../writer/manifest.js';
 import { createRetry } from '../writer/retry.js';
@@ -97,6 +99,13 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     ...{ state, counters, retry, onRefused: options.onRefused, logger, now },
   });
 
+  const workspaceId = formatResourceId('workspace', workspaceNumber);
+  const shards = queues.map((queue) => ({ queue, confirming: createReplication(queue, options.waitReplicas ?? 0) }));
+  /** Events of the past, and the customers that are created for them, have no claims. */
+  async function block(): Promise<void> {
+    await Promise.all(shards.map(({ queue, confirming }) => blockFilters(queue, confirming, workspaceId)));
+  }
+
   async function take(): Promise<void> {
     const untilMs = performance.now() + 1.5 * leaseMs;
     while (!(await state.take())) {
@@ -121,6 +130,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   }
 
   async function store(batch: PendingBatch, isRepeat: boolean, split: readonly string[]): Promise<void> {
+    await block();
     // Before the events, so that usage and look-ups of clicks are never short of them.
     await insertNotes(batch);
     const splitParts = new Set(split);
@@ -146,10 +156,12 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   await take();
   let failure: unknown;
   const renewal = setInterval(() => {
-    if (!signal.aborted)
-      state.renew().catch((err: unknown) => {
-        if (err instanceof HistoryBusyError) failure = err;
-      });
+    if (signal.aborted) return;
+    state.renew().catch((err: unknown) => {
+      if (err instanceof HistoryBusyError) failure = err;
+    });
+    // A batch waits for the block once more, so a failure here does not matter.
+    block().catch(() => undefined);
   }, leaseMs / RENEWALS_PER_LEASE);
   renewal.unref();
 
@@ -160,6 +172,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
 
   let progress: string | undefined;
   try {
+    await block();
     progress = await open();
   } catch (err) {
     await close(false).catch(() => undefined);

@@ -3,9 +3,10 @@ import type { EventRow, QueueKind } from '@waymark/event-format';
 import { checkWritable, createReplication } from '@waymark/redis';
 import { finalValue, OWNER_GIVES_UP_MS, pendingValue } from '../claims/claim-value.js';
 import { ClaimHeldError, type Claims, createClaims, notRecorded } from '../claims/claims.js';
+import { type FilterMark, openFilterMark } from '../claims/filter-marks.js';
 import { createJobAdder, keepAddingScripts } from '../queue/job-adder.js';
 import { silentRow } from '../queue/job-rows.js';
-import { QUEUE_PREFIX } from '../queue/keys.js';
+import { claimKey, QUEUE_PREFIX } from '../queue/keys.js';
 import { oldestQueuedMs } from '../queue/oldest-job.js';
 import { connectProducer } from '../redis/connection.js';
 import { DeadlineError, withinMs } from '../redis/deadline.js';
@@ -20,7 +21,7 @@ import { createCountedClicks } from './counted-clicks.js';
 import { createMicroBatcher } from './micro-batcher.js';
 import { findQueuedClick } from './queued-clicks.js';
 import { createRecentClicks } from './recent-clicks.js';
-import type { StateValue } from './transaction.js';
+import type { EntryFinal, StateValue } from './transaction.js';
 
 /** A row for the queue of its kind. */
 export interface QueuedRow {
@@ -42,6 +43,8 @@ export interface FinalClaim {
 export interface CommitRequest {
   readonly rows: readonly QueuedRow[];
   readonly finals: readonly FinalClaim[];
+  /** The mark of the filter that the commit relies on, if it does. */
+  readonly filterMark?: FilterMark | undefined;
   /** Redis keys to set together with the rows, made by `stateKey`. */
   readonly state?: readonly StateValue[];
 }
@@ -66,7 +69,7 @@ export interface EventProducer {
    *
    * @throws ApiError with `Retry-After`: 429 when Redis is short of memory and nothing was queued; 500 otherwise, when the rows may
    * have been queued all the same. A retry is idempotent if the request has a claim: it then finds the claim's final value.
-   * @throws ClaimHeldError when a claim that was to be free is held
+   * @throws ClaimHeldError when a claim that was to be free is held, or the mark is not in Redis any more
    */
   commit(request: CommitRequest): Promise<void>;
   readonly claims: Claims;
@@ -77,6 +80,17 @@ export interface EventProducer {
    * @throws the error of Redis or the connection
    */
   readState(keys: readonly string[]): Promise<(string | undefined)[]>;
+  /**
+   * The mark of a workspace's filters (see claims/filter-marks.ts); undefined while they are blocked.
+   *
+   * @throws the error of Redis or the connection
+   */
+  openFilterMark(workspaceId: string): Promise<FilterMark | undefined>;
+  /**
+   * How often the connection to Redis was lost. A filter from before is not to be used: the next connection may be to a replica that
+   * lacks the last claims.
+   */
+  connectionsLost(): number;
   /** When the oldest event that may not be in ClickHouse yet was queued, epoch milliseconds; undefined if there is none. */
   oldestQueuedMs(kind: QueueKind): Promise<number | undefined>;
   /** Bytes of the spool of this producer on disk. */
@@ -133,6 +147,10 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const counted = createCountedClicks(redis, replication);
   const adder = createJobAdder(redis, replication);
   keepAddingScripts(redis);
+  let connectionsLost = 0;
+  redis.on('close', () => {
+    connectionsLost += 1;
+  });
   const spool = createSpool({
     directory: options.spoolDirectory,
     bytesMax: options.spoolBytesMax ?? SPOOL_BYTES_MAX,
@@ -181,13 +199,18 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
         const text = rowText(row);
         return { kind, text: isSilent ? silentRow(text) : text };
       });
-      const finals = request.finals.map(({ name, owner, value, ttlMs }) => ({
-        name,
+      const finals: EntryFinal[] = request.finals.map(({ name, owner, value, ttlMs }) => ({
+        key: claimKey(name),
         pending: owner === undefined ? '' : pendingValue(owner),
         final: finalValue(value),
         ttlMs,
       }));
-      const takesClaims = request.finals.some(({ owner }) => owner === undefined);
+      const { filterMark } = request;
+      if (filterMark !== undefined) {
+        const { key, value, ttlMs } = filterMark;
+        finals.push({ key, pending: value, final: value, ttlMs });
+      }
+      const mayBeHeld = filterMark !== undefined || request.finals.some(({ owner }) => owner === undefined);
       const finish = (settle: () => void) => {
         clearTimeout(timer);
         item.isSettled = true;
@@ -205,7 +228,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
         state: request.state ?? [],
         isSettled: false,
         settle: () => finish(resolve),
-        refuse: () => finish(() => reject(takesClaims ? new ClaimHeldError() : notRecorded(new Error(CLAIMS_EXPIRED)))),
+        refuse: () => finish(() => reject(mayBeHeld ? new ClaimHeldError() : notRecorded(new Error(CLAIMS_EXPIRED)))),
         fail: (err) => finish(() => reject(err)),
       };
       batcher.add(
@@ -250,6 +273,12 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
     },
 
     spoolBytes: spool.bytesOnDisk,
+
+    async openFilterMark(workspaceId) {
+      return withinMs(openFilterMark(redis, replication, workspaceId), STATE_ANSWER_MS, 'opening a filter mark');
+    },
+
+    connectionsLost: () => connectionsLost,
 
     async oldestQueuedMs(kind) {
       const queued = await oldestQueuedMs(redis, kind);

@@ -7,7 +7,7 @@ import { CLICK_CLAIM_MS } from './recent-clicks.js';
 
 /** A claim to finalize: its stored value must be `pending` (empty: the claim must be free), and becomes `final`. */
 export interface EntryFinal {
-  readonly name: string;
+  readonly key: string;
   readonly pending: string;
   readonly final: string;
   readonly ttlMs: number;
@@ -90,8 +90,8 @@ function finalizeCall({ jobs, clicks, marker, entries }: TransactionPlan): {
   }
   for (const entry of entries) {
     args.push(entry.isAbandoned ? 1 : 0, entry.finals.length);
-    for (const { name, pending, final, ttlMs } of entry.finals) {
-      keys.push(claimKey(name));
+    for (const { key, pending, final, ttlMs } of entry.finals) {
+      keys.push(key);
       args.push(pending, final, ttlMs);
     }
     args.push(entry.state.length);

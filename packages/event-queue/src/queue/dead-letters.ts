@@ -1,7 +1,9 @@
+import { formatResourceId } from '@waymark/contract';
 import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import { createReplication, type Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { blockFilters } from '../claims/filter-marks.js';
 import { DiscardedTransactionError } from '../redis/execute-transaction.js';
 import { createJobAdder } from './job-adder.js';
 import { rowJobId } from './job-id.js';
@@ -100,6 +102,16 @@ redis.call('DEL', KEYS[3], KEYS[4])
 return 0
 `;
 
+/** The id of a row's workspace, whatever its kind; undefined for a row that has none, and so is refused again. */
+function workspaceOf(row: string): string | undefined {
+  try {
+    const [number] = JSON.parse(row) as [unknown];
+    return formatResourceId('workspace', String(number));
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Moves dead letters back into the queue of their kind, each as a job of its own under the dead letter's id, in one transaction
  * with the removal of the letter. The writer checks whether ClickHouse has the row before it inserts it. A letter whose
@@ -122,6 +134,9 @@ export async function replayDeadLetters(
       await redis.unwatch();
       return false;
     }
+    // The claims of its event may have expired.
+    const workspaceId = workspaceOf(row);
+    if (workspaceId !== undefined) await blockFilters(redis, createReplication(redis, 0), workspaceId);
     const multi = await adder.transaction();
     await adder.add(multi, { kind, jobId: id, version, rowCount: 1, rows: row });
     const keys = [queueKey(kind, 'wait'), wait, jobKey(DEAD_LETTER_QUEUE, id), batchOfJobKey(id)];

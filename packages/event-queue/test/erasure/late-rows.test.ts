@@ -1,3 +1,4 @@
+import { createReplication } from '@waymark/redis';
 import { aClick, aLead, aSale, startRedis, type TestRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -174,6 +175,8 @@ it('final claims with a copy of the person are removed, those of others and pend
     `f:{"click":"${CLICK_ID}"}`,
   );
   await redis.mset(claimKey('customer:ws_1:c'), 'f:{"id":"cus_bob"}', claimKey('invoice:ws_1:d'), 'p:cus_ann');
-  await eraseClaims(redis, ['cus_ann', CLICK_ID]);
-  expect((await redis.keys('*')).sort()).toEqual([claimKey('customer:ws_1:c'), claimKey('invoice:ws_1:d')]);
+  await eraseClaims(redis, createReplication(redis, 0), ['ws_1'], ['cus_ann', CLICK_ID]);
+  const mark = claimKey('filters:ws_1');
+  expect((await redis.keys('*')).sort()).toEqual([claimKey('customer:ws_1:c'), mark, claimKey('invoice:ws_1:d')]);
+  expect(await redis.get(mark)).toBe('f:blocked');
 });

@@ -157,7 +157,7 @@ describe('a transaction that is repeated because its answer was lost', () => {
   const CUSTOMER = 'customer:ws_1:ada';
   const INVOICE = 'invoice:ws_1:42';
   const job = { kind: 'sale', jobId: 'repeated', version: 1, rowCount: 1, rows: '[]' } as const;
-  const final = (name: string) => ({ name, pending: 'p:owner', final: `f:${name}`, ttlMs: 60_000 });
+  const final = (name: string) => ({ key: claimKey(name), pending: 'p:owner', final: `f:${name}`, ttlMs: 60_000 });
   const state = { key: 'waymark-test:state', value: 'latest lead', ttlMs: 60_000 };
   const plan = () => ({
     jobs: [job],

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Catalog, LinkRecord } from '@waymark/catalog';
-import { requestId } from '@waymark/http-kit';
+import { type Logger, requestId } from '@waymark/http-kit';
 import { asksForPrivacy, type VisitReader, withoutIdentity } from '@waymark/visit';
 import type { Admission } from '../admission.js';
 import type { AppOpens } from '../app-opens.js';
@@ -35,7 +35,7 @@ export interface RedirectDeps {
   readonly freshClicks: Pick<FreshClicks, 'add'>;
   /** Shared by all workspaces; search engines may index it. */
   readonly defaultDomain: string | undefined;
-  readonly logger: { error(context: object, message: string): void };
+  readonly logger: Pick<Logger, 'error' | 'warn'>;
   readonly now: () => number;
   /** Random number in [0, 1), for choosing variants of A/B tests. */
   readonly random: () => number;

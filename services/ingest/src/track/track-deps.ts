@@ -1,6 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { EventProducer } from '@waymark/event-queue';
+import type { Logger } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { VisitReader } from '@waymark/visit';
 import type { Admission } from '../admission.js';
@@ -20,6 +21,7 @@ export interface TrackDeps {
   readonly freshClicks: FreshClicks;
   readonly rateLimiter: RateLimiter;
   readonly currencies: CurrencyConverter;
+  readonly logger: Pick<Logger, 'error' | 'warn'>;
   readonly now: () => number;
 }
 

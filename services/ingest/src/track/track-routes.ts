@@ -8,7 +8,7 @@ import {
   trackSaleBodySchema,
   trackSaleResponseSchema,
 } from '@waymark/contract';
-import type { EventProducer } from '@waymark/event-queue';
+import { CUSTOMER_CLAIM_MS, type EventProducer } from '@waymark/event-queue';
 import type { App } from '@waymark/http-kit';
 import type { FastifyRequest } from 'fastify';
 import { clickSource } from '../click-producer.js';
@@ -23,7 +23,8 @@ import { createTrackedCustomers } from './conversions/customers.js';
 import { createLatestLeads } from './conversions/latest-leads.js';
 import { createLeadTracker } from './conversions/lead-tracker.js';
 import { createSaleStore } from './conversions/sale-store.js';
-import { createSaleTracker, echoSale } from './conversions/sale-tracker.js';
+import { createSaleTracker, echoSale, SALE_CLAIM_MS } from './conversions/sale-tracker.js';
+import { createStoredKeys } from './conversions/stored-keys.js';
 import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';
 
@@ -53,7 +54,7 @@ function shedLoad({ producers, catalog }: TrackDeps) {
 /** What tracks conversions in the workspaces of one queue shard. */
 function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conversions {
   const deps = { ...trackDeps, producer };
-  const { catalog, clickhouse, freshClicks, now } = deps;
+  const { catalog, clickhouse, freshClicks, logger, now } = deps;
   const aliases = createClickAliases({ clickhouse, workspaces: catalog.workspaces });
   const clicks = createClickFinder({
     ...{ clickhouse, freshClicks, aliases, now },
@@ -61,12 +62,20 @@ function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conve
     erased: catalog.erasures.people,
   });
   const backlog = createBacklog(producer, now);
-  const customers = createTrackedCustomers(catalog, backlog, now);
+  const externalIds = createStoredKeys({
+    ...{ kind: 'customer', claimMs: CUSTOMER_CLAIM_MS, producer, logger, now },
+    read: catalog.customers.externalIdDigests,
+  });
+  const customers = createTrackedCustomers({ catalog, backlog, storedKeys: externalIds, now });
   const leads = createLatestLeads({ clickhouse, producer, clicks, backlog });
   const sales = createSaleStore(clickhouse);
+  const storedSales = createStoredKeys({
+    ...{ kind: 'sale', claimMs: SALE_CLAIM_MS, producer, logger, now },
+    read: sales.keyDigests,
+  });
   const trackers = {
     leads: createLeadTracker({ deps, customers, clicks, leads }),
-    sales: createSaleTracker({ deps, customers, clicks, leads, sales, backlog }),
+    sales: createSaleTracker({ deps, customers, clicks, leads, sales, storedSales, backlog }),
   };
   return { trackers, clientTrackers: createClientTrackers(deps, clicks, trackers) };
 }

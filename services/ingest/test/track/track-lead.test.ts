@@ -352,7 +352,8 @@ describe('POST /track/lead', () => {
   });
 });
 
-/** Deletes a claim, as if it had expired. */
+/** Deletes a claim, as if it had expired; filters that rely on claims end before these do. */
 async function forgetClaim(name: string): Promise<number> {
+  await ingest.redisClient.del(`{waymark}:claim:filters:${ingest.workspaceId}`);
   return ingest.redisClient.del(`{waymark}:claim:${name}`);
 }

@@ -46,9 +46,10 @@ async function aCustomer(eventName = 'Sign up') {
   return { link, clickId, customerExternalId };
 }
 
-/** Deletes claims and lead entries, as if they had expired. */
+/** Deletes claims and lead entries, as if they had expired; filters that rely on claims end before these do. */
 async function forget(...names: string[]): Promise<void> {
-  await ingest.redisClient.del(...names.map((name) => `{waymark}:claim:${name}`));
+  const mark = `filters:${ingest.workspaceId}`;
+  await ingest.redisClient.del(...[...names, mark].map((name) => `{waymark}:claim:${name}`));
   const leads = await ingest.redisClient.keys('{waymark}:state:lead:*');
   if (leads.length > 0) await ingest.redisClient.del(...leads);
 }

@@ -18,9 +18,12 @@ export async function createCustomer(
   body: CreateCustomerBody,
 ): Promise<CustomerRecord> {
   const { externalId, email = null, name = null, avatar = null, stripeCustomerId = null, country } = body;
-  const create = () =>
-    catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
   const claims = await claimsOf(workspaceId);
+  const create = async () => {
+    // If this process is killed after the customer was stored, the claim expires.
+    await claims.blockFilters(workspaceId);
+    return catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
+  };
   // Holds the claim of the external id, because leads and sales create customers too.
   const created = await claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, create);
   if (created === undefined) throw externalIdTaken(externalId);
@@ -42,8 +45,13 @@ export async function updateCustomer(
   const claims = await deps.claimsOf(workspaceId);
   const before = await findCustomer(catalog, workspaceId, id);
   const externalId = body.externalId ?? before.externalId;
-  const update = () =>
-    catalog.customers.update(workspaceId, before.id, (customer) => ({
+  const removeClaims = async (externalIds: readonly string[]) => {
+    await claims.blockFilters(workspaceId);
+    await claims.remove(externalIds.map((one) => customerClaim(workspaceId, one)));
+  };
+  const update = async () => {
+    await claims.blockFilters(workspaceId);
+    return catalog.customers.update(workspaceId, before.id, (customer) => ({
       externalId: body.externalId ?? customer.externalId,
       email: body.email === undefined ? customer.email : body.email,
       name: body.name === undefined ? customer.name : body.name,
@@ -51,16 +59,16 @@ export async function updateCustomer(
       stripeCustomerId: body.stripeCustomerId === undefined ? customer.stripeCustomerId : body.stripeCustomerId,
       country: body.country === undefined ? customer.country : body.country,
     }));
+  };
   const isRenamed = externalId !== before.externalId;
   // Delete the old claim first: after a crash in between, it would block the old external id and attribute its events to this customer.
-  if (isRenamed) await claims.remove([customerClaim(workspaceId, before.externalId)]);
+  if (isRenamed) await removeClaims([before.externalId]);
   const updated = isRenamed
     ? await claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, update)
     : await update();
   if (updated === undefined) throw externalIdTaken(externalId);
   // Other cached copies of the customer, used for events that follow immediately, are out of date now.
-  const names = new Set(isRenamed ? [before.externalId] : [before.externalId, updated.externalId]);
-  await claims.remove([...names].map((name) => customerClaim(workspaceId, name)));
+  await removeClaims([...new Set(isRenamed ? [before.externalId] : [before.externalId, updated.externalId])]);
   return updated;
 }
 

@@ -33,7 +33,7 @@ export async function tracesInQueue(
   return queuedTraces(redis, parseResourceId('workspace', workspaceId) ?? '', numbers);
 }
 
-/** Deletes the claim of that external id of a customer, and the stored answers of requests that contain the customer. */
+/** Deletes the claim of that external id of a customer, and the stored answers of requests that contain the customer. Blocks filters before. */
 type RemoveStoredAnswers = (externalId: string | undefined) => Promise<void>;
 
 /**
@@ -54,7 +54,7 @@ export async function findStoredAnswers(
   const eventNames = [...new Set([...stored.eventNames, ...queued.eventNames])];
   const invoiceIds = [...new Set([...stored.invoiceIds, ...queued.invoiceIds])];
   const claims = await claimsOf(workspaceId);
-  return (externalId) => {
+  return async (externalId) => {
     const ofName =
       externalId === undefined
         ? []
@@ -62,6 +62,7 @@ export async function findStoredAnswers(
             customerClaim(workspaceId, externalId),
             ...eventNames.map((name) => leadClaim(workspaceId, externalId, name)),
           ];
-    return claims.remove([...ofName, ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId))]);
+    await claims.blockFilters(workspaceId);
+    await claims.remove([...ofName, ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId))]);
   };
 }

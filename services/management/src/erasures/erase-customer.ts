@@ -67,6 +67,7 @@ async function removeCustomer(
 async function pendingId(deps: StoredAnswerDeps, workspaceId: string, externalId: string): Promise<string | undefined> {
   const { catalog } = deps;
   const claims = await deps.claimsOf(workspaceId);
+  await claims.blockFilters(workspaceId);
   // Waits for requests that hold the claim.
   await claims.remove([customerClaim(workspaceId, externalId)]);
   const redis = await catalog.queueShards.pick(deps.queueShards, workspaceId);

@@ -19,6 +19,7 @@ import { orUnavailable } from '../unavailable.js';
 import type { Backlog } from './backlog.js';
 import { readClick } from './click-rows.js';
 import type { HeldClaims } from './held-claims.js';
+import type { KeyFilter, StoredKeys } from './stored-keys.js';
 
 const FIRST_VERSION = 1;
 const UNKNOWN_COUNTRY = 'Unknown';
@@ -34,6 +35,10 @@ export interface CustomerDetails {
 export interface TrackedCustomers {
   /** Whether ClickHouse has no such customer. Redis may have it, which the commit checks when it takes the claim. */
   isNew(workspaceId: string, externalId: string): Promise<boolean>;
+  /** The filter of external ids (see {@link StoredKeys}). */
+  filterOf(workspaceId: string): KeyFilter | undefined;
+  /** Call it after a commit was refused that relied on a filter. */
+  recheckFilter(workspaceId: string): void;
   /** The customer of that external id. Its claim must be held. */
   find(hold: HeldClaims, workspaceId: string, externalId: string): Promise<CustomerRecord | undefined>;
   /** The record of a new customer, attributed to a click. */
@@ -53,9 +58,20 @@ export function newCustomer(record: CustomerRecord): {
   return { row: { kind: 'customer', row }, state: pendingCustomer(row) };
 }
 
+export interface TrackedCustomersDeps {
+  readonly catalog: Catalog;
+  readonly backlog: Backlog;
+  /** Of external ids. */
+  readonly storedKeys: StoredKeys;
+  readonly now: () => number;
+}
+
 /** Looks customers up for the track endpoints: first through their claim in Redis, then in the catalog. */
-export function createTrackedCustomers(catalog: Catalog, backlog: Backlog, now: () => number): TrackedCustomers {
+export function createTrackedCustomers({ catalog, backlog, storedKeys, now }: TrackedCustomersDeps): TrackedCustomers {
   return {
+    filterOf: storedKeys.filterOf,
+    recheckFilter: (workspaceId) => void storedKeys.recheck(workspaceId),
+
     async isNew(workspaceId, externalId) {
       await backlog.check('customer', CUSTOMER_CLAIM_MS);
       return orUnavailable('customer look-up', catalog.customers.isNew(workspaceId, externalId));

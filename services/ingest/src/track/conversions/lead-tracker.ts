@@ -68,7 +68,9 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     const finding = findClickAndLink(catalog, clicks, workspaceId, body.clickId);
     // Prevents an unhandled rejection when this function returns before it awaits the promise.
     finding.catch(() => undefined);
-    if (!(await customers.isNew(workspaceId, body.customerExternalId))) return undefined;
+    const filter = customers.filterOf(workspaceId);
+    const filterMark = filter?.lacks(body.customerExternalId) ? filter.mark : undefined;
+    if (filterMark === undefined && !(await customers.isNew(workspaceId, body.customerExternalId))) return undefined;
     const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
     try {
       const { click, link } = await finding;
@@ -78,10 +80,13 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const value = JSON.stringify(responseToRepeat(clickId, customer));
       const leadFinal = { name: leadName, owner: undefined, value, ttlMs: LEAD_CLAIM_MS };
       const finals = [customers.newClaim(customer), ...(body.mode === 'deferred' ? [] : [leadFinal])];
-      await producer.commit({ ...rowsAndState(body, customer, true, click), finals });
+      await producer.commit({ ...rowsAndState(body, customer, true, click), finals, filterMark });
       return response;
     } catch (err) {
-      if (err instanceof ClaimHeldError) return undefined;
+      if (err instanceof ClaimHeldError) {
+        if (filterMark !== undefined) customers.recheckFilter(workspaceId);
+        return undefined;
+      }
       if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
       // A duplicate is answered even if its click no longer exists.
       const states = await producer.claims.read([customerClaim(workspaceId, body.customerExternalId), leadName]);

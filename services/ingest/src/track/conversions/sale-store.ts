@@ -1,5 +1,5 @@
 import { createDataLoader } from '@waymark/cache';
-import type { ClickHouseClient } from '@waymark/clickhouse';
+import { type ClickHouseClient, readKeyDigests } from '@waymark/clickhouse';
 import { formatResourceId, type PaymentProcessor, parseResourceId, type TrackSaleResponse } from '@waymark/contract';
 import { orUnavailable } from '../unavailable.js';
 import { readRows } from './read-rows.js';
@@ -18,7 +18,24 @@ export interface StoredSale {
 export interface SaleStore {
   findByInvoice(workspaceId: string, invoiceId: string): Promise<StoredSale | undefined>;
   hasSale(workspaceId: string, customerId: string, linkId: string): Promise<boolean>;
+  /** Digests of {@link invoiceKey} and {@link buyerKey} of all sales of a workspace; undefined when there are more than `keysMax`. */
+  keyDigests(workspaceId: string, keysMax: number): Promise<Buffer[] | undefined>;
 }
+
+/** What a filter has for an invoice. */
+export function invoiceKey(invoiceId: string): string {
+  return `invoice/${invoiceId}`;
+}
+
+/** What a filter has for a customer's sales on a link. */
+export function buyerKey(customerId: string, linkId: string): string {
+  return `buyer/${parseResourceId('customer', customerId)}/${parseResourceId('link', linkId)}`;
+}
+
+const KEYS = `SELECT concat('invoice/', invoice_id) AS key FROM sale_events
+WHERE workspace_id = {workspace:UInt64} AND invoice_id != ''
+UNION ALL SELECT DISTINCT concat('buyer/', toString(customer_id), '/', toString(link_id)) FROM sale_events
+WHERE workspace_id = {workspace:UInt64}`;
 
 interface SalePayload {
   readonly sale: {
@@ -113,5 +130,13 @@ export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
       };
       return (await orUnavailable('look-up of sales', loadByBuyer(key))) === true;
     },
+
+    keyDigests: (workspaceId, keysMax) =>
+      readKeyDigests(clickhouse, {
+        query: KEYS,
+        parameters: { workspace: parseResourceId('workspace', workspaceId) ?? '0' },
+        settings: { log_comment: `filter of sales workspace ${workspaceId}` },
+        keysMax,
+      }),
   };
 }

@@ -8,7 +8,15 @@ import {
   type TrackSaleResponse,
 } from '@waymark/contract';
 import { type EventRow, saleRow } from '@waymark/event-format';
-import { customerClaim, firstSaleClaim, invoiceClaim, type QueuedRow, type StateValue } from '@waymark/event-queue';
+import {
+  ClaimHeldError,
+  customerClaim,
+  type FilterMark,
+  firstSaleClaim,
+  invoiceClaim,
+  type QueuedRow,
+  type StateValue,
+} from '@waymark/event-queue';
 import type { ConversionDeps } from '../track-deps.js';
 import type { Backlog } from './backlog.js';
 import type { ClickFinder } from './click-finder.js';
@@ -17,10 +25,11 @@ import { newCustomer, type TrackedCustomers } from './customers.js';
 import { type HeldClaims, withClaims } from './held-claims.js';
 import type { LatestLeads } from './latest-leads.js';
 import { leadRows } from './lead-rows.js';
-import type { SaleStore } from './sale-store.js';
+import { buyerKey, invoiceKey, type SaleStore } from './sale-store.js';
+import type { KeyFilter, StoredKeys } from './stored-keys.js';
 
 /** Longer than a sale takes to reach ClickHouse, where invoices and first sales are looked up afterwards. */
-const CLAIM_TTL_MS = 24 * 3_600_000;
+export const SALE_CLAIM_MS = 24 * 3_600_000;
 const DIRECT_LEAD_NAME = 'Direct sale tracking lead event';
 
 /** The response to a sale. A repeated invoice is answered with the sale that was stored first. */
@@ -53,7 +62,16 @@ export interface SaleTrackerDeps {
   readonly clicks: ClickFinder;
   readonly leads: LatestLeads;
   readonly sales: SaleStore;
+  /** Of sales: `invoiceKey` and `buyerKey`. */
+  readonly storedSales: StoredKeys;
   readonly backlog: Backlog;
+}
+
+/** What one request may conclude from filters instead of ClickHouse. */
+interface FilterUse {
+  readonly sales: KeyFilter | undefined;
+  /** The mark that the commit must have; set once something was concluded. */
+  mark?: FilterMark;
 }
 
 /** The customer, click and link that a sale is attributed to. */
@@ -78,12 +96,21 @@ function responseCustomer(record: Pick<CustomerRecord, 'id' | 'name' | 'email' |
 }
 
 /** `POST /track/sale`. */
-export function createSaleTracker({ deps, customers, clicks, leads, sales, backlog }: SaleTrackerDeps): SaleTracker {
+export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
+  const { deps, customers, clicks, leads, sales, storedSales, backlog } = trackerDeps;
   const { catalog, producer, currencies, now } = deps;
+
+  /** Whether the filter shows that ClickHouse lacks the key; the commit then relies on it. */
+  function lacks(use: FilterUse, key: string): boolean {
+    if (!use.sales?.lacks(key)) return false;
+    use.mark = use.sales.mark;
+    return true;
+  }
 
   /** The response to the first request with this invoice; undefined when there was none. */
   async function firstResponse(
     hold: HeldClaims,
+    use: FilterUse,
     workspaceId: string,
     invoiceId: string,
   ): Promise<TrackedSale | undefined> {
@@ -92,7 +119,8 @@ export function createSaleTracker({ deps, customers, clicks, leads, sales, backl
       const { linkId = null, ...response } = JSON.parse(stored) as TrackSaleResponse & { readonly linkId?: string };
       return { response, storedLinkId: linkId };
     }
-    await backlog.check('sale', CLAIM_TTL_MS);
+    if (lacks(use, invoiceKey(invoiceId))) return undefined;
+    await backlog.check('sale', SALE_CLAIM_MS);
     const written = await sales.findByInvoice(workspaceId, invoiceId);
     if (written === undefined) return undefined;
     const { eventName, customerId, linkId, sale } = written;
@@ -138,6 +166,7 @@ export function createSaleTracker({ deps, customers, clicks, leads, sales, backl
   /** `new` for the customer's first sale on the link, whose claim this request then holds. */
   async function decideSaleType(
     hold: HeldClaims,
+    use: FilterUse,
     name: string,
     attribution: Attribution,
   ): Promise<'new' | 'recurring'> {
@@ -145,11 +174,17 @@ export function createSaleTracker({ deps, customers, clicks, leads, sales, backl
     if (!hold.isMine(name)) return 'recurring';
     if (attribution.isNewCustomer) return 'new';
     const { customer, link } = attribution;
-    await backlog.check('sale', CLAIM_TTL_MS);
+    if (lacks(use, buyerKey(customer.id, link.id))) return 'new';
+    await backlog.check('sale', SALE_CLAIM_MS);
     return (await sales.hasSale(customer.workspaceId, customer.id, link.id)) ? 'recurring' : 'new';
   }
 
-  async function record(hold: HeldClaims, body: TrackSaleBody, attribution: Attribution): Promise<TrackSaleResponse> {
+  async function record(
+    hold: HeldClaims,
+    use: FilterUse,
+    body: TrackSaleBody,
+    attribution: Attribution,
+  ): Promise<TrackSaleResponse> {
     const { customer, click, link } = attribution;
     const { eventName, paymentProcessor, metadata = null } = body;
     const invoiceId = body.invoiceId || null;
@@ -161,7 +196,7 @@ export function createSaleTracker({ deps, customers, clicks, leads, sales, backl
     };
 
     const firstSale = firstSaleClaim(customer.workspaceId, customer.id, link.id);
-    const saleType = await decideSaleType(hold, firstSale, attribution);
+    const saleType = await decideSaleType(hold, use, firstSale, attribution);
     const nowMs = now();
     const row = saleRow(click, {
       eventId: createEventId(nowMs),
@@ -182,47 +217,60 @@ export function createSaleTracker({ deps, customers, clicks, leads, sales, backl
         ...customers.finalClaims(hold, customer),
         ...(invoice === undefined
           ? []
-          : [hold.toFinal(invoice, JSON.stringify({ ...response, linkId: link.id }), CLAIM_TTL_MS)]),
-        ...(hold.isMine(firstSale) ? [hold.toFinal(firstSale, '1', CLAIM_TTL_MS)] : []),
+          : [hold.toFinal(invoice, JSON.stringify({ ...response, linkId: link.id }), SALE_CLAIM_MS)]),
+        ...(hold.isMine(firstSale) ? [hold.toFinal(firstSale, '1', SALE_CLAIM_MS)] : []),
       ],
+      filterMark: use.mark,
       state: attribution.state,
     });
     return response;
   }
 
+  function trackUnderClaims(workspaceId: string, body: TrackSaleBody, use: FilterUse): Promise<TrackedSale> {
+    const { customerExternalId, eventName } = body;
+    const invoiceId = body.invoiceId || undefined;
+    const emptyResponse: TrackSaleResponse = { eventName, customer: null, sale: null };
+    const names = [
+      customerClaim(workspaceId, customerExternalId),
+      ...(invoiceId === undefined ? [] : [invoiceClaim(workspaceId, invoiceId)]),
+    ];
+
+    return withClaims(producer.claims, now, async (hold) => {
+      const recentLead = leads.readRecent(workspaceId, customerExternalId, body.leadEventName || undefined);
+      // Prevents an unhandled rejection when it fails before it is awaited.
+      recentLead.catch(() => undefined);
+      await hold.take(names);
+      const [first, known] = await Promise.all([
+        invoiceId === undefined ? undefined : firstResponse(hold, use, workspaceId, invoiceId),
+        customers.find(hold, workspaceId, customerExternalId),
+      ]);
+      if (first !== undefined) return first;
+      if (known === undefined && !body.clickId) return { response: emptyResponse };
+
+      const attribution =
+        known === undefined
+          ? await attributeNew(workspaceId, body, body.clickId ?? '')
+          : await attributeKnown(known, body, recentLead);
+      if (body.amount > 0) return { response: await record(hold, use, body, attribution) };
+      if (attribution.isNewCustomer) {
+        const { rows, state, customer } = attribution;
+        await producer.commit({ rows, finals: customers.finalClaims(hold, customer), state });
+      }
+      return { response: emptyResponse };
+    });
+  }
+
   return {
-    track(workspaceId, body) {
-      const { customerExternalId, eventName } = body;
-      const invoiceId = body.invoiceId || undefined;
-      const emptyResponse: TrackSaleResponse = { eventName, customer: null, sale: null };
-      const names = [
-        customerClaim(workspaceId, customerExternalId),
-        ...(invoiceId === undefined ? [] : [invoiceClaim(workspaceId, invoiceId)]),
-      ];
-
-      return withClaims(producer.claims, now, async (hold) => {
-        const recentLead = leads.readRecent(workspaceId, customerExternalId, body.leadEventName || undefined);
-        // Prevents an unhandled rejection when it fails before it is awaited.
-        recentLead.catch(() => undefined);
-        await hold.take(names);
-        const [first, known] = await Promise.all([
-          invoiceId === undefined ? undefined : firstResponse(hold, workspaceId, invoiceId),
-          customers.find(hold, workspaceId, customerExternalId),
-        ]);
-        if (first !== undefined) return first;
-        if (known === undefined && !body.clickId) return { response: emptyResponse };
-
-        const attribution =
-          known === undefined
-            ? await attributeNew(workspaceId, body, body.clickId ?? '')
-            : await attributeKnown(known, body, recentLead);
-        if (body.amount > 0) return { response: await record(hold, body, attribution) };
-        if (attribution.isNewCustomer) {
-          const { rows, state, customer } = attribution;
-          await producer.commit({ rows, finals: customers.finalClaims(hold, customer), state });
-        }
-        return { response: emptyResponse };
-      });
+    async track(workspaceId, body) {
+      // Without an amount there may be no commit, which would check the mark.
+      const use: FilterUse = { sales: body.amount > 0 ? storedSales.filterOf(workspaceId) : undefined };
+      try {
+        return await trackUnderClaims(workspaceId, body, use);
+      } catch (err) {
+        if (!(err instanceof ClaimHeldError)) throw err;
+        await storedSales.recheck(workspaceId);
+        return trackUnderClaims(workspaceId, body, { sales: undefined });
+      }
     },
   };
 }

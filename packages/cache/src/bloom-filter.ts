@@ -1,0 +1,47 @@
+/**
+ * A set of 64-bit digests in little memory. It has every digest that was added, and about one in a hundred of the others, if it was made
+ * for as many as were added.
+ */
+export interface BloomFilter {
+  readonly bytes: number;
+  /** @param bytes the digest: eight bytes, from `at` on */
+  add(bytes: Buffer, at?: number): void;
+  /** False: the digest was not added. True: it probably was. */
+  mayHave(bytes: Buffer): boolean;
+}
+
+/** Ten bits and seven positions for each digest let 0.8 % of the others pass. */
+const BITS_PER_DIGEST = 10;
+const POSITIONS = 7;
+const BITS_PER_WORD = 32;
+
+/** @param capacity how many digests it is made for */
+export function createBloomFilter(capacity: number): BloomFilter {
+  const words = new Uint32Array(Math.ceil((Math.max(1, capacity) * BITS_PER_DIGEST) / BITS_PER_WORD));
+  const bits = words.length * BITS_PER_WORD;
+
+  /** Calls `visit` with the positions of a digest until it returns false. @returns whether it never did */
+  function everyPosition(bytes: Buffer, at: number, visit: (word: number, mask: number) => boolean): boolean {
+    // Double hashing: the positions are sums of the first half and multiples of the second, which is odd so that it is not 0.
+    const first = bytes.readUInt32LE(at);
+    const second = bytes.readUInt32LE(at + 4) | 1;
+    for (let index = 0; index < POSITIONS; index++) {
+      const position = (first + index * (second >>> 0)) % bits;
+      if (!visit(Math.floor(position / BITS_PER_WORD), 1 << (position % BITS_PER_WORD))) return false;
+    }
+    return true;
+  }
+
+  return {
+    bytes: words.byteLength,
+
+    add(bytes, at = 0) {
+      everyPosition(bytes, at, (word, mask) => {
+        words[word] = (words[word] ?? 0) | mask;
+        return true;
+      });
+    },
+
+    mayHave: (bytes) => everyPosition(bytes, 0, (word, mask) => ((words[word] ?? 0) & mask) !== 0),
+  };
+}

@@ -1,0 +1,25 @@
+import { hash } from 'node:crypto';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { createBloomFilter } from '../src/index.js';
+
+const digest = (text: string) => hash('sha256', text, 'buffer').subarray(0, 8);
+
+it('has every digest that was added, however many it was made for', () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ minLength: 8, maxLength: 8 })), fc.nat(50), (digests, capacity) => {
+      const filter = createBloomFilter(capacity);
+      const joined = Buffer.concat(digests);
+      for (let at = 0; at < joined.length; at += 8) filter.add(joined, at);
+      expect(digests.every((bytes) => filter.mayHave(Buffer.from(bytes)))).toBe(true);
+    }),
+  );
+});
+
+it('lets one in fifty of the others pass at most, in ten bits for each', () => {
+  const filter = createBloomFilter(20_000);
+  for (let index = 0; index < 20_000; index++) filter.add(digest(`added ${index}`));
+  const passed = Array.from({ length: 20_000 }, (_, index) => filter.mayHave(digest(`other ${index}`)));
+  expect(passed.filter(Boolean).length).toBeLessThan(400);
+  expect(filter.bytes).toBeLessThanOrEqual(25_004);
+});

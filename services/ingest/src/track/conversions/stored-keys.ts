@@ -1,0 +1,144 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type BloomFilter, createBloomFilter, createLru } from '@waymark/cache';
+import { DIGEST_BYTES, keyDigest } from '@waymark/clickhouse';
+import type { QueueKind } from '@waymark/event-format';
+import { type EventProducer, FILTERS_BLOCKED_MS, type FilterMark } from '@waymark/event-queue';
+import { LRUCache } from 'lru-cache';
+
+/** Of one workspace, what ClickHouse had a while ago; everything that was queued since has a claim. */
+export interface KeyFilter {
+  /** Whether ClickHouse certainly did not have the key. About one in a hundred of those that it did not have are not certain. */
+  lacks(key: string): boolean;
+  /** A commit that relies on `lacks` must have it: it is refused when the filter is not to be relied on any more. */
+  readonly mark: FilterMark;
+}
+
+/**
+ * Filters of the keys that ClickHouse has, so that most new customers and sales are accepted without asking it. See the docstring of
+ * claims/filter-marks.ts in packages/event-queue for why they are exact.
+ */
+export interface StoredKeys {
+  /** The filter of a workspace. Undefined where there is none yet; one is then loaded, if this is not the workspace's first event in a while. */
+  filterOf(workspaceId: string): KeyFilter | undefined;
+  /** Call it after a commit was refused which had a mark: drops the filter if its mark has changed. Never throws. */
+  recheck(workspaceId: string): Promise<void>;
+}
+
+export interface StoredKeysOptions {
+  /** The queue of the events that store keys. */
+  readonly kind: QueueKind;
+  /** TTL of the claims of what was stored last. */
+  readonly claimMs: number;
+  readonly producer: Pick<EventProducer, 'openFilterMark' | 'connectionsLost' | 'oldestQueuedMs'>;
+  /** Digests of all keys of a workspace, see `readKeyDigests`; undefined = more than `keysMax`. */
+  readonly read: (workspaceId: string, keysMax: number) => Promise<readonly Buffer[] | undefined>;
+  readonly logger: { warn(context: object, message: string): void };
+  readonly now: () => number;
+}
+
+interface LoadedFilter extends KeyFilter {
+  readonly bytes: number;
+  readonly untilMs: number;
+  readonly connectionsLost: number;
+}
+
+/** Memory of all filters of a kind. A million keys take 1.25 MB. */
+const BYTES_MAX = 32_000_000;
+const KEYS_MAX = 5_000_000;
+/** A filter ends this long before the claims that it relies on. Longer than a request, differences of clocks and a lagging replica. */
+const MARGIN_MS = 600_000;
+/**
+ * No filter is loaded while the queue is further behind. What is queued without a claim blocks filters for longer, so it is stored when
+ * the next one is loaded.
+ */
+const QUEUED_MS_MAX = FILTERS_BLOCKED_MS - 5_000;
+/** Workspaces whose events are further apart need no filter. */
+const EVENTS_WITHIN_MS = 60_000;
+/** How long after a load that yielded no filter the next one is tried. */
+const RETRY_MS = 30_000;
+/** The same where there were too many keys. */
+const RETRY_TOO_MANY_MS = 3_600_000;
+const WORKSPACES_MAX = 10_000;
+
+export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
+  const { kind, claimMs, producer, read, logger, now } = options;
+  const filters = new LRUCache<string, LoadedFilter>({
+    maxSize: BYTES_MAX,
+    sizeCalculation: ({ bytes }) => bytes,
+  });
+  /** When a workspace had an event for which there was no filter. */
+  const lastEvents = createLru<string, number>(WORKSPACES_MAX);
+  /** When the next load may begin. */
+  const nextLoads = createLru<string, number>(WORKSPACES_MAX);
+
+  async function filled(digests: readonly Buffer[]): Promise<BloomFilter> {
+    const filter = createBloomFilter(digests.reduce((sum, { length }) => sum + length, 0) / DIGEST_BYTES);
+    for (const some of digests) {
+      for (let at = 0; at < some.length; at += DIGEST_BYTES) filter.add(some, at);
+      // Redirects are served in between.
+      await nextTurn();
+    }
+    return filter;
+  }
+
+  async function load(workspaceId: string): Promise<void> {
+    const connectionsLost = producer.connectionsLost();
+    const mark = await producer.openFilterMark(workspaceId);
+    if (mark === undefined) return;
+    const startedMs = now();
+    // Before the keys are read: what leaves the queue in between is among them.
+    const oldestMs = await producer.oldestQueuedMs(kind);
+    if (oldestMs !== undefined && oldestMs < startedMs - QUEUED_MS_MAX) return;
+    const digests = await read(workspaceId, KEYS_MAX);
+    if (digests === undefined) {
+      nextLoads.set(workspaceId, startedMs + RETRY_TOO_MANY_MS);
+      return;
+    }
+    const filter = await filled(digests);
+    filters.set(workspaceId, {
+      lacks: (key) => !filter.mayHave(keyDigest(key)),
+      ...{ mark, connectionsLost, bytes: filter.bytes },
+      untilMs: startedMs - QUEUED_MS_MAX + claimMs - MARGIN_MS,
+    });
+  }
+
+  /** Begins to load a filter, unless the workspace has few events or a load was begun lately. */
+  function loadSoon(workspaceId: string): void {
+    const atMs = now();
+    const isFirst = atMs - (lastEvents.get(workspaceId) ?? Number.NEGATIVE_INFINITY) > EVENTS_WITHIN_MS;
+    lastEvents.set(workspaceId, atMs);
+    if (isFirst || atMs < (nextLoads.get(workspaceId) ?? 0)) return;
+    nextLoads.set(workspaceId, atMs + RETRY_MS);
+    load(workspaceId).catch((err: unknown) => {
+      logger.warn(
+        { err, kind, workspaceId },
+        'stored keys could not be read; ClickHouse is asked for each event instead',
+      );
+    });
+  }
+
+  const isUsable = ({ untilMs, connectionsLost }: LoadedFilter) =>
+    now() < untilMs && connectionsLost === producer.connectionsLost();
+
+  return {
+    filterOf(workspaceId) {
+      const filter = filters.get(workspaceId);
+      if (filter !== undefined && isUsable(filter)) return filter;
+      filters.delete(workspaceId);
+      loadSoon(workspaceId);
+      return undefined;
+    },
+
+    async recheck(workspaceId) {
+      const filter = filters.get(workspaceId);
+      if (filter === undefined) return;
+      try {
+        const mark = await producer.openFilterMark(workspaceId);
+        if (mark?.value === filter.mark.value) return;
+      } catch {
+        // Without Redis no commit can rely on it either.
+      }
+      if (filters.get(workspaceId) === filter) filters.delete(workspaceId);
+    },
+  };
+}
