@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { derivedEventId } from '@waymark/contract';
+import { derivedEventId, formatResourceId } from '@waymark/contract';
 import {
   aClick,
   aLead,
@@ -18,6 +18,7 @@ import {
   type PastEventsOptions,
   type PastRow,
 } from '../../src/index.js';
+import { claimKey } from '../../src/queue/keys.js';
 import { silentLogger } from '../silent-logger.js';
 
 const LEASE_MS = 250;
@@ -112,6 +113,19 @@ function dying(at: number, isAfter: boolean, die: () => void): ClickHouseClient 
 }
 
 describe('events of the past', { timeout: 60_000 }, () => {
+  it('block the filters of their workspace before they are stored', async () => {
+    const workspace = String(workspaces++);
+    const mark = claimKey(`filters:${formatResourceId('workspace', workspace)}`);
+    const unblock = () => admin.set(mark, 'f:a mark');
+    await unblock();
+    const past = await openPastEvents(optionsFor(workspace, { leaseMs: 600_000 }));
+    expect(await admin.get(mark)).toBe('f:blocked');
+    await unblock();
+    await past.write(batchOf(workspace));
+    expect(await admin.get(mark)).toBe('f:blocked');
+    await past.finish();
+  });
+
   it('are stored once, with their roll-ups, wherever the import is killed and run again', async () => {
     // Two inserts of notes, and one for each kind and year.
     const kills = [

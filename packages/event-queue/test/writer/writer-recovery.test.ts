@@ -1,9 +1,9 @@
-import { createEventId } from '@waymark/contract';
+import { createEventId, formatResourceId } from '@waymark/contract';
 import { aClick, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EventWriter, listDeadLetters, replayDeadLetters } from '../../src/index.js';
 import { createJobId } from '../../src/queue/job-id.js';
-import { batchOfJobKey, insertBatchKey, jobKey, queueKey } from '../../src/queue/keys.js';
+import { batchOfJobKey, claimKey, insertBatchKey, jobKey, queueKey } from '../../src/queue/keys.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
 let fixture: WriterFixture;
@@ -110,11 +110,14 @@ describe('dead letters', () => {
     const id = `${jobId}-1`;
     const [letter] = (await listDeadLetters(fixture.admin)).letters.filter((parked) => parked.id === id);
     const fixed = JSON.stringify({ ...letter, row: letter?.row.replace('"x"', '"2"') });
+    const mark = claimKey(`filters:${formatResourceId('workspace', workspaceId)}`);
     for (let time = 0; time < 3; time++) {
+      await fixture.admin.set(mark, 'f:a mark');
       await fixture.admin.hset(`{waymark}:dead-letter:${id}`, { data: fixed, name: 'rows', opts: '{}', timestamp: 1 });
       await fixture.admin.lrem(queueKey('dead-letter', 'wait'), 0, id);
       await fixture.admin.lpush(queueKey('dead-letter', 'wait'), id);
       expect(await replayDeadLetters(fixture.admin, { ids: [id] })).toBe(1);
+      expect(await fixture.admin.get(mark)).toBe('f:blocked');
       await fixture.untilDrained();
       await fixture.admin.del(`{waymark}:group-of:${id}`);
     }

@@ -64,6 +64,33 @@ describe('a crash between writing the customer and deleting its claims', () => {
   });
 });
 
+describe('filters of stored keys are blocked before', () => {
+  const mark = () => management.redis.get(keyOf(`filters:${acme.workspaceId}`));
+  const whileUnblocked = async (work: () => Promise<unknown>) => {
+    await management.redis.set(keyOf(`filters:${acme.workspaceId}`), 'f:a mark');
+    await work();
+    expect(await mark()).toBe('f:blocked');
+  };
+
+  it.each([
+    ['created', () => create('filtered')],
+    ['changed', () => acme.call('PATCH', '/customers/ext_filtered', { name: 'Ann' })],
+    ['renamed', () => acme.call('PATCH', '/customers/ext_filtered', { externalId: 'renamed' })],
+    ['deleted', () => acme.call('DELETE', '/customers/ext_renamed')],
+    ['erased', () => acme.call('POST', '/customers/ext_renamed/erasure', {})],
+  ])('a customer is %s', async (_what, work) => {
+    await whileUnblocked(work);
+  });
+
+  it('the record is written, because the process may be killed after it', async () => {
+    await create('killed');
+    await whileUnblocked(async () => {
+      const changing = updateCustomer(killedAfter('update'), acme.workspaceId, 'ext_killed', { name: 'Bob' });
+      await expect(changing).rejects.toThrow('killed');
+    });
+  });
+});
+
 describe('an external id with a pending claim', () => {
   it('is waited for, and available when the claim is released', async () => {
     await storeClaim(customerClaim(acme.workspaceId, 'waited-for'), 'p:someone', 300);
