@@ -63,6 +63,7 @@ export function startErasures(options: ErasuresOptions): Recurring {
   const { catalog, redis, queueShards, clickhouse, cluster, lateRows, logger, now = Date.now } = options;
   const { waitReplicas = 0, gatherMs, settleMs = SETTLE_MS } = options;
   const target = { client: clickhouse, cluster };
+  const shards = queueShards.map((shard) => ({ shard, replication: createReplication(shard, waitReplicas) }));
   const closing = new AbortController();
 
   /** Begins a batch when the oldest erasure has waited long enough. @returns its erasures */
@@ -114,10 +115,10 @@ export function startErasures(options: ErasuresOptions): Recurring {
     if (people === undefined) return;
     const texts = [...customers.map(({ publicId }) => publicId), ...clicks.map(({ clickId }) => clickId)];
     const workspaceIds = erasures.map(({ workspaceId }) => workspaceId);
-    for (const shard of queueShards) {
+    for (const { shard, replication } of shards) {
       await eraseDeadLetters(shard, people, lateRows);
       await eraseWebhookJobs(shard, people);
-      await eraseClaims(shard, createReplication(shard, waitReplicas), workspaceIds, texts);
+      await eraseClaims(shard, replication, workspaceIds, texts);
     }
   }
 
