@@ -38,11 +38,13 @@ import type { CatalogLogger } from './model/errors.js';
 import type { DomainRecord } from './model/record-schemas.js';
 import { createPartners } from './partners/partners.js';
 import { createPendingCustomers } from './pending/pending-customers.js';
+import { createCacheMemory } from './redis/cache-memory.js';
 import { type CatalogSubscriber, createCatalogFeed } from './redis/catalog-changes.js';
 import { openCommandConnections, openConnections } from './redis/connections.js';
 import { createLocks } from './redis/locks.js';
 import { createQuotas } from './redis/quotas.js';
 import { createRedisCache } from './redis/record-cache.js';
+import { createSharedTotals } from './redis/shared-totals.js';
 import {
   FOLDER_RULES,
   GROUP_RULES,
@@ -121,7 +123,9 @@ export function createCatalog(options: CatalogOptions) {
   const localNames = createLocalNames(Math.min(NAMES_KEPT, cachedMax), now);
   const namesTable = createNamesTable(clickhouse, settings.read);
   const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);
-  const counters = createCounters(clickhouse, { isSubscribed, now });
+  const cacheMemory = createCacheMemory(redis);
+  const shared = options.isReplicated ? undefined : createSharedTotals(redis, cacheMemory, logger);
+  const counters = createCounters(clickhouse, { isSubscribed, shared, now });
   feed.subscribe({
     onChange({ names }) {
       for (const name of names) localNames.delete(name);
@@ -134,7 +138,7 @@ export function createCatalog(options: CatalogOptions) {
     settings,
     locks: createLocks(redis, now),
     commitNames,
-    cache: createRedisCache(redis),
+    cache: createRedisCache(redis, cacheMemory),
     localNames,
     publish: feed.publish,
     mayUseCopies: ({ mayLag }) => isSubscribed() || (mayLag === true && redis.isAway()),
@@ -254,18 +258,28 @@ export function createCatalog(options: CatalogOptions) {
     subscribe: (subscriber: CatalogSubscriber) => feed.subscribe(subscriber),
 
     /**
-     * Publishes which totals an insert has changed. If that fails, cached totals are outdated for up to ten seconds.
-     *
+     * Evicts the totals that an insert has changed, in Redis and then in every process. Await it before the insert counts as done. If Redis
+     * is away, totals that are cached in a process are outdated for up to ten seconds.
      *
      * @param rows JSON arrays in the order of the table's columns
      */
-    async publishAffectedTotals(kind: EventTableKind, rows: readonly string[]): Promise<void> {
+    async evictTotals(kind: EventTableKind, rows: readonly string[]): Promise<void> {
+      const affected = affectedTotalsOf(kind, rows);
+      for (const counted of affected) await shared?.evict(counted);
       try {
-        for (const counted of affectedTotalsOf(kind, rows)) await feed.publishUnacknowledged({ counted });
+        for (const counted of affected) await feed.publishUnacknowledged({ counted });
       } catch (err) {
         logger.warn({ err }, 'new totals were not published');
       }
     },
+
+    /**
+     * Evicts all totals that processes share. Call it after changes other than inserts of events, and when a writer starts, because one
+     * before it may have been killed between an insert and its evictions.
+     *
+     * @throws ApiError 500 with `Retry-After` when Redis is away
+     */
+    evictAllTotals: async () => shared?.evictAll(),
 
     /** Whether this process receives the changes of others: only then may caches be used that rely on these changes for eviction. */
     isSubscribed,
@@ -277,6 +291,7 @@ export function createCatalog(options: CatalogOptions) {
     async close(): Promise<void> {
       await Promise.all([commitNames.close(), ...stores.map((store) => store.close())]);
       isClosed = true;
+      shared?.close();
       await feed.close();
       for (const queue of queues) queue.close();
     },

@@ -136,6 +136,7 @@ export function startErasures(options: ErasuresOptions): Recurring {
 
   async function end(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
     const isComplete = (await countUnerased(target, batch)) === 0;
+    await catalog.evictAllTotals();
     const erasedAt = new Date(now()).toISOString();
     for (const { workspaceId, id } of erasures) {
       await catalog.erasures.update(workspaceId, id, (current) => {

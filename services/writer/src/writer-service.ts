@@ -70,7 +70,9 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const { redis, queues, clickhouse, catalog, operations } = base;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createWebhookJobPlanner({ catalog });
-  const onInserted = ({ kind, rows }: InsertedBatch) => void catalog.publishAffectedTotals(kind, rows);
+  const onInserted = ({ kind, rows }: InsertedBatch) => catalog.evictTotals(kind, rows);
+  // A writer before this one may have been killed between an insert and its evictions. A failure is repeated when Redis answers.
+  void catalog.evictAllTotals().catch(() => undefined);
   const onStored = operations.countBatch;
   const waitReplicas = settings.redisWaitReplicas;
   const { clickhouseCluster: cluster, clickhouseEventsQuorum } = settings;

@@ -1,20 +1,11 @@
-import { memoryShare } from '@waymark/event-queue';
 import { type Name, nameKey } from '../model/entity-type.js';
+import type { CacheMemory } from './cache-memory.js';
 import type { RedisConnections } from './connections.js';
 
-/** TTL of records and names while Redis has ample memory: most links of a page are then read without ClickHouse. */
-const AMPLE_TTL_MS = 24 * 3_600_000;
-/** The same above {@link AMPLE_SHARE_MAX}. */
-const SCARCE_TTL_MS = 600_000;
-const AMPLE_SHARE_MAX = 0.3;
 /** TTL of a write marker. If the writing process was killed, reads of the record go to ClickHouse until then. */
 const WRITE_MARKER_TTL_MS = 60_000;
 /** TTL of names without an owner. Short, because anonymous requests can look up any name. */
 const UNOWNED_TTL_MS = 5_000;
-/** Share of Redis' memory in use above which reads add no cache entries, because the queue is in the same Redis. */
-const MEMORY_SHARE_MAX = 0.6;
-const MEMORY_CHECK_MS = 1_000;
-
 /**
  * Sets entries `<version>|<data>`, unless the existing entry is newer: a higher version, or the same version while only the existing one
  * has data. No data is a write marker: that version is being written, so read ClickHouse. KEYS one a record; ARGV TTL, then version, data.
@@ -83,29 +74,11 @@ function parseName(text: string | null): CachedName {
     : { seen: text, owner: { workspaceId, id } };
 }
 
-/** Cache entries in Redis. All of them can be lost without loss of data. */
-export function createRedisCache(redis: RedisConnections) {
+/** Records and names in Redis. All of them can be lost without loss of data. */
+export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
   const prefix = `${redis.keyPrefix}waymark:cache:`;
   const recordKey = (table: string, workspaceId: string, id: string) => `${prefix}{${workspaceId}}:${table}:${id}`;
   const redisNameKey = (name: Name) => `${prefix}name:${nameKey(name)}`;
-
-  /** Used share of Redis' memory limit; undefined until it was read. */
-  let usedShare: number | undefined;
-  let memoryCheckedMs = Number.NEGATIVE_INFINITY;
-
-  /** Reads the memory usage in the background, at most once a second. */
-  function checkMemory(): void {
-    if (performance.now() - memoryCheckedMs < MEMORY_CHECK_MS) return;
-    memoryCheckedMs = performance.now();
-    void redis
-      .tryRun((client) => client.info('memory'))
-      .then((info) => {
-        usedShare = info === undefined ? undefined : memoryShare(info);
-      });
-  }
-
-  const isMemoryTight = () => (usedShare ?? 0) > MEMORY_SHARE_MAX;
-  const ttlMs = () => (usedShare !== undefined && usedShare <= AMPLE_SHARE_MAX ? AMPLE_TTL_MS : SCARCE_TTL_MS);
 
   const setArguments = (table: string, workspaceId: string, records: readonly RecordData[], ttlMs: number) => [
     ...records.map(({ id }) => recordKey(table, workspaceId, id)),
@@ -122,9 +95,9 @@ export function createRedisCache(redis: RedisConnections) {
 
     /** Stores records that were read from ClickHouse. */
     async fillRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
-      checkMemory();
-      if (isMemoryTight() || records.length === 0) return;
-      const values = setArguments(table, workspaceId, records, ttlMs());
+      const ttlMs = memory.optionalTtlMs();
+      if (ttlMs === undefined || records.length === 0) return;
+      const values = setArguments(table, workspaceId, records, ttlMs);
       await redis.tryRun((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
@@ -138,9 +111,9 @@ export function createRedisCache(redis: RedisConnections) {
 
     /** Call it after changes are written. */
     async putRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
-      checkMemory();
-      if (isMemoryTight() || records.length === 0) return;
-      const values = setArguments(table, workspaceId, records, ttlMs());
+      const ttlMs = memory.optionalTtlMs();
+      if (ttlMs === undefined || records.length === 0) return;
+      const values = setArguments(table, workspaceId, records, ttlMs);
       await redis.run((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
@@ -151,9 +124,9 @@ export function createRedisCache(redis: RedisConnections) {
 
     /** Stores a name that was read from ClickHouse, if the entry is still the one that the reader `saw`. */
     async fillName(name: Name, saw: string, owner: NameOwner | undefined): Promise<void> {
-      checkMemory();
-      if (isMemoryTight()) return;
-      const nameTtlMs = owner === undefined ? UNOWNED_TTL_MS : ttlMs();
+      const ttlMs = memory.optionalTtlMs();
+      if (ttlMs === undefined) return;
+      const nameTtlMs = owner === undefined ? UNOWNED_TTL_MS : ttlMs;
       await redis.tryRun((client) =>
         client.eval(REPLACE_NAME, 1, redisNameKey(name), saw, nameValue(owner), nameTtlMs),
       );
@@ -161,7 +134,7 @@ export function createRedisCache(redis: RedisConnections) {
 
     /** Call it after a name was written, while holding its lock. */
     async putName(name: Name, owner: NameOwner): Promise<void> {
-      await redis.run((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', ttlMs()));
+      await redis.run((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', memory.ttlMs()));
     },
 
     async dropName(name: Name): Promise<void> {

@@ -4,6 +4,7 @@ import { formatResourceId, parseResourceId, type ResourceKind } from '@waymark/c
 import { keyReadSettings, queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
+import type { SharedTotals } from '../redis/shared-totals.js';
 import { createTotalsCache, readMany } from './totals-cache.js';
 
 /** Ids in one read, as many as a page can have. They are sent in the URL of the query, 24 bytes each. */
@@ -60,10 +61,14 @@ function isoTime(ms: number): string | null {
 }
 
 export interface CountersDeps {
-  /** Whether this process receives changes of totals; until then nothing is cached. */
+  /** Whether this process receives changes of totals; until then it caches nothing itself. */
   readonly isSubscribed: () => boolean;
+  /** The totals that all processes share; undefined where a replica of ClickHouse may lag behind the insert that evicted them. */
+  readonly shared: SharedTotals | undefined;
   readonly now: () => number;
 }
+
+type ReadTexts = (workspaceId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 /** One link or customer. */
 interface TotalsKey {
@@ -72,46 +77,54 @@ interface TotalsKey {
 }
 
 /**
- * Reads the totals that materialized views keep: the current ones, or `cached` ones, which lag by the message that an insert publishes.
- * Concurrent loadTotals-ups share a read, because concurrent requests for one list need the same links.
+ * Reads the totals that materialized views keep: the current ones, or `cached` ones, which lag by the evictions that follow an insert.
+ * Concurrent look-ups share a read, because concurrent requests for one list need the same links.
  */
-export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, now }: CountersDeps) {
+export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, shared, now }: CountersDeps) {
   function createTotals<Totals>(
     query: string,
     resource: ResourceKind,
     toTotals: (totals: readonly number[]) => Totals,
   ) {
-    async function read(workspaceId: string, ids: readonly string[]): Promise<Map<string, Totals>> {
+    /** Reads totals from ClickHouse, each as its columns with commas in between. */
+    async function readTexts(workspaceId: string, ids: readonly string[]): Promise<Map<string, string>> {
       const numbers = ids.flatMap((id) => parseResourceId(resource, id) ?? []);
       if (numbers.length === 0) return new Map();
       const parameters = { workspace: numberOf('workspace', workspaceId), ids: numbers.map(BigInt) };
       const settings = keyReadSettings(numbers.length);
       const rows = await queryRows<[string, ...string[]]>(clickhouse, { query, parameters, settings });
-      return new Map(
-        rows.map(([number, ...totals]) => [formatResourceId(resource, number), toTotals(totals.map(Number))]),
-      );
+      return new Map(rows.map(([number, ...totals]) => [formatResourceId(resource, number), totals.join(',')]));
     }
 
-    const loadTotals = createDataLoader<TotalsKey, Totals>({
-      identify: ({ workspaceId, id }) => `${workspaceId}/${id}`,
-      group: ({ workspaceId }) => workspaceId,
-      load: async (keys) => {
-        const workspaceId = keys[0]?.workspaceId ?? '';
-        const totals = await read(
-          workspaceId,
-          keys.map(({ id }) => id),
-        );
-        return new Map([...totals].map(([id, value]) => [`${workspaceId}/${id}`, value]));
-      },
-      batchSizeMax: IDS_PER_READ,
-      concurrentReadsMax: READS_MAX,
-    });
+    const loaderOf = (readTexts: ReadTexts) =>
+      createDataLoader<TotalsKey, Totals>({
+        identify: ({ workspaceId, id }) => `${workspaceId}/${id}`,
+        group: ({ workspaceId }) => workspaceId,
+        load: async (keys) => {
+          const workspaceId = keys[0]?.workspaceId ?? '';
+          const ids = keys.map(({ id }) => id);
+          const texts = await readTexts(workspaceId, ids);
+          return new Map(
+            [...texts].map(([id, text]) => [`${workspaceId}/${id}`, toTotals(text.split(',').map(Number))]),
+          );
+        },
+        batchSizeMax: IDS_PER_READ,
+        concurrentReadsMax: READS_MAX,
+      });
 
-    const readOne = (workspaceId: string, id: string) => loadTotals({ workspaceId, id });
+    const loadCurrent = loaderOf(readTexts);
+    const loadShared =
+      shared === undefined
+        ? loadCurrent
+        : loaderOf((workspaceId, ids) => shared.read(workspaceId, ids, (missing) => readTexts(workspaceId, missing)));
     return {
       /** The current totals. */
-      read: readMany(readOne),
-      cache: createTotalsCache({ readOne, isSubscribed, now }),
+      read: readMany((workspaceId, id) => loadCurrent({ workspaceId, id })),
+      cache: createTotalsCache({
+        readOne: (workspaceId, id) => loadShared({ workspaceId, id }),
+        isSubscribed,
+        now,
+      }),
     };
   }
 
@@ -148,6 +161,7 @@ export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, now
     onGap(): void {
       links.cache.onGap();
       customers.cache.onGap();
+      shared?.onGap();
     },
   };
 }

@@ -161,7 +161,7 @@ describe('counters', () => {
         return Reflect.get(target, name);
       },
     });
-    const counters = createCounters(counting, { isSubscribed: () => true, now: Date.now });
+    const counters = createCounters(counting, { isSubscribed: () => true, shared: undefined, now: Date.now });
     const ids = ['link_0000000001F', 'link_0000000001G'];
     const asked = Array.from({ length: 20 }, (_, index) => {
       const { workspace } = workspaces[index % 2]!;

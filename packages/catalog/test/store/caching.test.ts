@@ -3,6 +3,7 @@ import { startTcpProxy, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { linkAddress } from '../../src/model/entity-types.js';
+import { createCacheMemory } from '../../src/redis/cache-memory.js';
 import { openConnections, type RedisConnections } from '../../src/redis/connections.js';
 import { createRedisCache } from '../../src/redis/record-cache.js';
 import { createLocalRecords } from '../../src/store/local-cache.js';
@@ -43,7 +44,7 @@ async function aLink(key: string) {
 }
 
 let connections: RedisConnections;
-const redisCache = () => createRedisCache(connections);
+const redisCache = () => createRedisCache(connections, createCacheMemory(connections));
 
 /** The number of queries that `work` sends to ClickHouse. */
 async function queriesOf(work: () => Promise<unknown>): Promise<number> {

@@ -36,8 +36,8 @@ export interface BatchWriterOptions {
   readonly tails: TailPublisher;
   /** Returns the webhook jobs for a batch; by default there are none. */
   readonly webhookJobsOf?: WebhookJobsOf | undefined;
-  /** Called after each insert, also after a repeated one, and before the acknowledgement: cached totals are stale from here on. */
-  readonly onInserted?: ((batch: InsertedBatch) => void) | undefined;
+  /** Called after each insert, also after a repeated one, and awaited before the acknowledgement: cached totals are stale from here on. */
+  readonly onInserted?: ((batch: InsertedBatch) => Promise<void>) | undefined;
   /** Called after a batch is inserted and acknowledged. */
   readonly onStored?: ((report: WriteReport) => void) | undefined;
   readonly logger: QueueLogger;
@@ -120,7 +120,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     const since = now();
     const inserted = rows.texts.length === 0 ? { attempts: 0, isSplit: false, parked: 0 } : await insertRows();
     const storedAt = now();
-    options.onInserted?.({ kind, batchId: batch.id, rows: rows.texts });
+    await options.onInserted?.({ kind, batchId: batch.id, rows: rows.texts });
     await acknowledge(batch, rows);
     options.onStored?.({
       kind,

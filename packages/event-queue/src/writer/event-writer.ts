@@ -40,8 +40,8 @@ export interface EventWriterOptions {
   readonly webhookJobsOf?: WebhookJobsOf;
   /** What to do about rows of people who were erased; by default all rows are stored. */
   readonly lateRows?: LateRows | undefined;
-  /** Called after each insert, also after a repeated one. */
-  readonly onInserted?: (batch: InsertedBatch) => void;
+  /** Called after each insert, also after a repeated one, and awaited before its acknowledgement. It must not throw. */
+  readonly onInserted?: (batch: InsertedBatch) => Promise<void>;
   /** Called after a batch is inserted and acknowledged. */
   readonly onStored?: (report: WriteReport) => void;
   /** The writer counts as stuck when jobs wait and none was stored for this long. */

@@ -74,6 +74,34 @@ describe('the writer', () => {
     expect(await fixture.admin.exists(...keys)).toBe(0);
   });
 
+  it('acknowledges a batch only when what its insert made stale is evicted', async () => {
+    const { workspaceId, rows, ids } = clicks(1);
+    const own = await startWriterFixture();
+    let evict = () => {};
+    const evicted = new Promise<void>((resolve) => {
+      evict = resolve;
+    });
+    const inserted: (readonly string[])[] = [];
+    own.aWriter({
+      onInserted: ({ rows }) => {
+        inserted.push(rows);
+        return evicted;
+      },
+    });
+    const jobId = await own.add('click', rows);
+    await waitFor(() => inserted.length === 1, { what: 'the insert' });
+    const stored = await own.select<{ id: string }>(
+      'SELECT click_id AS id FROM click_events WHERE workspace_id = {w:UInt64}',
+      { w: workspaceId },
+    );
+    expect(stored.map(({ id }) => id)).toEqual(ids);
+    expect(await own.admin.exists(rowsKey('click', jobId))).toBe(1);
+    evict();
+    await own.untilDrained();
+    expect(await own.admin.exists(rowsKey('click', jobId))).toBe(0);
+    await own.stop();
+  });
+
   it('writes leads and sales with their counters', async () => {
     workspace += 1;
     const now = Date.now();

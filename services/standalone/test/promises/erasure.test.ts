@@ -96,6 +96,10 @@ async function everything(): Promise<string> {
   return [...texts, JSON.stringify(mutations), await api.redisTexts()].join('\n');
 }
 
+/** Sales of a link, as the pages of events of any process show them. */
+const sharedSales = async (linkId: string) =>
+  (await api.catalog.links.cachedCounters(workspaceId, [linkId])).get(linkId)?.sales;
+
 const totals = async () =>
   (await call<object>('GET', '/links/info?domain=go.acme.com&key=try')).body as Record<string, unknown>;
 
@@ -186,6 +190,7 @@ it('is accepted when record, texts and files are gone, and ends when no table an
   // The external id of an erased person is free: who has it next is a new customer, and stays.
   const second = await journey('again', 'second');
   expect(second).not.toBe(first);
+  await sharedSales(String(counted.id));
   const deletion = await erase(deleted, { mode: 'delete' });
   expect(deletion.body).toMatchObject({ mode: 'delete', kept: ['link.lastClicked'] });
   const unseen = await erase('ext_nobody');
@@ -211,6 +216,8 @@ it('is accepted when record, texts and files are gone, and ends when no table an
     Number(never.sales) + 2,
     Number(never.saleAmount) + 9800,
   ]);
+  // Nor are they in the totals that processes share.
+  await waitFor(async () => (await sharedSales(String(now.id))) === now.sales, { what: 'the shared totals' });
 }, 120_000);
 
 it('finds the click that brought a customer of whom there is no lead', async () => {
