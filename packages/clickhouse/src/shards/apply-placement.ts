@@ -28,9 +28,20 @@ export async function tablesPlacedOtherwise(client: ClickHouseClient, placement:
     .map(([name]) => name);
 }
 
-/** Makes the `Distributed` tables of all servers send rows and reads to where the placement says. */
-export async function placeTables(client: ClickHouseClient, cluster: string, placement: Placement): Promise<string[]> {
-  const tables = await tablesPlacedOtherwise(client, placement);
+/**
+ * Makes the `Distributed` tables of all servers send rows and reads to where the placement says.
+ *
+ * @param servers are asked which tables they place otherwise
+ * @returns the tables that were changed
+ */
+export async function placeTables(
+  client: ClickHouseClient,
+  cluster: string,
+  placement: Placement,
+  servers: readonly ClickHouseClient[] = [client],
+): Promise<string[]> {
+  const found = await Promise.all(servers.map((server) => tablesPlacedOtherwise(server, placement)));
+  const tables = [...new Set(found.flat())];
   const on = quoted(cluster);
   for (const table of tables) {
     const engine = `Distributed(${on}, currentDatabase(), ${table}_local, ${shardingKey(table, placement)})`;

@@ -45,8 +45,9 @@ const isEvents = (table: string) => table.endsWith('_events');
 export async function moveShard(client: ClickHouseClient, options: ShardMoveOptions): Promise<ShardMoveReport> {
   const { cluster } = options;
   const lease = await takeLease(client, { cluster });
-  const nodes = await connectNodes(client, cluster);
+  let nodes: readonly ShardNode[] = [];
   try {
+    nodes = await connectNodes(client, cluster);
     const move = await begin(client, options, nodes);
     return await new ShardMove(client, options, nodes, move, () => lease.assertHeld()).run();
   } finally {
@@ -203,7 +204,9 @@ class ShardMove {
     const { cluster } = this.#options;
     const stored = await readPlacement(this.#client, { cluster });
     if (stored === undefined) throw new Error('the placement is gone');
-    await placeTables(this.#client, cluster, stored.shards);
+    // All servers are asked: a command that was killed may have changed a table on some of them.
+    const servers = this.#nodes.map(({ client }) => client);
+    await placeTables(this.#client, cluster, stored.shards, servers);
     for (const { client, name } of this.#nodes) {
       const [table] = await tablesPlacedOtherwise(client, stored.shards);
       if (table !== undefined)

@@ -1,5 +1,5 @@
 import { startTestCluster, type TestCluster, waitFor } from '@waymark/test-kit';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   addServers,
   applyPlacement,
@@ -97,6 +97,20 @@ describe('rows are placed by logical shards', () => {
     await expect(client.rows({ query: 'SELECT link_id FROM click_events', settings })).rejects.toMatchObject({
       code: '507',
     });
+  });
+
+  test('a move that was killed when only one server had changed a table is completed', async () => {
+    const command = client.command.bind(client);
+    const killed = vi.spyOn(client, 'command').mockImplementation(async (statement) => {
+      if (!statement.query.startsWith('CREATE OR REPLACE TABLE')) return command(statement);
+      await command({ ...statement, query: statement.query.replace(/ ON CLUSTER `[^`]+`/, '') });
+      throw new Error('killed');
+    });
+    const move = { cluster: nodes.cluster, logical: 2, to: 2 };
+    await expect(moveShard(client, move)).rejects.toThrow('killed');
+    killed.mockRestore();
+    expect(await moveShard(client, move)).toMatchObject({ logical: 2, from: 1, to: 2 });
+    expect(await moveShard(client, { ...move, to: 1 })).toMatchObject({ logical: 2, from: 2, to: 1 });
   });
 
   test('a logical shard moves to the added one with its names, and every node reads it there', async () => {
