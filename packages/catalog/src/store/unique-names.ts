@@ -42,7 +42,7 @@ function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [T, ...T[]
   return [...groups.values()];
 }
 
-/** Part of a query that is a SELECT of `table, kind, scope, name, id, workspace_id`; the first two identify the lookUp-up that a row answers. */
+/** Part of a query that is a SELECT of `table, kind, scope, name, id, workspace_id`; the first two identify the look-up that a row answers. */
 interface Part {
   readonly sql: string;
   readonly parameters: QueryParameters;
@@ -80,8 +80,8 @@ FROM ${group[0].table} WHERE workspace_id = {w${index}:UInt64} AND id IN ({i${in
 }
 
 /**
- * Reads table `names`. It is the only table that is read without a workspace, because names are how workspaces are found. Concurrent
- * lookUp-ups share one statement, because each statement costs ClickHouse milliseconds, however small.
+ * Reads table `names`. It is the only table that is read without a workspace, because names are how workspaces are found.
+ * Concurrent look-ups share one statement, because each statement costs ClickHouse milliseconds, however small.
  */
 export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonly<Record<string, number>>) {
   async function load(lookups: readonly Lookup[]): Promise<ReadonlyMap<string, readonly NameClaim[]>> {
@@ -124,7 +124,7 @@ export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonl
       return (await lookUp({ type: 'name', name: stored })) ?? [];
     },
 
-    /** Whether a table has, or ever had, a record with that id. Shares a statement with lookUp-ups of names, which creations need too. */
+    /** Whether a table has, or ever had, a record with that id. Shares a statement with look-ups of names, which creations need too. */
     async isUsed(record: RecordNumber): Promise<boolean> {
       return (await lookUp({ type: 'record', record })) !== undefined;
     },
