@@ -4,6 +4,7 @@ import { ConnectionPool } from './connection-pool.js';
 import { asDatabaseException, exceptions } from './database-exception.js';
 import { findExternalAccess, mayAccessExternal } from './external-access.js';
 import type { NativeConnection, NativeEngine } from './native.js';
+import { selfContainedInsert } from './plain-insert.js';
 import { takeCounts, UNKNOWN_COUNTS, withCounts } from './read-counts.js';
 import { selfContained } from './self-contained.js';
 import { Slots } from './slots.js';
@@ -15,6 +16,7 @@ import {
   STATEMENT_ID_SETTING,
   type Statement,
   type StatementResult,
+  writerSetup,
 } from './statement.js';
 
 export interface EngineOptions {
@@ -35,8 +37,9 @@ const KILL_AGAIN_MS = 100;
 /**
  * chDB on one data directory. Settings, parameters, `USE` and temporary tables belong to a connection, and must not leak into the
  * next statement: a leaked `insert_deduplication_token` would silently drop an insert. So a statement runs on a new connection,
- * unless it is a read that has its parameters and settings in its own text (self-contained.ts). Those share connections, because
- * a new one, with its settings, doubles the cost of a short statement.
+ * unless it is a read or an insert that has its parameters and settings in its own text (self-contained.ts, plain-insert.ts). Those
+ * share connections, because a new one, with its settings, doubles the cost of a short read and adds a fifth to that of a short
+ * insert.
  */
 export class Engine {
   readonly #native: NativeEngine;
@@ -45,6 +48,7 @@ export class Engine {
   /** Keeps the engine open while no statement runs. */
   readonly #anchor: NativeConnection;
   readonly #readers: ConnectionPool;
+  readonly #writers: ConnectionPool;
   #running = 0;
   #whenIdle: (() => void) | undefined;
 
@@ -53,11 +57,8 @@ export class Engine {
     this.#options = options;
     this.#slots = new Slots(options.concurrency);
     this.#anchor = native.CreateConnection(options.dataDir, options.args);
-    this.#readers = new ConnectionPool({
-      open: (database) => this.#openReader(database),
-      close: (connection) => native.CloseConnection(connection),
-      idleMax: options.concurrency,
-    });
+    this.#readers = this.#poolOf(readerSetup);
+    this.#writers = this.#poolOf(writerSetup);
   }
 
   /**
@@ -88,6 +89,7 @@ export class Engine {
       });
     }
     this.#readers.closeIdle();
+    this.#writers.closeIdle();
     this.#native.CloseConnection(this.#anchor);
   }
 
@@ -109,11 +111,19 @@ export class Engine {
     }
   }
 
-  /** A connection for reads, on a database. */
-  async #openReader(database: string | undefined): Promise<NativeConnection> {
+  /** Connections that statements share; `setup` is the SQL for a new one on a database. */
+  #poolOf(setup: (database: string | undefined) => string): ConnectionPool {
+    return new ConnectionPool({
+      open: (database) => this.#open(setup(database)),
+      close: (connection) => this.#native.CloseConnection(connection),
+      idleMax: this.#options.concurrency,
+    });
+  }
+
+  async #open(setup: string): Promise<NativeConnection> {
     const connection = this.#connect();
     try {
-      await this.#native.QueryAsyncConnection(connection, readerSetup(database), 'Null');
+      await this.#native.QueryAsyncConnection(connection, setup, 'Null');
       return connection;
     } catch (err) {
       this.#native.CloseConnection(connection);
@@ -134,6 +144,13 @@ export class Engine {
           this.#query(connection, text, statement.format),
         );
         return counted === undefined ? result : { ...result, ...takeCounts(result.bytes) };
+      });
+    }
+    const insert = selfContainedInsert(statement, statementId);
+    if (insert !== undefined) {
+      return this.#writers.use(statement.database, (connection) => {
+        signal.throwIfAborted();
+        return this.#insert(connection, insert, statement.data);
       });
     }
     return this.#onConnection(async (connection) => {
@@ -183,15 +200,17 @@ export class Engine {
   }
 
   async #execute(connection: NativeConnection, { sql, data, format }: Statement): Promise<StatementResult> {
-    if (leadingKeyword(sql) === 'INSERT') {
-      // chDB puts a line feed between the two. A second one would be an empty first row in the formats of lines.
-      const insert = await this.#native.InsertRawAsyncConnection(connection, sql.trimEnd(), data, true);
-      const { rowsSent, rowsWritten, bytesWritten } = insert;
-      // An INSERT without data reads tables.
-      const read = data.length === 0 ? UNKNOWN_COUNTS : { rowsRead: rowsSent ?? 0, bytesRead: data.length };
-      return { bytes: NO_DATA, ...read, rowsWritten, bytesWritten };
-    }
+    if (leadingKeyword(sql) === 'INSERT') return this.#insert(connection, sql, data);
     return this.#query(connection, data.length === 0 ? sql : sql + data.toString('utf8'), format);
+  }
+
+  async #insert(connection: NativeConnection, sql: string, data: Buffer): Promise<StatementResult> {
+    // chDB puts a line feed between the two. A second one would be an empty first row in the formats of lines.
+    const insert = await this.#native.InsertRawAsyncConnection(connection, sql.trimEnd(), data, true);
+    const { rowsSent, rowsWritten, bytesWritten } = insert;
+    // An INSERT without data reads tables.
+    const read = data.length === 0 ? UNKNOWN_COUNTS : { rowsRead: rowsSent ?? 0, bytesRead: data.length };
+    return { bytes: NO_DATA, ...read, rowsWritten, bytesWritten };
   }
 
   async #query(connection: NativeConnection, sql: string, format: string): Promise<StatementResult> {

@@ -1,4 +1,5 @@
 import { DATABASE_ENGINES, TABLE_ENGINES } from '../access.js';
+import { isPlainInsert } from './plain-insert.js';
 
 /**
  * Patterns of external access that grants and constraints (`access.ts`) do not prevent, for a statement as formatted by the engine:
@@ -23,12 +24,9 @@ const FORBIDDEN = [
  */
 const SUSPICIOUS = /\\|file|disk|engine|\b(?:backup|restore|executable|eval|catboost|naivebayes|ai|parallel)/i;
 
-/** An INSERT whose rows are in the data: the statement itself contains names only. */
-const PLAIN_INSERT = /^\s*INSERT\s+INTO\s+[\w.`]+\s*(?:\([\w\s,`]*\)\s*)?FORMAT\s+\w+\s*$/i;
-
 /** Whether a statement, with the `data` that follows it, needs the full check. Most do not. */
 export function mayAccessExternal(sql: string, data: Buffer): boolean {
-  if (PLAIN_INSERT.test(sql)) return false;
+  if (isPlainInsert(sql)) return false;
   return SUSPICIOUS.test(sql) || SUSPICIOUS.test(data.toString('latin1'));
 }
 

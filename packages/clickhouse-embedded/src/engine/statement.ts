@@ -55,6 +55,11 @@ export function readerSetup(database: string | undefined): string {
   return setupOn(database, 'SET readonly = 2');
 }
 
+/** The SQL for a connection that inserts share: its database. */
+export function writerSetup(database = 'default'): string {
+  return `USE ${quotedIdentifier(database)}`;
+}
+
 /** The SQL that sets a connection's database, settings and parameters: one call, because each call costs 0.3 ms. */
 export function connectionSetup({ database, settings, parameters }: Statement, statementId: string): string {
   const values = [...parameters].map(([name, value]) => `param_${name} = ${stringLiteral(value)}`);
