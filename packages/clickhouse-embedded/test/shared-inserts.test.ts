@@ -43,12 +43,25 @@ describe('an insert of rows that follow it', () => {
   const textOf = (sql: string, more: Partial<Statement> = {}) =>
     selfContainedInsert({ ...statement, sql, data: Buffer.from('[1]'), settings, ...more }, 'id');
 
+  const more = "log_comment = 'it\\'s', query_cache_tag = 'id'";
+  const oneThread = "max_threads = '1', input_format_parallel_parsing = '0'";
+
   test('has its settings in a clause, and always a deduplication token', () => {
     expect(textOf('INSERT INTO t (a, `b`) FORMAT TSV')).toBe(
-      "INSERT INTO t (a, `b`)  SETTINGS insert_deduplication_token = '', log_comment = 'it\\'s', query_cache_tag = 'id' FORMAT TSV",
+      `INSERT INTO t (a, \`b\`)  SETTINGS insert_deduplication_token = '', ${oneThread}, ${more} FORMAT TSV`,
     );
     expect(textOf('insert into d.t format TSV', { settings: new Map([['insert_deduplication_token', 'x']]) })).toBe(
-      "insert into d.t  SETTINGS insert_deduplication_token = 'x', query_cache_tag = 'id' format TSV",
+      `insert into d.t  SETTINGS insert_deduplication_token = 'x', ${oneThread}, query_cache_tag = 'id' format TSV`,
+    );
+  });
+
+  test('has the threads of its settings, and several when it is large', () => {
+    const large = { data: Buffer.alloc(1024 * 1024) };
+    expect(textOf('INSERT INTO t FORMAT TSV', large)).toBe(
+      `INSERT INTO t  SETTINGS insert_deduplication_token = '', ${more} FORMAT TSV`,
+    );
+    expect(textOf('INSERT INTO t FORMAT TSV', { settings: new Map([['max_threads', '2']]) })).toContain(
+      "max_threads = '2', input_format_parallel_parsing = '0', query",
     );
   });
 
@@ -62,7 +75,7 @@ describe('an insert of rows that follow it', () => {
     ['parameters', 'INSERT INTO t FORMAT TSV', { parameters: new Map([['p', '1']]) }],
     ['readonly', 'INSERT INTO t FORMAT TSV', { settings: new Map([['readonly', '0']]) }],
     ['a setting of the parser', 'INSERT INTO t FORMAT TSV', { settings: new Map([['max_parser_depth', '9']]) }],
-  ])('with %s has a connection of its own', (_, sql, more) => expect(textOf(sql, more)).toBeUndefined());
+  ])('with %s has a connection of its own', (_, sql, changes) => expect(textOf(sql, changes)).toBeUndefined());
 });
 
 test('the token of an insert drops its repetition, and no later insert', async () => {

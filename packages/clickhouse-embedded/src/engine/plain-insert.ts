@@ -6,6 +6,13 @@ const PLAIN_INSERT = /^(\s*INSERT\s+INTO\s+[\w.`]+\s*(?:\([\w\s,`]*\)\s*)?)(FORM
 /** Settings for which a SETTINGS clause comes too late, or that may forbid the insert. */
 const CONNECTION_SETTING = /^(?:max_parser_\w+|max_query_size|implicit_select|readonly)$/;
 
+/** An insert of fewer bytes runs on one thread: waking others costs more than they do, and parallel parsing works on 10 MB at a time. */
+const SMALL_BYTES = 1024 * 1024;
+const ONE_THREAD = [
+  ['max_threads', '1'],
+  ['input_format_parallel_parsing', '0'],
+] as const;
+
 export function isPlainInsert(sql: string): boolean {
   return PLAIN_INSERT.test(sql);
 }
@@ -20,6 +27,7 @@ export function selfContainedInsert(statement: Statement, statementId: string): 
   const [, target = '', format = ''] = PLAIN_INSERT.exec(statement.sql) ?? [];
   if (target === '' || statement.data.length === 0 || statement.parameters.size > 0) return undefined;
   if ([...statement.settings.keys()].some((name) => CONNECTION_SETTING.test(name))) return undefined;
-  const settings = new Map([['insert_deduplication_token', ''], ...statement.settings]);
+  const threads = statement.data.length < SMALL_BYTES ? ONE_THREAD : [];
+  const settings = new Map([['insert_deduplication_token', ''], ...threads, ...statement.settings]);
   return `${target} SETTINGS ${settingAssignments(settings, statementId).join(', ')} ${format}`;
 }
