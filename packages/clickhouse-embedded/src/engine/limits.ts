@@ -49,5 +49,7 @@ export function baseSettings(memoryBytes: number): Readonly<Record<string, strin
     async_insert: '0',
     // Otherwise `now()`, and columns without a time zone, would use that of the machine.
     session_timezone: 'UTC',
+    // By default another thread reads what the kernel does not promise to answer at once: on tmpfs everything, a fifth of a short read.
+    local_filesystem_read_method: 'pread',
   };
 }
