@@ -121,9 +121,13 @@ function summary(page: FirstPage, checkout: string, state: string, samples: read
   };
 }
 
+/** Processes share totals once a writer has started, which does this. */
+const startGeneration = (redis: Redis) => redis.set('waymark:cache:totals-generation', 'bench');
+
 /** Measures first requests of a page: of processes that have just started, and of running ones; with a Redis that knows, and an empty one. */
 export async function firstRequests(bench: FirstRequestsBench, page: FirstPage): Promise<FirstRequests[]> {
   const redis = new Redis(bench.redisUrl);
+  await startGeneration(redis);
   const samples = new Map<string, Sample[]>();
   const add = (checkout: string, state: string, sample: Sample) => {
     const key = `${checkout}/${state}`;
@@ -135,8 +139,10 @@ export async function firstRequests(bench: FirstRequestsBench, page: FirstPage):
       const queries = Array.from({ length: 1 + LATER_WINDOWS }, () => queryOf(page, index++));
       const sides = Object.entries(bench.checkouts);
       for (const [checkout, start] of round % 2 === 0 ? sides : sides.reverse()) {
-        if (!isWarm) await redis.flushall();
-        else {
+        if (!isWarm) {
+          await redis.flushall();
+          await startGeneration(redis);
+        } else {
           const filler = await start();
           for (const query of queries) await request(filler.port, requestText(bench.workspace, query), 1);
           await filler.stop();
