@@ -1,7 +1,7 @@
 import { apiUrl, createTemporaryKeys } from '../api-access.js';
 import { CommandError } from '../command-error.js';
 import { createApiRequests } from '../export/api-requests.js';
-import { openFileOutput, outputError, standardOutput } from '../export/export-output.js';
+import { openFileOutput, standardOutputOf } from '../export/export-output.js';
 import { showExportProgress } from '../export/export-progress.js';
 import { type ExportRequest, exportRequest, recordFormat } from '../export/export-request.js';
 import { jobExport } from '../export/job-export.js';
@@ -9,6 +9,7 @@ import { type ExportDeps, fetchWhole, streamExport } from '../export/stream-expo
 import { megabytes } from '../move/progress.js';
 import { optionalText, type RawOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
+import { outputError } from '../standard-output.js';
 
 /** The parameters of `GET /<resource>/export`, where to ask for it, and where it goes. */
 export type ExportOptions = Readonly<Record<string, RawOption>>;
@@ -62,7 +63,7 @@ export async function exportList(name: string, options: ExportOptions): Promise<
   const progress = showExportProgress();
   const keys = createTemporaryKeys(options.workspace, 'Export', 'apis.read', progress.say);
   const api = createApiRequests({ api: url, newKey: keys.newKey, onStatus: progress.say, signal: stop.signal });
-  const output = path === undefined ? standardOutput(stop.signal) : await openFileOutput(path);
+  const output = path === undefined ? standardOutputOf(stop.signal) : await openFileOutput(path);
   try {
     const job = await run(request, options.job === true, { api, output, progress }, stop.signal);
     stop.signal.throwIfAborted();

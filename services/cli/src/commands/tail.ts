@@ -2,6 +2,7 @@ import { eventsStreamQuerySchema } from '@waymark/contract';
 import { apiUrl, createTemporaryKeys } from '../api-access.js';
 import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption } from '../option-values.js';
+import { standardOutput } from '../standard-output.js';
 import { followEvents } from '../tail/follow-events.js';
 
 /** The parameters of `GET /events/stream`, and where to ask for it. */
@@ -36,10 +37,11 @@ export async function tailEvents(options: TailOptions): Promise<undefined> {
   const signals = ['SIGINT', 'SIGTERM'] as const;
   for (const signal of signals) process.once(signal, onEnd);
   process.stdout.on('error', onOutputError);
+  const output = standardOutput(stop.signal);
   try {
     await followEvents({
       ...{ url, newKey: keys.newKey, onStatus, signal: stop.signal },
-      onEvent: (json) => void process.stdout.write(`${json}\n`),
+      onEvent: (json) => output.write(Buffer.from(`${json}\n`)),
     });
   } finally {
     for (const signal of signals) process.off(signal, onEnd);

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { fstatSync, writeSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { CommandError } from '../command-error.js';
+import { standardOutput } from '../standard-output.js';
 
 /** Where the bytes of an export go. */
 export interface ExportOutput {
@@ -42,45 +41,8 @@ export async function openFileOutput(path: string): Promise<ExportOutput> {
   };
 }
 
-/**
- * What a failed write to standard output means.
- *
- * @returns for the user
- */
-export function outputError({ code, message }: NodeJS.ErrnoException): CommandError {
-  return new CommandError(
-    code === 'EPIPE'
-      ? 'the reader of standard output has ended, the export is not complete'
-      : `standard output: ${message}`,
-  );
-}
-
-/** Writes all bytes: to a file on a full disk, a single write may take only some of them, and say so in its result alone. */
-function writeWhole(fd: number, bytes: Uint8Array): void {
-  try {
-    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-  } catch (err) {
-    throw outputError(err as NodeJS.ErrnoException);
-  }
-}
-
-/** Standard output, for programs that read while the export runs. */
-export function standardOutput(signal: AbortSignal): ExportOutput {
-  const { stdout } = process;
-  const stat = fstatSync(stdout.fd);
-  const isFile = !stdout.isTTY && (stat.isFile() || stat.isCharacterDevice());
-  const drained = () =>
-    once(stdout, 'drain', { signal }).catch((err: NodeJS.ErrnoException) => {
-      throw signal.aborted ? signal.reason : outputError(err);
-    });
-  return {
-    async write(bytes) {
-      if (isFile) writeWhole(stdout.fd, bytes);
-      else if (!stdout.write(bytes)) await drained();
-    },
-    async complete() {
-      if (stdout.writableLength > 0) await drained();
-    },
-    discard: async () => undefined,
-  };
+/** Standard output, where nothing can be taken back. */
+export function standardOutputOf(signal: AbortSignal): ExportOutput {
+  const { write, flush } = standardOutput(signal);
+  return { write, complete: flush, discard: async () => undefined };
 }

@@ -6,8 +6,8 @@ export interface FollowOptions {
   readonly url: string;
   /** Makes a key; called again when the last one is not accepted any more. */
   readonly newKey: () => Promise<string>;
-  /** Receives the JSON of an event. */
-  readonly onEvent: (json: string) => void;
+  /** Receives the JSON of an event. The stream is read on when it resolves. */
+  readonly onEvent: (json: string) => Promise<void>;
   /** Receives what happens besides events, in words. */
   readonly onStatus: (text: string) => void;
   readonly signal: AbortSignal;
@@ -39,11 +39,13 @@ export async function followEvents({ url, newKey, onEvent, onStatus, signal }: F
     onStatus(lastId === undefined ? 'following' : 'following again');
     isKeyNew = false;
     for await (const { id, event, data, retry } of readBlocks(response.body as unknown as AsyncIterable<Uint8Array>)) {
-      if (data !== undefined && EVENTS.has(event)) onEvent(data);
+      if (data !== undefined && EVENTS.has(event)) await onEvent(data);
       else if (event === 'gap' && data !== undefined) onStatus(`events are missing: ${data}`);
       else if (event === 'bye' && data !== undefined) onStatus(`the stream ends: ${data}`);
       lastId = id ?? lastId;
       retryMs = Number(retry ?? RETRY_MS_MIN);
+      // The next read would never settle if all of the response has arrived.
+      if (signal.aborted) return;
     }
   }
 

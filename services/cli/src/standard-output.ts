@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { fstatSync, writeSync } from 'node:fs';
+import { CommandError } from './command-error.js';
+
+/**
+ * What a failed write to standard output means.
+ *
+ * @returns for the user
+ */
+export function outputError({ code, message }: NodeJS.ErrnoException): CommandError {
+  return new CommandError(
+    code === 'EPIPE'
+      ? 'the reader of standard output has ended, the export is not complete'
+      : `standard output: ${message}`,
+  );
+}
+
+/** Writes all bytes: to a file on a full disk, a single write may take only some of them, and say so in its result alone. */
+function writeWhole(fd: number, bytes: Uint8Array): void {
+  try {
+    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+  } catch (err) {
+    throw outputError(err as NodeJS.ErrnoException);
+  }
+}
+
+export interface StandardOutput {
+  /** Resolves when the next bytes may follow, so that a reader that is slow or pauses slows down the command. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Resolves when the system has taken all that was written. */
+  flush(): Promise<void>;
+}
+
+/** Standard output, for programs that read while the command runs. Its promises reject when `signal` aborts. */
+export function standardOutput(signal: AbortSignal): StandardOutput {
+  const { stdout } = process;
+  const stat = fstatSync(stdout.fd);
+  const isFile = !stdout.isTTY && (stat.isFile() || stat.isCharacterDevice());
+
+  async function drained(): Promise<void> {
+    try {
+      await once(stdout, 'drain', { signal });
+    } catch (err) {
+      throw signal.aborted ? signal.reason : outputError(err as NodeJS.ErrnoException);
+    }
+  }
+
+  return {
+    async write(bytes) {
+      if (isFile) writeWhole(stdout.fd, bytes);
+      else if (!stdout.write(bytes)) await drained();
+    },
+
+    async flush() {
+      signal.throwIfAborted();
+      await new Promise<void>((resolve, reject) => {
+        const onAbort = () => reject(signal.reason);
+        signal.addEventListener('abort', onAbort, { once: true });
+        // Not `drain`: that only follows a write that returned false.
+        stdout.write('', (err) => {
+          signal.removeEventListener('abort', onAbort);
+          if (err instanceof Error) reject(outputError(err));
+          else resolve();
+        });
+      });
+    },
+  };
+}
