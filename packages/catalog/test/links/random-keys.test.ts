@@ -4,7 +4,11 @@ import { aWorkspace, outcomes, startStores, type TestStores } from '../test-cata
 
 /** The name rows of random keys are inserted before it is checked that the keys are free. */
 
-const { draws, ids } = vi.hoisted(() => ({ draws: [] as string[], ids: [] as string[] }));
+const { draws, ids } = vi.hoisted(() => {
+  // Files before this one may have loaded the module without its mock.
+  vi.resetModules();
+  return { draws: [] as string[], ids: [] as string[] };
+});
 vi.mock('../../src/links/new-link.js', async (original) => {
   const real = await original<typeof import('../../src/links/new-link.js')>();
   return {
@@ -31,7 +35,10 @@ beforeEach(async () => {
   [workspaceId, host] = [created.workspace.id, created.host];
   draws.length = 0;
 });
-afterAll(() => stores.close());
+afterAll(async () => {
+  await stores.close();
+  vi.resetModules();
+});
 
 const create = (key?: string) => catalog.links.create(workspaceId, { domain: host, key, url: 'https://acme.com' });
 
