@@ -27,7 +27,7 @@ export class WorkspaceTraffic {
   readonly #running: Promise<unknown>;
   #next = 0;
   #isStopping = false;
-  #converting = 0;
+  readonly #converting = new Set<Promise<void>>();
   readonly sentEvents: SentEvents;
   /** Since the last `mark`. */
   failures: Failure[] = [];
@@ -136,9 +136,11 @@ export class WorkspaceTraffic {
     await waitFor(() => this.sentEvents.clickIds.size >= goal, { what: `${count} more clicks` });
   }
 
+  /** Resolves when every request has its answer: what is acknowledged after a comparison has begun would count as lost. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#running;
+    await Promise.all(this.#converting);
     for (const caller of [...this.#apis, ...this.#links]) caller.close();
   }
 
@@ -147,7 +149,7 @@ export class WorkspaceTraffic {
       const index = this.#next++;
       const clickId = await this.#click(index);
       // Not awaited: while leads are refused, visitors go on clicking.
-      if (clickId !== undefined && this.#converting < CONVERTING_MAX) void this.#convert(index, clickId);
+      if (clickId !== undefined && this.#converting.size < CONVERTING_MAX) this.#convert(index, clickId);
       await delay(this.pauseMs);
     }
   }
@@ -168,11 +170,9 @@ export class WorkspaceTraffic {
     return clickId;
   }
 
-  async #convert(index: number, clickId: string): Promise<void> {
-    this.#converting += 1;
-    await this.#report(index, clickId).finally(() => {
-      this.#converting -= 1;
-    });
+  #convert(index: number, clickId: string): void {
+    const reporting = this.#report(index, clickId).finally(() => this.#converting.delete(reporting));
+    this.#converting.add(reporting);
   }
 
   async #report(index: number, clickId: string): Promise<void> {
