@@ -47,9 +47,16 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
       return store.findByName(customerExternalId(workspaceId, externalId));
     },
 
-    /** Whether ClickHouse has no customer of that external id; caches are not used. */
+    /**
+     * Whether there is no customer of that external id, stored or queued; caches are not used.
+     *
+     * @throws ApiError 500 with `Retry-After` when Redis stays away
+     */
     async isNew(workspaceId: string, externalId: string): Promise<boolean> {
-      return (await deps.namesTable.claims(customerExternalId(workspaceId, externalId))).length === 0;
+      const name = customerExternalId(workspaceId, externalId);
+      // Redis first: a customer that leaves the queue in between is in the table.
+      if ((await deps.pending.readByName(name)) !== undefined) return false;
+      return (await deps.namesTable.claims(name)).length === 0;
     },
 
     /**

@@ -24,6 +24,16 @@ end
 return pending
 `;
 
+/** Changes claims that still have the expected value. KEYS: the claims. ARGV: the expected and the new value of each. Returns how many had another. */
+const CHANGE_CLAIMS = `
+local missed = 0
+for i = 1, #KEYS do
+  if redis.call('GET', KEYS[i]) == ARGV[2 * i - 1] then redis.call('SET', KEYS[i], ARGV[2 * i], 'KEEPTTL')
+  else missed = missed + 1 end
+end
+return missed
+`;
+
 /**
  * Finalizes or releases a claim on behalf of its owner. KEYS[1]: the claim. ARGV: the owner's pending value; the final value
  * (empty: release) and its TTL in milliseconds.
@@ -52,6 +62,12 @@ export interface ClaimAdmin {
    */
   remove(names: readonly string[]): Promise<void>;
   /**
+   * Changes the values of final claims, so that repeats are answered with something else. Waits like `remove`.
+   *
+   * @throws ApiError 500 when Redis is unavailable
+   */
+  change(names: readonly string[], change: (value: string) => string): Promise<void>;
+  /**
    * Makes events of the workspace read ClickHouse again instead of a filter of what it has. Call it before a customer is stored or
    * renamed, and before claims of something stored are removed.
    *
@@ -79,6 +95,24 @@ export function createClaimAdmin(redis: Redis, replication: Replication = create
       if (pending === 0 || performance.now() > untilMs) return;
       await pause(POLL_MS);
     }
+  }
+
+  /** @returns whether claims are left to be changed: they are pending, or have been changed meanwhile */
+  async function changeFinal(keys: readonly string[], change: (value: string) => string): Promise<boolean> {
+    const stored = await withinDeadline(redis.mget(...keys), 'reading claims');
+    const states = stored.map((value) => claimState(value));
+    const changes = keys.flatMap((key, index) => {
+      const state = states[index];
+      if (state?.state !== 'final') return [];
+      const after = change(state.value);
+      return after === state.value ? [] : [{ key, before: finalValue(state.value), after: finalValue(after) }];
+    });
+    const isPending = states.some(({ state }) => state === 'pending');
+    if (changes.length === 0) return isPending;
+    const names = changes.map(({ key }) => key);
+    const values = changes.flatMap(({ before, after }) => [before, after]);
+    const changing = replication.confirmed(() => redis.eval(CHANGE_CLAIMS, names.length, ...names, ...values));
+    return (await withinDeadline(changing, 'changing claims')) !== 0 || isPending;
   }
 
   /** @returns false when the claim is final */
@@ -116,6 +150,15 @@ export function createClaimAdmin(redis: Redis, replication: Replication = create
       const keys = names.map(claimKey);
       for (let start = 0; start < keys.length; start += CLAIMS_AT_ONCE) {
         await removeSome(keys.slice(start, start + CLAIMS_AT_ONCE));
+      }
+    },
+
+    async change(names, change) {
+      const keys = names.map(claimKey);
+      for (let start = 0; start < keys.length; start += CLAIMS_AT_ONCE) {
+        const some = keys.slice(start, start + CLAIMS_AT_ONCE);
+        const untilMs = performance.now() + PENDING_WAIT_MS;
+        while ((await changeFinal(some, change)) && performance.now() < untilMs) await pause(POLL_MS);
       }
     },
   };

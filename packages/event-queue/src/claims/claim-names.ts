@@ -27,9 +27,13 @@ export function leadNameSlug(eventName: string): string {
 /** TTL of a lead's claim. It is longer than a lead takes to reach ClickHouse, where it is looked up after that. */
 export const LEAD_CLAIM_MS = 24 * 3_600_000;
 
-/** One lead per customer and event name. */
-export function leadClaim(workspaceId: string, customerExternalId: string, eventName: string): string {
-  return `lead:${workspaceId}:${digest(customerExternalId, leadNameSlug(eventName))}`;
+/**
+ * One lead per customer and event name.
+ *
+ * @param customerId `cus_…`: an external id can be given to another customer
+ */
+export function leadClaim(workspaceId: string, customerId: string, eventName: string): string {
+  return `lead-of:${workspaceId}:${digest(customerId, leadNameSlug(eventName))}`;
 }
 
 /** TTL of a customer's claim. It is longer than the queue takes to write the customer to ClickHouse, which is read after that. */

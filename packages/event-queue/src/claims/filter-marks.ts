@@ -9,7 +9,7 @@ import { claimState, finalValue, PENDING_TTL_MS } from './claim-value.js';
  * without ClickHouse that a key is new, because everything that was queued since has a claim. That is true as long as Redis keeps its
  * claims, and nothing is stored or released without one. The mark of a workspace stands for it: it is set before the keys are read,
  * every commit that relies on the filter is refused without it, and whatever stores events or customers without a claim, or removes a
- * claim, replaces it first. A Redis that has lost its data has no mark.
+ * claim, replaces it first. A Redis that has lost its data has no mark, and gets none for a while.
  */
 
 /** Final value of a mark while no filter of the workspace may be used. */
@@ -29,6 +29,28 @@ function markKey(workspaceId: string): string {
   return claimKey(`filters:${workspaceId}`);
 }
 
+/** A key that is absent when Redis has lost its data, or has never had a mark of the workspace. */
+function seenKey(workspaceId: string): string {
+  return claimKey(`filters-seen:${workspaceId}`);
+}
+
+/**
+ * Returns the mark; where there is none, creates it. In a Redis that has lost its data filters are blocked first: a writer may hold rows
+ * whose jobs and claims are gone, and store them after the keys were read. KEYS: the mark, the key of {@link seenKey}. ARGV: a new mark
+ * and its TTL, the value that blocks filters and its TTL. TTLs are in milliseconds.
+ */
+const OPEN_MARK = `
+local mark = redis.call('GET', KEYS[1])
+if not mark then
+  local value, ttl = ARGV[1], ARGV[2]
+  if redis.call('EXISTS', KEYS[2]) == 0 then value, ttl = ARGV[3], ARGV[4] end
+  redis.call('SET', KEYS[1], value, 'PX', ttl)
+  mark = value
+end
+redis.call('SET', KEYS[2], '1', 'PX', ARGV[2])
+return mark
+`;
+
 /** A condition of a commit: the mark is in Redis as it was. */
 export interface FilterMark {
   readonly key: string;
@@ -39,7 +61,8 @@ export interface FilterMark {
 }
 
 /**
- * The mark of a workspace, which is created if there is none. Read the stored keys after it.
+ * The mark of a workspace, which is created if there is none; in a Redis that never had one, after {@link FILTERS_BLOCKED_MS}. Read the stored
+ * keys after it.
  *
  * @returns undefined while filters are blocked
  * @throws the error of Redis or the connection
@@ -50,11 +73,9 @@ export async function openFilterMark(
   workspaceId: string,
 ): Promise<FilterMark | undefined> {
   const key = markKey(workspaceId);
-  const value = await replication.confirmed(async () => {
-    const created = finalValue(randomUUID());
-    return (await redis.set(key, created, 'PX', MARK_MS, 'NX')) === null ? redis.get(key) : created;
-  });
-  if (value === null) return undefined;
+  const values = [finalValue(randomUUID()), MARK_MS, finalValue(BLOCKED), FILTERS_BLOCKED_MS];
+  const open = () => redis.eval(OPEN_MARK, 2, key, seenKey(workspaceId), ...values) as Promise<string>;
+  const value = await replication.confirmed(open);
   const state = claimState(value);
   return state.state === 'final' && state.value !== BLOCKED ? { key, value, ttlMs: MARK_MS } : undefined;
 }

@@ -73,7 +73,7 @@ export async function updateCustomer(
 }
 
 /**
- * Deletes the customer, its copy in Redis and the stored answers that contain it. Its events stay, shown with a deleted customer.
+ * Deletes the customer, its copy in Redis, and the customer in stored answers. Its events stay, shown with a deleted customer.
  *
  * @returns its internal id; @throws ApiError not_found
  */
@@ -81,7 +81,7 @@ export async function deleteCustomer(deps: StoredAnswerDeps, workspaceId: string
   const { catalog } = deps;
   const customer = await findCustomer(catalog, workspaceId, id);
   const queued = await tracesInQueue(deps, workspaceId, [customer.id]);
-  const removeAnswers = await findStoredAnswers(deps, workspaceId, customer.id, queued);
+  const removeAnswers = await findStoredAnswers(deps, workspaceId, customer.id, queued, 'keep');
   // Delete claims before and after: before, so that a crash leaves no stored answers; after, because an event may have added one.
   await removeAnswers(customer.externalId);
   const removed = await catalog.customers.remove(workspaceId, customer.id);

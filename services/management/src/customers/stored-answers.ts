@@ -1,6 +1,6 @@
 import { pollUntil } from '@waymark/cache';
 import type { Catalog } from '@waymark/catalog';
-import { parseResourceId } from '@waymark/contract';
+import { deletedCustomer, parseResourceId } from '@waymark/contract';
 import {
   type ClaimAdmin,
   customerClaim,
@@ -33,36 +33,43 @@ export async function tracesInQueue(
   return queuedTraces(redis, parseResourceId('workspace', workspaceId) ?? '', numbers);
 }
 
-/** Deletes the claim of that external id of a customer, and the stored answers of requests that contain the customer. Blocks filters before. */
+/** Removes a customer from the stored answers. @param externalId that its claim has, undefined if that is not known */
 type RemoveStoredAnswers = (externalId: string | undefined) => Promise<void>;
+
+/** A stored answer to a sale with the customer as it is shown once it is deleted, as ClickHouse would have it. */
+function withoutCustomer(id: string, answer: string): string {
+  const { name, email, avatar, externalId } = deletedCustomer(id);
+  return JSON.stringify({ ...(JSON.parse(answer) as object), customer: { id, name, email, avatar, externalId } });
+}
 
 /**
  * Finds the stored answers that contain a customer: their keys are derived from its events, in the tables and in the queue.
  *
  * @param id `cus_…` of a customer, which may be removed already
  * @param queued what its events in the queue name, read before this call: an event that leaves the queue meanwhile is in the tables
+ * @param sales `keep`: answers to its sales stay, without the customer, because a sale in the queue can only be found by its claim
  */
 export async function findStoredAnswers(
   { catalog, claimsOf }: StoredAnswerDeps,
   workspaceId: string,
   id: string,
   queued: QueuedTraces,
+  sales: 'keep' | 'remove',
 ): Promise<RemoveStoredAnswers> {
   const isStored = async () => !(await catalog.customers.isPending(workspaceId, id));
   if (!(await isStored())) await pollUntil(isStored, STORED_WITHIN);
   const stored = await catalog.customers.traces(workspaceId, id);
-  const eventNames = [...new Set([...stored.eventNames, ...queued.eventNames])];
-  const invoiceIds = [...new Set([...stored.invoiceIds, ...queued.invoiceIds])];
+  const invoices = [...new Set([...stored.invoiceIds, ...queued.invoiceIds])].map((one) =>
+    invoiceClaim(workspaceId, one),
+  );
+  const leads = [...new Set([...stored.eventNames, ...queued.eventNames])].map((name) =>
+    leadClaim(workspaceId, id, name),
+  );
   const claims = await claimsOf(workspaceId);
   return async (externalId) => {
-    const ofName =
-      externalId === undefined
-        ? []
-        : [
-            customerClaim(workspaceId, externalId),
-            ...eventNames.map((name) => leadClaim(workspaceId, externalId, name)),
-          ];
+    const ofName = externalId === undefined ? [] : [customerClaim(workspaceId, externalId)];
     await claims.blockFilters(workspaceId);
-    await claims.remove([...ofName, ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId))]);
+    await claims.remove([...ofName, ...leads, ...(sales === 'remove' ? invoices : [])]);
+    if (sales === 'keep') await claims.change(invoices, (answer) => withoutCustomer(id, answer));
   };
 }

@@ -47,7 +47,7 @@ async function removeCustomer(
 ): Promise<string | undefined> {
   const { catalog } = deps;
   const record = await catalog.customers.get(workspaceId, id);
-  const removeAnswers = await findStoredAnswers(deps, workspaceId, id, queued);
+  const removeAnswers = await findStoredAnswers(deps, workspaceId, id, queued, 'remove');
   // Before and after, as in the deletion of a customer: an event that was under way may have added one.
   await removeAnswers(record?.externalId);
   if (record !== undefined) {

@@ -292,7 +292,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
   it('a deletion waits for the customer’s events, from which the keys of stored responses are derived', async () => {
     const brought = draftCustomer(acme.workspaceId, { externalId: 'with-lead' }, Date.now());
     await addPendingCustomer(management.redis, brought);
-    const key = await storeClaim(leadClaim(acme.workspaceId, 'with-lead', 'Sign up'), 'f:secret@acme.com');
+    const key = await storeClaim(leadClaim(acme.workspaceId, brought.id, 'Sign up'), 'f:secret@acme.com');
     const deletion = acme.call<{ id: string }>('DELETE', '/customers/ext_with-lead');
     const click = aClick({ workspaceId: parseResourceId('workspace', acme.workspaceId) ?? '' });
     const customerId = parseResourceId('customer', brought.id) ?? '';
@@ -320,12 +320,14 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     await insertSales(management.database.client, [aSale({ click, customerId, invoiceId: 'inv_1', timestampMs })]);
     const keys = await Promise.all([
       storeClaim(customerClaim(workspaceId, 'secret-id'), 'f:secret@acme.com'),
-      storeClaim(leadClaim(workspaceId, 'secret-id', 'Sign up'), 'f:secret@acme.com'),
-      storeClaim(invoiceClaim(workspaceId, 'inv_1'), 'f:secret@acme.com'),
+      storeClaim(leadClaim(workspaceId, customer.id, 'Sign up'), 'f:secret@acme.com'),
     ]);
+    const saleKey = await storeClaim(invoiceClaim(workspaceId, 'inv_1'), 'f:{"customer":{"email":"secret@acme.com"}}');
     expect(await acme.call('DELETE', '/customers/ext_secret-id')).toEqual({ status: 200, body: { id: customer.id } });
     expect(codeOf(await acme.call('GET', `/customers/${customer.id}`))).toEqual([404, 'not_found']);
     expect(await management.redis.exists(...keys)).toBe(0);
+    expect(await management.redis.get(saleKey)).toContain('deleted@customer.com');
+    expect(await management.redis.get(saleKey)).not.toContain('secret');
     const cached = await management.redis.keys(`*${customer.id}*`);
     for (const key of cached) expect(await management.redis.get(key)).not.toContain('secret');
     const rows = await management.database.client.query({

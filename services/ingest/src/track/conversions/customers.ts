@@ -33,7 +33,7 @@ export interface CustomerDetails {
 }
 
 export interface TrackedCustomers {
-  /** Whether ClickHouse has no such customer. Redis may have it, which the commit checks when it takes the claim. */
+  /** Whether there is no such customer, stored or queued. The commit finds out about one that is being created when it takes the claim. */
   isNew(workspaceId: string, externalId: string): Promise<boolean>;
   /** The filter of external ids (see {@link StoredKeys}). */
   filterOf(workspaceId: string): KeyFilter | undefined;

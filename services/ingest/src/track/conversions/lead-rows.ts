@@ -1,6 +1,7 @@
+import type { CustomerRecord } from '@waymark/catalog';
 import { createEventId, parseResourceId } from '@waymark/contract';
 import { EVENT_TABLES, type EventRow, leadRow } from '@waymark/event-format';
-import type { QueuedRow } from '@waymark/event-queue';
+import { type FinalClaim, LEAD_CLAIM_MS, leadClaim, type QueuedRow } from '@waymark/event-queue';
 
 const EVENT_ID = EVENT_TABLES.lead.columns[1].indexOf('event_id');
 
@@ -25,4 +26,12 @@ export function leadRows(lead: LeadToRecord, nowMs: number): QueuedRow[] {
   // The others differ only in their id; copying avoids serializing the metadata again.
   const others = Array.from({ length: lead.quantity - 1 }, () => first.with(EVENT_ID, createEventId(nowMs)));
   return [{ kind: 'lead', row: first }, ...others.map((row) => ({ kind: 'lead' as const, row, isSilent: true }))];
+}
+
+/**
+ * The claim of a new customer's first lead, which the commit takes: no other request knows the customer yet. Its value is the click of the
+ * lead, with which repeats are answered.
+ */
+export function firstLeadClaim({ workspaceId, id }: CustomerRecord, eventName: string, clickId: string): FinalClaim {
+  return { name: leadClaim(workspaceId, id, eventName), owner: undefined, value: clickId, ttlMs: LEAD_CLAIM_MS };
 }

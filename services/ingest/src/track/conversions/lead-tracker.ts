@@ -9,7 +9,7 @@ import { readClick } from './click-rows.js';
 import { newCustomer, type TrackedCustomers } from './customers.js';
 import { withClaims } from './held-claims.js';
 import type { LatestLeads } from './latest-leads.js';
-import { leadRows } from './lead-rows.js';
+import { firstLeadClaim, leadRows } from './lead-rows.js';
 
 export interface LeadTracker {
   /** @throws ApiError */
@@ -71,17 +71,16 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     const filter = customers.filterOf(workspaceId);
     const filterMark = filter?.lacks(body.customerExternalId) ? filter.mark : undefined;
     if (filterMark === undefined && !(await customers.isNew(workspaceId, body.customerExternalId))) return undefined;
-    const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
     try {
       const { click, link } = await finding;
       const customer = customers.draft(workspaceId, body, click, link);
       const { clickId } = readClick(click);
-      const response = responseFor(clickId, link, customer);
-      const value = JSON.stringify(responseToRepeat(clickId, customer));
-      const leadFinal = { name: leadName, owner: undefined, value, ttlMs: LEAD_CLAIM_MS };
-      const finals = [customers.newClaim(customer), ...(body.mode === 'deferred' ? [] : [leadFinal])];
+      const finals = [
+        customers.newClaim(customer),
+        ...(body.mode === 'deferred' ? [] : [firstLeadClaim(customer, body.eventName, clickId)]),
+      ];
       await producer.commit({ ...rowsAndState(body, customer, true, click), finals, filterMark });
-      return response;
+      return responseFor(clickId, link, customer);
     } catch (err) {
       if (err instanceof ClaimHeldError) {
         if (filterMark !== undefined) customers.recheckFilter(workspaceId);
@@ -89,8 +88,8 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       }
       if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
       // A duplicate is answered even if its click no longer exists.
-      const states = await producer.claims.read([customerClaim(workspaceId, body.customerExternalId), leadName]);
-      if (states.every(({ state }) => state === 'free')) throw err;
+      const [customer] = await producer.claims.read([customerClaim(workspaceId, body.customerExternalId)]);
+      if (customer?.state === 'free') throw err;
       return undefined;
     }
   }
@@ -98,18 +97,18 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
   /** Tracks a lead with its claims held, which also waits for a concurrent request and answers duplicates. */
   function trackUnderClaims(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse> {
     const isDeferred = body.mode === 'deferred';
-    const customerClaimName = customerClaim(workspaceId, body.customerExternalId);
-    const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
 
     return withClaims(producer.claims, now, async (hold) => {
-      await hold.take(isDeferred ? [customerClaimName] : [customerClaimName, leadName]);
+      await hold.take([customerClaim(workspaceId, body.customerExternalId)]);
       const known = await customers.find(hold, workspaceId, body.customerExternalId);
       const namedId = body.clickId || known?.clickId;
       if (!namedId) {
         throw fieldError('required', 'clickId', 'is required: the customer is not known, or has no click');
       }
-      const repeated = hold.finalValue(leadName);
-      if (repeated !== undefined) return JSON.parse(repeated) as TrackLeadResponse;
+      const leadName = known && !isDeferred ? leadClaim(workspaceId, known.id, body.eventName) : undefined;
+      if (leadName !== undefined) await hold.take([leadName]);
+      const claimedClickId = leadName === undefined ? undefined : hold.finalValue(leadName);
+      if (known && claimedClickId !== undefined) return responseToRepeat(claimedClickId, known);
 
       const finding = findClickAndLink(catalog, clicks, workspaceId, namedId);
       // A duplicate is answered even if the click of this request does not exist.
@@ -124,12 +123,11 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const { rows, state } = rowsAndState(body, customer, known === undefined, click);
       // A deferred lead of an existing customer records nothing.
       if (rows.length === 0) return response;
-      const finals = [
-        ...customers.finalClaims(hold, customer),
-        ...(isDeferred
-          ? []
-          : [hold.toFinal(leadName, JSON.stringify(responseToRepeat(clickId, customer)), LEAD_CLAIM_MS)]),
-      ];
+      const ofLead =
+        leadName === undefined
+          ? [firstLeadClaim(customer, body.eventName, clickId)]
+          : [hold.toFinal(leadName, clickId, LEAD_CLAIM_MS)];
+      const finals = [...customers.finalClaims(hold, customer), ...(isDeferred ? [] : ofLead)];
       await producer.commit({ rows, finals, state });
       return response;
     });

@@ -12,6 +12,7 @@ import {
   ClaimHeldError,
   customerClaim,
   type FilterMark,
+  type FinalClaim,
   firstSaleClaim,
   invoiceClaim,
   type QueuedRow,
@@ -21,10 +22,11 @@ import type { ConversionDeps } from '../track-deps.js';
 import type { Backlog } from './backlog.js';
 import type { ClickFinder } from './click-finder.js';
 import { findClickAndLink, linkOfClick } from './click-link.js';
+import { readClick } from './click-rows.js';
 import { newCustomer, type TrackedCustomers } from './customers.js';
 import { type HeldClaims, withClaims } from './held-claims.js';
 import type { LatestLeads } from './latest-leads.js';
-import { leadRows } from './lead-rows.js';
+import { firstLeadClaim, leadRows } from './lead-rows.js';
 import { buyerKey, invoiceKey, type SaleStore } from './sale-store.js';
 import type { KeyFilter, StoredKeys } from './stored-keys.js';
 
@@ -79,8 +81,9 @@ interface Attribution {
   readonly customer: CustomerRecord;
   readonly click: EventRow;
   readonly link: LinkRecord;
-  /** Rows that a direct sale records before its own: a customer and a lead. */
+  /** Rows that a direct sale records before its own: a customer and a lead, with the claim of the lead. */
   readonly rows: readonly QueuedRow[];
+  readonly finals: readonly FinalClaim[];
   readonly state: readonly StateValue[];
   readonly isNewCustomer: boolean;
 }
@@ -143,7 +146,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
       throw new ApiError('not_found', `No ${which} found for the customer "${customer.externalId}".`);
     }
     const link = await linkOfClick(catalog, customer.workspaceId, click);
-    return { customer, click, link, rows: [], state: [], isNewCustomer: false };
+    return { customer, click, link, rows: [], finals: [], state: [], isNewCustomer: false };
   }
 
   /** Direct sale tracking: creates the customer from the click, and records a lead first. */
@@ -158,6 +161,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
       click,
       link,
       rows: [row, ...leadRows(lead, now())],
+      finals: [firstLeadClaim(customer, eventName, readClick(click).clickId)],
       state: [...state, ...leads.state(customer, eventName, click)],
       isNewCustomer: true,
     };
@@ -215,6 +219,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
       rows: [...attribution.rows, { kind: 'sale', row }],
       finals: [
         ...customers.finalClaims(hold, customer),
+        ...attribution.finals,
         ...(invoice === undefined
           ? []
           : [hold.toFinal(invoice, JSON.stringify({ ...response, linkId: link.id }), SALE_CLAIM_MS)]),
@@ -254,7 +259,8 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
       if (body.amount > 0) return { response: await record(hold, use, body, attribution) };
       if (attribution.isNewCustomer) {
         const { rows, state, customer } = attribution;
-        await producer.commit({ rows, finals: customers.finalClaims(hold, customer), state });
+        const finals = [...customers.finalClaims(hold, customer), ...attribution.finals];
+        await producer.commit({ rows, finals, state });
       }
       return { response: emptyResponse };
     });
