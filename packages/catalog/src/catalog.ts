@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { type EventTableKind, NAMES_TABLE } from '@waymark/event-format';
+import { NAMES_TABLE } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { createCustomers } from './customers/customers.js';
 import { createDomains } from './domains/domains.js';
@@ -60,7 +60,7 @@ import { createLocalNames } from './store/local-cache.js';
 import type { ReadOptions } from './store/record-reader.js';
 import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type StoreDeps } from './store/record-store.js';
 import { createNamesTable } from './store/unique-names.js';
-import { affectedTotalsOf } from './totals/affected-totals.js';
+import { affectedTotalsOf, type CountedInsert } from './totals/affected-totals.js';
 import { createCounters } from './totals/counters.js';
 import { createActiveWebhooks } from './webhooks/active-webhooks.js';
 import { createWebhooks } from './webhooks/webhooks.js';
@@ -124,7 +124,8 @@ export function createCatalog(options: CatalogOptions) {
   const namesTable = createNamesTable(clickhouse, settings.read);
   const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);
   const cacheMemory = createCacheMemory(redis);
-  const shared = options.isReplicated ? undefined : createSharedTotals(redis, cacheMemory, logger);
+  const publishRecounted = () => void feed.publishUnacknowledged({ isRecounted: true }).catch(() => undefined);
+  const shared = options.isReplicated ? undefined : createSharedTotals(redis, cacheMemory, logger, publishRecounted);
   const counters = createCounters(clickhouse, { isSubscribed, shared, now });
   feed.subscribe({
     onChange({ names }) {
@@ -257,15 +258,19 @@ export function createCatalog(options: CatalogOptions) {
     /** Calls the subscriber after every write of this or another process. */
     subscribe: (subscriber: CatalogSubscriber) => feed.subscribe(subscriber),
 
+    /** Stops the sharing of the totals that an insert will change, for a minute or until {@link evictTotals}. Await it before each attempt. */
+    async markTotals({ kind, batchId, rows }: CountedInsert): Promise<void> {
+      if (shared === undefined) return;
+      for (const counted of affectedTotalsOf(kind, rows)) await shared.mark(batchId, counted);
+    },
+
     /**
      * Evicts the totals that an insert has changed, in Redis and then in every process. Await it before the insert counts as done. If Redis
      * is away, totals that are cached in a process are outdated for up to ten seconds.
-     *
-     * @param rows JSON arrays in the order of the table's columns
      */
-    async evictTotals(kind: EventTableKind, rows: readonly string[]): Promise<void> {
+    async evictTotals({ kind, batchId, rows }: CountedInsert): Promise<void> {
       const affected = affectedTotalsOf(kind, rows);
-      for (const counted of affected) await shared?.evict(counted);
+      for (const counted of affected) await shared?.evict(batchId, counted);
       try {
         for (const counted of affected) await feed.publishUnacknowledged({ counted });
       } catch (err) {

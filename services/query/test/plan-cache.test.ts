@@ -14,7 +14,7 @@ const NONE = { hasRemovedLinks: false, removedLinks: [], allRemovedIds: new Set<
 
 function removal(table: string, isRemoved: boolean) {
   const record = { table, workspaceId: 'ws', id: 'link_1', version: 2, isRemoved };
-  return { names: [], records: [record], counted: [] };
+  return { names: [], records: [record], counted: [], isRecounted: false };
 }
 
 test.each([
@@ -35,7 +35,12 @@ test.each([
 
 test('removed links are read again when one of them gets an event, such as a click queued before its removal', async () => {
   const { cache } = aCache();
-  const inserted = (...ids: string[]) => ({ names: [], records: [], counted: [{ workspaceId: 'ws', ids }] });
+  const inserted = (...ids: string[]) => ({
+    names: [],
+    records: [],
+    isRecounted: false,
+    counted: [{ workspaceId: 'ws', ids }],
+  });
   const removed = { hasRemovedLinks: false, removedLinks: [], allRemovedIds: new Set(['link_1', 'link_2']) };
   await cache.removedLinks.refresh('ws', async () => removed);
   cache.onChange(inserted('link_3', 'cus_1'));

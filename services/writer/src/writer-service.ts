@@ -2,7 +2,7 @@ import { type ServiceBase, startServiceBase } from '@waymark/bootstrap';
 import type { LinkRecord } from '@waymark/catalog';
 import { type ClickHouseClient, countShards } from '@waymark/clickhouse';
 import { type Settings, SettingsError } from '@waymark/config';
-import { createEventWriter, type EventWriter, hasHadWebhookJobs, type InsertedBatch } from '@waymark/event-queue';
+import { createEventWriter, type EventWriter, hasHadWebhookJobs } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
 import { createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
@@ -70,7 +70,6 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const { redis, queues, clickhouse, catalog, operations } = base;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createWebhookJobPlanner({ catalog });
-  const onInserted = ({ kind, rows }: InsertedBatch) => catalog.evictTotals(kind, rows);
   // A writer before this one may have been killed between an insert and its evictions. A failure is repeated when Redis answers.
   void catalog.evictAllTotals().catch(() => undefined);
   const onStored = operations.countBatch;
@@ -79,7 +78,13 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const isReplicated = cluster !== undefined;
   const shards = cluster === undefined ? 1 : await shardsOf(clickhouse, cluster, logger);
   const lateRows = lateRowsOf(catalog);
-  const callbacks = { webhookJobsOf, onInserted, onStored, lateRows };
+  const callbacks = {
+    webhookJobsOf,
+    onInserting: catalog.markTotals,
+    onInserted: catalog.evictTotals,
+    onStored,
+    lateRows,
+  };
   const waitsForQuorum = isReplicated && clickhouseEventsQuorum;
   const stores = { waitReplicas, clickhouse, isReplicated, cluster, shards, waitsForQuorum };
   // Each shard has a writer of its own, with its coalescer, manifest and retries: one that is away does not hold up the others.

@@ -18,6 +18,8 @@ const changeSchema = z.object({
     .default([]),
   /** Links and customers with new events. */
   counted: z.array(z.object({ workspaceId: z.string(), ids: z.array(z.string()) })).default([]),
+  /** All totals may have changed. */
+  isRecounted: z.boolean().default(false),
 });
 export type CatalogChange = z.infer<typeof changeSchema>;
 /** Links and customers of a workspace whose totals have changed. */

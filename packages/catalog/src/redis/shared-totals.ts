@@ -9,12 +9,15 @@ import type { RedisConnections } from './connections.js';
 const TTL_MS_MAX = 600_000;
 /** Time to read totals from ClickHouse and store them; what is read later is not stored. */
 const FILL_LEASE_MS = 5_000;
+/** How long totals are not shared after the start of an insert whose eviction never comes. Longer than ClickHouse may take for an insert. */
+const MARK_MS = 60_000;
 /** Pause between attempts to make up for evictions that failed. */
 const RETRY_MS = 1_000;
 
 /**
  * Entries are `<generation>|=<totals>`, or `<generation>|?<token>` for a fill lease: the process with that token is reading the totals
- * from ClickHouse. Entries of another generation count as absent.
+ * from ClickHouse. Entries of another generation count as absent. `!<tokens>` is a mark of the inserts under way that change the totals: they
+ * are read from ClickHouse, and not stored.
  */
 const [STORED, LEASED] = ['=', '?'];
 
@@ -30,10 +33,36 @@ for i, key in ipairs(KEYS) do
     answer[i] = entry
   else
     answer[i] = false
-    redis.call('SET', key, ARGV[1] .. '|${LEASED}' .. ARGV[2], 'PX', ARGV[3])
+    local isMarked = entry and string.sub(entry, 1, 1) == '!'
+    if not isMarked then redis.call('SET', key, ARGV[1] .. '|${LEASED}' .. ARGV[2], 'PX', ARGV[3]) end
   end
 end
 return answer`;
+
+/** Marks totals as being changed by an insert. KEYS one for each entry; ARGV token of the insert, TTL. */
+const MARK = `
+local token = ARGV[1] .. ','
+for _, key in ipairs(KEYS) do
+  local entry = redis.call('GET', key)
+  local others = entry and string.sub(entry, 1, 1) == '!' and string.sub(entry, 2) or ''
+  if not string.find(others, token, 1, true) then others = others .. token end
+  redis.call('SET', key, '!' .. others, 'PX', ARGV[2])
+end
+return 1`;
+
+/** Evicts totals that an insert has changed; marks of other inserts stay. KEYS one for each entry; ARGV token of the insert. */
+const EVICT = `
+local token = ARGV[1] .. ','
+for _, key in ipairs(KEYS) do
+  local entry = redis.call('GET', key)
+  local first, last = nil, nil
+  if entry and string.sub(entry, 1, 1) == '!' then first, last = string.find(entry, token, 1, true) end
+  local others = first and string.sub(entry, 2, first - 1) .. string.sub(entry, last + 1) or ''
+  if entry and string.sub(entry, 1, 1) == '!' and not first then others = string.sub(entry, 2) end
+  local left = others ~= '' and redis.call('PTTL', key) or 0
+  if left > 0 then redis.call('SET', key, '!' .. others, 'PX', left) else redis.call('UNLINK', key) end
+end
+return 1`;
 
 /** Stores totals under keys that still have the lease. KEYS one for each entry; ARGV generation, token of the lease, TTL, then totals. */
 const FILL = `
@@ -55,14 +84,20 @@ function totalsOf(entry: string | null | undefined, generation: string): string 
 export type ReadTexts = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 /**
- * Totals of links and customers in Redis, for all processes. Whoever inserts events evicts the totals that they change after the insert and
- * before the events count as written, so that an eviction is repeated with its insert after a kill. Totals whose read began before an
- * eviction are not stored: the eviction deletes the lease of that read.
+ * Totals of links and customers in Redis, for all processes. Whoever inserts events marks the totals that they change before the insert, and
+ * evicts them after it, before the events count as written, so that an eviction is repeated with its insert after a kill; until then the
+ * mark, which expires, keeps old totals from being served or stored. Totals whose read began before a mark or an eviction are not stored:
+ * these delete the lease of that read.
  *
  * Evictions that may have been lost, with a process or a Redis, are made up for by a new generation, which evicts all totals. Only those who
  * insert begin generations: totals are not stored while there is none, because writers of earlier releases evict nothing.
  */
-export function createSharedTotals(redis: RedisConnections, memory: CacheMemory, logger: CatalogLogger) {
+export function createSharedTotals(
+  redis: RedisConnections,
+  memory: CacheMemory,
+  logger: CatalogLogger,
+  onNewGeneration: () => void = () => {},
+) {
   const prefix = `${redis.keyPrefix}waymark:cache:`;
   const generationKey = `${prefix}totals-generation`;
   const keysOf = (workspaceId: string, ids: readonly string[]) =>
@@ -83,6 +118,7 @@ export function createSharedTotals(redis: RedisConnections, memory: CacheMemory,
     const upTo = losses;
     await redis.run((client) => client.set(generationKey, newToken()));
     repaired = Math.max(repaired, upTo);
+    onNewGeneration();
   }
 
   async function repair(): Promise<void> {
@@ -95,6 +131,15 @@ export function createSharedTotals(redis: RedisConnections, memory: CacheMemory,
   function evictAllSoon(): void {
     losses += 1;
     repairing ??= repair();
+  }
+
+  async function evictKeys(token: string, keys: readonly string[]): Promise<void> {
+    try {
+      await redis.run((client) => client.eval(EVICT, keys.length, ...keys, token));
+    } catch {
+      // A full Redis refuses to keep the marks of other inserts, but deletes.
+      await redis.run((client) => client.unlink([...keys]));
+    }
   }
 
   /** Totals in Redis, and a lease for the others. */
@@ -151,18 +196,38 @@ export function createSharedTotals(redis: RedisConnections, memory: CacheMemory,
     },
 
     /**
+     * Marks the totals that an insert will change. Await it before each attempt. It never throws: when Redis is away, an eviction after the
+     * insert makes up for it.
+     *
+     * @param token of the insert, the same in `evict`
+     */
+    async mark(token: string, affected: readonly AffectedTotals[]): Promise<void> {
+      const keys = affected.flatMap(({ workspaceId, ids }) => keysOf(workspaceId, ids));
+      if (keys.length === 0 || redis.isAway()) return;
+      try {
+        await redis.run((client) => client.eval(MARK, keys.length, ...keys, token, MARK_MS));
+      } catch {
+        // A full Redis takes no marks, and no totals either.
+        await redis.run((client) => client.unlink(keys)).catch(() => undefined);
+      }
+    },
+
+    /**
      * Evicts the totals that an insert has changed. Await it before the insert counts as done. When Redis is away, all totals are evicted
      * as soon as it answers; the promise does not wait for that.
+     *
+     * @param token of the insert, as in `mark`
      */
-    async evict(affected: readonly AffectedTotals[]): Promise<void> {
+    async evict(token: string, affected: readonly AffectedTotals[]): Promise<void> {
       evicts = true;
-      if (repairing !== undefined) return evictAllSoon();
+      const keys = affected.flatMap(({ workspaceId, ids }) => keysOf(workspaceId, ids));
       try {
+        if (keys.length > 0) await evictKeys(token, keys);
+        if (repairing !== undefined) return;
         if (repaired < losses) return await startGeneration();
-        const keys = affected.flatMap(({ workspaceId, ids }) => keysOf(workspaceId, ids));
-        if (keys.length === 0) return;
         // The generation is gone when somebody has emptied Redis.
-        await redis.run((client) => Promise.all([client.unlink(keys), client.set(generationKey, newToken(), 'NX')]));
+        const hasGeneration = await redis.run((client) => client.exists(generationKey));
+        if (hasGeneration === 0) await redis.run((client) => client.set(generationKey, newToken(), 'NX'));
       } catch (err) {
         logger.warn({ err }, 'totals were not evicted from Redis; all of them will be when it answers');
         evictAllSoon();

@@ -20,12 +20,32 @@ function numbersOf(kind: EventTableKind, rows: readonly string[]) {
   return byWorkspace;
 }
 
+/** Rows of events that are inserted together. */
+export interface CountedInsert {
+  readonly kind: EventTableKind;
+  /** The same each time the insert is repeated. */
+  readonly batchId: string;
+  /** JSON arrays in the order of the table's columns. */
+  readonly rows: readonly string[];
+}
+
+/** Found before the insert, and used again after it. */
+const found = new WeakMap<readonly string[], AffectedTotals[][]>();
+
 /**
- * The links and customers whose totals an insert has changed, split into messages.
+ * The links and customers whose totals an insert changes, split into messages.
  *
  * @param rows JSON arrays in the order of the table's columns
  */
 export function affectedTotalsOf(kind: EventTableKind, rows: readonly string[]): AffectedTotals[][] {
+  const known = found.get(rows);
+  if (known !== undefined) return known;
+  const affected = findAffected(kind, rows);
+  found.set(rows, affected);
+  return affected;
+}
+
+function findAffected(kind: EventTableKind, rows: readonly string[]): AffectedTotals[][] {
   const messages: AffectedTotals[][] = [];
   let room = 0;
   for (const [workspace, { links, customers }] of numbersOf(kind, rows)) {

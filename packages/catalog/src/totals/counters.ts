@@ -154,7 +154,8 @@ export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, sha
     customers: customers.read,
     cached: { links: links.cache.read, customers: customers.cache.read },
 
-    onChange({ counted }: CatalogChange): void {
+    onChange({ counted, isRecounted }: CatalogChange): void {
+      if (isRecounted) for (const { cache } of [links, customers]) cache.onGap();
       links.cache.onChange(counted);
       customers.cache.onChange(counted);
     },

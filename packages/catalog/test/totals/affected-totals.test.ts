@@ -66,12 +66,12 @@ describe('cached counters and totals', () => {
     for (const count of [1, 2, 3]) {
       const another = clickOf(numberOf('workspace', workspace.id), numberOf('link', link.id));
       await insertClicks(stores.database.client, [another]);
-      await writer.evictTotals('click', text([another]));
+      await writer.evictTotals({ kind: 'click', batchId: `click ${count}`, rows: text([another]) });
       await waitFor(async () => (await clicks()) === count, { what: 'the click to be counted' });
     }
     expect(await sales()).toBeUndefined();
     await insertSales(stores.database.client, [sale]);
-    await writer.evictTotals('sale', text([sale]));
+    await writer.evictTotals({ kind: 'sale', batchId: 'sale', rows: text([sale]) });
     await waitFor(async () => (await sales()) === 1, { what: 'the sale to be counted' });
   });
 });

@@ -117,7 +117,7 @@ describe('shared totals', () => {
       await workspace.stored(reader, ['a', 'b']);
     }
     one.count('a');
-    await writer.evict(one.evicted(['a']));
+    await writer.evict('insert', one.evicted(['a']));
     const before = [one.reads.length, other.reads.length] as const;
     expect(await one.read(reader, ['a', 'b'])).toEqual(new Map([['a', '2']]));
     expect(await other.read(reader, ['a', 'b'])).toEqual(new Map([['a', '1']]));
@@ -130,7 +130,7 @@ describe('shared totals', () => {
     const reading = startRead(reader, ['a']);
     await reading.begun;
     count('a');
-    await writer.evict(evicted(['a']));
+    await writer.evict('insert', evicted(['a']));
     // A read after the eviction stores its totals, and the one before it does not replace them.
     const after = startRead(reader, ['a']);
     await after.begun;
@@ -160,7 +160,7 @@ describe('shared totals', () => {
     count('a');
     expect(await read(reader, ['a'])).toEqual(new Map());
     const next = await aProcess();
-    await next.evict(evicted(['other']));
+    await next.evict('insert', evicted(['other']));
     expect(await read(reader, ['a'])).toEqual(new Map([['a', '1']]));
   });
 
@@ -182,9 +182,9 @@ describe('shared totals', () => {
     count('a');
     // Longer than a writer waits for an answer.
     await client.call('CLIENT', 'PAUSE', '3000', 'WRITE');
-    await writer.evict(evicted(['a']));
+    await writer.evict('insert', evicted(['a']));
     count('a');
-    await writer.evict(evicted(['a']));
+    await writer.evict('insert', evicted(['a']));
     await waitFor(async () => (await read(reader, ['a'])).get('a') === '2', {
       what: 'all totals to be evicted',
     });
@@ -196,21 +196,22 @@ describe('shared totals', () => {
     const writer = await aProcess(async (command) => {
       if (outcome === 'fail') throw new Error('Redis is away');
       await command();
-      if (outcome === 'hold') await new Promise<void>((resolve) => answers.push(resolve));
+      if (outcome !== 'hold') return;
+      outcome = 'answer';
+      await new Promise<void>((resolve) => answers.push(resolve));
     });
     await writer.evictAll();
     const reader = await aProcess();
     const { count, read, stored, evicted } = aWorkspace();
     outcome = 'fail';
-    await writer.evict(evicted(['a']));
+    await writer.evict('insert', evicted(['a']));
     outcome = 'hold';
     await waitFor(() => answers.length === 1, { what: 'the next generation, whose answer is on the way' });
     await stored(reader, ['a']);
     count('a');
-    await writer.evict(evicted(['a']));
-    outcome = 'answer';
+    await writer.evict('insert', evicted(['a']));
+    expect(await read(reader, ['a'])).toEqual(new Map([['a', '1']]));
     answers[0]?.();
-    await waitFor(async () => (await read(reader, ['a'])).get('a') === '1', { what: 'the totals to be evicted' });
   });
 
   it('are not stored before a writer that evicts has started, and again once it inserts into an emptied Redis', async () => {
@@ -220,8 +221,109 @@ describe('shared totals', () => {
     count('a');
     expect(await read(reader, ['a'])).toEqual(new Map([['a', '1']]));
     expect(await client.keys(`*${workspaceId}*`)).toEqual([]);
-    await writer.evict(evicted(['b']));
+    await writer.evict('insert', evicted(['b']));
     await stored(reader, ['a']);
+  });
+
+  it('are read from ClickHouse from the start of an insert to its eviction, or for a minute if that never comes', async () => {
+    const [writer, reader] = [await aWriter(), await aProcess()];
+    const { workspaceId, count, read, reads, stored, evicted } = aWorkspace();
+    await stored(reader, ['a']);
+    await writer.mark('insert', evicted(['a']));
+    count('a');
+    for (const number of [1, 2]) {
+      const before = reads.length;
+      expect(await read(reader, ['a'])).toEqual(new Map([['a', '1']]));
+      expect([number, reads.slice(before)]).toEqual([number, [['a']]]);
+    }
+    const [key = ''] = await client.keys(`*${workspaceId}*`);
+    const leftMs = await client.pttl(key);
+    expect([leftMs > 0, leftMs <= 60_000]).toEqual([true, true]);
+    await writer.evict('insert', evicted(['a']));
+    await stored(reader, ['a']);
+  });
+
+  it('are stored again when the last of several inserts is evicted, however often each began', async () => {
+    const [writer, other, reader] = [await aWriter(), await aWriter(), await aProcess()];
+    const { count, read, reads, stored, evicted } = aWorkspace();
+    await writer.mark('first', evicted(['a', 'b']));
+    await other.mark('second', evicted(['b', 'a']));
+    await writer.mark('first', evicted(['a', 'b']));
+    await other.mark('third', evicted(['b']));
+    for (const token of ['first', 'third']) {
+      count('a');
+      await writer.evict(token, evicted(token === 'third' ? ['b'] : ['a', 'b']));
+      await read(reader, ['a']);
+      const before = reads.length;
+      await read(reader, ['a']);
+      expect(reads.slice(before)).toEqual([['a']]);
+    }
+    await other.evict('second', evicted(['a', 'b']));
+    await stored(reader, ['a', 'b']);
+  });
+
+  it('are evicted from a full Redis', async () => {
+    const [writer, reader] = [await aWriter(), await aProcess()];
+    const { count, read, stored, evicted } = aWorkspace();
+    await stored(reader, ['a', 'b', 'c']);
+    await writer.mark('under way', evicted(['c']));
+    await client.config('SET', 'maxmemory', '1');
+    try {
+      for (const id of ['a', 'b', 'c']) {
+        await writer.mark(id, evicted([id]));
+        count(id);
+        await writer.evict(id, evicted([id]));
+        expect((await read(reader, [id])).get(id)).toBe('1');
+      }
+    } finally {
+      await client.config('SET', 'maxmemory', '0');
+    }
+  });
+
+  it('are never older than an insert that was marked', async () => {
+    const [writers, readers] = [
+      [await aWriter(), await aWriter()] as const,
+      [await aProcess(), await aProcess()] as const,
+    ];
+    const ids = fc.uniqueArray(fc.constantFrom('a', 'b', 'c'), { minLength: 1 });
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('start' as const), ids, process: fc.nat(1) }),
+      fc.record({ do: fc.constant('finish' as const), which: fc.nat() }),
+      fc.record({ do: fc.constant('insert' as const), ids, process: fc.nat(1) }),
+      fc.record({ do: fc.constant('evict' as const), which: fc.nat() }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+        const { count, current, read, startRead, evicted } = aWorkspace();
+        const reading: ReturnType<typeof startRead>[] = [];
+        const inserts: { readonly token: string; readonly ids: readonly string[] }[] = [];
+        for (const one of steps) {
+          if (one.do === 'start') {
+            const started = startRead(readers[one.process] ?? readers[0], one.ids);
+            await Promise.race([started.begun, started.result]);
+            reading.push(started);
+          } else if (one.do === 'finish') {
+            const [finished] = reading.splice(one.which % Math.max(1, reading.length), 1);
+            finished?.open();
+            await finished?.result;
+          } else if (one.do === 'insert') {
+            const token = randomUUID();
+            await (writers[one.process] ?? writers[0]).mark(token, evicted(one.ids));
+            for (const id of one.ids) count(id);
+            inserts.push({ token, ids: one.ids });
+          } else {
+            const [ended] = inserts.splice(one.which % Math.max(1, inserts.length), 1);
+            if (ended !== undefined) await writers[0].evict(ended.token, evicted(ended.ids));
+          }
+          for (const reader of readers) expect(await read(reader, ['a', 'b', 'c'])).toEqual(current(['a', 'b', 'c']));
+        }
+        for (const { open, result } of reading) {
+          open();
+          await result;
+        }
+      }),
+      { numRuns: 100 },
+    );
   });
 
   it('are read from ClickHouse while Redis is away', async () => {
@@ -290,7 +392,7 @@ describe('shared totals', () => {
           } else if (one.do === 'flush') await client.flushdb();
           else {
             const writer = writers[one.process] ?? writers[0];
-            if (one.do === 'evict') await writer.evict(evicted([...inserted]));
+            if (one.do === 'evict') await writer.evict('insert', evicted([...inserted]));
             else await writer.evictAll();
             inserted = new Set();
             const ids = ['a', 'b', 'c'];

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { EVENT_ROW_VERSION, type EventTableKind } from '@waymark/event-format';
+import type { InsertedBatch } from '../queue/webhook-jobs.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { createBatchInserter } from '../writer/batch-inserter.js';
 import type { BatchRows } from '../writer/batch-rows.js';
@@ -23,11 +24,16 @@ export interface PartWriterOptions {
   readonly counters: Pick<Manifest, 'insertCount' | 'addInserts'>;
   readonly retry: Retry;
   readonly onRefused: (refused: RefusedRow) => Promise<void>;
+  /** Called before each attempt to insert rows, and awaited. */
+  readonly onInserting: (batch: InsertedBatch) => Promise<void>;
   readonly logger: QueueLogger;
   readonly now: () => number;
 }
 
 type Part = PendingBatch['parts'][number];
+
+/** The id of a part's insert. */
+export const partId = ({ id }: Pick<PendingBatch, 'id'>, { name }: Pick<Part, 'name'>): string => `${id}-${name}`;
 
 /** Inserts parts of pending batches as the writer of the queue inserts its batches: repeated by token, compared row by row once tokens may be gone. */
 export function createPartWriter(options: PartWriterOptions) {
@@ -57,14 +63,14 @@ export function createPartWriter(options: PartWriterOptions) {
     ) {
       const isSplit = split.has(name);
       const batch: InsertBatch = {
-        ...{ id: `${id}-${name}`, kind, version: EVENT_ROW_VERSION, jobIds: [], skipped: {}, at },
+        ...{ id: partId({ id }, { name }), kind, version: EVENT_ROW_VERSION, jobIds: [], skipped: {}, at },
         ...{ state: isSplit ? 'split' : 'open', insertsBefore },
       };
       const texts: BatchRows = { texts: rows, faulty: [], missing: [], originOf: (index) => ({ jobId: id, index }) };
       const markSplit = () => state.markSplit([...split.add(name)]);
       const manifest = { ...counters, read: async () => batch, markSplit };
       const inserter = createBatchInserter({
-        ...{ kind, table: tableOf(kind), manifest, retry, logger },
+        ...{ kind, table: tableOf(kind), manifest, retry, logger, onInserting: options.onInserting },
         parkRow: (_batch, _rows, position, error) => options.onRefused({ kind, row: rows[position] ?? '', error }),
       });
       await (isSplit ? inserter.insertParts(batch, texts, true) : inserter.insertWhole(batch, texts, isRepeat));

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
-import type { EventTableKind } from '@waymark/event-format';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { blockFilters } from '../claims/filter-marks.js';
+import type { InsertedBatch } from '../queue/webhook-jobs.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { createManifest } from '../writer/manifest.js';
 import { createRetry } from '../writer/retry.js';
 import { createHistoryState, HistoryBusyError, type HistoryPosition, type PendingBatch } from './history-state.js';
-import { createPartWriter, type RefusedRow } from './part-writer.js';
+import { createPartWriter, partId, type RefusedRow } from './part-writer.js';
 import { type ClickAlias, layOutPast, type PastRow } from './past-batch.js';
 
 export interface PastEventsOptions {
@@ -26,8 +26,10 @@ export interface PastEventsOptions {
   readonly workspaceNumber: string;
   /** Which import it is: its progress is continued by an import of the same identity only. */
   readonly identity: string;
-  /** Called after each insert, also after a repeated one: cached totals are stale from here on. */
-  readonly onInserted: (kind: EventTableKind, rows: readonly string[]) => Promise<void>;
+  /** Called before each attempt to insert rows, and awaited: their totals are about to change. */
+  readonly onInserting: (batch: InsertedBatch) => Promise<void>;
+  /** Called after each insert, also after a repeated one, and awaited: cached totals are stale from here on. */
+  readonly onInserted: (batch: InsertedBatch) => Promise<void>;
   readonly onRefused: (refused: RefusedRow) => Promise<void>;
   readonly logger: QueueLogger;
   readonly now: () => number;
@@ -96,7 +98,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   };
   const parts = createPartWriter({
     ...{ clickhouse, cluster: options.cluster, waitsForQuorum: options.waitsForQuorum ?? false },
-    ...{ state, counters, retry, onRefused: options.onRefused, logger, now },
+    ...{ state, counters, retry, onInserting: options.onInserting, onRefused: options.onRefused, logger, now },
   });
 
   const workspaceId = formatResourceId('workspace', workspaceNumber);
@@ -136,7 +138,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     const splitParts = new Set(split);
     for (const part of batch.parts) {
       await parts.write(batch, part, isRepeat, splitParts);
-      await options.onInserted(part.kind, part.rows);
+      await options.onInserted({ kind: part.kind, batchId: partId(batch, part), rows: part.rows });
     }
     await state.acknowledge(batch.progress);
   }

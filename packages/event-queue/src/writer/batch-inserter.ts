@@ -1,5 +1,6 @@
 import { isInfrastructureError } from '@waymark/clickhouse';
 import { type EventTableKind, rowKey } from '@waymark/event-format';
+import type { InsertedBatch } from '../queue/webhook-jobs.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import type { BatchRows } from './batch-rows.js';
 import type { EventTable } from './event-table.js';
@@ -13,6 +14,8 @@ export interface BatchInserterOptions {
   readonly manifest: Pick<Manifest, 'read' | 'insertCount' | 'addInserts' | 'markSplit'>;
   readonly retry: Retry;
   readonly logger: QueueLogger;
+  /** Called before each attempt to insert rows, and awaited. By default nothing is done. */
+  readonly onInserting?: ((batch: InsertedBatch) => Promise<void>) | undefined;
   /** Parks the row at that position of a batch as a dead letter. */
   readonly parkRow: (batch: NewInsertBatch, rows: BatchRows, position: number, error: string) => Promise<void>;
 }
@@ -104,6 +107,7 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
       `inserting ${kind} rows`,
       async (attempt) => {
         try {
+          await options.onInserting?.({ kind, batchId: batch.id, rows });
           const mayRepeat = isRepeat || attempt > 0;
           if (insertion.mayBeStored || (mayRepeat && !(await isRepeatable(batch.id, batch.at))))
             await insertAbsent(insertion);

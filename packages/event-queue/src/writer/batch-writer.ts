@@ -36,6 +36,8 @@ export interface BatchWriterOptions {
   readonly tails: TailPublisher;
   /** Returns the webhook jobs for a batch; by default there are none. */
   readonly webhookJobsOf?: WebhookJobsOf | undefined;
+  /** Called before each attempt to insert rows of a batch, and awaited: their totals are about to change. */
+  readonly onInserting?: ((batch: InsertedBatch) => Promise<void>) | undefined;
   /** Called after each insert, also after a repeated one, and awaited before the acknowledgement: cached totals are stale from here on. */
   readonly onInserted?: ((batch: InsertedBatch) => Promise<void>) | undefined;
   /** Called after a batch is inserted and acknowledged. */

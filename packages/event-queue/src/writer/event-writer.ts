@@ -40,6 +40,8 @@ export interface EventWriterOptions {
   readonly webhookJobsOf?: WebhookJobsOf;
   /** What to do about rows of people who were erased; by default all rows are stored. */
   readonly lateRows?: LateRows | undefined;
+  /** Called before each attempt to insert rows, and awaited. It must not throw. */
+  readonly onInserting?: (batch: InsertedBatch) => Promise<void>;
   /** Called after each insert, also after a repeated one, and awaited before its acknowledgement. It must not throw. */
   readonly onInserted?: (batch: InsertedBatch) => Promise<void>;
   /** Called after a batch is inserted and acknowledged. */
@@ -156,8 +158,20 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     }
     const stored = createEventTable({ client: clickhouse, kind, cluster, waitsForQuorum, now });
     const table = withHealthTracking(withoutErasedRows(stored, kind, lateRows));
-    const { webhookJobsOf, onInserted } = options;
-    const shared = { redis, manifest, deadLetters, retry, tails, webhookJobsOf, onInserted, onStored, logger, now };
+    const { webhookJobsOf, onInserting, onInserted } = options;
+    const shared = {
+      redis,
+      manifest,
+      deadLetters,
+      retry,
+      tails,
+      webhookJobsOf,
+      onInserting,
+      onInserted,
+      onStored,
+      logger,
+      now,
+    };
     const batchWriter = createBatchWriter({ kind, table, ...shared });
     return { supports: table.supports, write: batchWriter.write };
   };

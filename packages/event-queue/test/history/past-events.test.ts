@@ -69,7 +69,13 @@ function batchOf(workspaceId: string): PastBatch {
 
 const optionsFor = (workspaceNumber: string, more: Partial<PastEventsOptions> = {}): PastEventsOptions => ({
   ...{ queues: [admin], clickhouse: database.client, workspaceNumber, identity: 'a', leaseMs: LEASE_MS },
-  ...{ onInserted: async () => undefined, onRefused: async () => undefined, logger: silentLogger, now: Date.now },
+  ...{
+    onInserting: async () => undefined,
+    onInserted: async () => undefined,
+    onRefused: async () => undefined,
+    logger: silentLogger,
+    now: Date.now,
+  },
   ...more,
 });
 

@@ -170,7 +170,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
     return openPastEvents({
       ...stores,
       ...{ workspaceNumber, identity: history.identity, logger, now },
-      onInserted: (kind, rows) => catalog.evictTotals(kind, rows),
+      ...{ onInserting: catalog.markTotals, onInserted: catalog.evictTotals },
       onRefused: ({ row, error }) => reject({ row: 0, record: row }, `the store refuses it: ${error}`),
     });
   }

@@ -40,6 +40,7 @@ const change = (table: string, workspaceId = 'ws') => ({
   names: [],
   records: [{ table, workspaceId, id: 'link_1', version: 2, isRemoved: false }],
   counted: [],
+  isRecounted: false,
 });
 
 test('a set is read once, by workspace and filter value', async () => {

@@ -24,6 +24,6 @@ test('a click that was queued before the removal of its link and stored after it
 
   const late = workspace.click(removed, 2);
   await workspace.store({ clicks: [late] });
-  await query.catalog.evictTotals('click', [JSON.stringify(late)]);
+  await query.catalog.evictTotals({ kind: 'click', batchId: 'late', rows: [JSON.stringify(late)] });
   await waitFor(async () => expect(await counts()).toEqual(before), { what: 'the counts without the late click' });
 });
