@@ -95,6 +95,21 @@ function aWorkspace() {
   };
 }
 
+type Reading = ReturnType<ReturnType<typeof aWorkspace>['startRead']>;
+
+/** A read that has left Redis, or has found everything there. */
+async function begun(reading: Reading): Promise<Reading> {
+  await Promise.race([reading.begun, reading.result]);
+  return reading;
+}
+
+async function finish(readings: readonly Reading[]): Promise<void> {
+  for (const { open, result } of readings) {
+    open();
+    await result;
+  }
+}
+
 describe('shared totals', () => {
   it('are read by the first process only, those of ids without events included', async () => {
     const [one, other] = [await aWriter(), await aProcess()];
@@ -295,17 +310,13 @@ describe('shared totals', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
         const { count, current, read, startRead, evicted } = aWorkspace();
-        const reading: ReturnType<typeof startRead>[] = [];
+        const reading: Reading[] = [];
         const inserts: { readonly token: string; readonly ids: readonly string[] }[] = [];
         for (const one of steps) {
           if (one.do === 'start') {
-            const started = startRead(readers[one.process] ?? readers[0], one.ids);
-            await Promise.race([started.begun, started.result]);
-            reading.push(started);
+            reading.push(await begun(startRead(readers[one.process] ?? readers[0], one.ids)));
           } else if (one.do === 'finish') {
-            const [finished] = reading.splice(one.which % Math.max(1, reading.length), 1);
-            finished?.open();
-            await finished?.result;
+            await finish(reading.splice(one.which % Math.max(1, reading.length), 1));
           } else if (one.do === 'insert') {
             const token = randomUUID();
             await (writers[one.process] ?? writers[0]).mark(token, evicted(one.ids));
@@ -317,10 +328,7 @@ describe('shared totals', () => {
           }
           for (const reader of readers) expect(await read(reader, ['a', 'b', 'c'])).toEqual(current(['a', 'b', 'c']));
         }
-        for (const { open, result } of reading) {
-          open();
-          await result;
-        }
+        await finish(reading);
       }),
       { numRuns: 100 },
     );
@@ -373,17 +381,13 @@ describe('shared totals', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
         const { count, current, read, startRead, evicted } = aWorkspace();
-        let reading: ReturnType<typeof startRead>[] = [];
+        const reading: Reading[] = [];
         let inserted = new Set<string>();
         for (const one of steps) {
           if (one.do === 'start') {
-            const started = startRead(readers[one.process] ?? readers[0], one.ids);
-            await Promise.race([started.begun, started.result]);
-            reading.push(started);
+            reading.push(await begun(startRead(readers[one.process] ?? readers[0], one.ids)));
           } else if (one.do === 'finish') {
-            const [finished] = reading.splice(one.which % Math.max(1, reading.length), 1);
-            finished?.open();
-            await finished?.result;
+            await finish(reading.splice(one.which % Math.max(1, reading.length), 1));
           } else if (one.do === 'insert') {
             for (const id of one.ids) {
               count(id);
@@ -399,11 +403,7 @@ describe('shared totals', () => {
             for (const reader of readers) expect(await read(reader, ids)).toEqual(current(ids));
           }
         }
-        for (const { open, result } of reading) {
-          open();
-          await result;
-        }
-        reading = [];
+        await finish(reading);
       }),
       { numRuns: 200 },
     );
