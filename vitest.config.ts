@@ -57,6 +57,7 @@ export default defineConfig(({ mode }) => {
       test: {
         name,
         include,
+        setupFiles: ['packages/test-kit/src/run/fresh-modules.ts'],
         isolate: name === 'measured',
         ...(name === 'system' && { globalSetup: ['packages/test-kit/src/run/build.ts'] }),
         // vitest sets BASE_URL, which is a setting of ours: a service started by a test must not inherit it.

@@ -4,11 +4,7 @@ import { aWorkspace, outcomes, startStores, type TestStores } from '../test-cata
 
 /** The name rows of random keys are inserted before it is checked that the keys are free. */
 
-const { draws, ids } = vi.hoisted(() => {
-  // Files before this one may have loaded the module without its mock.
-  vi.resetModules();
-  return { draws: [] as string[], ids: [] as string[] };
-});
+const { draws, ids } = vi.hoisted(() => ({ draws: [] as string[], ids: [] as string[] }));
 vi.mock('../../src/links/new-link.js', async (original) => {
   const real = await original<typeof import('../../src/links/new-link.js')>();
   return {
@@ -35,10 +31,7 @@ beforeEach(async () => {
   [workspaceId, host] = [created.workspace.id, created.host];
   draws.length = 0;
 });
-afterAll(async () => {
-  await stores.close();
-  vi.resetModules();
-});
+afterAll(() => stores.close());
 
 const create = (key?: string) => catalog.links.create(workspaceId, { domain: host, key, url: 'https://acme.com' });
 
