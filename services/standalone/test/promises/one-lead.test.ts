@@ -81,6 +81,15 @@ it('a repeat under the new name of a customer is not recorded', async () => {
   expect(await stored('leads', customer?.id ?? '')).toEqual(['Sign up']);
 });
 
+it('a sale right after a rename is attributed to the lead before it', async () => {
+  await lead(0, 'buyer');
+  expect((await rename(1, 'buyer', 'renamed')).status).toBe(200);
+  const sale = { amount: 100, paymentProcessor: 'stripe' as const, customerExternalId: 'renamed' };
+  const { customer } = await two.apis[0].dub.track.sale({ ...sale, leadEventName: 'Sign up' });
+  await two.apis[1].dub.track.sale(sale);
+  expect(await stored('sales', customer?.id ?? '')).toHaveLength(2);
+});
+
 it('a person who gets the freed name of another is a new customer, whose lead is recorded', async () => {
   await lead(0, 'freed', 'Sign up', 'Erika');
   expect((await rename(1, 'freed', 'moved')).status).toBe(200);

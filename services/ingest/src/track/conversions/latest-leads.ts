@@ -21,17 +21,11 @@ export interface LatestLeads {
    */
   firstClickId(customer: CustomerRecord, eventName: string): Promise<string | undefined>;
   /**
-   * Reads the Redis entry of the latest lead; can be started before it is clear whether the customer exists.
+   * The row of the latest lead's click; undefined when the customer has no such lead.
    *
    * @param eventName only leads with that name; undefined = any
    */
-  readRecent(workspaceId: string, externalId: string, eventName: string | undefined): Promise<string | undefined>;
-  /** The row of the lead's click; undefined when the customer has no such lead. */
-  find(
-    customer: CustomerRecord,
-    eventName: string | undefined,
-    recentLead: Promise<string | undefined>,
-  ): Promise<EventRow | undefined>;
+  find(customer: CustomerRecord, eventName: string | undefined): Promise<EventRow | undefined>;
   /** Redis state that the commit of a lead must set, so that a sale right after it finds the lead. */
   state(customer: CustomerRecord, eventName: string, click: EventRow): StateValue[];
 }
@@ -43,23 +37,13 @@ export interface LatestLeadsOptions {
   readonly backlog: Backlog;
 }
 
-/** Hashes the texts, which are free-form and should not be readable in Redis. */
-function leadKey(workspaceId: string, externalId: string, eventName: string | undefined): string {
-  const identity = JSON.stringify(eventName === undefined ? [externalId] : [externalId, eventName]);
-  return stateKey(`lead:${workspaceId}:${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}`);
-}
-
 /**
- * The value in Redis. It includes the customer's id, because the external id may belong to another customer by the time it is read.
+ * The Redis key of a customer's latest lead, which has the id of its click. A customer is named by id, because external ids change hands; the
+ * name of the event is hashed, because it is free text.
  */
-function encodeState(customer: CustomerRecord, clickId: string): string {
-  return `${customer.id} ${clickId}`;
-}
-
-/** The click id in a value; undefined for a value of another customer, or of an old version without the customer's id. */
-function decodeState(customer: CustomerRecord, value: string | undefined): string | undefined {
-  const [customerId, clickId] = value?.split(' ') ?? [];
-  return customerId === customer.id ? clickId : undefined;
+function leadKey({ workspaceId, id }: CustomerRecord, eventName: string | undefined): string {
+  const identity = JSON.stringify(eventName === undefined ? [id] : [id, eventName]);
+  return stateKey(`lead-of:${workspaceId}:${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}`);
 }
 
 const QUERY = (condition: string) => `SELECT ${LEAD_CLICK_SELECTION} FROM lead_events
@@ -86,11 +70,6 @@ export function createLatestLeads({ clickhouse, producer, clicks, backlog }: Lat
     return row === undefined ? undefined : leadClickRowOf(row);
   }
 
-  const readFromRedis: LatestLeads['readRecent'] = async (workspaceId, externalId, eventName) => {
-    const [value] = await producer.readState([leadKey(workspaceId, externalId, eventName)]);
-    return value;
-  };
-
   return {
     async firstClickId(customer, eventName) {
       await backlog.check('lead', LEAD_CLAIM_MS);
@@ -98,24 +77,19 @@ export function createLatestLeads({ clickhouse, producer, clicks, backlog }: Lat
       return rows.find(([name = '']) => leadNameSlug(name) === leadNameSlug(eventName))?.[1];
     },
 
-    readRecent: readFromRedis,
-
-    async find(customer, eventName, recentLead) {
-      const readClickId = async () =>
-        // Read again, because a lead may have been committed while this request waited for the claim of its customer.
-        decodeState(customer, await recentLead) ??
-        decodeState(customer, await readFromRedis(customer.workspaceId, customer.externalId, eventName));
-      const clickId = await orUnavailable('latest lead in Redis', readClickId());
+    async find(customer, eventName) {
+      const recent = producer.readState([leadKey(customer, eventName)]);
+      const [clickId] = await orUnavailable('latest lead in Redis', recent);
       if (clickId !== undefined) return clicks.find(customer.workspaceId, clickId);
       await backlog.check('lead', STATE_TTL_MS);
       return orUnavailable('latest lead', findWritten(customer, eventName));
     },
 
     state(customer, eventName, click) {
-      const value = encodeState(customer, readClick(click).clickId);
+      const { clickId } = readClick(click);
       return [undefined, eventName].map((name) => ({
-        key: leadKey(customer.workspaceId, customer.externalId, name),
-        value,
+        key: leadKey(customer, name),
+        value: clickId,
         ttlMs: STATE_TTL_MS,
       }));
     },

@@ -134,13 +134,9 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
     return { response, storedLinkId: linkId };
   }
 
-  async function attributeKnown(
-    customer: CustomerRecord,
-    body: TrackSaleBody,
-    recentLead: Promise<string | undefined>,
-  ): Promise<Attribution> {
+  async function attributeKnown(customer: CustomerRecord, body: TrackSaleBody): Promise<Attribution> {
     const leadName = body.leadEventName || undefined;
-    const click = await leads.find(customer, leadName, recentLead);
+    const click = await leads.find(customer, leadName);
     if (click === undefined) {
       const which = leadName === undefined ? 'lead' : `lead "${leadName}"`;
       throw new ApiError('not_found', `No ${which} found for the customer "${customer.externalId}".`);
@@ -241,9 +237,6 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
     ];
 
     return withClaims(producer.claims, now, async (hold) => {
-      const recentLead = leads.readRecent(workspaceId, customerExternalId, body.leadEventName || undefined);
-      // Prevents an unhandled rejection when it fails before it is awaited.
-      recentLead.catch(() => undefined);
       await hold.take(names);
       const [first, known] = await Promise.all([
         invoiceId === undefined ? undefined : firstResponse(hold, use, workspaceId, invoiceId),
@@ -255,7 +248,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
       const attribution =
         known === undefined
           ? await attributeNew(workspaceId, body, body.clickId ?? '')
-          : await attributeKnown(known, body, recentLead);
+          : await attributeKnown(known, body);
       if (body.amount > 0) return { response: await record(hold, use, body, attribution) };
       if (attribution.isNewCustomer) {
         const { rows, state, customer } = attribution;
