@@ -43,10 +43,9 @@ return answer`;
 const MARK = `
 local token = ARGV[1] .. ','
 for _, key in ipairs(KEYS) do
-  local entry = redis.call('GET', key)
-  local others = entry and string.sub(entry, 1, 1) == '!' and string.sub(entry, 2) or ''
-  if not string.find(others, token, 1, true) then others = others .. token end
-  redis.call('SET', key, '!' .. others, 'PX', ARGV[2])
+  local tokens = string.match(redis.call('GET', key) or '', '^!(.*)$') or ''
+  if not string.find(tokens, token, 1, true) then tokens = tokens .. token end
+  redis.call('SET', key, '!' .. tokens, 'PX', ARGV[2])
 end
 return 1`;
 
@@ -54,13 +53,10 @@ return 1`;
 const EVICT = `
 local token = ARGV[1] .. ','
 for _, key in ipairs(KEYS) do
-  local entry = redis.call('GET', key)
-  local first, last = nil, nil
-  if entry and string.sub(entry, 1, 1) == '!' then first, last = string.find(entry, token, 1, true) end
-  local others = first and string.sub(entry, 2, first - 1) .. string.sub(entry, last + 1) or ''
-  if entry and string.sub(entry, 1, 1) == '!' and not first then others = string.sub(entry, 2) end
-  local left = others ~= '' and redis.call('PTTL', key) or 0
-  if left > 0 then redis.call('SET', key, '!' .. others, 'PX', left) else redis.call('UNLINK', key) end
+  local tokens = string.match(redis.call('GET', key) or '', '^!(.*)$') or ''
+  local first, last = string.find(tokens, token, 1, true)
+  if first then tokens = string.sub(tokens, 1, first - 1) .. string.sub(tokens, last + 1) end
+  if tokens == '' then redis.call('UNLINK', key) else redis.call('SET', key, '!' .. tokens, 'KEEPTTL') end
 end
 return 1`;
 
@@ -96,7 +92,7 @@ export function createSharedTotals(
   redis: RedisConnections,
   memory: CacheMemory,
   logger: CatalogLogger,
-  onNewGeneration: () => void = () => {},
+  onNewGeneration: () => void,
 ) {
   const prefix = `${redis.keyPrefix}waymark:cache:`;
   const generationKey = `${prefix}totals-generation`;
@@ -133,13 +129,14 @@ export function createSharedTotals(
     repairing ??= repair();
   }
 
-  async function evictKeys(token: string, keys: readonly string[]): Promise<void> {
-    try {
-      await redis.run((client) => client.eval(EVICT, keys.length, ...keys, token));
-    } catch {
-      // A full Redis refuses to keep the marks of other inserts, but deletes.
-      await redis.run((client) => client.unlink([...keys]));
-    }
+  /** Runs MARK or EVICT. A full Redis refuses to store marks, but deletes, and takes no totals either. */
+  function runScript(script: string, keys: readonly string[], ...args: readonly (string | number)[]): Promise<unknown> {
+    return redis.run((client) =>
+      client.eval(script, keys.length, ...keys, ...args).catch((err: unknown) => {
+        if (err instanceof Error && err.name === 'ReplyError') return client.unlink(...keys);
+        throw err;
+      }),
+    );
   }
 
   /** Totals in Redis, and a lease for the others. */
@@ -204,12 +201,7 @@ export function createSharedTotals(
     async mark(token: string, affected: readonly AffectedTotals[]): Promise<void> {
       const keys = affected.flatMap(({ workspaceId, ids }) => keysOf(workspaceId, ids));
       if (keys.length === 0 || redis.isAway()) return;
-      try {
-        await redis.run((client) => client.eval(MARK, keys.length, ...keys, token, MARK_MS));
-      } catch {
-        // A full Redis takes no marks, and no totals either.
-        await redis.run((client) => client.unlink(keys)).catch(() => undefined);
-      }
+      await runScript(MARK, keys, token, MARK_MS).catch(() => undefined);
     },
 
     /**
@@ -220,9 +212,11 @@ export function createSharedTotals(
      */
     async evict(token: string, affected: readonly AffectedTotals[]): Promise<void> {
       evicts = true;
+      // Each attempt would wait for Redis, and the eviction of all totals includes these.
+      if (repairing !== undefined && redis.isAway()) return evictAllSoon();
       const keys = affected.flatMap(({ workspaceId, ids }) => keysOf(workspaceId, ids));
       try {
-        if (keys.length > 0) await evictKeys(token, keys);
+        if (keys.length > 0) await runScript(EVICT, keys, token);
         if (repairing !== undefined) return;
         if (repaired < losses) return await startGeneration();
         // The generation is gone when somebody has emptied Redis.

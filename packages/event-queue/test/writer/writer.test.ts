@@ -74,7 +74,7 @@ describe('the writer', () => {
     expect(await fixture.admin.exists(...keys)).toBe(0);
   });
 
-  it('acknowledges a batch only when what its insert made stale is evicted', async () => {
+  it('says before an insert what it will change, and acknowledges a batch only when that is evicted', async () => {
     const { workspaceId, rows, ids } = clicks(1);
     const own = await startWriterFixture();
     let evict = () => {};
@@ -82,14 +82,25 @@ describe('the writer', () => {
       evict = resolve;
     });
     const inserted: (readonly string[])[] = [];
+    const calls: unknown[] = [];
+    const countRows = () => own.select<{ n: string }>('SELECT count() AS n FROM click_events', {});
     own.aWriter({
-      onInserted: ({ rows }) => {
+      async onInserting({ batchId }) {
+        calls.push(['before', batchId, await countRows()]);
+      },
+      async onInserted({ batchId, rows }) {
+        calls.push(['after', batchId, await countRows()]);
         inserted.push(rows);
-        return evicted;
+        await evicted;
       },
     });
     const jobId = await own.add('click', rows);
     await waitFor(() => inserted.length === 1, { what: 'the insert' });
+    const [[, batchId]] = calls as [[string, string]];
+    expect(calls).toEqual([
+      ['before', batchId, [{ n: '0' }]],
+      ['after', batchId, [{ n: '1' }]],
+    ]);
     const stored = await own.select<{ id: string }>(
       'SELECT click_id AS id FROM click_events WHERE workspace_id = {w:UInt64}',
       { w: workspaceId },

@@ -36,10 +36,12 @@ export async function tracesInQueue(
 /** Removes a customer from the stored answers. @param externalId that its claim has, undefined if that is not known */
 type RemoveStoredAnswers = (externalId: string | undefined) => Promise<void>;
 
-/** A stored answer to a sale with the customer as it is shown once it is deleted, as ClickHouse would have it. */
-function withoutCustomer(id: string, answer: string): string {
+/** A stored answer to a sale with its customer as deleted ones are shown; unchanged if it is the answer to a sale of another customer. */
+function withoutCustomer(id: string, text: string): string {
+  const answer = JSON.parse(text) as { readonly customer?: { readonly id?: string } | null };
+  if (answer.customer?.id !== id) return text;
   const { name, email, avatar, externalId } = deletedCustomer(id);
-  return JSON.stringify({ ...(JSON.parse(answer) as object), customer: { id, name, email, avatar, externalId } });
+  return JSON.stringify({ ...answer, customer: { id, name, email, avatar, externalId } });
 }
 
 /**

@@ -123,6 +123,8 @@ it('a deleted customer is in no stored answer of a lead or sale that is still in
   const saleAnswer = invoiceClaim(workspaceId, 'in_queued');
   const others = [leadClaim(workspaceId, 'cus_other', 'Sign up'), invoiceClaim(workspaceId, 'in_other')];
   const answer = { eventName: 'Purchase', customer: { id: created.body.id, name: 'Ada' }, sale: { amount: 1 } };
+  const shared = invoiceClaim(workspaceId, 'in_shared');
+  await storeClaim(shared, `f:${JSON.stringify({ ...answer, customer: { id: 'cus_other', name: 'Ada' } })}`);
   for (const name of [leadAnswer, saleAnswer, ...others]) await storeClaim(name, `f:${JSON.stringify(answer)}`);
   const click = aClick({ workspaceId: ids.workspaceId });
   const { host, port } = management.redis.options;
@@ -136,6 +138,8 @@ it('a deleted customer is in no stored answer of a lead or sale that is still in
     rows: [
       { kind: 'lead', row: aLead({ click, customerId: ids.customerId }) },
       { kind: 'sale', row: aSale({ click, customerId: ids.customerId, invoiceId: 'in_queued' }) },
+      // Its invoice was recorded again for another customer since.
+      { kind: 'sale', row: aSale({ click, customerId: ids.customerId, invoiceId: 'in_shared' }) },
     ],
     finals: [],
     state: [],
@@ -151,5 +155,5 @@ it('a deleted customer is in no stored answer of a lead or sale that is still in
     sale: { amount: 1 },
   });
   expect(await management.redis.pttl(keyOf(saleAnswer))).toBeGreaterThan(0);
-  for (const name of others) expect(await management.redis.get(keyOf(name))).toContain('Ada');
+  for (const name of [...others, shared]) expect(await management.redis.get(keyOf(name))).toContain('Ada');
 });

@@ -322,7 +322,10 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
       storeClaim(customerClaim(workspaceId, 'secret-id'), 'f:secret@acme.com'),
       storeClaim(leadClaim(workspaceId, customer.id, 'Sign up'), 'f:secret@acme.com'),
     ]);
-    const saleKey = await storeClaim(invoiceClaim(workspaceId, 'inv_1'), 'f:{"customer":{"email":"secret@acme.com"}}');
+    const saleKey = await storeClaim(
+      invoiceClaim(workspaceId, 'inv_1'),
+      `f:{"customer":{"id":"${customer.id}","email":"secret@acme.com"}}`,
+    );
     expect(await acme.call('DELETE', '/customers/ext_secret-id')).toEqual({ status: 200, body: { id: customer.id } });
     expect(codeOf(await acme.call('GET', `/customers/${customer.id}`))).toEqual([404, 'not_found']);
     expect(await management.redis.exists(...keys)).toBe(0);
