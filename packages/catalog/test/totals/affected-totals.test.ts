@@ -74,4 +74,21 @@ describe('cached counters and totals', () => {
     await writer.evictTotals({ kind: 'sale', batchId: 'sale', rows: text([sale]) });
     await waitFor(async () => (await sales()) === 1, { what: 'the sale to be counted' });
   });
+
+  it('of another process are current once all totals are evicted', async () => {
+    const [writer, reader] = [stores.catalog(), stores.catalog({ now: () => 0 })];
+    const { workspace, host } = await aWorkspace(writer);
+    const link = await writer.links.create(workspace.id, { domain: host, key: 'b', url: 'https://acme.com/' });
+    const clicks = async () => (await reader.links.cachedCounters(workspace.id, [link.id])).get(link.id)?.clicks;
+    await waitFor(reader.isSubscribed, { what: 'the reader to subscribe' });
+    expect(await clicks()).toBeUndefined();
+    const [workspaceNumber, linkNumber] = [
+      parseResourceId('workspace', workspace.id),
+      parseResourceId('link', link.id),
+    ];
+    await insertClicks(stores.database.client, [clickOf(workspaceNumber ?? '', linkNumber ?? '')]);
+    expect(await clicks()).toBeUndefined();
+    await writer.evictAllTotals();
+    await waitFor(async () => (await clicks()) === 1, { what: 'the click to be counted' });
+  });
 });

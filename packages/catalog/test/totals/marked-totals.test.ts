@@ -58,6 +58,7 @@ it('are evicted from a full Redis', async () => {
     for (const id of ['a', 'b', 'c']) {
       await writer.mark(id, evicted([id]));
       count(id);
+      expect((await read(reader, [id])).get(id)).toBe('1');
       await writer.evict(id, evicted([id]));
       expect((await read(reader, [id])).get(id)).toBe('1');
     }

@@ -132,6 +132,24 @@ describe('events of the past', { timeout: 60_000 }, () => {
     await past.finish();
   });
 
+  it('announce each part before it is inserted, under the name with which it is reported after that', async () => {
+    const workspace = String(workspaces++);
+    const calls = { before: [] as string[], after: [] as string[] };
+    const past = await openPastEvents(
+      optionsFor(workspace, {
+        onInserting: async ({ batchId }) => void calls.before.push(batchId),
+        async onInserted({ batchId }) {
+          expect(calls.before).toContain(batchId);
+          calls.after.push(batchId);
+        },
+      }),
+    );
+    await past.write(batchOf(workspace));
+    await past.finish();
+    expect(calls.after.length).toBeGreaterThan(0);
+    expect(calls.before).toEqual(calls.after);
+  });
+
   it('are stored once, with their roll-ups, wherever the import is killed and run again', async () => {
     // Two inserts of notes, and one for each kind and year.
     const kills = [
