@@ -10,7 +10,7 @@ import {
   startTracing,
 } from '@waymark/observability';
 import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
-import { checkWritable, createReplication } from '@waymark/redis';
+import { checkWritable } from '@waymark/redis';
 import { checkShards } from './check-shards.js';
 
 export interface ServiceBaseOptions extends Pick<OperationsOptions, 'spoolDirectory' | 'isWriter'> {
@@ -69,9 +69,7 @@ export async function startServiceBase(options: ServiceBaseOptions): Promise<Ser
     clickhouseCluster: settings.clickhouseCluster,
     logger,
   });
-  const claims = queues.map((queue) =>
-    createClaimAdmin(queue.redis, createReplication(queue.redis, settings.redisWaitReplicas)),
-  );
+  const claims = queues.map((queue) => createClaimAdmin(queue.redis, { waitReplicas: settings.redisWaitReplicas }));
   const { docBase, baseUrl, trustedProxies, requireHttps } = settings;
   return {
     ...{ redisUrl, redis, queues, clickhouse, catalog },

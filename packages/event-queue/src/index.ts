@@ -1,4 +1,4 @@
-export { type ClaimAdmin, createClaimAdmin } from './claims/claim-admin.js';
+export { type ClaimAdmin, createClaimAdmin, type NamedValue } from './claims/claim-admin.js';
 export * from './claims/claim-names.js';
 export { type ClaimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS } from './claims/claim-value.js';
 export { ClaimHeldError, type Claims } from './claims/claims.js';
@@ -16,7 +16,7 @@ export type { ErasedInRows, LateRows } from './erasure/late-rows.js';
 export { type QueuedTraces, queuedTraces } from './erasure/queued-traces.js';
 export { HistoryBusyError } from './history/history-state.js';
 export type { RefusedRow } from './history/part-writer.js';
-export type { ClickAlias, PastRow } from './history/past-batch.js';
+export type { ClickAlias, PastClaim, PastRow } from './history/past-batch.js';
 export { openPastEvents, type PastBatch, type PastEvents, type PastEventsOptions } from './history/past-events.js';
 export type { Click, RecordedClick } from './producer/click-recorder.js';
 export {

@@ -1,7 +1,7 @@
 export { type FileFormat, fileFormat } from './files/file-format.js';
 export type { EventCounts, EventReport } from './history/event-report.js';
 export { type EventImportOptions, type EventStores, importEvents } from './history/import-events.js';
-export type { HistorySource } from './history/past-event.js';
+export type { HistoryItem, HistorySource, PastEvent } from './history/past-event.js';
 export { ImportError } from './model/import-error.js';
 export { SOURCES, type Source } from './model/source-link.js';
 export { isTimezone } from './model/times.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createReplication, type Replication } from '@waymark/redis';
+import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
 import { pause, withinMs } from '../redis/deadline.js';
@@ -44,7 +44,35 @@ if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1],
 return 1
 `;
 
-/** Claims as used by requests that create, change or delete a resource which `/track` also creates under a claim. */
+/**
+ * Takes claims that are free, as final ones. KEYS: the claims. ARGV: a TTL in milliseconds, then the final value of each. Returns the stored
+ * value of each claim; '' for one that it has taken.
+ */
+const TAKE_FINAL_CLAIMS = `
+local held = {}
+for i = 1, #KEYS do
+  held[i] = redis.call('GET', KEYS[i]) or ''
+  if held[i] == '' then redis.call('SET', KEYS[i], ARGV[i + 1], 'PX', ARGV[1]) end
+end
+return held
+`;
+
+/** KEYS: claims. ARGV: their TTL from now on, in milliseconds. */
+const EXPIRE_CLAIMS = `
+for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
+return 0
+`;
+
+/** A claim and its final value. */
+export interface NamedValue {
+  readonly name: string;
+  readonly value: string;
+}
+
+/**
+ * Claims as used by what is not an event of `/track`: requests that create, change or delete a resource which `/track` also creates under a
+ * claim, and imports of events.
+ */
 export interface ClaimAdmin {
   /**
    * Runs `work` while holding the claim, then stores its result as the claim's final value, where events that follow read it.
@@ -62,6 +90,16 @@ export interface ClaimAdmin {
    */
   remove(names: readonly string[]): Promise<void>;
   /**
+   * Takes claims for events that are about to be stored without the queue. Waits while requests hold one of them. Look the events up in
+   * ClickHouse before: each event of `/track` that is stored after the look-up has a claim.
+   *
+   * @returns the final value of each claim, by name: the given one if it was free
+   * @throws ApiError 500 when Redis is unavailable, or the claim of a killed process has not expired yet
+   */
+  takeFinal(claims: readonly NamedValue[], ttlMs: number): Promise<ReadonlyMap<string, string>>;
+  /** Lets claims expire after `ttlMs`. @throws ApiError 500 when Redis is unavailable */
+  expire(names: readonly string[], ttlMs: number): Promise<void>;
+  /**
    * Changes the values of final claims, so that repeats are answered with something else. Waits like `remove`.
    *
    * @throws ApiError 500 when Redis is unavailable
@@ -76,8 +114,20 @@ export interface ClaimAdmin {
   blockFilters(workspaceId: string): Promise<void>;
 }
 
-/** @param replication confirms removals: after a failover that undid one, events would be answered with what was removed */
-export function createClaimAdmin(redis: Redis, replication: Replication = createReplication(redis, 0)): ClaimAdmin {
+export interface ClaimAdminOptions {
+  /**
+   * How many replicas of Redis must have a change; 0 by default. After a failover that undid a removal, events would be answered with what
+   * was removed.
+   */
+  readonly waitReplicas?: number | undefined;
+  /** How long to wait for other owners of a claim. */
+  readonly pendingWaitMs?: number;
+}
+
+export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}): ClaimAdmin {
+  const { waitReplicas = 0, pendingWaitMs = PENDING_WAIT_MS } = options;
+  const replication = createReplication(redis, waitReplicas);
+
   async function withinDeadline<T>(command: Promise<T>, what: string): Promise<T> {
     try {
       return await withinMs(command, ANSWER_WITHIN_MS, what);
@@ -87,7 +137,7 @@ export function createClaimAdmin(redis: Redis, replication: Replication = create
   }
 
   async function removeSome(keys: readonly string[]): Promise<void> {
-    const untilMs = performance.now() + PENDING_WAIT_MS;
+    const untilMs = performance.now() + pendingWaitMs;
     for (;;) {
       const removing = replication.confirmed(() => redis.eval(REMOVE_CLAIMS, keys.length, ...keys));
       const pending = await withinDeadline(removing, 'deleting claims');
@@ -117,7 +167,7 @@ export function createClaimAdmin(redis: Redis, replication: Replication = create
 
   /** @returns false when the claim is final */
   async function takeWhenFree(key: string, mine: string): Promise<boolean> {
-    const untilMs = performance.now() + PENDING_WAIT_MS;
+    const untilMs = performance.now() + pendingWaitMs;
     while ((await withinDeadline(redis.set(key, mine, 'PX', PENDING_TTL_MS, 'NX'), 'taking a claim')) === null) {
       const { state } = claimState(await withinDeadline(redis.get(key), 'reading a claim'));
       if (state === 'final') return false;
@@ -127,7 +177,43 @@ export function createClaimAdmin(redis: Redis, replication: Replication = create
     return true;
   }
 
+  async function takeSomeFinal(some: readonly NamedValue[], ttlMs: number): Promise<(readonly [string, string])[]> {
+    const untilMs = performance.now() + pendingWaitMs;
+    const keys = some.map(({ name }) => claimKey(name));
+    const values = some.map(({ value }) => finalValue(value));
+    for (;;) {
+      const taking = replication.confirmed(
+        () => redis.eval(TAKE_FINAL_CLAIMS, keys.length, ...keys, ttlMs, ...values) as Promise<string[]>,
+      );
+      const held = await withinDeadline(taking, 'taking claims');
+      const states = held.map((stored, index) => claimState(stored || (values[index] ?? '')));
+      if (states.every(({ state }) => state === 'final'))
+        return some.map(({ name, value }, index) => {
+          const state = states[index];
+          return [name, state?.state === 'final' ? state.value : value];
+        });
+      if (performance.now() > untilMs) throw notRecorded(new Error('another request holds a claim'));
+      await pause(POLL_MS);
+    }
+  }
+
   return {
+    async takeFinal(claims, ttlMs) {
+      const held = new Map<string, string>();
+      for (let start = 0; start < claims.length; start += CLAIMS_AT_ONCE) {
+        const some = await takeSomeFinal(claims.slice(start, start + CLAIMS_AT_ONCE), ttlMs);
+        for (const [name, value] of some) held.set(name, value);
+      }
+      return held;
+    },
+
+    async expire(names, ttlMs) {
+      for (let start = 0; start < names.length; start += CLAIMS_AT_ONCE) {
+        const keys = names.slice(start, start + CLAIMS_AT_ONCE).map(claimKey);
+        await withinDeadline(redis.eval(EXPIRE_CLAIMS, keys.length, ...keys, ttlMs), 'ending claims');
+      }
+    },
+
     async runOnce(name, ttlMs, work) {
       const key = claimKey(name);
       const mine = pendingValue(randomUUID());
@@ -157,7 +243,7 @@ export function createClaimAdmin(redis: Redis, replication: Replication = create
       const keys = names.map(claimKey);
       for (let start = 0; start < keys.length; start += CLAIMS_AT_ONCE) {
         const some = keys.slice(start, start + CLAIMS_AT_ONCE);
-        const untilMs = performance.now() + PENDING_WAIT_MS;
+        const untilMs = performance.now() + pendingWaitMs;
         while ((await changeFinal(some, change)) && performance.now() < untilMs) await pause(POLL_MS);
       }
     },

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { TrackSaleResponse } from '@waymark/contract';
 
 /**
  * The names of all claims. If two different claims had the same name, an event would be lost silently; so free text comes last
@@ -44,7 +45,17 @@ export function customerClaim(workspaceId: string, externalId: string): string {
   return `customer:${workspaceId}:${digest(externalId)}`;
 }
 
-/** One sale per workspace and invoice. */
+/** TTL of the claims of a sale. It is longer than a sale takes to reach ClickHouse, where invoices and first sales are looked up after that. */
+export const SALE_CLAIM_MS = 24 * 3_600_000;
+
+/** The final value of an invoice's claim, as JSON: the answer to its sale. */
+export interface InvoiceAnswer extends TrackSaleResponse {
+  readonly linkId?: string;
+  /** Of a sale that an import stores. */
+  readonly eventId?: string;
+}
+
+/** One sale per workspace and invoice. Its final value is an {@link InvoiceAnswer}. */
 export function invoiceClaim(workspaceId: string, invoiceId: string): string {
   return `invoice:${workspaceId}:${digest(invoiceId)}`;
 }

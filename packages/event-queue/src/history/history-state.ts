@@ -24,6 +24,12 @@ const pendingSchema = z.object({
   /** Inserts that all writers had started before. */
   insertsBefore: z.number(),
   parts: z.array(z.object({ name: z.string(), kind: z.enum(EVENT_KINDS), rows: z.array(z.string()) })),
+  /** Empty in batches of releases without claims. */
+  claims: z
+    .array(
+      z.object({ eventId: z.string(), name: z.string(), value: z.string(), otherwise: z.enum(['drop', 'recurring']) }),
+    )
+    .default([]),
   aliases: z.array(z.tuple([z.string(), z.string(), z.number()])),
   /** Events of each month, `YYYY-MM-01`. */
   months: z.array(z.tuple([z.string(), z.number()])),

@@ -1,10 +1,20 @@
-import type { EventRow, EventTableKind } from '@waymark/event-format';
+import { EVENT_ROW_VERSION, EVENT_TABLES, type EventRow, type EventTableKind } from '@waymark/event-format';
 import type { PendingBatch } from './history-state.js';
 
 /** An event of the past: its row, version 1, with an id that is derived from its source. */
 export interface PastRow {
   readonly kind: EventTableKind;
   readonly row: EventRow;
+}
+
+/** A claim that an event of the past takes, as an event of `/track` does. */
+export interface PastClaim {
+  readonly eventId: string;
+  readonly name: string;
+  /** Its final value, which no other event has. */
+  readonly value: string;
+  /** What becomes of the event if another event has the claim: it is the same, so that it is dropped, or it is no first sale. */
+  readonly otherwise: 'drop' | 'recurring';
 }
 
 /** The id that another system gave to a click here. */
@@ -16,6 +26,8 @@ export interface ClickAlias {
 }
 
 const TIME = 1;
+const ID = 2;
+const SALE_TYPE = EVENT_TABLES.sale.columns[EVENT_ROW_VERSION].indexOf('sale_type');
 const [YEAR_CHARS, MONTH_CHARS] = ['2024'.length, '2024-01'.length];
 /** ClickHouse keeps as many deduplication tokens for each insert that writers count. */
 const BLOCKS_PER_INSERT = 2;
@@ -48,4 +60,22 @@ export function layOutPast(rows: readonly PastRow[]): PastLayout {
     months: [...months].map(([month, events]) => [`${month}-01`, events]),
     inserts: parts.size + Math.ceil(blocks.size / BLOCKS_PER_INSERT),
   };
+}
+
+/** A batch as it is without claims that other events have. @param lost claims of it */
+export function withoutClaims(batch: PendingBatch, lost: readonly PastClaim[]): PendingBatch {
+  const idsOf = (otherwise: PastClaim['otherwise']) =>
+    new Set(lost.filter((claim) => claim.otherwise === otherwise).map(({ eventId }) => eventId));
+  const [dropped, recurring] = [idsOf('drop'), idsOf('recurring')];
+  const rows = batch.parts.flatMap(({ kind, rows: texts }) =>
+    texts.flatMap((text): PastRow[] => {
+      const row: EventRow = JSON.parse(text);
+      const id = String(row[ID]);
+      if (dropped.has(id)) return [];
+      return [{ kind, row: recurring.has(id) ? row.with(SALE_TYPE, 'recurring') : row }];
+    }),
+  );
+  const { parts, months } = layOutPast(rows);
+  const isKept = (claim: PastClaim) => !lost.includes(claim) && !dropped.has(claim.eventId);
+  return { ...batch, parts, months, claims: batch.claims.filter(isKept) };
 }

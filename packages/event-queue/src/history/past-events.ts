@@ -4,6 +4,8 @@ import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
+import type { ClaimAdmin } from '../claims/claim-admin.js';
+import { SALE_CLAIM_MS } from '../claims/claim-names.js';
 import { blockFilters } from '../claims/filter-marks.js';
 import type { InsertedBatch } from '../queue/webhook-jobs.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
@@ -11,7 +13,7 @@ import { createManifest } from '../writer/manifest.js';
 import { createRetry } from '../writer/retry.js';
 import { createHistoryState, HistoryBusyError, type HistoryPosition, type PendingBatch } from './history-state.js';
 import { createPartWriter, partId, type RefusedRow } from './part-writer.js';
-import { type ClickAlias, layOutPast, type PastRow } from './past-batch.js';
+import { type ClickAlias, layOutPast, type PastClaim, type PastRow, withoutClaims } from './past-batch.js';
 
 export interface PastEventsOptions {
   /** Redis of the queue shards by number; the state is in the first. */
@@ -24,6 +26,8 @@ export interface PastEventsOptions {
   readonly waitsForQuorum?: boolean;
   /** `UInt64` as text. */
   readonly workspaceNumber: string;
+  /** The claims of the workspace. */
+  readonly claims: Pick<ClaimAdmin, 'takeFinal' | 'expire'>;
   /** Which import it is: its progress is continued by an import of the same identity only. */
   readonly identity: string;
   /** Called before each attempt to insert rows, and awaited: their totals are about to change. */
@@ -43,8 +47,9 @@ export interface PastBatch {
   /** None of them is stored: see {@link PastEvents.absent}. Their ids differ from each other. */
   readonly rows: readonly PastRow[];
   readonly aliases: readonly ClickAlias[];
-  /** What a continued import begins with. */
-  readonly progress: string;
+  readonly claims: readonly PastClaim[];
+  /** What a continued import begins with. @param dropped rows of the batch that are not stored, because other events have their claims */
+  progressAfter(dropped: number): string;
 }
 
 /**
@@ -56,8 +61,13 @@ export interface PastEvents {
   readonly progress: string | undefined;
   /** Those rows whose ids ClickHouse does not have. */
   absent(rows: readonly PastRow[]): Promise<PastRow[]>;
-  /** @throws HistoryBusyError when another process has taken over */
-  write(batch: PastBatch): Promise<void>;
+  /**
+   * Stores a batch, without the rows whose claims other events have.
+   *
+   * @returns how many these are
+   * @throws HistoryBusyError when another process has taken over, ApiError when Redis is unavailable
+   */
+  write(batch: PastBatch): Promise<number>;
   /** Ends the import; the next one begins at the start. */
   finish(): Promise<void>;
   /** Lets others import. One that is not finished can be continued. */
@@ -67,6 +77,8 @@ export interface PastEvents {
 const LEASE_MS = 10_000;
 const RENEWALS_PER_LEASE = 4;
 const POLL_MS = 200;
+/** TTL of claims whose events are stored: then look-ups in ClickHouse find them. */
+const STORED_CLAIM_MS = 15_000;
 /** Position of the event id in rows of all kinds. */
 const ID = 2;
 const COUNTS_TABLE = { table: 'imported_counts', columns: ['workspace_id', 'month', 'batch', 'events'] } as const;
@@ -103,7 +115,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
 
   const workspaceId = formatResourceId('workspace', workspaceNumber);
   const shards = queues.map((queue) => ({ queue, confirming: createReplication(queue, options.waitReplicas ?? 0) }));
-  /** Events of the past, and the customers that are created for them, have no claims. */
+  /** Claims of past events, and of customers that are created for them, end once they are stored. */
   async function block(): Promise<void> {
     await Promise.all(shards.map(({ queue, confirming }) => blockFilters(queue, confirming, workspaceId)));
   }
@@ -131,6 +143,27 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     );
   }
 
+  /** Takes claims; some may be its own from before a kill. @returns those that other events have */
+  async function takeClaims(some: readonly PastClaim[]): Promise<PastClaim[]> {
+    const held = await options.claims.takeFinal(some, SALE_CLAIM_MS);
+    return some.filter(({ name, value }) => held.get(name) !== value);
+  }
+
+  /**
+   * The batch without what other events have claimed. It is pending before, so that each of its claims that is final has an event that will
+   * be stored, and after, so that a kill does not bring back what was left out.
+   */
+  async function claim(batch: PendingBatch, progressAfter = (_dropped: number) => batch.progress) {
+    const others = await takeClaims(batch.claims.filter(({ otherwise }) => otherwise === 'drop'));
+    const dropped = new Set(others.map(({ eventId }) => eventId));
+    const firsts = batch.claims.filter(({ eventId, otherwise }) => otherwise === 'recurring' && !dropped.has(eventId));
+    others.push(...(await takeClaims(firsts)));
+    if (others.length === 0) return { batch, dropped: 0 };
+    const claimed = { ...withoutClaims(batch, others), progress: progressAfter(dropped.size) };
+    await state.begin(claimed);
+    return { batch: claimed, dropped: dropped.size };
+  }
+
   async function store(batch: PendingBatch, isRepeat: boolean, split: readonly string[]): Promise<void> {
     await block();
     // Before the events, so that usage and look-ups of clicks are never short of them.
@@ -141,13 +174,17 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
       await options.onInserted({ kind: part.kind, batchId: partId(batch, part), rows: part.rows });
     }
     await state.acknowledge(batch.progress);
+    // If this fails they expire later.
+    const names = batch.claims.map(({ name }) => name);
+    await options.claims.expire(names, STORED_CLAIM_MS).catch(() => undefined);
   }
 
   /** Completes what a killed run has begun, also when it was another import. */
   async function open(): Promise<string | undefined> {
     let found: HistoryPosition = await state.read();
     if (found.pending !== undefined) {
-      await store(found.pending, true, found.split);
+      const claimed = await claim(found.pending);
+      await store(claimed.batch, true, found.split);
       found = await state.read();
     }
     if (found.identity === identity) return found.progress;
@@ -192,17 +229,20 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
       return rows.filter(({ row }) => !present.has(String(row[ID])));
     },
 
-    async write({ rows, aliases, progress: next }) {
+    async write({ rows, aliases, claims, progressAfter }) {
       if (failure !== undefined) throw failure;
       const insertsBefore = await counters.insertCount();
       const { inserts, parts: laidOut, months } = layOutPast(rows);
       if (inserts > 0) await counters.addInserts(inserts);
-      const batch: PendingBatch = {
-        ...{ id: randomUUID(), at: now(), insertsBefore, progress: next, parts: laidOut, months },
+      const begun: PendingBatch = {
+        ...{ id: randomUUID(), at: now(), insertsBefore, progress: progressAfter(0), parts: laidOut, months },
+        claims: [...claims],
         aliases: aliases.map(({ alias, clickId, clickedAtMs }) => [alias, clickId, clickedAtMs]),
       };
-      await state.begin(batch);
+      await state.begin(begun);
+      const { batch, dropped } = await claim(begun, progressAfter);
       await store(batch, false, []);
+      return dropped;
     },
 
     finish: () => close(true),

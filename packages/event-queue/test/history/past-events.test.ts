@@ -12,6 +12,7 @@ import {
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
+  createClaimAdmin,
   HistoryBusyError,
   openPastEvents,
   type PastBatch,
@@ -64,11 +65,17 @@ function batchOf(workspaceId: string): PastBatch {
     clickId: String(row[2]),
     clickedAtMs: Number(row[1]),
   }));
-  return { rows, aliases, progress: 'all of it' };
+  return {
+    rows,
+    aliases,
+    claims: [],
+    progressAfter: (dropped) => (dropped === 0 ? 'all of it' : `without ${dropped}`),
+  };
 }
 
 const optionsFor = (workspaceNumber: string, more: Partial<PastEventsOptions> = {}): PastEventsOptions => ({
-  ...{ queues: [admin], clickhouse: database.client, workspaceNumber, identity: 'a', leaseMs: LEASE_MS },
+  ...{ queues: [admin], clickhouse: database.client, claims: createClaimAdmin(admin) },
+  ...{ workspaceNumber, identity: 'a', leaseMs: LEASE_MS },
   ...{
     onInserting: async () => undefined,
     onInserted: async () => undefined,

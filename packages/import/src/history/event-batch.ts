@@ -1,9 +1,10 @@
-import type { LinkRecord } from '@waymark/catalog';
-import { parseResourceId } from '@waymark/contract';
+import type { CustomerRecord, LinkRecord } from '@waymark/catalog';
+import { formatResourceId, parseResourceId } from '@waymark/contract';
 import { CLICK_COLUMNS, type EventRow } from '@waymark/event-format';
-import type { ClickAlias, PastEvents, PastRow } from '@waymark/event-queue';
+import type { ClickAlias, PastClaim, PastEvents, PastRow } from '@waymark/event-queue';
 import { ImportError } from '../model/import-error.js';
 import { RowError } from '../model/source-link.js';
+import { type AttributedSale, claimsOf } from './past-claims.js';
 import type { PastCustomers } from './past-customers.js';
 import type { HistoryItem, PastAddress, PastClick, PastEvent } from './past-event.js';
 import { checkConversion, type PastConversionEvent, type PastRows } from './past-rows.js';
@@ -13,6 +14,8 @@ import type { StoredEvents } from './stored-events.js';
 export interface EventBatch {
   readonly rows: readonly PastRow[];
   readonly aliases: readonly ClickAlias[];
+  /** Of the rows. */
+  readonly claims: readonly PastClaim[];
   /** Links that get events. */
   readonly links: readonly LinkRecord[];
   /** Events and customers that are here already. */
@@ -52,6 +55,8 @@ function itemsOf<K extends PastEvent['kind']>(items: readonly HistoryItem[], kin
 
 /** Makes rows and records of the items of a history. */
 export function createBatchReader({ rows, links, customers, stored, workspaceNumber }: BatchReaderOptions) {
+  const workspaceId = formatResourceId('workspace', workspaceNumber);
+
   /** The first of the events of each id, without those that are stored. */
   async function absentOf<
     T extends { readonly kind: 'click' | 'lead' | 'sale'; readonly id: string; readonly timeMs: number },
@@ -77,6 +82,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     return {
       rows: absent.map(({ event, link }) => ({ kind: 'click', row: rows.click(event, link) })),
       aliases: absent.flatMap(({ event }) => rows.aliasOf(event) ?? []),
+      claims: [],
       links: absent.map(({ link }) => link),
       repeated: found.length - absent.length,
       newCustomers: 0,
@@ -100,6 +106,13 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     readonly link: LinkRecord;
   }
 
+  interface Attributed extends Conversion {
+    readonly click: EventRow;
+    readonly customer: CustomerRecord;
+    /** Undefined for a lead. */
+    readonly sale: AttributedSale | undefined;
+  }
+
   /** Leaves out sales whose invoice another event has, as `/track/sale` does. */
   async function withoutKnownInvoices(conversions: readonly Conversion[]): Promise<Conversion[]> {
     const invoiceOf = ({ event }: Conversion) => (event.kind === 'sale' ? event.invoiceId : null);
@@ -113,7 +126,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     });
   }
 
-  /** Ids of the customers by their external ids. The first event of a new one says what brought it. */
+  /** The customers by their external ids. The first event of a new one says what brought it. */
   async function customersOf(
     conversions: readonly Conversion[],
     clickOf: (one: Conversion) => EventRow,
@@ -122,7 +135,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     const firsts = new Map<string, Conversion>();
     for (const one of conversions)
       if (!firsts.has(one.event.customer.externalId)) firsts.set(one.event.customer.externalId, one);
-    const ids = new Map<string, string>();
+    const records = new Map<string, CustomerRecord>();
     let created = 0;
     const ensure = async (one: Conversion) => {
       const click = clickOf(one);
@@ -134,12 +147,25 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
       };
       const made = await orRejected(one.item, () => customers.ensure(one.event.customer, touch));
       if (made === undefined) return;
-      ids.set(one.event.customer.externalId, made.record.id);
+      records.set(one.event.customer.externalId, made.record);
       if (made.isNew) created++;
     };
     const waiting = [...firsts.values()];
     while (waiting.length > 0) await Promise.all(waiting.splice(0, CUSTOMERS_AT_ONCE).map(ensure));
-    return { ids, created };
+    return { records, created };
+  }
+
+  /** Those that are the first sale of their customer on its link. */
+  async function firstSales(sales: readonly AttributedSale[]): Promise<ReadonlySet<AttributedSale>> {
+    const numberOf = ({ customer }: AttributedSale) => parseResourceId('customer', customer.id) ?? '0';
+    const buyers = new Set(await stored.buyers(sales.map(numberOf)));
+    const firsts = sales.filter((sale) => {
+      const buyer = `${numberOf(sale)}/${parseResourceId('link', sale.linkId)}`;
+      const isFirst = !buyers.has(buyer);
+      buyers.add(buyer);
+      return isFirst;
+    });
+    return new Set(firsts);
   }
 
   async function readConversions(
@@ -158,23 +184,23 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     }
     const absent = await withoutKnownInvoices(await absentOf(past, found));
     const clickOf = await clicksOf(absent);
-    const { ids, created } = await customersOf(absent, clickOf, orRejected);
-    const numberOf = (id: string) => parseResourceId('customer', id) ?? '0';
-    const sellers = absent.flatMap(({ kind, event }) =>
-      kind === 'sale' ? (ids.get(event.customer.externalId) ?? []) : [],
-    );
-    const buyers = new Set(await stored.buyers(sellers.map(numberOf)));
-    const made: PastRow[] = [];
-    for (const one of absent) {
-      const customerId = ids.get(one.event.customer.externalId);
-      if (customerId === undefined) continue;
+    const { records, created } = await customersOf(absent, clickOf, orRejected);
+    const attributed = absent.flatMap((one): Attributed[] => {
+      const customer = records.get(one.event.customer.externalId);
+      if (customer === undefined) return [];
       const click = clickOf(one);
-      const buyer = `${numberOf(customerId)}/${click[LINK]}`;
-      made.push(rows.conversion(one.event, click, customerId, !buyers.has(buyer)));
-      if (one.kind === 'sale') buyers.add(buyer);
-    }
+      const linkId = formatResourceId('link', String(click[LINK]));
+      const sale = one.event.kind === 'sale' ? { event: one.event, eventId: one.id, customer, linkId } : undefined;
+      return [{ ...one, click, customer, sale }];
+    });
+    const sales = attributed.flatMap(({ sale }) => sale ?? []);
+    const firsts = await firstSales(sales);
     return {
-      ...{ rows: made, aliases: [], links: absent.map(({ link }) => link) },
+      rows: attributed.map(({ event, click, customer, sale }) =>
+        rows.conversion(event, click, customer.id, sale !== undefined && firsts.has(sale)),
+      ),
+      claims: sales.flatMap((sale) => claimsOf(workspaceId, sale, firsts.has(sale))),
+      ...{ aliases: [], links: absent.map(({ link }) => link) },
       ...{ repeated: found.length - absent.length, newCustomers: created },
     };
   }
@@ -200,7 +226,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     };
     const waiting = [...items];
     while (waiting.length > 0) await Promise.all(waiting.splice(0, CUSTOMERS_AT_ONCE).map(ensure));
-    return { rows: [], aliases: [], links: [], repeated, newCustomers };
+    return { rows: [], aliases: [], claims: [], links: [], repeated, newCustomers };
   }
 
   return {

@@ -3,10 +3,12 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { ApiError, parseResourceId } from '@waymark/contract';
 import {
   type ClickAlias,
+  createClaimAdmin,
   HistoryBusyError,
   openPastEvents,
   type PastEvents,
   type PastEventsOptions,
+  PENDING_TTL_MS,
 } from '@waymark/event-queue';
 import type { LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
@@ -45,6 +47,8 @@ const BATCH_MAX = 5_000;
 const DAY_MS = 24 * 3_600_000;
 /** Clocks differ. */
 const AHEAD_MS_MAX = 10 * 60_000;
+/** Until the claims of a killed process have expired. */
+const CLAIM_WAIT_MS = PENDING_TTL_MS + 5_000;
 
 /** What a continued import begins with. */
 interface Progress {
@@ -67,10 +71,14 @@ export async function importEvents(history: HistorySource, options: EventImportO
     ...{ catalog, workspaceId: workspace.id, source, domains: options.domains, now },
     fallbackDomain: primary?.slug ?? deps.defaultDomain,
   });
+  const claimAdmins = stores.queues.map((queue) =>
+    createClaimAdmin(queue, { waitReplicas: stores.waitReplicas, pendingWaitMs: CLAIM_WAIT_MS }),
+  );
+  const claims = await catalog.queueShards.pick(claimAdmins, workspace.id);
   const batches = createBatchReader({
     rows: createPastRows(workspaceNumber, source),
     links,
-    customers: createPastCustomers(catalog, workspace.id),
+    customers: createPastCustomers(catalog, claims, workspace.id),
     stored: createStoredEvents(stores.clickhouse, workspaceNumber),
     workspaceNumber,
   });
@@ -128,8 +136,15 @@ export async function importEvents(history: HistorySource, options: EventImportO
     for (const { kind } of batch.rows) add(`${kind}s`);
     await links.replaceBaselines(batch.links);
     await markAliases(batch.aliases);
-    const progress: Progress = { next, counts };
-    await past.write({ rows: batch.rows, aliases: batch.aliases, progress: JSON.stringify(progress) });
+    const { rows, aliases, claims: taken } = batch;
+    const countsAfter = (dropped: number): EventCounts => ({
+      ...counts,
+      sales: counts.sales - dropped,
+      repeated: counts.repeated + dropped,
+    });
+    const progressAfter = (dropped: number) =>
+      JSON.stringify({ next, counts: countsAfter(dropped) } satisfies Progress);
+    counts = countsAfter(await past.write({ rows, aliases, claims: taken, progressAfter }));
     report.progress(counts);
   }
 
@@ -169,7 +184,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
   async function open(): Promise<PastEvents> {
     return openPastEvents({
       ...stores,
-      ...{ workspaceNumber, identity: history.identity, logger, now },
+      ...{ workspaceNumber, claims, identity: history.identity, logger, now },
       ...{ onInserting: catalog.markTotals, onInserted: catalog.evictTotals },
       onRefused: ({ row, error }) => reject({ row: 0, record: row }, `the store refuses it: ${error}`),
     });

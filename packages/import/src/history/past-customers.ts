@@ -1,5 +1,6 @@
 import type { Catalog, CustomerRecord, LinkRecord, NewCustomer } from '@waymark/catalog';
 import { ApiError, customerExternalIdSchema } from '@waymark/contract';
+import { type ClaimAdmin, customerClaim } from '@waymark/event-queue';
 import { RowError } from '../model/source-link.js';
 import type { PastCustomer } from './past-event.js';
 
@@ -40,25 +41,35 @@ function fieldsOf(customer: PastCustomer, touch: FirstTouch | undefined): NewCus
   };
 }
 
-/** Finds the customers of a history, and creates those that are missing. What exists here is not changed. */
-export function createPastCustomers({ customers }: Pick<Catalog, 'customers'>, workspaceId: string) {
+/** TTL of the claim of a customer that is stored: then look-ups find it. */
+const STORED_CLAIM_MS = 15_000;
+
+/**
+ * Finds the customers of a history, and creates those that are missing, each under its claim, as `/track` may create it at the same time.
+ * What exists here is not changed.
+ */
+export function createPastCustomers(
+  { customers }: Pick<Catalog, 'customers'>,
+  claims: ClaimAdmin,
+  workspaceId: string,
+) {
   async function findOrCreate(customer: PastCustomer, touch: FirstTouch | undefined) {
-    const found = await customers.findByExternalId(workspaceId, customer.externalId);
+    const { externalId, createdAt } = customer;
+    const find = () => customers.findByExternalId(workspaceId, externalId);
+    const found = await find();
     if (found !== undefined) return { record: found, isNew: false };
-    const { createdAt } = customer;
-    const fields = fieldsOf(customer, touch);
-    try {
-      const record = await customers.create(workspaceId, fields, null, createdAt ?? undefined);
-      return { record, isNew: true };
-    } catch (err) {
-      // Created meanwhile, by another process.
-      const other =
-        err instanceof ApiError && err.code === 'conflict'
-          ? await customers.findByExternalId(workspaceId, customer.externalId)
-          : undefined;
-      if (other === undefined) throw err;
-      return { record: other, isNew: false };
-    }
+    const create = () => customers.create(workspaceId, fieldsOf(customer, touch), null, createdAt ?? undefined);
+    const created = await claims
+      .runOnce(customerClaim(workspaceId, externalId), STORED_CLAIM_MS, create)
+      .catch((err: unknown) => {
+        // Stored between the look-up and the claim.
+        if (err instanceof ApiError && err.code === 'conflict') return undefined;
+        throw err;
+      });
+    if (created !== undefined) return { record: created, isNew: true };
+    const other = await find();
+    if (other === undefined) throw new RowError('its customer is being changed: import it again');
+    return { record: other, isNew: false };
   }
 
   return {

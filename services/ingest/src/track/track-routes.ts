@@ -8,7 +8,7 @@ import {
   trackSaleBodySchema,
   trackSaleResponseSchema,
 } from '@waymark/contract';
-import { CUSTOMER_CLAIM_MS, type EventProducer } from '@waymark/event-queue';
+import { CUSTOMER_CLAIM_MS, type EventProducer, SALE_CLAIM_MS } from '@waymark/event-queue';
 import type { App } from '@waymark/http-kit';
 import type { FastifyRequest } from 'fastify';
 import { clickSource } from '../click-producer.js';
@@ -23,7 +23,7 @@ import { createTrackedCustomers } from './conversions/customers.js';
 import { createLatestLeads } from './conversions/latest-leads.js';
 import { createLeadTracker } from './conversions/lead-tracker.js';
 import { createSaleStore } from './conversions/sale-store.js';
-import { createSaleTracker, echoSale, SALE_CLAIM_MS } from './conversions/sale-tracker.js';
+import { createSaleTracker, echoSale } from './conversions/sale-tracker.js';
 import { createStoredKeys } from './conversions/stored-keys.js';
 import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';

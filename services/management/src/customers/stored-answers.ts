@@ -4,6 +4,7 @@ import { deletedCustomer, parseResourceId } from '@waymark/contract';
 import {
   type ClaimAdmin,
   customerClaim,
+  type InvoiceAnswer,
   invoiceClaim,
   leadClaim,
   type QueuedTraces,
@@ -38,7 +39,7 @@ type RemoveStoredAnswers = (externalId: string | undefined) => Promise<void>;
 
 /** A stored answer to a sale with its customer as deleted ones are shown; unchanged if it is the answer to a sale of another customer. */
 function withoutCustomer(id: string, text: string): string {
-  const answer = JSON.parse(text) as { readonly customer?: { readonly id?: string } | null };
+  const answer = JSON.parse(text) as InvoiceAnswer;
   if (answer.customer?.id !== id) return text;
   const { name, email, avatar, externalId } = deletedCustomer(id);
   return JSON.stringify({ ...answer, customer: { id, name, email, avatar, externalId } });

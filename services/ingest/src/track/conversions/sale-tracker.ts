@@ -14,8 +14,10 @@ import {
   type FilterMark,
   type FinalClaim,
   firstSaleClaim,
+  type InvoiceAnswer,
   invoiceClaim,
   type QueuedRow,
+  SALE_CLAIM_MS,
   type StateValue,
 } from '@waymark/event-queue';
 import type { ConversionDeps } from '../track-deps.js';
@@ -30,8 +32,6 @@ import { firstLeadClaim, leadRows } from './lead-rows.js';
 import { buyerKey, invoiceKey, type SaleStore } from './sale-store.js';
 import type { KeyFilter, StoredKeys } from './stored-keys.js';
 
-/** Longer than a sale takes to reach ClickHouse, where invoices and first sales are looked up afterwards. */
-export const SALE_CLAIM_MS = 24 * 3_600_000;
 const DIRECT_LEAD_NAME = 'Direct sale tracking lead event';
 
 /** The response to a sale. A repeated invoice is answered with the sale that was stored first. */
@@ -119,7 +119,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
   ): Promise<TrackedSale | undefined> {
     const stored = hold.finalValue(invoiceClaim(workspaceId, invoiceId));
     if (stored !== undefined) {
-      const { linkId = null, ...response } = JSON.parse(stored) as TrackSaleResponse & { readonly linkId?: string };
+      const { linkId = null, eventId: _imported, ...response } = JSON.parse(stored) as InvoiceAnswer;
       return { response, storedLinkId: linkId };
     }
     if (lacks(use, invoiceKey(invoiceId))) return undefined;
@@ -211,14 +211,13 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
       saleType,
     });
     const invoice = invoiceId === null ? undefined : invoiceClaim(customer.workspaceId, invoiceId);
+    const answer: InvoiceAnswer = { ...response, linkId: link.id };
     await producer.commit({
       rows: [...attribution.rows, { kind: 'sale', row }],
       finals: [
         ...customers.finalClaims(hold, customer),
         ...attribution.finals,
-        ...(invoice === undefined
-          ? []
-          : [hold.toFinal(invoice, JSON.stringify({ ...response, linkId: link.id }), SALE_CLAIM_MS)]),
+        ...(invoice === undefined ? [] : [hold.toFinal(invoice, JSON.stringify(answer), SALE_CLAIM_MS)]),
         ...(hold.isMine(firstSale) ? [hold.toFinal(firstSale, '1', SALE_CLAIM_MS)] : []),
       ],
       filterMark: use.mark,

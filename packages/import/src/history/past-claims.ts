@@ -1,0 +1,43 @@
+import { type CustomerRecord, customerName } from '@waymark/catalog';
+import { firstSaleClaim, type InvoiceAnswer, invoiceClaim, type PastClaim } from '@waymark/event-queue';
+import type { PastSale } from './past-event.js';
+
+type Metadata = NonNullable<InvoiceAnswer['sale']>['metadata'];
+
+/** A sale that is about to be stored. */
+export interface AttributedSale {
+  readonly event: PastSale;
+  readonly eventId: string;
+  readonly customer: CustomerRecord;
+  /** `link_…` */
+  readonly linkId: string;
+}
+
+function answerTo({ event, eventId, customer, linkId }: AttributedSale): InvoiceAnswer {
+  const { eventName, amount, currency, paymentProcessor, invoiceId, metadata } = event;
+  const { id, email, avatar, externalId } = customer;
+  return {
+    ...{ eventName, linkId, eventId },
+    customer: { id, name: customerName(customer), email, avatar, externalId },
+    sale: { amount, currency, paymentProcessor, invoiceId, metadata: metadata as Metadata },
+  };
+}
+
+/**
+ * The claims of a past sale, which `/track/sale` takes too: an invoice is recorded once, also when it is reported while it is imported.
+ *
+ * @param isFirst whether it is its customer's first sale on the link
+ */
+export function claimsOf(workspaceId: string, sale: AttributedSale, isFirst: boolean): PastClaim[] {
+  const { event, eventId, customer, linkId } = sale;
+  const claims: PastClaim[] = [];
+  if (event.invoiceId !== null) {
+    const name = invoiceClaim(workspaceId, event.invoiceId);
+    claims.push({ eventId, name, value: JSON.stringify(answerTo(sale)), otherwise: 'drop' });
+  }
+  if (isFirst) {
+    const name = firstSaleClaim(workspaceId, customer.id, linkId);
+    claims.push({ eventId, name, value: eventId, otherwise: 'recurring' });
+  }
+  return claims;
+}
