@@ -8,12 +8,14 @@ import { join, relative, sep } from 'node:path';
 
 export const CHECKPOINT = 'checkpoint.json';
 
+const MISSING = new Set(['ENOENT', 'ENOTDIR']);
+
 /** The result; undefined when the file or directory does not exist. */
 export async function orMissing<T>(result: Promise<T>): Promise<T | undefined> {
   try {
     return await result;
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (MISSING.has((err as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw err;
   }
 }

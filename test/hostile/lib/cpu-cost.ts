@@ -13,7 +13,7 @@ const WHOLE_CHARS = 100_000;
 const SCREENED_REPETITIONS = 3_000;
 const SCREENED_CHARS_MAX = 48_000;
 const SUSPICIOUS_MS = 1;
-const RUN_MS_MAX = 500;
+const RUN_MS_MAX = 200;
 /** Several runs, because single ones include garbage collection and compilation. */
 const RUNS_MAX = 10;
 

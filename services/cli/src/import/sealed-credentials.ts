@@ -1,21 +1,12 @@
 import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Catalog, SealedCounts } from '@waymark/catalog';
+import { orMissing } from '@waymark/jobs';
 
 export interface ImportCredentials {
   readonly counts: SealedCounts;
   /** Names of the directories of imports whose credential no key can open. */
   readonly unreadable: readonly string[];
-}
-
-async function orMissing<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (err) {
-    const code = (err as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw err;
-  }
 }
 
 /**
