@@ -1,4 +1,4 @@
-export { type ClaimAdmin, createClaimAdmin, type NamedValue } from './claims/claim-admin.js';
+export { type ClaimAdmin, createClaimAdmin } from './claims/claim-admin.js';
 export * from './claims/claim-names.js';
 export { type ClaimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS } from './claims/claim-value.js';
 export { ClaimHeldError, type Claims } from './claims/claims.js';

@@ -44,35 +44,7 @@ if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1],
 return 1
 `;
 
-/**
- * Takes claims that are free, as final ones. KEYS: the claims. ARGV: a TTL in milliseconds, then the final value of each. Returns the stored
- * value of each claim; '' for one that it has taken.
- */
-const TAKE_FINAL_CLAIMS = `
-local held = {}
-for i = 1, #KEYS do
-  held[i] = redis.call('GET', KEYS[i]) or ''
-  if held[i] == '' then redis.call('SET', KEYS[i], ARGV[i + 1], 'PX', ARGV[1]) end
-end
-return held
-`;
-
-/** KEYS: claims. ARGV: their TTL from now on, in milliseconds. */
-const EXPIRE_CLAIMS = `
-for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
-return 0
-`;
-
-/** A claim and its final value. */
-export interface NamedValue {
-  readonly name: string;
-  readonly value: string;
-}
-
-/**
- * Claims as used by what is not an event of `/track`: requests that create, change or delete a resource which `/track` also creates under a
- * claim, and imports of events.
- */
+/** Claims as used by what creates, changes or deletes a resource which `/track` also creates under a claim: requests and imports. */
 export interface ClaimAdmin {
   /**
    * Runs `work` while holding the claim, then stores its result as the claim's final value, where events that follow read it.
@@ -89,16 +61,6 @@ export interface ClaimAdmin {
    * @throws ApiError 500 when Redis is unavailable
    */
   remove(names: readonly string[]): Promise<void>;
-  /**
-   * Takes claims for events that are about to be stored without the queue. Waits while requests hold one of them. Look the events up in
-   * ClickHouse before: each event of `/track` that is stored after the look-up has a claim.
-   *
-   * @returns the final value of each claim, by name: the given one if it was free
-   * @throws ApiError 500 when Redis is unavailable, or the claim of a killed process has not expired yet
-   */
-  takeFinal(claims: readonly NamedValue[], ttlMs: number): Promise<ReadonlyMap<string, string>>;
-  /** Lets claims expire after `ttlMs`. @throws ApiError 500 when Redis is unavailable */
-  expire(names: readonly string[], ttlMs: number): Promise<void>;
   /**
    * Changes the values of final claims, so that repeats are answered with something else. Waits like `remove`.
    *
@@ -177,43 +139,7 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
     return true;
   }
 
-  async function takeSomeFinal(some: readonly NamedValue[], ttlMs: number): Promise<(readonly [string, string])[]> {
-    const untilMs = performance.now() + pendingWaitMs;
-    const keys = some.map(({ name }) => claimKey(name));
-    const values = some.map(({ value }) => finalValue(value));
-    for (;;) {
-      const taking = replication.confirmed(
-        () => redis.eval(TAKE_FINAL_CLAIMS, keys.length, ...keys, ttlMs, ...values) as Promise<string[]>,
-      );
-      const held = await withinDeadline(taking, 'taking claims');
-      const states = held.map((stored, index) => claimState(stored || (values[index] ?? '')));
-      if (states.every(({ state }) => state === 'final'))
-        return some.map(({ name, value }, index) => {
-          const state = states[index];
-          return [name, state?.state === 'final' ? state.value : value];
-        });
-      if (performance.now() > untilMs) throw notRecorded(new Error('another request holds a claim'));
-      await pause(POLL_MS);
-    }
-  }
-
   return {
-    async takeFinal(claims, ttlMs) {
-      const held = new Map<string, string>();
-      for (let start = 0; start < claims.length; start += CLAIMS_AT_ONCE) {
-        const some = await takeSomeFinal(claims.slice(start, start + CLAIMS_AT_ONCE), ttlMs);
-        for (const [name, value] of some) held.set(name, value);
-      }
-      return held;
-    },
-
-    async expire(names, ttlMs) {
-      for (let start = 0; start < names.length; start += CLAIMS_AT_ONCE) {
-        const keys = names.slice(start, start + CLAIMS_AT_ONCE).map(claimKey);
-        await withinDeadline(redis.eval(EXPIRE_CLAIMS, keys.length, ...keys, ttlMs), 'ending claims');
-      }
-    },
-
     async runOnce(name, ttlMs, work) {
       const key = claimKey(name);
       const mine = pendingValue(randomUUID());

@@ -51,8 +51,6 @@ export const SALE_CLAIM_MS = 24 * 3_600_000;
 /** The final value of an invoice's claim, as JSON: the answer to its sale. */
 export interface InvoiceAnswer extends TrackSaleResponse {
   readonly linkId?: string;
-  /** Of a sale that an import stores. */
-  readonly eventId?: string;
 }
 
 /** One sale per workspace and invoice. Its final value is an {@link InvoiceAnswer}. */

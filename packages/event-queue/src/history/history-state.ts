@@ -21,14 +21,14 @@ const pendingSchema = z.object({
   id: z.string(),
   /** When it was begun, epoch milliseconds. */
   at: z.number(),
+  /** How often its rows were changed after their inserts may have begun. */
+  revision: z.number().default(0),
   /** Inserts that all writers had started before. */
   insertsBefore: z.number(),
   parts: z.array(z.object({ name: z.string(), kind: z.enum(EVENT_KINDS), rows: z.array(z.string()) })),
   /** Empty in batches of releases without claims. */
   claims: z
-    .array(
-      z.object({ eventId: z.string(), name: z.string(), value: z.string(), otherwise: z.enum(['drop', 'recurring']) }),
-    )
+    .array(z.object({ eventId: z.string(), name: z.string(), ifTaken: z.enum(['drop', 'recurring']) }))
     .default([]),
   aliases: z.array(z.tuple([z.string(), z.string(), z.number()])),
   /** Events of each month, `YYYY-MM-01`. */
@@ -125,10 +125,10 @@ export function createHistoryState({ redis, replication, workspaceNumber, owner,
     /** Begins an import of that identity, from its start. @throws HistoryBusyError */
     restart: (identity: string) => change(['progress', 'pending', 'split'], { identity }),
 
-    /** @throws HistoryBusyError */
-    async begin(batch: PendingBatch): Promise<void> {
+    /** @param split names of the parts that ClickHouse has refused as a whole; @throws HistoryBusyError */
+    async begin(batch: PendingBatch, split: readonly string[] = []): Promise<void> {
       const packed = await zip(JSON.stringify(batch), { level: FAST });
-      await change(['split'], { pending: packed.toString('base64') });
+      await change([], { pending: packed.toString('base64'), split: split.join(' ') });
     },
 
     /** @param names all parts of the batch that ClickHouse refused as a whole; @throws HistoryBusyError */

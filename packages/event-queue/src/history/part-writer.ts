@@ -33,7 +33,9 @@ export interface PartWriterOptions {
 type Part = PendingBatch['parts'][number];
 
 /** The id of a part's insert. */
-export const partId = ({ id }: Pick<PendingBatch, 'id'>, { name }: Pick<Part, 'name'>): string => `${id}-${name}`;
+export function partId({ id, revision }: Pick<PendingBatch, 'id' | 'revision'>, { name }: Pick<Part, 'name'>): string {
+  return revision === 0 ? `${id}-${name}` : `${id}-${name}-${revision}`;
+}
 
 /** Inserts parts of pending batches as the writer of the queue inserts its batches: repeated by token, compared row by row once tokens may be gone. */
 export function createPartWriter(options: PartWriterOptions) {
@@ -56,14 +58,14 @@ export function createPartWriter(options: PartWriterOptions) {
      * @param split names of the parts that were refused as a whole; a part that is refused now is added
      */
     async write(
-      { id, at, insertsBefore }: PendingBatch,
+      { id, revision, at, insertsBefore }: PendingBatch,
       { name, kind, rows }: Part,
       isRepeat: boolean,
       split: Set<string>,
     ) {
       const isSplit = split.has(name);
       const batch: InsertBatch = {
-        ...{ id: partId({ id }, { name }), kind, version: EVENT_ROW_VERSION, jobIds: [], skipped: {}, at },
+        ...{ id: partId({ id, revision }, { name }), kind, version: EVENT_ROW_VERSION, jobIds: [], skipped: {}, at },
         ...{ state: isSplit ? 'split' : 'open', insertsBefore },
       };
       const texts: BatchRows = { texts: rows, faulty: [], missing: [], originOf: (index) => ({ jobId: id, index }) };

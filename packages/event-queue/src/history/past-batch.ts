@@ -11,10 +11,10 @@ export interface PastRow {
 export interface PastClaim {
   readonly eventId: string;
   readonly name: string;
-  /** Its final value, which no other event has. */
+  /** Its final value. */
   readonly value: string;
-  /** What becomes of the event if another event has the claim: it is the same, so that it is dropped, or it is no first sale. */
-  readonly otherwise: 'drop' | 'recurring';
+  /** What becomes of the event if another one has the claim: it is the same event and dropped, or it is no first sale. */
+  readonly ifTaken: 'drop' | 'recurring';
 }
 
 /** The id that another system gave to a click here. */
@@ -62,10 +62,10 @@ export function layOutPast(rows: readonly PastRow[]): PastLayout {
   };
 }
 
-/** A batch as it is without claims that other events have. @param lost claims of it */
-export function withoutClaims(batch: PendingBatch, lost: readonly PastClaim[]): PendingBatch {
-  const idsOf = (otherwise: PastClaim['otherwise']) =>
-    new Set(lost.filter((claim) => claim.otherwise === otherwise).map(({ eventId }) => eventId));
+/** A batch without what other events have. @param taken claims of it that are theirs */
+export function withoutTaken(batch: PendingBatch, taken: readonly PendingBatch['claims'][number][]): PendingBatch {
+  const idsOf = (ifTaken: PastClaim['ifTaken']) =>
+    new Set(taken.filter((claim) => claim.ifTaken === ifTaken).map(({ eventId }) => eventId));
   const [dropped, recurring] = [idsOf('drop'), idsOf('recurring')];
   const rows = batch.parts.flatMap(({ kind, rows: texts }) =>
     texts.flatMap((text): PastRow[] => {
@@ -76,6 +76,7 @@ export function withoutClaims(batch: PendingBatch, lost: readonly PastClaim[]): 
     }),
   );
   const { parts, months } = layOutPast(rows);
-  const isKept = (claim: PastClaim) => !lost.includes(claim) && !dropped.has(claim.eventId);
-  return { ...batch, parts, months, claims: batch.claims.filter(isKept) };
+  const names = new Set(taken.map(({ name }) => name));
+  const claims = batch.claims.filter(({ name, eventId }) => !names.has(name) && !dropped.has(eventId));
+  return { ...batch, parts, months, claims };
 }

@@ -4,8 +4,6 @@ import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
-import type { ClaimAdmin } from '../claims/claim-admin.js';
-import { SALE_CLAIM_MS } from '../claims/claim-names.js';
 import { blockFilters } from '../claims/filter-marks.js';
 import type { InsertedBatch } from '../queue/webhook-jobs.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
@@ -13,7 +11,8 @@ import { createManifest } from '../writer/manifest.js';
 import { createRetry } from '../writer/retry.js';
 import { createHistoryState, HistoryBusyError, type HistoryPosition, type PendingBatch } from './history-state.js';
 import { createPartWriter, partId, type RefusedRow } from './part-writer.js';
-import { type ClickAlias, layOutPast, type PastClaim, type PastRow, withoutClaims } from './past-batch.js';
+import { type ClickAlias, layOutPast, type PastClaim, type PastRow, withoutTaken } from './past-batch.js';
+import { createPastClaims, LostClaimsError } from './past-claims.js';
 
 export interface PastEventsOptions {
   /** Redis of the queue shards by number; the state is in the first. */
@@ -26,8 +25,8 @@ export interface PastEventsOptions {
   readonly waitsForQuorum?: boolean;
   /** `UInt64` as text. */
   readonly workspaceNumber: string;
-  /** The claims of the workspace. */
-  readonly claims: Pick<ClaimAdmin, 'takeFinal' | 'expire'>;
+  /** The one of them that the workspace is on: it has its claims. */
+  readonly shard: Redis;
   /** Which import it is: its progress is continued by an import of the same identity only. */
   readonly identity: string;
   /** Called before each attempt to insert rows, and awaited: their totals are about to change. */
@@ -59,6 +58,8 @@ export interface PastBatch {
 export interface PastEvents {
   /** The progress of the last batch of an earlier run that did not finish; undefined at the start. */
   readonly progress: string | undefined;
+  /** Rows of that batch that were not stored when it was completed now, because other events have their claims. */
+  readonly dropped: number;
   /** Those rows whose ids ClickHouse does not have. */
   absent(rows: readonly PastRow[]): Promise<PastRow[]>;
   /**
@@ -77,8 +78,6 @@ export interface PastEvents {
 const LEASE_MS = 10_000;
 const RENEWALS_PER_LEASE = 4;
 const POLL_MS = 200;
-/** TTL of claims whose events are stored: then look-ups in ClickHouse find them. */
-const STORED_CLAIM_MS = 15_000;
 /** Position of the event id in rows of all kinds. */
 const ID = 2;
 const COUNTS_TABLE = { table: 'imported_counts', columns: ['workspace_id', 'month', 'batch', 'events'] } as const;
@@ -113,6 +112,10 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     ...{ state, counters, retry, onInserting: options.onInserting, onRefused: options.onRefused, logger, now },
   });
 
+  const claims = createPastClaims({
+    ...{ shard: options.shard, waitReplicas: options.waitReplicas ?? 0, clickhouse, cluster: options.cluster },
+    ...{ workspaceNumber, retry },
+  });
   const workspaceId = formatResourceId('workspace', workspaceNumber);
   const shards = queues.map((queue) => ({ queue, confirming: createReplication(queue, options.waitReplicas ?? 0) }));
   /** Claims of past events, and of customers that are created for them, end once they are stored. */
@@ -143,25 +146,11 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     );
   }
 
-  /** Takes claims; some may be its own from before a kill. @returns those that other events have */
-  async function takeClaims(some: readonly PastClaim[]): Promise<PastClaim[]> {
-    const held = await options.claims.takeFinal(some, SALE_CLAIM_MS);
-    return some.filter(({ name, value }) => held.get(name) !== value);
-  }
-
-  /**
-   * The batch without what other events have claimed. It is pending before, so that each of its claims that is final has an event that will
-   * be stored, and after, so that a kill does not bring back what was left out.
-   */
-  async function claim(batch: PendingBatch, progressAfter = (_dropped: number) => batch.progress) {
-    const others = await takeClaims(batch.claims.filter(({ otherwise }) => otherwise === 'drop'));
-    const dropped = new Set(others.map(({ eventId }) => eventId));
-    const firsts = batch.claims.filter(({ eventId, otherwise }) => otherwise === 'recurring' && !dropped.has(eventId));
-    others.push(...(await takeClaims(firsts)));
-    if (others.length === 0) return { batch, dropped: 0 };
-    const claimed = { ...withoutClaims(batch, others), progress: progressAfter(dropped.size) };
-    await state.begin(claimed);
-    return { batch: claimed, dropped: dropped.size };
+  /** The batch without what other events have, and how many of its rows these are. Holds its claims. */
+  async function claim(batch: PendingBatch, isContinued: boolean) {
+    const taken = [...(await claims.hold(batch)), ...(isContinued ? await claims.ofStoredEvents(batch) : [])];
+    const dropped = new Set(taken.flatMap(({ ifTaken, eventId }) => (ifTaken === 'drop' ? [eventId] : []))).size;
+    return { batch: taken.length === 0 ? batch : withoutTaken(batch, taken), dropped };
   }
 
   async function store(batch: PendingBatch, isRepeat: boolean, split: readonly string[]): Promise<void> {
@@ -170,21 +159,27 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     await insertNotes(batch);
     const splitParts = new Set(split);
     for (const part of batch.parts) {
+      if (failure !== undefined) throw failure;
       await parts.write(batch, part, isRepeat, splitParts);
       await options.onInserted({ kind: part.kind, batchId: partId(batch, part), rows: part.rows });
     }
     await state.acknowledge(batch.progress);
-    // If this fails they expire later.
-    const names = batch.claims.map(({ name }) => name);
-    await options.claims.expire(names, STORED_CLAIM_MS).catch(() => undefined);
   }
 
   /** Completes what a killed run has begun, also when it was another import. */
   async function open(): Promise<string | undefined> {
     let found: HistoryPosition = await state.read();
     if (found.pending !== undefined) {
-      const claimed = await claim(found.pending);
-      await store(claimed.batch, true, found.split);
+      const claimed = await claim(found.pending, true);
+      let { batch } = claimed;
+      if (batch !== found.pending) {
+        // Tokens of its inserts stand for other rows: each row is looked up, and inserted with a new token.
+        batch = { ...batch, revision: batch.revision + 1, insertsBefore: Number.MIN_SAFE_INTEGER };
+        await state.begin(batch, found.split);
+      }
+      await store(batch, true, found.split);
+      await claims.end(batch, new Map());
+      dropped = claimed.dropped;
       found = await state.read();
     }
     if (found.identity === identity) return found.progress;
@@ -201,6 +196,9 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     });
     // A batch waits for the block once more, so a failure here does not matter.
     block().catch(() => undefined);
+    claims.renew().catch((err: unknown) => {
+      if (err instanceof LostClaimsError) failure = err;
+    });
   }, leaseMs / RENEWALS_PER_LEASE);
   renewal.unref();
 
@@ -210,6 +208,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   }
 
   let progress: string | undefined;
+  let dropped = 0;
   try {
     await block();
     progress = await open();
@@ -219,6 +218,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   }
   return {
     progress,
+    dropped,
 
     async absent(rows) {
       const present = new Set<string>();
@@ -229,20 +229,24 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
       return rows.filter(({ row }) => !present.has(String(row[ID])));
     },
 
-    async write({ rows, aliases, claims, progressAfter }) {
+    async write({ rows, aliases, claims: taking, progressAfter }) {
       if (failure !== undefined) throw failure;
       const insertsBefore = await counters.insertCount();
       const { inserts, parts: laidOut, months } = layOutPast(rows);
       if (inserts > 0) await counters.addInserts(inserts);
-      const begun: PendingBatch = {
-        ...{ id: randomUUID(), at: now(), insertsBefore, progress: progressAfter(0), parts: laidOut, months },
-        claims: [...claims],
-        aliases: aliases.map(({ alias, clickId, clickedAtMs }) => [alias, clickId, clickedAtMs]),
-      };
-      await state.begin(begun);
-      const { batch, dropped } = await claim(begun, progressAfter);
+      const claimed = await claim(
+        {
+          ...{ id: randomUUID(), revision: 0, at: now(), insertsBefore, progress: '', parts: laidOut, months },
+          claims: taking.map(({ eventId, name, ifTaken }) => ({ eventId, name, ifTaken })),
+          aliases: aliases.map(({ alias, clickId, clickedAtMs }) => [alias, clickId, clickedAtMs]),
+        },
+        false,
+      );
+      const batch = { ...claimed.batch, progress: progressAfter(claimed.dropped) };
+      await state.begin(batch);
       await store(batch, false, []);
-      return dropped;
+      await claims.end(batch, new Map(taking.map(({ name, value }) => [name, value])));
+      return claimed.dropped;
     },
 
     finish: () => close(true),

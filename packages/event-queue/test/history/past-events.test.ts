@@ -12,7 +12,6 @@ import {
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
-  createClaimAdmin,
   HistoryBusyError,
   openPastEvents,
   type PastBatch,
@@ -74,7 +73,7 @@ function batchOf(workspaceId: string): PastBatch {
 }
 
 const optionsFor = (workspaceNumber: string, more: Partial<PastEventsOptions> = {}): PastEventsOptions => ({
-  ...{ queues: [admin], clickhouse: database.client, claims: createClaimAdmin(admin) },
+  ...{ queues: [admin], shard: admin, clickhouse: database.client },
   ...{ workspaceNumber, identity: 'a', leaseMs: LEASE_MS },
   ...{
     onInserting: async () => undefined,

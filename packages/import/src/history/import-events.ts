@@ -49,11 +49,18 @@ const DAY_MS = 24 * 3_600_000;
 const AHEAD_MS_MAX = 10 * 60_000;
 /** Until the claims of a killed process have expired. */
 const CLAIM_WAIT_MS = PENDING_TTL_MS + 5_000;
+/** TTL of the claim of a stored customer, and on a cluster, where replicas may lag. */
+const [CUSTOMER_CLAIM_MS, CLUSTER_CLAIM_MS] = [15_000, 10 * 60_000];
 
 /** What a continued import begins with. */
 interface Progress {
   readonly next: string;
   readonly counts: EventCounts;
+}
+
+/** @param dropped sales that are not stored, because other events have their invoices */
+function withoutDropped(counts: EventCounts, dropped: number): EventCounts {
+  return { ...counts, sales: counts.sales - dropped, repeated: counts.repeated + dropped };
 }
 
 /**
@@ -71,14 +78,13 @@ export async function importEvents(history: HistorySource, options: EventImportO
     ...{ catalog, workspaceId: workspace.id, source, domains: options.domains, now },
     fallbackDomain: primary?.slug ?? deps.defaultDomain,
   });
-  const claimAdmins = stores.queues.map((queue) =>
-    createClaimAdmin(queue, { waitReplicas: stores.waitReplicas, pendingWaitMs: CLAIM_WAIT_MS }),
-  );
-  const claims = await catalog.queueShards.pick(claimAdmins, workspace.id);
+  const shard = await catalog.queueShards.pick(stores.queues, workspace.id);
+  const claims = createClaimAdmin(shard, { waitReplicas: stores.waitReplicas, pendingWaitMs: CLAIM_WAIT_MS });
+  const claimMs = stores.cluster === undefined ? CUSTOMER_CLAIM_MS : CLUSTER_CLAIM_MS;
   const batches = createBatchReader({
     rows: createPastRows(workspaceNumber, source),
     links,
-    customers: createPastCustomers(catalog, claims, workspace.id),
+    customers: createPastCustomers(catalog, { claims, claimMs }, workspace.id),
     stored: createStoredEvents(stores.clickhouse, workspaceNumber),
     workspaceNumber,
   });
@@ -100,9 +106,8 @@ export async function importEvents(history: HistorySource, options: EventImportO
     try {
       return await work();
     } catch (err) {
-      const isOfRow =
-        err instanceof RowError || err instanceof ImportError || (err instanceof ApiError && err.status < 500);
-      if (!isOfRow) throw err;
+      const isOfRow = err instanceof ApiError && err.status < 500 && err.code !== 'rate_limit_exceeded';
+      if (!isOfRow && !(err instanceof RowError) && !(err instanceof ImportError)) throw err;
       await reject(item, err.message);
       return undefined;
     }
@@ -137,14 +142,9 @@ export async function importEvents(history: HistorySource, options: EventImportO
     await links.replaceBaselines(batch.links);
     await markAliases(batch.aliases);
     const { rows, aliases, claims: taken } = batch;
-    const countsAfter = (dropped: number): EventCounts => ({
-      ...counts,
-      sales: counts.sales - dropped,
-      repeated: counts.repeated + dropped,
-    });
     const progressAfter = (dropped: number) =>
-      JSON.stringify({ next, counts: countsAfter(dropped) } satisfies Progress);
-    counts = countsAfter(await past.write({ rows, aliases, claims: taken, progressAfter }));
+      JSON.stringify({ next, counts: withoutDropped(counts, dropped) } satisfies Progress);
+    counts = withoutDropped(counts, await past.write({ rows, aliases, claims: taken, progressAfter }));
     report.progress(counts);
   }
 
@@ -184,7 +184,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
   async function open(): Promise<PastEvents> {
     return openPastEvents({
       ...stores,
-      ...{ workspaceNumber, claims, identity: history.identity, logger, now },
+      ...{ workspaceNumber, shard, identity: history.identity, logger, now },
       ...{ onInserting: catalog.markTotals, onInserted: catalog.evictTotals },
       onRefused: ({ row, error }) => reject({ row: 0, record: row }, `the store refuses it: ${error}`),
     });
@@ -195,7 +195,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
     let isFinished = false;
     try {
       const progress = past.progress === undefined ? undefined : (JSON.parse(past.progress) as Progress);
-      counts = progress?.counts ?? NO_EVENTS;
+      counts = withoutDropped(progress?.counts ?? NO_EVENTS, past.dropped);
       await readAll(progress?.next, (items, next) => store(past, items, next));
       isFinished = true;
     } finally {

@@ -13,11 +13,11 @@ export interface AttributedSale {
   readonly linkId: string;
 }
 
-function answerTo({ event, eventId, customer, linkId }: AttributedSale): InvoiceAnswer {
+function answerTo({ event, customer, linkId }: AttributedSale): InvoiceAnswer {
   const { eventName, amount, currency, paymentProcessor, invoiceId, metadata } = event;
   const { id, email, avatar, externalId } = customer;
   return {
-    ...{ eventName, linkId, eventId },
+    ...{ eventName, linkId },
     customer: { id, name: customerName(customer), email, avatar, externalId },
     sale: { amount, currency, paymentProcessor, invoiceId, metadata: metadata as Metadata },
   };
@@ -33,11 +33,11 @@ export function claimsOf(workspaceId: string, sale: AttributedSale, isFirst: boo
   const claims: PastClaim[] = [];
   if (event.invoiceId !== null) {
     const name = invoiceClaim(workspaceId, event.invoiceId);
-    claims.push({ eventId, name, value: JSON.stringify(answerTo(sale)), otherwise: 'drop' });
+    claims.push({ eventId, name, value: JSON.stringify(answerTo(sale)), ifTaken: 'drop' });
   }
   if (isFirst) {
     const name = firstSaleClaim(workspaceId, customer.id, linkId);
-    claims.push({ eventId, name, value: eventId, otherwise: 'recurring' });
+    claims.push({ eventId, name, value: '1', ifTaken: 'recurring' });
   }
   return claims;
 }

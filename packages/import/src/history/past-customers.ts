@@ -41,16 +41,15 @@ function fieldsOf(customer: PastCustomer, touch: FirstTouch | undefined): NewCus
   };
 }
 
-/** TTL of the claim of a customer that is stored: then look-ups find it. */
-const STORED_CLAIM_MS = 15_000;
-
 /**
  * Finds the customers of a history, and creates those that are missing, each under its claim, as `/track` may create it at the same time.
  * What exists here is not changed.
+ *
+ * @param claimMs TTL of the claim of a customer that is stored: until look-ups find it
  */
 export function createPastCustomers(
   { customers }: Pick<Catalog, 'customers'>,
-  claims: ClaimAdmin,
+  { claims, claimMs }: { readonly claims: ClaimAdmin; readonly claimMs: number },
   workspaceId: string,
 ) {
   async function findOrCreate(customer: PastCustomer, touch: FirstTouch | undefined) {
@@ -58,9 +57,12 @@ export function createPastCustomers(
     const find = () => customers.findByExternalId(workspaceId, externalId);
     const found = await find();
     if (found !== undefined) return { record: found, isNew: false };
-    const create = () => customers.create(workspaceId, fieldsOf(customer, touch), null, createdAt ?? undefined);
+    const create = async () => {
+      await claims.blockFilters(workspaceId);
+      return customers.create(workspaceId, fieldsOf(customer, touch), null, createdAt ?? undefined);
+    };
     const created = await claims
-      .runOnce(customerClaim(workspaceId, externalId), STORED_CLAIM_MS, create)
+      .runOnce(customerClaim(workspaceId, externalId), claimMs, create)
       .catch((err: unknown) => {
         // Stored between the look-up and the claim.
         if (err instanceof ApiError && err.code === 'conflict') return undefined;

@@ -18,7 +18,8 @@ export interface HeldClaims {
   toFinal(name: string, value: string, ttlMs: number): FinalClaim;
 }
 
-const PENDING_WAIT_MS = 2000;
+/** Longer than an import usually stores a batch. */
+const PENDING_WAIT_MS = 5000;
 const POLL_FIRST_MS = 10;
 const POLL_MAX_MS = 100;
 

@@ -119,7 +119,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
   ): Promise<TrackedSale | undefined> {
     const stored = hold.finalValue(invoiceClaim(workspaceId, invoiceId));
     if (stored !== undefined) {
-      const { linkId = null, eventId: _imported, ...response } = JSON.parse(stored) as InvoiceAnswer;
+      const { linkId = null, ...response } = JSON.parse(stored) as InvoiceAnswer;
       return { response, storedLinkId: linkId };
     }
     if (lacks(use, invoiceKey(invoiceId))) return undefined;

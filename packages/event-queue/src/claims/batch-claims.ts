@@ -1,0 +1,125 @@
+import { createReplication } from '@waymark/redis';
+import type { Redis } from 'ioredis';
+import { claimKey } from '../queue/keys.js';
+import { pause, withinMs } from '../redis/deadline.js';
+import { claimState, finalValue, PENDING_TTL_MS, pendingValue } from './claim-value.js';
+
+const ANSWER_WITHIN_MS = 2000;
+const POLL_MS = 50;
+const CLAIMS_AT_ONCE = 500;
+/** When claims that are held are renewed. */
+export const RENEW_MS = 8_000;
+/** Until the claims of a killed process have expired. */
+const WAIT_MS_MAX = PENDING_TTL_MS + 5_000;
+
+/**
+ * Takes or renews claims for one owner. KEYS: the claims. ARGV: the owner's pending value and the TTL in milliseconds. Returns the stored value
+ * of each; '' for one that the owner now holds.
+ */
+const HOLD_CLAIMS = `
+local answers = {}
+for i = 1, #KEYS do
+  local held = redis.call('GET', KEYS[i])
+  if held and held ~= ARGV[1] then answers[i] = held
+  else
+    redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2])
+    answers[i] = ''
+  end
+end
+return answers
+`;
+
+/**
+ * Ends claims that are still pending for their owner. KEYS: the claims. ARGV: the owner's pending value, the TTL of final claims in milliseconds,
+ * and the final value of each; '' to release it.
+ */
+const END_CLAIMS = `
+for i = 1, #KEYS do
+  if redis.call('GET', KEYS[i]) == ARGV[1] then
+    if ARGV[i + 2] == '' then redis.call('DEL', KEYS[i]) else redis.call('SET', KEYS[i], ARGV[i + 2], 'PX', ARGV[2]) end
+  end
+end
+return 0
+`;
+
+/** Claims of many events that are stored together, for longer than a request may hold them. */
+export interface BatchClaims {
+  /**
+   * Takes claims, or renews them, as pending for {@link PENDING_TTL_MS}. Waits while others hold one of them.
+   *
+   * @param owner the same owner finds its claims again, also after its process was killed
+   * @returns the names of those that are final: other events have them
+   * @throws Error when Redis does not answer, or a claim stays pending
+   */
+  hold(names: readonly string[], owner: string): Promise<ReadonlySet<string>>;
+  /**
+   * Makes claims final for `ttlMs`, or releases those without a value.
+   *
+   * @throws Error when Redis does not answer
+   */
+  end(
+    claims: readonly { readonly name: string; readonly value: string | undefined }[],
+    owner: string,
+    ttlMs: number,
+  ): Promise<void>;
+}
+
+/** @param waitReplicas how many replicas of Redis must have a claim */
+export function createBatchClaims(redis: Redis, waitReplicas: number): BatchClaims {
+  const replication = createReplication(redis, waitReplicas);
+
+  /** The claims that others hold: their stored values by name. */
+  async function takeFree(names: readonly string[], owner: string): Promise<Map<string, string>> {
+    const others = new Map<string, string>();
+    for (let start = 0; start < names.length; start += CLAIMS_AT_ONCE) {
+      const some = names.slice(start, start + CLAIMS_AT_ONCE);
+      const keys = some.map(claimKey);
+      const taking = replication.confirmed(
+        () => redis.eval(HOLD_CLAIMS, keys.length, ...keys, pendingValue(owner), PENDING_TTL_MS) as Promise<string[]>,
+      );
+      const answers = await withinMs(taking, ANSWER_WITHIN_MS, 'taking claims');
+      for (const [index, name] of some.entries()) {
+        const held = answers[index] ?? '';
+        if (held !== '') others.set(name, held);
+      }
+    }
+    return others;
+  }
+
+  return {
+    async hold(names, owner) {
+      const final = new Set<string>();
+      const untilMs = performance.now() + WAIT_MS_MAX;
+      /** @returns those that are pending for others */
+      const takeSome = async (some: readonly string[]) => {
+        const others = await takeFree(some, owner);
+        return [...others].flatMap(([name, held]) => {
+          if (claimState(held).state === 'pending') return [name];
+          final.add(name);
+          return [];
+        });
+      };
+      for (;;) {
+        // All of them, which renews those that are held.
+        let pending = await takeSome(names.filter((name) => !final.has(name)));
+        const renewAtMs = performance.now() + RENEW_MS;
+        while (pending.length > 0 && performance.now() < renewAtMs) {
+          await pause(POLL_MS);
+          pending = await takeSome(pending);
+        }
+        if (pending.length === 0) return final;
+        if (performance.now() > untilMs) throw new Error(`another process holds the claim ${pending[0]}`);
+      }
+    },
+
+    async end(claims, owner, ttlMs) {
+      for (let start = 0; start < claims.length; start += CLAIMS_AT_ONCE) {
+        const some = claims.slice(start, start + CLAIMS_AT_ONCE);
+        const keys = some.map(({ name }) => claimKey(name));
+        const values = some.map(({ value }) => (value === undefined ? '' : finalValue(value)));
+        const ending = redis.eval(END_CLAIMS, keys.length, ...keys, pendingValue(owner), ttlMs, ...values);
+        await withinMs(ending, ANSWER_WITHIN_MS, 'ending claims');
+      }
+    },
+  };
+}

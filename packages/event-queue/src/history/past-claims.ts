@@ -1,0 +1,130 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { EVENT_ROW_VERSION, EVENT_TABLES, type EventRow } from '@waymark/event-format';
+import type { Redis } from 'ioredis';
+import { createBatchClaims, RENEW_MS } from '../claims/batch-claims.js';
+import type { Retry } from '../writer/retry.js';
+import type { PendingBatch } from './history-state.js';
+
+type HeldClaim = PendingBatch['claims'][number];
+interface ClaimsOfBatch {
+  readonly id: string;
+  readonly claims: readonly HeldClaim[];
+}
+
+/** How long replicas of ClickHouse may lack a sale that is stored. Until then its claims answer in their place. */
+const LAG_MS = 10 * 60_000;
+const SALE: readonly string[] = EVENT_TABLES.sale.columns[EVENT_ROW_VERSION];
+const [ID, INVOICE, CUSTOMER, LINK] = ['event_id', 'invoice_id', 'customer_id', 'link_id'].map((name) =>
+  SALE.indexOf(name),
+) as [number, number, number, number];
+
+/** Claims of the batch that is being stored have expired, and other events have them: it may not be stored as it is. */
+export class LostClaimsError extends Error {
+  override readonly name = 'LostClaimsError';
+}
+
+export interface PastClaimsOptions {
+  /** The Redis of the workspace's queue shard, which has its claims. */
+  readonly shard: Redis;
+  readonly waitReplicas: number;
+  readonly clickhouse: ClickHouseClient;
+  readonly cluster: string | undefined;
+  /** `UInt64` as text. */
+  readonly workspaceNumber: string;
+  readonly retry: Retry;
+}
+
+/**
+ * The claims of the batch that is being stored. They are pending until then, so that no request of `/track` is answered with an event of an
+ * import that was killed.
+ */
+export function createPastClaims(options: PastClaimsOptions) {
+  const { shard, waitReplicas, clickhouse, cluster, workspaceNumber, retry } = options;
+  const claims = createBatchClaims(shard, waitReplicas);
+  const ownerOf = ({ id }: ClaimsOfBatch) => `past ${id}`;
+  let held: { readonly names: readonly string[]; readonly owner: string; readonly atMs: number } | undefined;
+
+  async function hold(batch: ClaimsOfBatch, some: readonly HeldClaim[]): Promise<HeldClaim[]> {
+    const names = some.map(({ name }) => name);
+    const others = await retry('taking claims', () => claims.hold(names, ownerOf(batch)));
+    return some.filter(({ name }) => others.has(name));
+  }
+
+  return {
+    /** Holds the claims of a batch. @returns those that other events have */
+    async hold(batch: ClaimsOfBatch): Promise<HeldClaim[]> {
+      const atMs = performance.now();
+      const dropped = await hold(
+        batch,
+        batch.claims.filter(({ ifTaken }) => ifTaken === 'drop'),
+      );
+      const ids = new Set(dropped.map(({ eventId }) => eventId));
+      const firsts = batch.claims.filter(({ eventId, ifTaken }) => ifTaken === 'recurring' && !ids.has(eventId));
+      const recurring = await hold(batch, firsts);
+      const others = new Set([...dropped, ...recurring]);
+      const own = batch.claims.filter((claim) => !others.has(claim) && !ids.has(claim.eventId));
+      held = { names: own.map(({ name }) => name), owner: ownerOf(batch), atMs };
+      return [...others];
+    },
+
+    /**
+     * Renews the claims of the batch when it is time to. Call it repeatedly.
+     *
+     * @throws LostClaimsError, or an error of Redis
+     */
+    async renew(): Promise<void> {
+      if (held === undefined || performance.now() - held.atMs < RENEW_MS) return;
+      const { names, owner } = held;
+      const atMs = performance.now();
+      const others = await claims.hold(names, owner);
+      if (others.size > 0)
+        throw new LostClaimsError('claims of this import have expired: repeat the import, which then continues');
+      if (held?.owner === owner) held = { names, owner, atMs };
+    },
+
+    /**
+     * The claims of a batch whose events are stored under other ids. Events of `/track` that were recorded while an import did not run may
+     * have no claims any more.
+     */
+    async ofStoredEvents({ parts, claims: taken }: PendingBatch): Promise<HeldClaim[]> {
+      const ids = new Set(taken.map(({ eventId }) => eventId));
+      const sales = parts
+        .flatMap(({ kind, rows }) => (kind === 'sale' ? rows.map((text): EventRow => JSON.parse(text)) : []))
+        .filter((row) => ids.has(String(row[ID])));
+      if (sales.length === 0) return [];
+      const texts = (column: number) => [...new Set(sales.map((row) => String(row[column])))];
+      const stored = await retry('finding sales', () =>
+        clickhouse.rows<[string, string, string]>({
+          query: `SELECT invoice_id, toString(customer_id), toString(link_id) FROM sale_events
+WHERE workspace_id = {workspace:UInt64} AND event_id NOT IN {ids:Array(String)}
+  AND (invoice_id IN {invoices:Array(String)} OR customer_id IN {customers:Array(UInt64)})`,
+          parameters: {
+            ...{ workspace: workspaceNumber, ids: texts(ID), customers: texts(CUSTOMER).map(BigInt) },
+            invoices: texts(INVOICE).filter((invoice) => invoice !== ''),
+          },
+          settings: { optimize_use_projections: 0 },
+        }),
+      );
+      const invoices = new Set(stored.map(([invoice]) => invoice));
+      const buyers = new Set(stored.map(([, customer, link]) => `${customer}/${link}`));
+      const rowOf = new Map(sales.map((row) => [String(row[ID]), row]));
+      return taken.filter(({ eventId, ifTaken }) => {
+        const row = rowOf.get(eventId);
+        if (row === undefined) return false;
+        return ifTaken === 'drop' ? invoices.has(String(row[INVOICE])) : buyers.has(`${row[CUSTOMER]}/${row[LINK]}`);
+      });
+    },
+
+    /** Ends the claims of a batch that is stored. @param values final values by name, as far as they are known */
+    async end(batch: ClaimsOfBatch, values: ReadonlyMap<string, string>): Promise<void> {
+      held = undefined;
+      const isLagging = cluster !== undefined;
+      const ended = batch.claims.flatMap(({ name }) => {
+        const value = values.get(name);
+        // Without a value it stays pending, and expires.
+        return isLagging && value === undefined ? [] : [{ name, value: isLagging ? value : undefined }];
+      });
+      await retry('ending claims', () => claims.end(ended, ownerOf(batch), LAG_MS));
+    },
+  };
+}
