@@ -1,4 +1,4 @@
-import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { createGuardedAgents, type OutboundOptions } from './guarded-agents.js';
 
@@ -34,10 +34,12 @@ export interface Outbound {
    * @throws AddressRefusedError, or the error of the connection, or on timeout
    */
   send(request: OutboundRequest): Promise<OutboundResponse>;
+  /** Ends requests that are under way, with an error. */
   close(): void;
 }
 
 const HEADER_BYTES_MAX = 16_384;
+const CLOSED = 'the client is closed';
 
 function readResponse(response: IncomingMessage, bytesMax: number): Promise<OutboundResponse> {
   return new Promise((resolve, reject) => {
@@ -69,6 +71,8 @@ function hasCode(err: unknown, code: string): boolean {
 /** Creates an HTTP client that connects to public and allowed addresses only. */
 export function createOutbound(options: OutboundOptions): Outbound {
   const agents = createGuardedAgents(options);
+  const running = new Set<ClientRequest>();
+  let isClosed = false;
 
   const attempt = (url: URL, request: OutboundRequest, signal: AbortSignal) =>
     new Promise<OutboundResponse>((resolve, reject) => {
@@ -81,6 +85,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
         maxHeaderSize: HEADER_BYTES_MAX,
         headers: { 'accept-encoding': 'identity', 'content-length': Buffer.byteLength(body), ...headers },
       });
+      running.add(outgoing);
+      outgoing.on('close', () => running.delete(outgoing));
       outgoing.on('response', (response) => readResponse(response, request.responseBytesMax).then(resolve, reject));
       outgoing.on('error', (err) =>
         // The receiver closed a keep-alive connection before it read the request, which is therefore sent again.
@@ -93,6 +99,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     async send(request) {
       const url = new URL(request.url);
       if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new TypeError('only http and https');
+      if (isClosed) throw new Error(CLOSED);
       const signal = AbortSignal.timeout(request.timeoutMs);
       for (;;) {
         try {
@@ -104,7 +111,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
       }
     },
 
-    close: agents.close,
+    close() {
+      isClosed = true;
+      for (const outgoing of running) outgoing.destroy(new Error(CLOSED));
+      agents.close();
+    },
   };
 }
 

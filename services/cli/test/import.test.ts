@@ -255,4 +255,35 @@ describe('waymark import', { timeout: 120_000 }, () => {
     expect(starts.length).toBeLessThan(4);
     expect(JSON.stringify(again)).not.toContain(KEY);
   });
+
+  it('an import of events that is interrupted says how to go on', async () => {
+    let isHeld = false;
+    const link = { id: 'link_1', domain: 'old.test', key: 'held', url: 'https://a.test' };
+    const server = createServer(({ url = '' }, response) => {
+      const { pathname, searchParams } = new URL(url, 'http://stub');
+      if (pathname === '/links') return response.end(JSON.stringify(searchParams.has('startingAfter') ? [] : [link]));
+      if (!searchParams.has('event')) return response.end('[]');
+      isHeld = true;
+      return response;
+    });
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const args = ['dub', address, '--workspace', 'cut-over', '--domain', 'go.cut-over.test', '--history', 'events'];
+    const child = spawn(process.execPath, [BIN, 'import', ...args, '--report', join(dir, 'held')], {
+      env: environmentWith(env),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let printed = '';
+    child.stderr.on('data', (text: Buffer) => {
+      printed += text;
+    });
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    await waitFor(async () => isHeld, { what: 'the first page to be requested', timeoutMs: 60_000 });
+    child.kill('SIGINT');
+    expect([await ended, printed]).toEqual([
+      1,
+      'waymark: interrupted. Run the same command again: it continues where it was\n',
+    ]);
+  });
 });

@@ -60,7 +60,7 @@ export function askForNewLists(client: ClickHouseClient, workspace: KnownWorkspa
 export function askForGroups(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
   const reads = readsOf(client, workspace);
   return async ({ query }) => {
-    const parsed = parseAnalytics(analyticsQuerySchema.parse(query), { nowMs: END_MS, createdAtMs: START_MS });
+    const parsed = parseAnalytics(analyticsQuerySchema.parse(query), { nowMs: END_MS, sinceMs: START_MS });
     return (await readGroups(reads, bindAnalytics(parsed, scopeOf(workspace)))).length;
   };
 }

@@ -33,6 +33,9 @@ SELECT toInt64(events) - toInt64(placeholders) - toInt64(imported) FROM
   WHERE workspace_id = {workspace:UInt64} AND month >= toDate({since:String})
 ) AS imported_ones`;
 
+const FIRST_IMPORTED_MONTH = `
+SELECT toUnixTimestamp(toDateTime(min(month), 'UTC')) FROM imported_counts WHERE workspace_id = {workspace:UInt64} HAVING count() > 0`;
+
 /** The number of tracked events of the calendar month (UTC), which plans limit. */
 export interface EventUsage {
   /**
@@ -41,6 +44,8 @@ export interface EventUsage {
    * @param limit the limit to compare the count with; near it, the count is at most a second old
    */
   thisMonth(workspaceId: string, limit?: number): Promise<number>;
+  /** When the first month (UTC) with imported events begins, epoch milliseconds; undefined if none were imported. */
+  importedSinceMs(workspaceId: string): Promise<number | undefined>;
   /** @throws ApiError forbidden when the workspace has tracked more than its plan includes */
   check(workspace: WorkspaceRecord): Promise<void>;
 }
@@ -76,6 +81,16 @@ export function createEventUsage(
 
   return {
     thisMonth,
+
+    async importedSinceMs(workspaceId) {
+      const rows = await queryRows<[number]>(clickhouse, {
+        query: FIRST_IMPORTED_MONTH,
+        parameters: { workspace: numberOf('workspace', workspaceId) },
+        settings,
+      });
+      return rows[0] === undefined ? undefined : Number(rows[0][0]) * 1000;
+    },
+
     async check(workspace) {
       const { eventsPerMonth } = workspaceLimits(workspace).quotas;
       if (eventsPerMonth === null || (await thisMonth(workspace.id)) <= eventsPerMonth) return;

@@ -18,10 +18,10 @@ export interface ParsedAnalytics {
   readonly timeline: Timeline | undefined;
 }
 
-/** The time of the request and the time when its workspace was created, in epoch milliseconds. */
+/** The time of the request and the time when the events of its workspace begin, in epoch milliseconds. */
 export interface AnalyticsClock {
   readonly nowMs: number;
-  readonly createdAtMs: number;
+  readonly sinceMs: number;
 }
 
 /** The event kinds that an event type counts: all for `composite`. */
@@ -34,11 +34,11 @@ export function kindsOf(event: AnalyticsEvent): readonly [EventKind, ...EventKin
  *
  * @throws ApiError 400 or 422 with the name of the invalid parameter
  */
-export function parseAnalytics(query: AnalyticsQuery, { nowMs, createdAtMs }: AnalyticsClock): ParsedAnalytics {
+export function parseAnalytics(query: AnalyticsQuery, { nowMs, sinceMs }: AnalyticsClock): ParsedAnalytics {
   const event = query.event ?? 'clicks';
   const groupBy = query.groupBy ?? 'count';
   const grouping = groupBy === 'trigger' ? 'triggers' : groupBy;
   const filters = parseFilters({ ...query, event: kindsOf(event)[0] }, nowMs);
-  const timeline = grouping === 'timeseries' ? timelineOf(filters.range, createdAtMs) : undefined;
+  const timeline = grouping === 'timeseries' ? timelineOf(filters.range, sinceMs) : undefined;
   return { event, grouping, filters, timeline };
 }

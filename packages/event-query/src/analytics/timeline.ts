@@ -79,15 +79,15 @@ const STARTS = { hour: hourStarts, day: dayStarts, month: monthStarts } as const
 
 /**
  * Computes the buckets of a time series as docs/reference/analytics.md describes them. `interval=all` begins with the day on which
- * the workspace was created.
+ * the events of the workspace begin.
  *
- * @param createdAtMs when the workspace was created
+ * @param sinceMs when the events of the workspace begin
  * @throws ApiError 422 for more than 5000 buckets
  */
-export function timelineOf(range: TimeRange, createdAtMs: number): Timeline {
+export function timelineOf(range: TimeRange, sinceMs: number): Timeline {
   const zone = zoneOf(range.zone);
   const { origin } = range;
-  const originMs = Math.min(createdAtMs, origin.type === 'interval' ? origin.nowMs : createdAtMs);
+  const originMs = Math.min(sinceMs, origin.type === 'interval' ? origin.nowMs : sinceMs);
   const fromMs = range.fromMs ?? zone.dayStart(midnightBefore(zone.toLocal(originMs)));
   const starts: number[] = [];
   for (const start of STARTS[unitOf(range, fromMs, zone)](fromMs, zone)) {

@@ -16,7 +16,7 @@ import { NOW, programId, workspaceId } from '../world.js';
 const SCOPE = { workspaceId: workspaceId(500), programId: programId(1) };
 
 function statements(query: Record<string, string>, stats: AnalyticsStats = {}): CompiledQuery[] {
-  const clock = { nowMs: NOW, createdAtMs: NOW - 90 * 24 * 3_600_000 };
+  const clock = { nowMs: NOW, sinceMs: NOW - 90 * 24 * 3_600_000 };
   const request = bindAnalytics(parseAnalytics(analyticsQuerySchema.parse(query), clock), SCOPE);
   const count = planAnalyticsCount(request, stats);
   const plan = planAnalytics(request, stats);

@@ -25,7 +25,7 @@ afterAll(() => database.drop());
 const SCOPE: BindScope = { workspaceId: workspaceId(SMALL_WORLD.workspace), programId: programId(1) };
 const DAY_MS = 24 * 3_600_000;
 
-type Facts = AnalyticsStats & { readonly createdAtMs?: number };
+type Facts = AnalyticsStats & { readonly sinceMs?: number };
 
 /** The statements of a request, as they are kept. */
 async function answerTo(query: Record<string, string>, facts: Facts = {}, scope: Partial<BindScope> = {}) {
@@ -139,7 +139,7 @@ const CASES: Record<string, Case> = {
   },
   'a time series of days since the workspace was made': {
     query: { interval: 'all', groupBy: 'timeseries', timezone: 'Europe/Berlin' },
-    facts: { hasRemovedLinks: false, createdAtMs: NOW - 10 * DAY_MS },
+    facts: { hasRemovedLinks: false, sinceMs: NOW - 10 * DAY_MS },
     totals: [9, 0, 0, 0],
   },
   'a time series with filters': {

@@ -33,11 +33,11 @@ export async function groupsOf(
   database: TestDatabase,
   query: Record<string, string>,
   scope: BindScope,
-  { createdAtMs = NOW, ...stats }: AnalyticsStats & { readonly createdAtMs?: number } = {},
+  { sinceMs = NOW, ...stats }: AnalyticsStats & { readonly sinceMs?: number } = {},
 ): Promise<Answer> {
   // Remove the parameters of a page, which analytics refuses.
   const { page: _page, limit: _limit, sortOrder: _sortOrder, ...counting } = query;
-  const parsed = parseAnalytics(analyticsQuerySchema.parse(counting), { nowMs: NOW, createdAtMs });
+  const parsed = parseAnalytics(analyticsQuerySchema.parse(counting), { nowMs: NOW, sinceMs });
   const request = bindAnalytics(parsed, scope);
   const statements: CompiledQuery[] = [];
   const run = async ({ sql, params, settings }: CompiledQuery) => {

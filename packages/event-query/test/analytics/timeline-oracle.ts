@@ -7,7 +7,7 @@ export interface TimeseriesSpec {
   readonly event: AnalyticsEvent;
   readonly filters: RequestSpec;
   readonly zone: string;
-  readonly createdAtMs: number;
+  readonly sinceMs: number;
 }
 
 type Unit = 'hour' | 'day' | 'month';
@@ -45,15 +45,15 @@ function daysBetween(firstMs: number, lastMs: number, zone: string): number {
 }
 
 /** Instants in the range, 15 minutes apart, and both ends of the range. */
-function instantsIn({ filters: { range }, zone, createdAtMs }: TimeseriesSpec): number[] {
+function instantsIn({ filters: { range }, zone, sinceMs }: TimeseriesSpec): number[] {
   const ends = range.type === 'times' ? [range.startMs, range.endMs] : [NOW];
   const first =
     range.type === 'days'
       ? Math.min(Date.parse(range.start), Date.parse(range.end))
-      : Math.min(...ends, createdAtMs) - 400 * DAY_MS;
+      : Math.min(...ends, sinceMs) - 400 * DAY_MS;
   const from = Math.floor(first / STEP_MS) * STEP_MS - 2 * DAY_MS;
   const to = range.type === 'days' ? Math.max(Date.parse(range.start), Date.parse(range.end)) : Math.max(...ends);
-  const created = dayIn(zone, createdAtMs);
+  const created = dayIn(zone, sinceMs);
   const isAll = range.type === 'interval' && range.interval === 'all';
   // Far in the past, buckets are days or longer, so bigger steps are enough.
   const stepAt = (instant: number) => (instant < NOW - 50 * DAY_MS ? 24 * STEP_MS : STEP_MS);
@@ -81,7 +81,7 @@ export function bucketsIn(world: World, spec: TimeseriesSpec): { label: string; 
     for (const event of eventsOf(world, kind)) {
       const label = labelOf(event.timeMs, spec.zone, unit);
       const numbers = buckets.get(label);
-      const created = dayIn(spec.zone, spec.createdAtMs);
+      const created = dayIn(spec.zone, spec.sinceMs);
       const { range } = spec.filters;
       const isTooOld =
         range.type === 'interval' && range.interval === 'all' && dayIn(spec.zone, event.timeMs) < created;

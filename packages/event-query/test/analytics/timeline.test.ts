@@ -10,7 +10,7 @@ const DAY_MS = 24 * 3_600_000;
 function startsAt(now: string, query: Record<string, string>, createdAt = '2020-01-01T00:00:00.000Z'): string[] {
   const parsed = parseAnalytics(analyticsQuerySchema.parse({ groupBy: 'timeseries', ...query }), {
     nowMs: Date.parse(now),
-    createdAtMs: Date.parse(createdAt),
+    sinceMs: Date.parse(createdAt),
   });
   return timeseriesOf(parsed.timeline!, []).map(({ start, ...numbers }) => {
     expect(numbers).toEqual(countOf([]));

@@ -22,7 +22,7 @@ const requestSpecs: fc.Arbitrary<TimeseriesSpec> = fc
     event,
     filters: { ...others, range: range.type === 'times' ? range : { ...range, zone } },
     zone,
-    createdAtMs: NOW - age,
+    sinceMs: NOW - age,
   }));
 
 test('a time series has each bucket of the zone once, in order, with the numbers of its events', async () => {
@@ -36,7 +36,7 @@ test('a time series has each bucket of the zone once, in order, with the numbers
         const expected = bucketsIn(world, spec);
         if (expected.some(({ numbers }) => numbers.clicks > 0 || numbers.leads > 0 || numbers.sales > 0)) counted += 1;
         const query = { ...queryOf(spec.filters), event: spec.event, groupBy: 'timeseries', timezone: spec.zone };
-        const stats = { createdAtMs: spec.createdAtMs, ...(isBusy ? { events: 1e9 } : { kindEvents: 0 }) };
+        const stats = { sinceMs: spec.sinceMs, ...(isBusy ? { events: 1e9 } : { kindEvents: 0 }) };
         const { request, groups } = await groupsOf(database, query, scope, stats);
         const rows = timeseriesOf(request.timeline!, groups);
         expect(
@@ -44,7 +44,7 @@ test('a time series has each bucket of the zone once, in order, with the numbers
             rows,
             expected.map(({ label }) => label),
           ),
-          JSON.stringify({ ...query, created: new Date(spec.createdAtMs) }),
+          JSON.stringify({ ...query, created: new Date(spec.sinceMs) }),
         ).toEqual(expected);
       }
     }),

@@ -40,6 +40,8 @@ export interface EventImportOptions {
   readonly isDry: boolean;
   readonly report: EventReport;
   readonly logger: PastEventsOptions['logger'];
+  /** When aborted, the import ends with its reason, at the latest after the batch that is being stored. */
+  readonly signal?: AbortSignal;
 }
 
 /** Records of one insert: large enough for ClickHouse, and a few megabytes. */
@@ -56,6 +58,20 @@ const [CUSTOMER_CLAIM_MS, CLUSTER_CLAIM_MS] = [15_000, 10 * 60_000];
 interface Progress {
   readonly next: string;
   readonly counts: EventCounts;
+}
+
+/** The pages of a source, which may wait for a long time. @throws the reason of the signal once that is aborted */
+async function* untilAborted<T>(pages: AsyncGenerator<T>, signal = new AbortController().signal): AsyncGenerator<T> {
+  signal.throwIfAborted();
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  aborted.catch(() => undefined);
+  for (;;) {
+    const next = await Promise.race([pages.next(), aborted]);
+    if (next.done) return;
+    yield next.value;
+  }
 }
 
 /** @param dropped sales that are not stored, because other events have their invoices */
@@ -166,7 +182,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
       items = [];
       last = undefined;
     };
-    for await (const page of history.read(from)) {
+    for await (const page of untilAborted(history.read(from), options.signal)) {
       // A lead finds its click among those that are stored.
       if (kindOf(items) !== undefined && kindOf(page.items) !== kindOf(items)) await flush();
       items.push(...page.items);
@@ -184,7 +200,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
   async function open(): Promise<PastEvents> {
     return openPastEvents({
       ...stores,
-      ...{ workspaceNumber, shard, identity: history.identity, logger, now },
+      ...{ workspaceNumber, shard, identity: history.identity, logger, now, signal: options.signal },
       ...{ onInserting: catalog.markTotals, onInserted: catalog.evictTotals },
       onRefused: ({ row, error }) => reject({ row: 0, record: row }, `the store refuses it: ${error}`),
     });
@@ -202,6 +218,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
       await (isFinished ? past.finish() : past.close());
     }
   } catch (err) {
+    options.signal?.throwIfAborted();
     throw err instanceof HistoryBusyError ? new ImportError(err.message) : err;
   }
   return counts;

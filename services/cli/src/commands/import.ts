@@ -52,7 +52,8 @@ interface ApiRequest {
 function apiOptions({ location, ...request }: ApiRequest, outbound: Outbound): ApiSourceOptions {
   const wait = async (ms: number) => {
     if (ms >= LONG_WAIT_MS) console.error(`waymark: ${request.source} asks to wait ${Math.ceil(ms / 1000)} seconds`);
-    await delay(ms);
+    // The connections to the stores keep the process running, until it is interrupted.
+    await delay(ms, undefined, { ref: false });
   };
   return { ...request, address: location, outbound, wait, now: Date.now };
 }

@@ -7,6 +7,7 @@ import {
   type EventCounts,
   fileFormat,
   type HistorySource,
+  ImportError,
   importEvents,
   openApiHistory,
   openFileHistory,
@@ -41,6 +42,28 @@ export function openHistory(
   return Promise.resolve(openApiHistory(location as ApiSourceOptions));
 }
 
+const CONTINUES = 'Run the same command again: it continues where it was';
+
+/** What ends an import of events, for the user. */
+function explained(err: unknown): unknown {
+  if (err instanceof CommandError || err instanceof ImportError || !(err instanceof Error)) return err;
+  return new CommandError(`the import of events has stopped (${err.message.replace(/\.$/, '')}). ${CONTINUES}`);
+}
+
+/** Runs work that ends at Ctrl-C, and when the process is asked to terminate. */
+async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const onEnd = () => stop.abort(new CommandError(`interrupted. ${CONTINUES}`));
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  // Once: the second signal ends the process at once.
+  for (const signal of signals) process.once(signal, onEnd);
+  try {
+    return await work(stop.signal);
+  } finally {
+    for (const signal of signals) process.off(signal, onEnd);
+  }
+}
+
 export interface EventsOfImport {
   readonly counts: EventCounts;
   readonly reports: readonly { readonly path: string; readonly rows: number }[];
@@ -62,21 +85,23 @@ export async function importHistory(
   const files = createEventReport(options.reportPrefix);
   const warn = (_context: object, message: string) => console.error(`waymark: ${message}`);
   try {
-    const counts = await importEvents(history, {
-      deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
-      stores: {
-        ...stores,
-        ...{ waitReplicas: settings.redisWaitReplicas, cluster: settings.clickhouseCluster },
-        waitsForQuorum: settings.clickhouseEventsQuorum,
-      },
-      ...{ workspace, source, domains: options.domains, isDry: options.isDry },
-      retentionDays: settings.eventRetentionDays,
-      report: files.report,
-      logger: { debug: () => undefined, info: () => undefined, warn, error: warn },
-    });
+    const counts = await interruptible((signal) =>
+      importEvents(history, {
+        deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
+        stores: {
+          ...stores,
+          ...{ waitReplicas: settings.redisWaitReplicas, cluster: settings.clickhouseCluster },
+          waitsForQuorum: settings.clickhouseEventsQuorum,
+        },
+        ...{ workspace, source, domains: options.domains, isDry: options.isDry, signal },
+        retentionDays: settings.eventRetentionDays,
+        report: files.report,
+        logger: { debug: () => undefined, info: () => undefined, warn, error: warn },
+      }),
+    );
     return { counts, reports: await files.close(true) };
   } catch (err) {
     await files.close(false);
-    throw err;
+    throw explained(err);
   }
 }

@@ -3,6 +3,7 @@ import { type AnalyticsQuery, ApiError } from '@waymark/contract';
 import { type BoundAnalytics, bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
 import type { FastifyRequest } from 'fastify';
 import { findReferences } from '../events/find-references.js';
+import { analyticsClock } from './analytics-clock.js';
 
 /** Refuses a program other than the workspace's own, whereas `GET /events` returns an empty list for it. */
 function checkProgram(programId: string | undefined, ownProgramId: string | null): void {
@@ -21,9 +22,8 @@ export async function bindRequest(
   { workspace, apiKey }: Pick<FastifyRequest, 'workspace' | 'apiKey'>,
   query: AnalyticsQuery,
 ): Promise<BoundAnalytics> {
-  const createdAtMs = Date.parse(workspace.createdAt);
-  const parsed = parseAnalytics(query, { nowMs: now(), createdAtMs });
-  checkDateRange(workspace.plan, parsed.filters.range, createdAtMs);
+  const parsed = parseAnalytics(query, await analyticsClock(catalog, workspace, query, now()));
+  checkDateRange(workspace.plan, parsed.filters.range, Date.parse(workspace.createdAt));
   checkProgram(query.programId, workspace.defaultProgramId);
   const caller = { workspaceId: workspace.id, visibility: linkVisibility(apiKey) };
   const references = await findReferences(catalog, caller, parsed.filters);

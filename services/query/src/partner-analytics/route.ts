@@ -2,6 +2,7 @@ import { type Catalog, linkVisibility, type PartnerRecord, type WorkspaceRecord 
 import { ApiError, fieldError, partnerAnalyticsAnswerSchema, partnerAnalyticsQuerySchema } from '@waymark/contract';
 import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
 import { type App, sendJsonText } from '@waymark/http-kit';
+import { analyticsClock } from '../analytics/analytics-clock.js';
 import { readGroups } from '../analytics/read-groups.js';
 import { createResponseBody, linkFields } from '../analytics/response-body.js';
 import type { AnalyticsRouteDeps } from '../analytics/route.js';
@@ -67,10 +68,9 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now 
       const partner = await findPartner(catalog, workspace, { partnerId, tenantId });
       const isOpen = range.start === undefined && range.end === undefined;
       const interval = range.interval ?? (isOpen ? 'all' : undefined);
-      const createdAtMs = Date.parse(workspace.createdAt);
       const query = { ...range, interval, event: 'composite' as const, groupBy, partnerId: partner.id };
-      const parsed = parseAnalytics(query, { nowMs: now(), createdAtMs });
-      checkDateRange(workspace.plan, parsed.filters.range, createdAtMs);
+      const parsed = parseAnalytics(query, await analyticsClock(catalog, workspace, query, now()));
+      checkDateRange(workspace.plan, parsed.filters.range, Date.parse(workspace.createdAt));
       const scope = {
         ...{ workspaceId: workspace.id, programId: workspace.defaultProgramId },
         hidesFolders,

@@ -1,4 +1,5 @@
 import type { LinkRecord } from '@waymark/catalog';
+import { parseResourceId } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aWorkspace, MINUTE_MS, NOW, startQuery, type TestQuery, type TestWorkspace } from '../test-query.js';
 import { clicked, zeros } from './analytics-world.js';
@@ -68,6 +69,19 @@ describe('the rows of a time series', () => {
     const rows = await series({ interval: 'all' }, young);
     expect(rows).toHaveLength(24);
     expect(rows.filter(({ clicks }) => clicks > 0)).toEqual([{ start: '2026-11-21T14:00:00.000+0000', ...clicked(1) }]);
+  });
+
+  test('interval=all begins with the first month of imported events', async () => {
+    const other = await clickedAt('2024-03-05T06:07:08Z', '2026-11-21T14:00:00Z');
+    await query.database.client.insert({
+      table: 'imported_counts',
+      values: [[parseResourceId('workspace', other.id), '2024-03-01', 'a batch', 1]],
+      format: 'JSONCompactEachRow',
+    });
+    const rows = await series({ interval: 'all' }, other);
+    expect(rows).toHaveLength(33);
+    expect(rows[0]).toEqual({ start: '2024-03-01T00:00:00.000+0000', ...clicked(1) });
+    expect(rows.at(-1)).toEqual({ start: '2026-11-01T00:00:00.000+0000', ...clicked(1) });
   });
 
   test('exclude events of removed links', async () => {
