@@ -61,8 +61,9 @@ async function shardsOf(clickhouse: ClickHouseClient, cluster: string, logger: L
 }
 
 /**
- * Starts the writer: it writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, erases people, and
- * answers health probes. It closes in this order: probes, jobs, deliveries and inserts, Redis, ClickHouse.
+ * Starts the writer: it writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, erases people,
+ * deletes every night what workspaces should not have any more, and answers health probes. Closing stops probes, inserts,
+ * deliveries and jobs at the same time; Redis and ClickHouse are closed after inserts, deliveries and jobs.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);
