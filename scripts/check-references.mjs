@@ -1,7 +1,8 @@
 // What the repository says must be found in the repository: comments and documents point to no text outside of it, such as a
 // section of a specification or a number of an issue. In Markdown files every relative link leads to a file and a heading, every
-// path and file in backquotes exists, and so does every command. docs/settings.md and packages/config have the same settings,
-// and the table of rooms in docs/architecture.md has the imports that are allowed.
+// path and file in backquotes exists, and so does every command; the name of a test file stands for one file, and a test title in
+// italics after it is in that file. docs/settings.md and packages/config have the same settings, and the table of rooms in
+// docs/architecture.md has the imports that are allowed.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import importRules from '../.dependency-cruiser.mjs';
@@ -66,6 +67,41 @@ function checkPaths(file, text, allFiles) {
   for (const [, name] of text.matchAll(FILE_NAME)) {
     if (!allFiles.some((path) => `/${path}`.endsWith(`/${name}`)))
       complaints.push(`${file}: names ${name}, which is not there`);
+  }
+}
+
+// A title is written in italics after the file, with a comma or parentheses: `a.test.ts`, *one title*, or `a.test.ts` (*one*, *two…*).
+const TITLED_TEST = /`([\w./-]+\.test\.ts)`(?:,\s+|\s+\()(\*(?=\S)[^*]+\*(?:,\s+\*(?=\S)[^*]+\*)*)/g;
+// The first argument of `it`, `test` and `describe`, or of what `it.each(…)` and `it.skipIf(…)` return.
+const TEST_TITLE = /(?:\b(?:it|test|describe)(?:\.\w+)*|\))\(\s*(['"`])(.+?)\1,/g;
+
+const filesNamed = (name, allFiles) =>
+  existsSync(name) ? [name] : allFiles.filter((path) => `/${path}`.endsWith(`/${name}`));
+
+/** The name of a test file stands for one file: where several files have it, the document writes the path. */
+function checkTestNames(file, text, allFiles) {
+  const names = new Set(
+    [...text.matchAll(FILE_NAME)].map(([, name]) => name).filter((name) => name.endsWith('.test.ts')),
+  );
+  for (const name of names) {
+    const found = filesNamed(name, allFiles);
+    if (found.length > 1) complaints.push(`${file}: names ${name}, but may mean ${found.join(' or ')}: write the path`);
+  }
+}
+
+/** A title that ends with … stands for all that begin so. */
+const isTitle = (title, titles) =>
+  title.endsWith('…') ? titles.some((one) => one.startsWith(title.slice(0, -1))) : titles.includes(title);
+
+/** Titles of tests in italics are in the test file that is named before them. */
+function checkTestTitles(file, text, allFiles) {
+  for (const [, name, list] of text.matchAll(TITLED_TEST)) {
+    const sources = filesNamed(name, allFiles).map((path) => readFileSync(path, 'utf8'));
+    const titles = sources.flatMap((source) => [...source.matchAll(TEST_TITLE)].map(([, , title]) => title));
+    for (const [, written] of list.matchAll(/\*([^*]+)\*/g)) {
+      const title = written.replace(/\s+/g, ' ');
+      if (!isTitle(title, titles)) complaints.push(`${file}: names the test "${title}", which is not in ${name}`);
+    }
   }
 }
 
@@ -148,7 +184,11 @@ for (const file of files) {
     checkLinks(file, text);
     checkCommands(file, text);
     // The change log names files as they were.
-    if (file !== 'CHANGELOG.md') checkPaths(file, text, files);
+    if (file !== 'CHANGELOG.md') {
+      checkPaths(file, text, files);
+      checkTestNames(file, text, files);
+      checkTestTitles(file, text, files);
+    }
   }
 }
 checkSettings();
