@@ -59,7 +59,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   redis.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
   let isClosing = false;
   const log = createDeliveryLog(clickhouse);
-  const concurrencyLimit = createConcurrencyLimit();
+  const concurrencyLimit = createConcurrencyLimit(() => performance.now());
   const deliver = createDeliverJob({
     catalog,
     outbound,
@@ -86,10 +86,11 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     }
     const waitMs = concurrencyLimit.tryEnter(data.webhookId);
     if (waitMs > 0) return postpone(job, token, waitMs);
+    const startedMs = performance.now();
     try {
       await deliver(data, job.id ?? '');
     } finally {
-      concurrencyLimit.leave(data.webhookId);
+      concurrencyLimit.leave(data.webhookId, performance.now() - startedMs);
     }
   };
 
