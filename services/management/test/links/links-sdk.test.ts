@@ -27,6 +27,8 @@ it('lists links page by page, and counts them', async () => {
   expect(rest.map(({ url }) => url)).toEqual(['https://a.com/0', '']);
   expect(await dub.links.count({})).toBe(8);
   expect(await dub.links.count({ search: 'a.com/3', showArchived: true })).toBe(1);
+  const grouped = await dub.links.count({ groupBy: 'domain' }).catch((err: unknown) => err);
+  expect(grouped).toMatchObject({ name: 'ResponseValidationError', rawValue: [{ _count: 8 }] });
 });
 
 it('filters by tags as a list and as one', async () => {
