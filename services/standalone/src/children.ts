@@ -5,8 +5,10 @@ export interface ChildrenOptions {
   readonly report: (line: string) => void;
   /** Aborts starts in progress. */
   readonly signal: AbortSignal;
-  /** Called after each start and restart of a child. */
+  /** Called after each start of a child. */
   readonly onStart: () => void;
+  /** Called after each restart of a child. It must not throw. */
+  readonly onRestart: () => void;
 }
 
 /** The child processes of the supervisor by name, in the order in which they were started. */
@@ -20,8 +22,8 @@ export class Children {
 
   /** Starts a child and keeps it running until `stop`, which kills it if it has not ended after `stopMs`. */
   async start(name: string, stopMs: number, launch: (signal: AbortSignal) => Promise<Launched>): Promise<void> {
-    const { report, signal, onStart } = this.#options;
-    const child = await keepRunning({ name, launch, signal, onRestart: onStart, report, now: Date.now });
+    const { report, signal, onStart, onRestart } = this.#options;
+    const child = await keepRunning({ name, launch, signal, onRestart, report, now: Date.now });
     this.#kept.set(name, { child, stopMs });
     onStart();
   }

@@ -54,6 +54,7 @@ export interface Stack {
 }
 
 const STORE_STOP_MS = 10_000;
+const WRITE_AGAIN_MS = 2_000;
 /** Added to the shutdown deadline that a service applies itself, before it is killed. */
 const SERVICE_STOP_EXTRA_MS = 1_000;
 const LEFTOVER_WAIT_MS_MAX = 5_000;
@@ -179,7 +180,21 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
       pids: { supervisor: process.pid, http, writer, ...storePids },
     });
   };
-  const children = new Children({ report, signal: options.signal, onStart: noteProcesses });
+  let isNoting = false;
+  let isClosed = false;
+  /** On a full disk the processes run on, and are written down once there is room. */
+  const noteRestart = () => {
+    if (isClosed) return;
+    try {
+      noteProcesses();
+      isNoting = false;
+    } catch (err) {
+      if (!isNoting) report(`DATA_DIR cannot be written (${(err as Error).message}): everything runs on, trying again`);
+      isNoting = true;
+      setTimeout(noteRestart, WRITE_AGAIN_MS).unref();
+    }
+  };
+  const children = new Children({ report, signal: options.signal, onStart: noteProcesses, onRestart: noteRestart });
 
   try {
     stores = await startStores(options, children);
@@ -193,6 +208,7 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
     api,
     links,
     async close() {
+      isClosed = true;
       removeRunState(dataDir);
       await children.stop();
       lock.release();

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunState } from '@waymark/config';
 import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
@@ -81,6 +81,21 @@ describe('up', { timeout: 120_000 }, () => {
     expect({ ...after, pids: 0 }).toEqual({ ...state, pids: 0 });
     await waitFor(() => isReady(after), { what: 'the API to be ready', timeoutMs: 20_000 });
     state = after;
+  });
+
+  it('runs on when a process is restarted while DATA_DIR cannot be written, as on a full disk', async () => {
+    const draft = join(up.dataDir, 'run', `supervisor.lock.${up.child.pid}`);
+    mkdirSync(draft);
+    const { writer } = state.pids;
+    process.kill(writer ?? 0, 'SIGKILL');
+    await waitFor(() => up.output().includes('DATA_DIR cannot be written'), { what: 'a report', timeoutMs: 20_000 });
+    expect(up.child.exitCode).toBeNull();
+    expect(await isReady(state)).toBe(true);
+    rmdirSync(draft);
+    state = await waitFor(() => [up.state()].find((now) => now !== undefined && now.pids.writer !== writer), {
+      what: 'the new writer in the run file',
+      timeoutMs: 20_000,
+    });
   });
 
   it(
