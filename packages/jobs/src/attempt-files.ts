@@ -10,7 +10,7 @@ export const CHECKPOINT = 'checkpoint.json';
 
 const MISSING = new Set(['ENOENT', 'ENOTDIR']);
 
-/** The result; undefined when the file or directory does not exist. */
+/** Returns the result; undefined when the file or directory does not exist. */
 export async function orMissing<T>(result: Promise<T>): Promise<T | undefined> {
   try {
     return await result;
@@ -25,7 +25,7 @@ export async function sizeOf(path: string): Promise<number> {
   return (await orMissing(stat(path)))?.size ?? 0;
 }
 
-/** After it returns, names in the directory survive the end of the machine. */
+/** Makes names in the directory durable: they survive a crash of the machine. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path);
   await handle.sync().finally(() => handle.close());
@@ -37,7 +37,7 @@ export async function readCheckpoint(attemptDirectory: string): Promise<unknown>
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-/** Replaces the checkpoint of an attempt. After it returns, that survives the end of the process and of the machine. */
+/** Replaces the checkpoint of an attempt, durably: it survives a crash of the process or of the machine. */
 export async function writeCheckpoint(attemptDirectory: string, checkpoint: object, mode?: number): Promise<void> {
   const next = join(attemptDirectory, `${CHECKPOINT}.next`);
   const handle = await open(next, 'w', mode);

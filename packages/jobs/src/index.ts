@@ -10,5 +10,5 @@ export {
 export { failureOf, JobFailure, JobStopped } from './job-error.js';
 export { type JobLease, LEASE_MS, takeLease } from './job-lease.js';
 export { createJobRunner, type JobRecord, type JobRunner, type JobRunnerDeps } from './job-runner.js';
-export { createLookLoop, type LookLoop, type LookLoopOptions } from './look-loop.js';
 export { makeRoom, type RoomOptions, type StoredJob } from './make-room.js';
+export { createPollLoop, type PollLoop, type PollLoopOptions } from './poll-loop.js';

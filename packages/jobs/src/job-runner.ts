@@ -3,7 +3,7 @@ import type { Logger } from '@waymark/http-kit';
 import type { Redis } from 'ioredis';
 import { failureOf, JobStopped } from './job-error.js';
 import { LEASE_MS, takeLease } from './job-lease.js';
-import { createLookLoop } from './look-loop.js';
+import { createPollLoop } from './poll-loop.js';
 
 /** What the runner reads of the record of a job. */
 export interface JobRecord {
@@ -52,8 +52,8 @@ export interface JobRunner {
   close(): Promise<void>;
 }
 
-/** Interval of the looks for jobs that no change has announced, and for files whose time is over. */
-const LOOK_EVERY_MS = 60_000;
+/** Interval of polls, for jobs that no change has announced and files that have expired. */
+const POLL_INTERVAL_MS = 60_000;
 /** Pause after an error that may be gone later. */
 const RETRY_MS = 5_000;
 /** A job that ends its process this often is given up. */
@@ -137,8 +137,8 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     running.set(id, run());
   }
 
-  /** Starts as many jobs as may run. @returns how long to wait for the next look */
-  async function look(): Promise<number> {
+  /** Starts as many jobs as may run. @returns milliseconds until the next poll */
+  async function poll(): Promise<number> {
     const open = await deps.open();
     for (const job of open) if (job.isUnreported) await tryReport(job);
     const turnOf = ({ workspaceId }: JobRecord) => turns.get(workspaceId) ?? 0;
@@ -154,11 +154,11 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
       if ((notBefore.get(job.id) ?? 0) <= now()) await tryStart(job);
     }
     const isWaiting = running.size < jobsMax && waiting.some(({ id }) => !running.has(id));
-    return isWaiting ? LEASE_MS : LOOK_EVERY_MS;
+    return isWaiting ? LEASE_MS : POLL_INTERVAL_MS;
   }
 
-  const loop = createLookLoop({
-    look,
+  const loop = createPollLoop({
+    poll,
     onError: (err) => logger.warn({ err }, `${what} jobs could not be read or written`),
     retryMs: RETRY_MS,
     closing: closing.signal,

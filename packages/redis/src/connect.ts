@@ -69,8 +69,8 @@ export function connectRedis(url: string, options: RedisOptions = {}): Redis {
 }
 
 /**
- * What keys begin with whose names have no hash tag: on a cluster the tag that puts all keys into one slot, because scripts and
- * transactions use several of them; elsewhere nothing.
+ * The prefix of keys whose names have no hash tag of their own. On a cluster it is a tag that puts them all into one slot, because scripts
+ * and transactions use several of them; elsewhere it is empty.
  */
 export function keyPrefix(redis: Redis): string {
   return redis.options.Connector === SlotConnector ? `${HASH_TAG}:` : '';

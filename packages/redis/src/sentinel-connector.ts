@@ -11,8 +11,8 @@ export class MasterConnector extends SentinelConnector {
   readonly #isFirstEnd = firstEnds();
 
   /**
-   * An announcement ends the current connection. ioredis keeps listening for it after a connection has ended by itself; if it then came
-   * while the next one is made, it would end that for good.
+   * ioredis keeps the failover detector of a connection that has ended. If the Sentinels announced a master while the next connection is
+   * made, the detector would end that one for good; so it is removed first.
    */
   override connect(...parameters: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
     const detecting = this as unknown as Detecting;

@@ -9,7 +9,7 @@ export interface ProducerDeps {
 }
 
 /**
- * The producer for the clicks of a workspace; at once if this process knows its queue shard. While no store can say it, and for a
+ * The producer for the clicks of a workspace; at once if its queue shard is cached in this process. While no store can say it, and for a
  * shard that this process is not configured with, clicks go through shard 0 instead: there, too, each is stored once, and only
  * visitors may be counted twice within the hour.
  */

@@ -17,7 +17,7 @@ import type { Logger } from '@waymark/http-kit';
 import { takeLease } from '@waymark/jobs';
 import { createReplication } from '@waymark/redis';
 import { eraseWebhookJobs, eventIdOf } from '@waymark/webhooks';
-import { type Recurring, startRecurring } from './recurring.js';
+import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 
 export interface ErasuresOptions {
   readonly catalog: Catalog;
@@ -59,7 +59,7 @@ function fitting(erasures: readonly ErasureRecord[]): readonly ErasureRecord[] {
 }
 
 /** Takes erased people out of tables, queues and claims: in batches, in one writer at a time. */
-export function startErasures(options: ErasuresOptions): Recurring {
+export function startErasures(options: ErasuresOptions): PeriodicTask {
   const { catalog, redis, queueShards, clickhouse, cluster, lateRows, logger, now = Date.now } = options;
   const { waitReplicas = 0, gatherMs, settleMs = SETTLE_MS } = options;
   const target = { client: clickhouse, cluster };
@@ -190,15 +190,15 @@ export function startErasures(options: ErasuresOptions): Recurring {
     }
   }
 
-  const recurring = startRecurring(runUnderLease, {
+  const task = startPeriodicTask(runUnderLease, {
     intervalMs: options.intervalMs ?? INTERVAL_MS,
     onError: (err) => logger.error({ err }, 'erasures could not be continued; retrying'),
   });
   return {
-    run: recurring.run,
+    run: task.run,
     close() {
       closing.abort();
-      return recurring.close();
+      return task.close();
     },
   };
 }

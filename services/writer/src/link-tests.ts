@@ -1,7 +1,7 @@
 import type { Catalog, LinkRecord, Stores } from '@waymark/catalog';
 import type { Logger } from '@waymark/http-kit';
 import { keyPrefix } from '@waymark/redis';
-import { type Recurring, startRecurring } from './recurring.js';
+import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 
 export interface LinkTestsOptions {
   readonly catalog: Pick<Catalog, 'linkTests'>;
@@ -22,7 +22,7 @@ const LOCK_MS = 50_000;
 const LOOKBACK_MS = 7 * 86_400_000;
 
 /** Completes A/B tests of links when they end, in one writer at a time. */
-export function startLinkTests(options: LinkTestsOptions): Recurring {
+export function startLinkTests(options: LinkTestsOptions): PeriodicTask {
   const { catalog, redis, onChanged, logger, now = Date.now, random = Math.random } = options;
   const prefix = `${keyPrefix(redis)}waymark:link-tests:`;
   /** The time up to which tests are completed; the next run continues there. */
@@ -42,7 +42,7 @@ export function startLinkTests(options: LinkTestsOptions): Recurring {
     await redis.set(cursorKey, String(Math.max(fromMs, untilMs)));
   }
 
-  return startRecurring(complete, {
+  return startPeriodicTask(complete, {
     intervalMs: options.intervalMs ?? INTERVAL_MS,
     onError: (err) => logger.error({ err }, 'A/B tests of links could not be completed; retrying in a minute'),
   });

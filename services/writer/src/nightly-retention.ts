@@ -2,7 +2,7 @@ import { applyWorkspaceRetention, type Catalog, type Stores } from '@waymark/cat
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { Logger } from '@waymark/http-kit';
 import { keyPrefix } from '@waymark/redis';
-import { type Recurring, startRecurring } from './recurring.js';
+import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 
 export interface NightlyRetentionOptions {
   readonly catalog: { readonly workspaces: Pick<Catalog['workspaces'], 'list'> };
@@ -22,7 +22,7 @@ const BEGINS_MS = HOUR_MS;
 const DONE_MS = 48 * HOUR_MS;
 
 /** Deletes what workspaces should not have any more, once a night, in one writer at a time. */
-export function startNightlyRetention(options: NightlyRetentionOptions): Recurring {
+export function startNightlyRetention(options: NightlyRetentionOptions): PeriodicTask {
   const { catalog, clickhouse, redis, cluster, logger, now = Date.now } = options;
   const doneKey = `${keyPrefix(redis)}waymark:retention:night`;
 
@@ -39,7 +39,7 @@ export function startNightlyRetention(options: NightlyRetentionOptions): Recurri
     if (waiting.length === 0) await redis.set(doneKey, night, 'PX', DONE_MS);
   }
 
-  return startRecurring(deleteExpired, {
+  return startPeriodicTask(deleteExpired, {
     intervalMs: options.intervalMs ?? INTERVAL_MS,
     onError: (err) => logger.error({ err }, 'expired events could not be deleted; retrying in ten minutes'),
   });

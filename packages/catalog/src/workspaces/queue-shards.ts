@@ -16,7 +16,7 @@ export interface QueueShards {
    * @throws ApiError 500 with `Retry-After` when no store can say it, or `perShard` lacks it
    */
   pick<T>(perShard: readonly T[], workspaceId: string): Promise<T>;
-  /** The same if this process knows it; sends no request. */
+  /** The same if it is cached in this process; sends no request. */
   pickKnown<T>(perShard: readonly T[], workspaceId: string): T | undefined;
 }
 

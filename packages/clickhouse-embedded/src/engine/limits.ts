@@ -31,8 +31,8 @@ export function engineArguments(memoryBytes: number): string[] {
     // How often counted memory is compared with the process's; the default, 20 times a second, kept an idle process busy. Allocations
     // count against the limit at once, whatever this is.
     '--memory_worker_period_ms=1000',
-    // The shortest time, in seconds, after which a table with nothing to merge looks again; the default is a tenth of it, and each of
-    // our sixty tables looked about once a second. Inserts and mutations wake a table at once, whatever this is.
+    // The shortest time, in seconds, after which a table with nothing to merge looks again; the default is a tenth of it, with which
+    // each of our tables looked about once a second. Inserts and mutations wake a table at once, whatever this is.
     '--background_processing_pool_thread_sleep_seconds_if_nothing_to_do=1',
   ];
 }
@@ -49,7 +49,8 @@ export function baseSettings(memoryBytes: number): Readonly<Record<string, strin
     async_insert: '0',
     // Otherwise `now()`, and columns without a time zone, would use that of the machine.
     session_timezone: 'UTC',
-    // By default another thread reads what the kernel does not promise to answer at once: on tmpfs everything, a fifth of a short read.
+    // The default asks the kernel for cached data only, and has another thread read the rest. On tmpfs that is everything, which made a
+    // short read a fifth slower.
     local_filesystem_read_method: 'pread',
   };
 }

@@ -11,7 +11,7 @@ import type { Digest } from './digest.js';
 import type { OpenEnd } from './ends.js';
 import type { Slice } from './slice.js';
 
-/** A move in progress, as its target remembers it. */
+/** A move in progress, as its target has stored it. */
 export interface MoveHeader {
   /** Identifies the source. */
   readonly source: string;
@@ -26,7 +26,7 @@ export interface PlannedSlice extends Slice {
   readonly copied: Pick<Digest, 'rows' | 'checksum'> | undefined;
 }
 
-/** What a target remembers of a move, so that a run after a kill goes on where the one before ended. */
+/** The checkpoint of a move, stored in its target: a run after a kill continues there. */
 export class MoveState {
   readonly #end: OpenEnd;
 

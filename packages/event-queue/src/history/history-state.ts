@@ -7,7 +7,7 @@ import { historyKey } from '../queue/keys.js';
 
 /**
  * How far the import of past events of a workspace is, in one hash of Redis: who runs it, what it read last, and the batch that is being
- * inserted. Every change checks the owner, so that a process that was only believed dead changes nothing.
+ * inserted. Every change checks the owner, so that a process that has lost the lease changes nothing.
  */
 
 const zip = promisify(gzip);

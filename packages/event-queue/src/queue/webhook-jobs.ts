@@ -26,7 +26,7 @@ export interface InsertedBatch {
  * Returns the webhook jobs for an inserted batch. They are added in the transaction that acknowledges the insert. If the writer
  * is killed before that transaction, the insert is repeated, and with it this call.
  */
-export type WebhookJobsOf = (batch: InsertedBatch) => Promise<readonly WebhookJob[]>;
+export type PlanWebhookJobs = (batch: InsertedBatch) => Promise<readonly WebhookJob[]>;
 
 /** How long a finished job is kept, so that adding it again does nothing. */
 const DONE_SECONDS = 900;

@@ -5,7 +5,7 @@ import type { DeadLetter, DeadLetters } from '../queue/dead-letters.js';
 import { isRowJobId, jobIdTime } from '../queue/job-id.js';
 import { isSilentRow, type JobData, splitRows } from '../queue/job-rows.js';
 import { rowsKey } from '../queue/keys.js';
-import type { InsertedBatch, WebhookJobsOf } from '../queue/webhook-jobs.js';
+import type { InsertedBatch, PlanWebhookJobs } from '../queue/webhook-jobs.js';
 import { isOutOfMemory } from '../redis/connection.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import type { TailPublisher } from '../tail/tail-publisher.js';
@@ -35,7 +35,7 @@ export interface BatchWriterOptions {
   readonly retry: Retry;
   readonly tails: TailPublisher;
   /** Returns the webhook jobs for a batch; by default there are none. */
-  readonly webhookJobsOf?: WebhookJobsOf | undefined;
+  readonly webhookJobsOf?: PlanWebhookJobs | undefined;
   /** Called before each attempt to insert rows of a batch, and awaited: their totals are about to change. */
   readonly onInserting?: ((batch: InsertedBatch) => Promise<void>) | undefined;
   /** Called after each insert, also after a repeated one, and awaited before the acknowledgement: cached totals are stale from here on. */

@@ -4,7 +4,7 @@ import { checkWritable, createReplication } from '@waymark/redis';
 import { type LateRows, withoutErasedLetters, withoutErasedRows } from '../erasure/late-rows.js';
 import { createDeadLetters } from '../queue/dead-letters.js';
 import { QUEUE_KINDS, queueKey } from '../queue/keys.js';
-import type { InsertedBatch, WebhookJobsOf } from '../queue/webhook-jobs.js';
+import type { InsertedBatch, PlanWebhookJobs } from '../queue/webhook-jobs.js';
 import { connectWriter, isOutOfMemory } from '../redis/connection.js';
 import { withinMs } from '../redis/deadline.js';
 import { createMemoryReserve } from '../redis/memory-reserve.js';
@@ -37,7 +37,7 @@ export interface EventWriterOptions {
   readonly now?: () => number;
   readonly limits?: Partial<WriterLimits>;
   /** Returns the webhook jobs for a batch; by default there are none. */
-  readonly webhookJobsOf?: WebhookJobsOf;
+  readonly webhookJobsOf?: PlanWebhookJobs;
   /** What to do about rows of people who were erased; by default all rows are stored. */
   readonly lateRows?: LateRows | undefined;
   /** Called before each attempt to insert rows, and awaited. It must not throw. */

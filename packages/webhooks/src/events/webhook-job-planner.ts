@@ -1,7 +1,7 @@
 import type { Catalog, WebhookRecord } from '@waymark/catalog';
 import { formatResourceId, type WebhookTrigger } from '@waymark/contract';
 import { type EventTableKind, type RowIds, rowIds } from '@waymark/event-format';
-import type { WebhookJob, WebhookJobsOf } from '@waymark/event-queue';
+import type { PlanWebhookJobs, WebhookJob } from '@waymark/event-queue';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 
 /** The webhook trigger of each kind of event. */
@@ -44,7 +44,7 @@ function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, batchId: string,
  * Creates the function that returns the webhook jobs for the rows of an insert. A workspace without a matching webhook costs one
  * lookup in a map. If a webhook is for the clicks of some links only, the links are read from the catalog's cache.
  */
-export function createWebhookJobPlanner({ catalog }: WebhookJobPlannerDeps): WebhookJobsOf {
+export function createWebhookJobPlanner({ catalog }: WebhookJobPlannerDeps): PlanWebhookJobs {
   /** The events to send to a webhook. Only the scope `links` is checked here; folders are checked at delivery. */
   async function eventsInScope(
     { id, workspaceId, linkScope }: WebhookRecord,

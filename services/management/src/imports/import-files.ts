@@ -8,7 +8,7 @@ import { z } from 'zod';
 
 /**
  * The files of imports: `<root>/<directory>/source` or `credential`, and for each attempt `<root>/<directory>/<attempt>/` with the
- * reports. Each attempt has a directory of its own, so that a process which was believed dead cannot write into the reports of its
+ * reports. Each attempt has a directory of its own, so that a process which has lost its lease cannot write into the reports of its
  * successor. Only the owner of the process can read them: rows may hold passwords of links.
  */
 
@@ -47,7 +47,7 @@ export interface Attempt {
 /** The reports of an attempt that runs. */
 export interface OpenReports {
   append(name: ReportName, text: string): Promise<void>;
-  /** Notes how far the import has come. After it returns, this survives the end of the process and of the machine. */
+  /** Stores how far the import has come, durably: it survives a crash of the process or of the machine. */
   checkpoint(checkpoint: Omit<Checkpoint, 'bytes'>): Promise<Checkpoint>;
   close(): Promise<void>;
 }

@@ -27,7 +27,7 @@ export interface RunImportDeps {
 
 /** Rows between two turns of the event loop, which other requests need. */
 const ROWS_AT_ONCE = 20;
-/** Between two looks whether the import may go on, while its source asks to wait. */
+/** Interval of checks whether the import may go on, while its source asks to wait. */
 const WAIT_SLICE_MS = 2_000;
 /** Most bytes of both reports. */
 const REPORT_BYTES_MAX = 256 * 1024 ** 2;

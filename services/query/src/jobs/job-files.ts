@@ -15,7 +15,7 @@ import { z } from 'zod';
 
 /**
  * The files of jobs: `<directory>/<id>/<attempt>/<name>`. Each attempt to run a job has a directory of its own, so that a process which
- * was believed dead cannot write into the file of its successor. A file has its name only when it is complete.
+ * has lost its lease cannot write into the file of its successor. A file has its name only when it is complete.
  */
 
 const PART = 'part';
@@ -39,7 +39,7 @@ export interface Attempt {
 /** A file that is being written. */
 export interface PartFile {
   append(bytes: Uint8Array): Promise<void>;
-  /** Notes how far the file has come. After it returns, this survives the end of the process and of the machine. */
+  /** Stores how far the file has come, durably: it survives a crash of the process or of the machine. */
   checkpoint(checkpoint: Checkpoint): Promise<void>;
   /** Gives the complete file its name. */
   complete(name: string): Promise<void>;

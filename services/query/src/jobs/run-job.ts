@@ -17,7 +17,7 @@ export interface RunJobDeps {
 
 /** Rows between two checkpoints: a kill costs the work of a tenth of a second. */
 const CHECKPOINT_ROWS = 1000;
-/** Bytes between two looks at the size of all files, which reads the whole directory. */
+/** Bytes between two checks of the size of all files, which reads the whole directory. */
 const ROOM_BYTES = 16 * 1024 ** 2;
 
 /** The complete file of a job. */

@@ -2,7 +2,7 @@ import { EXPORT_SCHEDULES_TABLE, type ExportScheduleRecord } from '@waymark/cata
 import { ApiError } from '@waymark/contract';
 import type { ExportDeps } from '@waymark/export';
 import type { Logger } from '@waymark/http-kit';
-import { createLookLoop, JobStopped, LEASE_MS, takeLease } from '@waymark/jobs';
+import { createPollLoop, JobStopped, LEASE_MS, takeLease } from '@waymark/jobs';
 import type { Redis } from 'ioredis';
 import { type RunWindowDeps, runWindow } from './run-window.js';
 import { OverUsage } from './schedule-access.js';
@@ -23,10 +23,10 @@ export interface ScheduleRunner {
   close(): Promise<void>;
 }
 
-/** Interval of the looks for windows that have closed. */
-const LOOK_EVERY_MS = 60_000;
-/** Shortest pause between two looks that nothing has woken. */
-const PAUSE_BETWEEN_LOOKS_MS = 100;
+/** Interval of polls, for windows that have closed. */
+const POLL_INTERVAL_MS = 60_000;
+/** Shortest interval of polls. */
+const POLL_INTERVAL_MS_MIN = 100;
 /** Pause of a schedule after an error of our own stores. */
 const RETRY_MS = 5_000;
 /** Workspaces whose windows are exported at the same time: a slow storage takes one place. */
@@ -155,8 +155,8 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     running.set(workspaceId, done);
   }
 
-  /** Starts what is due. @returns how long to wait for the next look */
-  async function look(): Promise<number> {
+  /** Starts what is due. @returns milliseconds until the next poll */
+  async function poll(): Promise<number> {
     const open = await exportSchedules.open();
     const known = new Set(open.map(({ id }) => id));
     for (const id of notBefore.keys()) if (!known.has(id)) notBefore.delete(id);
@@ -168,11 +168,11 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
       if (isFree(schedule)) startWork(schedule);
     }
     const nextMs = Math.min(...notBefore.values()) - now();
-    return Math.min(Math.max(nextMs, PAUSE_BETWEEN_LOOKS_MS), LOOK_EVERY_MS);
+    return Math.min(Math.max(nextMs, POLL_INTERVAL_MS_MIN), POLL_INTERVAL_MS);
   }
 
-  const loop = createLookLoop({
-    look,
+  const loop = createPollLoop({
+    poll,
     onError: (err) => logger.warn({ err }, 'export schedules could not be read'),
     retryMs: RETRY_MS,
     closing: closing.signal,

@@ -1,6 +1,6 @@
 /** When things happen in streams. Tests shorten these times. */
 export interface StreamTimes {
-  /** Between two looks at the tails of workspaces with streams: most of the delay of an event. */
+  /** Poll interval of the tails of workspaces with streams: most of the delay of an event. */
   readonly pollMs: number;
   /** Between two heartbeats. Proxies close connections on which nothing was sent for a minute. */
   readonly heartbeatMs: number;

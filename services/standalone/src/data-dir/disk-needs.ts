@@ -4,7 +4,7 @@ import { type DiskNeed, diskShortage } from '@waymark/observability';
 
 const MEGABYTE = 1024 ** 2;
 /** The append-only file grows to twice its size before it is rewritten, and the old one stays until the new one is complete. */
-const LOG_PER_MEMORY = 3;
+const LOG_BYTES_PER_MEMORY_BYTE = 3;
 /** Below this, ClickHouse has no room for the merges of a small installation. */
 const CLICKHOUSE_MB = 1024;
 
@@ -16,8 +16,8 @@ export function diskNeeds(settings: NeedSettings): readonly DiskNeed[] {
   const redis: DiskNeed = {
     setting: 'REDIS_MAXMEMORY_MB',
     directory: join(dataDir, 'redis'),
-    bytes: LOG_PER_MEMORY * redisMaxmemoryMb * MEGABYTE,
-    risk: 'Redis ends, and leads and sales are refused',
+    bytes: LOG_BYTES_PER_MEMORY_BYTE * redisMaxmemoryMb * MEGABYTE,
+    risk: 'Redis stops, and leads and sales are refused',
   };
   const clickhouse: DiskNeed = {
     setting: 'DATA_DIR',

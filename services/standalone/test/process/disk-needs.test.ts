@@ -20,7 +20,7 @@ async function shortages(settings: Partial<Parameters<typeof reportShortages>[0]
 it('names the setting, the directory, what is free and what happens when the disk is full', async () => {
   const lines = await shortages({ redisMaxmemoryMb: 1_000_000_000, spoolBytesMax: 2_000_000_000 * MEGABYTE });
   expect(lines.filter((line) => /^(REDIS|SPOOL)_MAX/.test(line))).toEqual([
-    expect.stringMatching(/^REDIS_MAXMEMORY_MB: \S+\/redis has \d+ MB free of the 3000000000 MB that .*Redis ends/),
+    expect.stringMatching(/^REDIS_MAXMEMORY_MB: \S+\/redis has \d+ MB free of the 3000000000 MB that .*Redis stops/),
     expect.stringMatching(/^SPOOL_MAX_MB: \S+\/spool has \d+ MB free of the 2000000000 MB that .*clicks are lost/),
   ]);
 });

@@ -1,13 +1,13 @@
 import { htmlPage, type Page } from './html.js';
 
 /** State of a visit to a link with a password. */
-export type LockState = 'open' | 'closed' | 'wrong' | 'blocked';
+export type LockState = 'open' | 'passwordRequired' | 'wrongPassword' | 'tooManyTries';
 
-const STATUS = { closed: 401, wrong: 401, blocked: 429 } as const;
+const STATUS = { passwordRequired: 401, wrongPassword: 401, tooManyTries: 429 } as const;
 const TEXTS = {
-  closed: 'This link opens only with its password.',
-  wrong: 'That is not the password of this link.',
-  blocked: 'Too many wrong passwords. Try again later.',
+  passwordRequired: 'This link opens only with its password.',
+  wrongPassword: 'That is not the password of this link.',
+  tooManyTries: 'Too many wrong passwords. Try again later.',
 } as const;
 
 const FORM =
@@ -16,7 +16,7 @@ const FORM =
 
 function passwordPage(state: Exclude<LockState, 'open'>): Page {
   const title = 'Password required';
-  const form = state === 'blocked' ? '' : FORM;
+  const form = state === 'tooManyTries' ? '' : FORM;
   return htmlPage(
     STATUS[state],
     { title, body: `<main><h1>${title}</h1><p>${TEXTS[state]}</p>${form}</main>` },
@@ -26,7 +26,7 @@ function passwordPage(state: Exclude<LockState, 'open'>): Page {
 
 /** The password pages; identical for every link, so that they reveal nothing about it. */
 export const PASSWORD_PAGES: Readonly<Record<Exclude<LockState, 'open'>, Page>> = {
-  closed: passwordPage('closed'),
-  wrong: passwordPage('wrong'),
-  blocked: passwordPage('blocked'),
+  passwordRequired: passwordPage('passwordRequired'),
+  wrongPassword: passwordPage('wrongPassword'),
+  tooManyTries: passwordPage('tooManyTries'),
 };

@@ -93,8 +93,8 @@ export function createPasswordGate({ secret, otherSecrets, passwordOf, attempts 
   async function tryPassword(link: LinkRecord, password: string, address: string): Promise<UnlockResult> {
     const isCorrect = isToken(link, tokenFor(link, password));
     const retryAfterSeconds = await attempts.take(link.id, address, isCorrect);
-    if (retryAfterSeconds !== undefined) return { lock: 'blocked', isPasswordCorrect: false, retryAfterSeconds };
-    return { lock: isCorrect ? 'open' : 'wrong', isPasswordCorrect: isCorrect };
+    if (retryAfterSeconds !== undefined) return { lock: 'tooManyTries', isPasswordCorrect: false, retryAfterSeconds };
+    return { lock: isCorrect ? 'open' : 'wrongPassword', isPasswordCorrect: isCorrect };
   }
 
   return {
@@ -104,7 +104,7 @@ export function createPasswordGate({ secret, otherSecrets, passwordOf, attempts 
         const isPasswordCorrect = password !== null && password !== '' && isToken(link, tokenFor(link, password));
         return { lock: 'open', isPasswordCorrect };
       }
-      if (password === null || password === '') return { lock: 'closed', isPasswordCorrect: false };
+      if (password === null || password === '') return { lock: 'passwordRequired', isPasswordCorrect: false };
       return tryPassword(link, password, address);
     },
 

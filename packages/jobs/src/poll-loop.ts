@@ -1,23 +1,23 @@
-export interface LookLoopOptions {
-  /** Does what is due. Returns the milliseconds to wait before the next look, unless something wakes the loop. */
-  readonly look: () => Promise<number>;
-  /** Called with the error of a look; the next one follows after `retryMs`. */
+export interface PollLoopOptions {
+  /** Does what is due. Returns the milliseconds until the next poll, unless something wakes the loop. */
+  readonly poll: () => Promise<number>;
+  /** Called with the error of a poll; the next one follows after `retryMs`. */
   readonly onError: (err: unknown) => void;
   readonly retryMs: number;
-  /** Ends the loop after the look that runs. */
+  /** Ends the loop after the poll that runs. */
   readonly closing: AbortSignal;
 }
 
-/** Looks for work again and again. */
-export interface LookLoop {
+/** Polls for work until `closing` is aborted. */
+export interface PollLoop {
   start(): void;
-  /** The next look follows at once, also when it is asked for during a look. */
+  /** Polls at once; if a poll runs, again after it. */
   wake(): void;
   /** Resolves when the loop has ended; abort `closing` before. */
   ended(): Promise<void>;
 }
 
-export function createLookLoop({ look, onError, retryMs, closing }: LookLoopOptions): LookLoop {
+export function createPollLoop({ poll, onError, retryMs, closing }: PollLoopOptions): PollLoop {
   let isWoken = false;
   let endPause = () => {};
   let running: Promise<void> | undefined;
@@ -36,7 +36,7 @@ export function createLookLoop({ look, onError, retryMs, closing }: LookLoopOpti
   async function run(): Promise<void> {
     while (!closing.aborted) {
       isWoken = false;
-      const waitMs = await look().catch((err: unknown) => {
+      const waitMs = await poll().catch((err: unknown) => {
         if (!closing.aborted) onError(err);
         return retryMs;
       });
