@@ -1,5 +1,5 @@
 /**
- * Limits the concurrent jobs of each webhook, so that a slow or busy one cannot occupy all places of a worker. Jobs above the limit are
+ * Limits the jobs of each webhook that send at the same time, so that a slow or busy one cannot occupy all places of a worker. Jobs above the limit are
  * postponed to times at which a place is expected to be free: one after the other, as far apart as jobs of this webhook have ended lately.
  */
 export interface ConcurrencyLimit {

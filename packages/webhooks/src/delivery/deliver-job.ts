@@ -148,9 +148,10 @@ export function createDeliverJob(deps: DeliverJobDeps) {
   /**
    * Resolves when every event of the job was tried once, or moved to another job.
    *
+   * @param onSent called when all requests have ended: what follows is the log, which keeps no receiver busy
    * @throws when a store is unavailable; the job must be run again
    */
-  return async function deliver(data: WebhookJobData, jobId: string): Promise<void> {
+  return async function deliver(data: WebhookJobData, jobId: string, onSent: () => void): Promise<void> {
     const webhook = await catalog.webhooks.get(data.workspaceId, data.webhookId);
     if (webhook === undefined || webhook.disabledAt !== null) return;
     if (data.event === 'link.clicked' && (await isOverQuota(catalog, data.workspaceId))) return;
@@ -162,6 +163,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     const states = { isStopped: false, isOutdated: false, hasNoFailures: true };
     const run: Run = { webhook, secret, data, retries: [], logged: [], ...states };
     const left = await deliverAll(run, events);
+    onSent();
     await Promise.all(run.logged);
     if (run.isStopped) return;
     const due = await notErased(data, left);

@@ -87,10 +87,15 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     const waitMs = concurrencyLimit.tryEnter(data.webhookId);
     if (waitMs > 0) return postpone(job, token, waitMs);
     const startedMs = performance.now();
+    let isSending = true;
+    const onSent = () => {
+      if (isSending) concurrencyLimit.leave(data.webhookId, performance.now() - startedMs);
+      isSending = false;
+    };
     try {
-      await deliver(data, job.id ?? '');
+      await deliver(data, job.id ?? '', onSent);
     } finally {
-      concurrencyLimit.leave(data.webhookId, performance.now() - startedMs);
+      onSent();
     }
   };
 
