@@ -27,7 +27,8 @@ export interface ClickAlias {
 
 const TIME = 1;
 const ID = 2;
-const SALE_TYPE = EVENT_TABLES.sale.columns[EVENT_ROW_VERSION].indexOf('sale_type');
+const SALE = EVENT_TABLES.sale.columns[EVENT_ROW_VERSION];
+const [SALE_TYPE, CUSTOMER, LINK] = [SALE.indexOf('sale_type'), SALE.indexOf('customer_id'), SALE.indexOf('link_id')];
 const [YEAR_CHARS, MONTH_CHARS] = ['2024'.length, '2024-01'.length];
 /** ClickHouse keeps as many deduplication tokens for each insert that writers count. */
 const BLOCKS_PER_INSERT = 2;
@@ -62,21 +63,47 @@ export function layOutPast(rows: readonly PastRow[]): PastLayout {
   };
 }
 
-/** A batch without what other events have. @param taken claims of it that are theirs */
-export function withoutTaken(batch: PendingBatch, taken: readonly PendingBatch['claims'][number][]): PendingBatch {
-  const idsOf = (ifTaken: PastClaim['ifTaken']) =>
-    new Set(taken.filter((claim) => claim.ifTaken === ifTaken).map(({ eventId }) => eventId));
-  const [dropped, recurring] = [idsOf('drop'), idsOf('recurring')];
-  const rows = batch.parts.flatMap(({ kind, rows: texts }) =>
-    texts.flatMap((text): PastRow[] => {
-      const row: EventRow = JSON.parse(text);
-      const id = String(row[ID]);
-      if (dropped.has(id)) return [];
-      return [{ kind, row: recurring.has(id) ? row.with(SALE_TYPE, 'recurring') : row }];
+type HeldClaim = PendingBatch['claims'][number];
+
+/**
+ * A batch without what other events have. Where the first sale of a customer on a link is dropped, its next one there is the first.
+ *
+ * @param taken claims of it that are theirs
+ */
+export function withoutTaken(batch: PendingBatch, taken: readonly HeldClaim[]): PendingBatch {
+  const idsOf = (claims: readonly HeldClaim[], ifTaken: PastClaim['ifTaken']) =>
+    new Set(claims.filter((claim) => claim.ifTaken === ifTaken).map(({ eventId }) => eventId));
+  const [dropped, recurring] = [idsOf(taken, 'drop'), idsOf(taken, 'recurring')];
+  const names = new Set(taken.map(({ name }) => name));
+  const claims = batch.claims.filter(({ name }) => !names.has(name));
+  const events = batch.parts.flatMap(({ kind, rows }) =>
+    rows.map((text) => ({ kind, row: JSON.parse(text) as EventRow })),
+  );
+  const idOf = (row: EventRow) => String(row[ID]);
+  const buyerOf = (row: EventRow) => `${row[CUSTOMER]}/${row[LINK]}`;
+
+  const firsts = idsOf(claims, 'recurring');
+  const withoutFirst = new Map(
+    events.flatMap(({ row }) => {
+      const id = idOf(row);
+      return dropped.has(id) && firsts.has(id) ? [[buyerOf(row), id] as const] : [];
     }),
   );
+  /** Ids of the first sales that replace dropped ones, by the ids of these. */
+  const replaced = new Map<string, string>();
+  const typed = (row: EventRow): EventRow => {
+    if (recurring.has(idOf(row))) return row.with(SALE_TYPE, 'recurring');
+    const buyer = buyerOf(row);
+    const before = withoutFirst.get(buyer);
+    if (before === undefined) return row;
+    withoutFirst.delete(buyer);
+    replaced.set(before, idOf(row));
+    return row.with(SALE_TYPE, 'new');
+  };
+  const rows = events
+    .filter(({ row }) => !dropped.has(idOf(row)))
+    .map(({ kind, row }): PastRow => ({ kind, row: kind === 'sale' ? typed(row) : row }));
   const { parts, months } = layOutPast(rows);
-  const names = new Set(taken.map(({ name }) => name));
-  const claims = batch.claims.filter(({ name, eventId }) => !names.has(name) && !dropped.has(eventId));
-  return { ...batch, parts, months, claims };
+  const ofReplaced = claims.map((claim) => ({ ...claim, eventId: replaced.get(claim.eventId) ?? claim.eventId }));
+  return { ...batch, parts, months, claims: ofReplaced };
 }

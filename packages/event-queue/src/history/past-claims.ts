@@ -54,16 +54,11 @@ export function createPastClaims(options: PastClaimsOptions) {
     /** Holds the claims of a batch. @returns those that other events have */
     async hold(batch: ClaimsOfBatch): Promise<HeldClaim[]> {
       const atMs = performance.now();
-      const dropped = await hold(
-        batch,
-        batch.claims.filter(({ ifTaken }) => ifTaken === 'drop'),
-      );
-      const ids = new Set(dropped.map(({ eventId }) => eventId));
-      const firsts = batch.claims.filter(({ eventId, ifTaken }) => ifTaken === 'recurring' && !ids.has(eventId));
-      const recurring = await hold(batch, firsts);
-      const others = new Set([...dropped, ...recurring]);
-      const own = batch.claims.filter((claim) => !others.has(claim) && !ids.has(claim.eventId));
-      held = { names: own.map(({ name }) => name), owner: ownerOf(batch), atMs };
+      const of = (ifTaken: HeldClaim['ifTaken']) => batch.claims.filter((claim) => claim.ifTaken === ifTaken);
+      // In the order in which `/track/sale` takes them.
+      const others = new Set([...(await hold(batch, of('drop'))), ...(await hold(batch, of('recurring')))]);
+      const names = batch.claims.filter((claim) => !others.has(claim)).map(({ name }) => name);
+      held = { names, owner: ownerOf(batch), atMs };
       return [...others];
     },
 

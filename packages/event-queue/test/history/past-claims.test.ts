@@ -136,6 +136,20 @@ describe('claims of past events', { timeout: 60_000 }, () => {
     await next.finish();
   });
 
+  it('make the next sale of a customer on a link the first where that is dropped', async () => {
+    const workspace = String(workspaces++);
+    await takeAsTrack(`invoice:${workspace}:0`);
+    const batch = batchOf(workspace);
+    const next = saleOf(workspace, 0, {
+      ...{ timestampMs: SOLD_MS + 3, eventId: idOf(3), invoiceId: 'in_3', saleType: 'recurring' },
+    });
+    const past = await openPastEvents(optionsFor(workspace));
+    expect(await past.write({ ...batch, rows: [...batch.rows, { kind: 'sale', row: next }] })).toBe(1);
+    await past.finish();
+    expect(await storedIn(workspace)).toEqual([1, 2, 3].map((n) => [idOf(n), 'new']));
+    expect(await claimsIn(workspace)).toEqual(['f:{}', null, null, null, null, null]);
+  });
+
   it('are pending while the events are stored, and free after that; those of others stay', async () => {
     const workspace = String(workspaces++);
     await takeAsTrack(`invoice:${workspace}:0`);
@@ -145,7 +159,7 @@ describe('claims of past events', { timeout: 60_000 }, () => {
     await past.write(batchOf(workspace));
     await past.finish();
     const pending = expect.stringMatching(/^p:past /);
-    expect(during).toEqual(['f:{}', null, pending, pending, pending, pending]);
+    expect(during).toEqual(['f:{}', pending, pending, pending, pending, pending]);
     expect(await claimsIn(workspace)).toEqual(['f:{}', null, null, null, null, null]);
   });
 

@@ -312,6 +312,26 @@ describe('a receiver', () => {
 });
 
 describe('the log of deliveries', () => {
+  it('holds up no delivery: one that waits for it does not count against the limit of its webhook', async () => {
+    let endInserts = () => {};
+    const held = new Promise<void>((resolve) => {
+      endInserts = resolve;
+    });
+    const { client } = fixture.database;
+    const clickhouse = new Proxy(client, {
+      get(target, name) {
+        if (name === 'insert')
+          return (...args: Parameters<typeof client.insert>) => held.then(() => target.insert(...args));
+        const value = target[name as keyof typeof target] as unknown;
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    fixture.startWorker({ clickhouse });
+    await queueJobs(await aLinkHook(), 3 * JOBS_AT_ONCE, 1);
+    await waitFor(() => receiver.received.length === 3 * JOBS_AT_ONCE, { what: 'all deliveries', timeoutMs: 15_000 });
+    endInserts();
+  });
+
   it('has a row for each attempt, with the request and the response', async () => {
     fixture.startWorker();
     const hook = await aLinkHook();
