@@ -20,5 +20,6 @@ export { requestId } from './requests/request-id.js';
 export { type App, type CreateAppOptions, createApp } from './server/app.js';
 export type { ReadinessChecks } from './server/health.js';
 export { limitGarbage } from './server/limit-garbage.js';
+export { fileDestination } from './server/log-destination.js';
 export { type CreateLoggerOptions, createLogger, type Logger } from './server/logger.js';
 export { type RunServiceOptions, runService, type Service } from './server/run-service.js';

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { writeSync } from 'node:fs';
 import { adminKeyFile, describeSettings, environmentWith, loadSettings, type Settings } from '@waymark/config';
-import { createLogger, type Logger, runService } from '@waymark/http-kit';
+import { createLogger, fileDestination, type Logger, runService } from '@waymark/http-kit';
 import { firstKeyFile, keepFirstKey } from './first-key.js';
 import { openLog } from './launch.js';
 import { LOCAL_DOMAIN, nextSteps } from './next-steps.js';
@@ -27,11 +26,7 @@ function readSettings(): Settings {
 /** The terminal gets a few plain lines; the details are in the log file. */
 function fileLogger({ dataDir, logLevel }: Settings): Logger {
   const { fd } = openLog(dataDir, 'supervisor');
-  return createLogger({
-    name: 'supervisor',
-    level: logLevel,
-    destination: { write: (line: string) => void writeSync(fd, line) },
-  });
+  return createLogger({ name: 'supervisor', level: logLevel, destination: fileDestination(fd) });
 }
 
 async function start(settings: Settings, logger: Logger, signal: AbortSignal) {

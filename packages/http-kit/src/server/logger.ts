@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+import { standardOutputFile } from './log-destination.js';
 
 export type { Logger };
 
@@ -79,5 +80,6 @@ export function createLogger(options: CreateLoggerOptions): Logger {
     redact: { paths: REDACTED_PATHS, censor: '***' },
     serializers,
   };
-  return options.destination === undefined ? pino(loggerOptions) : pino(loggerOptions, options.destination);
+  const destination = options.destination ?? standardOutputFile();
+  return destination === undefined ? pino(loggerOptions) : pino(loggerOptions, destination);
 }

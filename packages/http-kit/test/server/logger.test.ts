@@ -1,8 +1,9 @@
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { type AddressInfo, connect } from 'node:net';
 import { Writable } from 'node:stream';
-import { afterEach, expect, it } from 'vitest';
-import { type App, createLogger } from '../../src/index.js';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { type App, createLogger, fileDestination } from '../../src/index.js';
 import { aTestApp } from '../test-app.js';
 
 let app: App | undefined;
@@ -112,4 +113,11 @@ it('client errors are not logged at the default level, internal errors are', asy
   await app.inject('/nope');
   await app.inject('/%zz');
   expect(text).toBe('');
+});
+
+it('a line that does not fit on a full disk is lost, and ends nothing', () => {
+  const full = openSync('/dev/full', 'w');
+  onTestFinished(() => closeSync(full));
+  const logger = createLogger({ name: 'test', destination: fileDestination(full) });
+  expect(() => logger.info('a line')).not.toThrow();
 });
