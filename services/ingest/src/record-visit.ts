@@ -30,6 +30,8 @@ export interface ClickDetails {
 
 /** A visit that is being queued as a click. */
 export interface VisitRecording {
+  /** The id with which the click is queued, if it counts. */
+  readonly clickId: string;
   /** The row of the click as it is queued. */
   readonly rowText: string;
   /** The click that the visit counts as. Rejects with ApiError when neither Redis nor the spool accepted it. */
@@ -74,5 +76,5 @@ export function recordVisit(
     // The claim of the deleted click ends within the hour; until then the visitor's next click has another.
     return record(`${claim}:${counted.clickId}`);
   };
-  return { rowText, click: record(visitClaim(prepared, visit)) };
+  return { clickId, rowText, click: record(visitClaim(prepared, visit)) };
 }

@@ -33,7 +33,7 @@ export interface CountedClick {
 }
 
 /**
- * Counts visits of links. Returns the id of the click recorded now or within the last hour, else an unused new id. Never rejects: the
+ * Counts visits of links. Returns the id of the click recorded now or within the last hour, else a new one. Never rejects: the
  * visitor is redirected even when recording fails.
  */
 export function createClickCounter(deps: ClickCounterDeps) {
@@ -48,6 +48,7 @@ export function createClickCounter(deps: ClickCounterDeps) {
     url,
   }: CountedVisit): Promise<CountedClick> => {
     if (!isCountable(visit, isTracked)) return { clickId: createEventId(nowMs), isRecorded: false };
+    let ownId: string | undefined;
     try {
       const trigger = isScan ? 'qr' : 'link';
       // Other links never pass the id on, so no lead can refer to it.
@@ -56,13 +57,15 @@ export function createClickCounter(deps: ClickCounterDeps) {
       // Known for nearly every visit: awaiting would let other requests run in between.
       const producer = found instanceof Promise ? await found : found;
       const recording = recordVisit(producer, prepared, visit, { trigger, url, nowMs, isPassedOn, erased });
+      ownId = recording.clickId;
       const { clickId, recorded } = await recording.click;
       if (recorded && isPassedOn) deps.freshClicks.add(clickId, recording.rowText);
       return { clickId, isRecorded: true };
     } catch (err) {
       const { id: linkId, workspaceId } = prepared.link;
       deps.logger.error({ err, linkId, workspaceId }, 'a click could not be recorded');
-      return { clickId: createEventId(nowMs), isRecorded: false };
+      // The producer repeats such clicks, so it may still be stored under this id.
+      return { clickId: ownId ?? createEventId(nowMs), isRecorded: false };
     }
   };
 }

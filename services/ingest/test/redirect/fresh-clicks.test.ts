@@ -139,6 +139,8 @@ describe('clicks in memory', () => {
     const { key } = await ingest.link({ trackConversion: true });
     const visited = await app.inject({ url: `/${key}`, headers: { host: DOMAIN, 'user-agent': BROWSER } });
     expect(visited.statusCode).toBe(302);
+    // The producer repeats them: once it is stored, the visitor has its id.
+    expect(visited.headers.location).toContain(`dub_id=${clickId}`);
     expect((await lead(clickId)).statusCode).toBe(404);
     await app.close();
   });
