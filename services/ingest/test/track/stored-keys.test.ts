@@ -41,7 +41,10 @@ async function statementsOf(work: () => Promise<unknown>): Promise<number> {
 
 const allStored = async (externalId: string) => {
   await ingest.customer(externalId);
-  await waitFor(async () => (await ingest.producer.oldestQueuedMs('sale')) === undefined, { what: 'stored sales' });
+  const isStored = async (kind: 'customer' | 'lead' | 'sale') =>
+    (await ingest.producer.oldestQueuedMs(kind)) === undefined;
+  for (const kind of ['customer', 'lead', 'sale'] as const)
+    await waitFor(() => isStored(kind), { what: `the queue of each ${kind} to be empty` });
 };
 
 /** A customer with a lead and a sale, both stored. */
