@@ -10,8 +10,8 @@ import {
   waitFor,
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPastClaims } from '../../src/history/past-claims.js';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createPastClaims, LostClaimsError } from '../../src/history/past-claims.js';
 import { openPastEvents, type PastBatch, type PastClaim, type PastEventsOptions } from '../../src/index.js';
 import { claimKey } from '../../src/queue/keys.js';
 import { silentLogger } from '../silent-logger.js';
@@ -176,6 +176,41 @@ describe('claims of past events', { timeout: 60_000 }, () => {
     await claims.end(batch, new Map(batch.claims.map(({ name, value }) => [name, value])));
     expect(await claimsIn('1')).toEqual(['f:sale 0', 'f:1', 'f:sale 1', 'f:1', 'f:sale 2', 'f:1']);
     for (const { name } of batch.claims) expect(await admin.pttl(claimKey(name))).toBeGreaterThan(60_000);
+  });
+
+  describe('of a batch that takes long to be stored', () => {
+    const claimsOf = (workspaceNumber: string) =>
+      createPastClaims({
+        ...{ workspaceNumber, shard: admin, waitReplicas: 0, clickhouse: database.client, cluster: undefined },
+        retry: (_what, work) => work(0),
+      });
+    const after = (ms: number) => {
+      const startMs = performance.now();
+      vi.spyOn(performance, 'now').mockReturnValue(startMs + ms);
+      onTestFinished(() => void vi.restoreAllMocks());
+    };
+
+    it('are renewed before they expire', async () => {
+      const workspace = String(workspaces++);
+      const claims = claimsOf(workspace);
+      const batch = { id: 'a', claims: batchOf(workspace).claims };
+      const keys = batch.claims.map(({ name }) => claimKey(name));
+      await claims.hold(batch);
+      for (const key of keys) await admin.pexpire(key, 20_000);
+      after(10_000);
+      await claims.renew();
+      for (const key of keys) expect(await admin.pttl(key)).toBeGreaterThan(20_000);
+    });
+
+    it('are lost when another event has one that has expired', async () => {
+      const workspace = String(workspaces++);
+      const claims = claimsOf(workspace);
+      await claims.hold({ id: 'a', claims: batchOf(workspace).claims });
+      await expirePending(workspace);
+      await takeAsTrack(`invoice:${workspace}:1`);
+      after(10_000);
+      await expect(claims.renew()).rejects.toBeInstanceOf(LostClaimsError);
+    });
   });
 
   it.each([

@@ -67,10 +67,15 @@ async function* untilAborted<T>(pages: AsyncGenerator<T>, signal = new AbortCont
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
   aborted.catch(() => undefined);
-  for (;;) {
-    const next = await Promise.race([pages.next(), aborted]);
-    if (next.done) return;
-    yield next.value;
+  try {
+    for (;;) {
+      const next = await Promise.race([pages.next(), aborted]);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    // Closes what the source has open. Not awaited, because an aborted request may be under way.
+    pages.return(undefined).catch(() => undefined);
   }
 }
 

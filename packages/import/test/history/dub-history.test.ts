@@ -1,7 +1,7 @@
 import { API_READ } from '@waymark/catalog';
-import { parseResourceId } from '@waymark/contract';
+import { ApiError, parseResourceId } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { ImportError } from '../../src/index.js';
+import { type HistorySource, ImportError, type PastEvent } from '../../src/index.js';
 import type { StubAnswer, StubRequest } from '../apis/stub-server.js';
 import {
   aDubClick,
@@ -254,6 +254,34 @@ describe('the history of dub', { timeout: 60_000 }, () => {
     expect(await history.api(acme, 'dub', stub.address)).toMatchObject({ clicks: 2, leads: 2, sales: 3, customers: 3 });
     const asked = stub.requests.slice(before).filter(({ path }) => path === '/events');
     expect(asked.map(({ query }) => query.event)).toEqual(['leads', 'sales']);
+  });
+
+  it('ends when Redis is full, rejects no record for it, and closes its source', async () => {
+    const acme = await history.workspace();
+    const create = () => Promise.reject(new ApiError('rate_limit_exceeded', 'Too many events at the moment.'));
+    const catalog = { ...history.catalog, customers: { ...history.catalog.customers, create } };
+    const event = { kind: 'customer' as const, ...aDubCustomer(1), address: null };
+    const rejections: unknown[] = [];
+    let isClosed = false;
+    const source: HistorySource = {
+      identity: 'a source',
+      async *read() {
+        try {
+          yield { items: [{ row: 1, record: {}, event }], next: 'a' };
+          // Of another kind: what came before is stored first.
+          yield { items: [{ row: 2, record: {}, event: { kind: 'click' } as PastEvent }], next: 'b' };
+        } finally {
+          isClosed = true;
+        }
+      },
+    };
+    const importing = history.events(acme, source, {
+      deps: { catalog, defaultDomain: undefined, now: Date.now },
+      report: { rejected: async (rejection) => void rejections.push(rejection), progress: () => undefined },
+    });
+    await expect(importing).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+    expect(rejections.filter((one) => (one as { row: number }).row === 1)).toEqual([]);
+    expect(isClosed).toBe(true);
   });
 
   it('gives clicks the ids of the source as aliases in their own workspace', async () => {

@@ -53,7 +53,7 @@ export function createConcurrencyLimit(now: () => number): ConcurrencyLimit {
       const load = loadOf(webhookId);
       load.active -= 1;
       load.tookMs += (tookMs - load.tookMs) * (load.tookMs === 0 ? 1 : LATEST);
-      // Nobody waits: what is known of it is not worth keeping.
+      // No job runs or is postponed: evicts the state of an idle webhook.
       if (load.active === 0 && load.lastMs <= now()) loads.delete(webhookId);
     },
   };
