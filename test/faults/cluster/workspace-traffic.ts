@@ -113,10 +113,10 @@ export class WorkspaceTraffic {
     this.acknowledged = 0;
   }
 
-  /** 99 % of the redirects since the last mark took at most this long, in ms. */
-  redirectP99(): number {
+  /** This share of the redirects since the last mark took at most so long, in ms. */
+  redirectTime(share: number): number {
     const sorted = this.redirectMs.toSorted((one, other) => one - other);
-    return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
+    return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
   }
 
   failuresOf(path: string): readonly Failure[] {
