@@ -47,6 +47,7 @@ test('values are converted to their stored form', () => {
   expect(filters({ country: 'us,-br,unknown' })).toEqual([list('country', ['US', 'Unknown'], ['BR'])]);
   expect(filters({ region: 'us-ca,fr-unknown,-ny' })).toEqual([list('region', ['US-CA', 'FR-Unknown'], ['NY'])]);
   expect(filters({ domain: 'Go.Acme.COM' })).toEqual([list('domain', ['go.acme.com'])]);
+  expect(filters({ domain: '-Go.Bücher.de' })).toEqual([list('domain', [], ['go.xn--bcher-kva.de'])]);
   expect(filters({ os: 'Mac OS,-iOS' })).toEqual([list('os', ['mac os'], ['ios'])]);
   expect(filters({ city: 'São Paulo', utm_source: 'Google' })).toEqual([
     list('city', ['São Paulo']),

@@ -1,6 +1,5 @@
 import { type NewLink, normaliseKey } from '@waymark/catalog';
-import { ApiError, type CreateLinkBody, fieldError, ROOT_KEY } from '@waymark/contract';
-import { domainName } from '@waymark/record-lists';
+import { ApiError, type CreateLinkBody, domainName, fieldError, ROOT_KEY } from '@waymark/contract';
 import { checkChosenKey } from './key-rules.js';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
 import type { LinkReferences } from './link-references.js';

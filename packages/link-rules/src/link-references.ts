@@ -1,6 +1,5 @@
 import { API_READ, type Catalog, type FolderRecord, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
-import { csvItems, type UpdateLinkBody } from '@waymark/contract';
-import { domainName } from '@waymark/record-lists';
+import { csvItems, domainName, type UpdateLinkBody } from '@waymark/contract';
 import type { LinkRuleDeps } from './link-rule-deps.js';
 
 /** Fields of a body that refer to other resources. */

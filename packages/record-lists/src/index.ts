@@ -2,7 +2,6 @@ export { customerObjects } from './customers/customer-objects.js';
 export { checkCustomerCursor, customerFiltersOf, customerLinkIdOf } from './customers/customer-query.js';
 export { expandedCustomers } from './customers/expanded-customers.js';
 export { CUSTOMER_COLUMN_SOURCES, exportCustomers } from './customers/export-customers.js';
-export { domainName } from './links/domain-name.js';
 export { exportLinks, LINK_COLUMN_SOURCES } from './links/export-links.js';
 export { type LinkCaller, visibleLinks } from './links/link-caller.js';
 export { type LinkListDeps, linkCursorOf, linkFiltersOf } from './links/link-query.js';

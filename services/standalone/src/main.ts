@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { adminKeyFile, describeSettings, environmentWith, loadSettings, type Settings } from '@waymark/config';
 import { createLogger, fileDestination, type Logger, runService } from '@waymark/http-kit';
+import { createDataDir } from './data-dir/create-data-dir.js';
 import { firstKeyFile, keepFirstKey } from './first-key.js';
 import { openLog } from './launch.js';
 import { LOCAL_DOMAIN, nextSteps } from './next-steps.js';
@@ -73,6 +74,7 @@ for (const signal of SIGNALS) process.once(signal, () => startAbort.abort());
 await runService(
   async () => {
     try {
+      createDataDir(settings.dataDir);
       const logger = fileLogger(settings);
       logger.info({ settings: describeSettings(settings) }, 'starting');
       return await start(settings, logger, startAbort.signal);

@@ -1,5 +1,6 @@
 import {
   CONTINENTS,
+  domainName,
   fieldError,
   isLinkReference,
   LINK_REFERENCE_RULE,
@@ -66,7 +67,7 @@ const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
   partnerId: idsOf('partner'),
   partnerTagId: idsOf('partnerTag'),
   groupId: idsOf('partnerGroup'),
-  domain: each((value) => value.toLowerCase(), hosts),
+  domain: each(domainName, hosts),
   country: each(
     placeCode,
     only((value) => COUNTRY.test(value), 'must be codes of two letters such as FR'),

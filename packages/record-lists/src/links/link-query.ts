@@ -2,13 +2,13 @@ import { API_READ, type Catalog, isFolderHidden, type LinkFilters, linkVisibilit
 import {
   ApiError,
   csvItems,
+  domainName,
   fieldError,
   type LinkFilterQuery,
   type ListLinksQuery,
   NO_FOLDER,
   parseResourceId,
 } from '@waymark/contract';
-import { domainName } from './domain-name.js';
 import { type LinkCaller, visibleLinks } from './link-caller.js';
 
 /** Dependencies of lists of links. */

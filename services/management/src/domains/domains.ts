@@ -1,6 +1,5 @@
 import { API_READ, type Catalog, type DomainRecord, type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
-import { ApiError, type UpdateDomainBody } from '@waymark/contract';
-import { domainName } from '@waymark/record-lists';
+import { ApiError, domainName, type UpdateDomainBody } from '@waymark/contract';
 import { domainFields } from './domain-fields.js';
 
 export interface DomainDeps {

@@ -1,8 +1,7 @@
 import { linkVisibility, type NewLink, normaliseKey } from '@waymark/catalog';
-import { ApiError, type CreateLinkBody, fieldError, type Link, type LinkError } from '@waymark/contract';
+import { ApiError, type CreateLinkBody, domainName, fieldError, type Link, type LinkError } from '@waymark/contract';
 import { checkBulkImage, type LinkContext, linkContext, newLink, withinLinkQuota } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
-import { domainName } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 
 /** @throws ApiError bad_request when two links have the same domain and key */

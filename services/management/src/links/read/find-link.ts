@@ -1,7 +1,13 @@
 import { API_READ, type Catalog, type LinkRecord, normaliseKey } from '@waymark/catalog';
-import { ApiError, fieldError, type LinkInfoQuery, parseExternalIdParameter, ROOT_KEY } from '@waymark/contract';
-import type { LinkCaller } from '@waymark/record-lists';
-import { domainName, visibleLinks } from '@waymark/record-lists';
+import {
+  ApiError,
+  domainName,
+  fieldError,
+  type LinkInfoQuery,
+  parseExternalIdParameter,
+  ROOT_KEY,
+} from '@waymark/contract';
+import { type LinkCaller, visibleLinks } from '@waymark/record-lists';
 
 /** Finds a link of the workspace by domain and key. */
 async function findByAddress(
