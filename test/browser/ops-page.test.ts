@@ -19,7 +19,7 @@ const ALL_ARE_DRAWN = `[...document.querySelectorAll('.plot canvas')].every((can
   canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte !== 0))`;
 const OVERFLOW_PX = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
 
-describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)('the operations page', () => {
   const logger = createLogger({ name: 'ops', level: 'silent' });
   let database: TestDatabase;
   let redis: TestRedis;

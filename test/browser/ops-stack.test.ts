@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)('the operations page of a running stack', { timeou
     await browser.close();
     await up.stop();
     await removeUp(up);
-  }, 60_000);
+  });
   afterEach(() => expect(visitor.faults).toEqual([]));
 
   /** Waits until the page shows a component in this state, and returns its text. */
@@ -60,7 +60,6 @@ describe.skipIf(!hasChromium)('the operations page of a running stack', { timeou
     // A panel whose query takes too long on a busy machine has a note until the next refresh.
     await waitFor(async () => (await page.locator('.note:visible').count()) === 0, {
       what: 'panels without notes',
-      timeoutMs: 60_000,
     });
   });
 
@@ -86,7 +85,6 @@ describe.skipIf(!hasChromium)('the operations page of a running stack', { timeou
     }
     await waitFor(async () => !(await events.locator('.note').isVisible()), {
       what: 'fresh values',
-      timeoutMs: 60_000,
     });
   });
 });

@@ -54,7 +54,7 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
     await site.close();
     await up.stop();
     await removeUp(up);
-  }, 60_000);
+  });
   afterEach(async () => {
     const faults = visitors.flatMap((visitor) => visitor.faults);
     await Promise.all(visitors.splice(0).map((visitor) => visitor.close()));

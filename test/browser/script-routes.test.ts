@@ -10,7 +10,7 @@ beforeAll(async () => {
   const apps = [ingest.trackApp, ingest.linkApp];
   await Promise.all(apps.map((app) => app.listen({ host: '127.0.0.1', port: 0 })));
   origins = apps.map(({ server }) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-}, 90_000);
+});
 afterAll(() => ingest.stop());
 
 it('every variant is served on the API and on every host of the link port, to pages of all sites', async () => {

@@ -77,7 +77,7 @@ describe('a stack that runs as the unit', { timeout: 120_000 }, () => {
   afterAll(async () => {
     await unit.stop();
     removeDataDir(dataDir);
-  }, 60_000);
+  });
 
   it.runIf(isRoot)('runs although its user may not write to the code', async () => {
     await expect(runAsUnit(dataDir, 'test', '-w', '.')).rejects.toThrow();

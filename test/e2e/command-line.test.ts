@@ -44,7 +44,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
   afterAll(async () => {
     await up.stop();
     await removeUp(up);
-  }, 60_000);
+  });
 
   const waymark = (...args: string[]) => runCli({ DATA_DIR: up.dataDir }, ...args);
   async function json<T>(...args: string[]): Promise<T> {

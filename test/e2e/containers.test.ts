@@ -157,10 +157,10 @@ describe('the services of docker-compose.yml', { timeout: 120_000 }, () => {
     await database.client.command({ query: `DROP DATABASE IF EXISTS ${database.database}_compose` });
     await Promise.all([redis.stop(), database.drop()]);
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it.each(SERVICES)('%s becomes healthy by its own health check', async (name) => {
-    await waitFor(() => isHealthy(name), { what: `${name} to be healthy; it said:\n${output}`, timeoutMs: 25_000 });
+    await waitFor(() => isHealthy(name), { what: `${name} to be healthy; it said:\n${output}` });
   });
 
   it('are all shown as up on /ops of management', async () => {

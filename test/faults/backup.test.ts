@@ -20,12 +20,12 @@ let directory: string;
 beforeAll(async () => {
   stack = await RunningStack.start();
   directory = temporaryDirectory('waymark-backup-');
-}, 90_000);
+});
 
 afterAll(async () => {
   await stack?.stop();
   rmSync(directory, { recursive: true, force: true });
-}, 60_000);
+});
 
 const progress = (traffic: Traffic, count: number, from = traffic.acknowledged) =>
   waitFor(() => traffic.acknowledged >= from + count, { timeoutMs: 150_000, what: `${count} more events` });

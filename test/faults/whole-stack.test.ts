@@ -19,7 +19,7 @@ let stack: RunningStack;
 
 beforeAll(async () => {
   stack = await RunningStack.start();
-}, 90_000);
+});
 
 afterAll(() => stack?.stop(), 60_000);
 

@@ -189,7 +189,6 @@ describe('a claim whose owner is killed before its job', () => {
       if (!FAULTS.isLong) await redis.pexpire(`{waymark}:claim:${name}`, 1);
       await waitFor(async () => (await producer.claims.read([name]))[0]?.state === 'free', {
         what: 'the claim to expire',
-        timeoutMs: 40_000,
       });
       const { id, row } = aSaleRow(workspaceId);
       const owner = 'repeat later';
@@ -223,12 +222,10 @@ describe('a spool', () => {
         await rename(copy.from, join(spoolDirectory, copy.name));
         await waitFor(async () => !(await readdir(spoolDirectory)).includes(copy.name), {
           what: 'the copy to be taken over',
-          timeoutMs: 20_000,
         });
       }
       await waitFor(async () => (await readdir(spoolDirectory)).length === 0, {
         what: 'the replay',
-        timeoutMs: 20_000,
       });
       await untilDrained(path.redis.url, FAULTS.settleMs);
       await expectStoredOnce('spool replayed again and again', '4 replays', workspaceId, sentEvents);

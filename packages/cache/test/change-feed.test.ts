@@ -88,7 +88,7 @@ it('copies may be served while pings are answered; a subscription without pings 
     expect(isSubscribed()).toBe(false);
     await waitFor(isSubscribed, { what: 'the subscription' });
     // Five pings take longer than the lease lasts without one.
-    await waitFor(() => ping.mock.results.length >= 5, { what: 'pings', timeoutMs: 20_000 });
+    await waitFor(() => ping.mock.results.length >= 5, { what: 'pings' });
     await waitFor(isSubscribed, { what: 'the last ping' });
     subscriber.disconnect();
     await waitFor(() => !isSubscribed(), { what: 'the end to be noticed' });

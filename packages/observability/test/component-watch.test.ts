@@ -51,7 +51,7 @@ function watchAs(service: string): ComponentWatch {
 function seen(watch: ComponentWatch, component: string, state: ComponentStatus['state']): Promise<ComponentStatus> {
   return waitFor(
     () => watch.componentStatus().find((status) => status.component === component && status.state === state),
-    { what: `${component} to be ${state}`, timeoutMs: 30_000 },
+    { what: `${component} to be ${state}` },
   );
 }
 

@@ -331,7 +331,6 @@ describe('while ClickHouse is away', () => {
     await clickhouseServer.kill9();
     await waitFor(async () => (await values('waymark_component_up', 'component')).clickhouse === 0, {
       what: 'ClickHouse to be down',
-      timeoutMs: 20_000,
     });
     let rowsGiven = 0;
     slow(3001);
@@ -354,7 +353,7 @@ describe('while ClickHouse is away', () => {
         const [found] = await rows<{ n: string }>('SELECT count() AS n FROM ops_slow_queries');
         return found?.n === '2';
       },
-      { what: 'both rows', timeoutMs: 20_000 },
+      { what: 'both rows' },
     );
     await operations.opsLog.flush();
     expect(await rows('SELECT duration_ms FROM ops_slow_queries ORDER BY duration_ms')).toEqual([
@@ -374,7 +373,7 @@ describe('while Redis is away', () => {
         const status = found.find((line) => line.name === 'waymark_component_up' && line.labels.component === 'redis');
         return status?.value === 0 && found;
       },
-      { what: 'Redis to be down', timeoutMs: 20_000 },
+      { what: 'Redis to be down' },
     );
     const names = new Set(lines.map(({ name }) => name));
     await waitFor(async () => !(await metrics()).some(({ name }) => name === 'waymark_queue_jobs'), {

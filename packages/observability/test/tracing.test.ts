@@ -83,7 +83,7 @@ function spans(): ExportedSpan[] {
 }
 
 const spanNamed = (name: string) =>
-  waitFor(() => spans().find((span) => span.name === name), { what: `the span ${name}`, timeoutMs: 10_000 });
+  waitFor(() => spans().find((span) => span.name === name), { what: `the span ${name}` });
 
 function attributesOf({ attributes }: ExportedSpan): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));

@@ -79,7 +79,7 @@ describe.skipIf(!hasOpenssl)('with TLS', () => {
       await waitFor(() => errors.length > 2, { what: 'refusals' });
       expect(untrusting.status).not.toBe('ready');
     });
-  }, 60_000);
+  });
 
   it('Sentinels are asked through TLS, and name a TLS port', async () => {
     await withServer([], async (_server, tlsPort) => {
@@ -94,5 +94,5 @@ describe.skipIf(!hasOpenssl)('with TLS', () => {
         sentinel.kill('SIGKILL');
       }
     });
-  }, 60_000);
+  });
 });

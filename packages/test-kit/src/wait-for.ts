@@ -18,7 +18,7 @@ const POLL_SHARE = 0.1;
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { timeoutMs = 20_000, what }: WaitOptions,
+  { timeoutMs = 60_000, what }: WaitOptions,
 ): Promise<Exclude<T, undefined | null | false>> {
   const startedMs = Date.now();
   const deadline = startedMs + timeoutMs;

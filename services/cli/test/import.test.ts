@@ -239,7 +239,7 @@ describe('waymark import', { timeout: 120_000 }, () => {
       stdio: 'ignore',
     });
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    await waitFor(async () => isHeld, { what: 'the end of the first run', timeoutMs: 60_000 });
+    await waitFor(async () => isHeld, { what: 'the end of the first run' });
     child.kill('SIGKILL');
     await ended;
     server.closeAllConnections();
@@ -279,7 +279,7 @@ describe('waymark import', { timeout: 120_000 }, () => {
       printed += text;
     });
     const ended = new Promise((resolve) => child.once('close', resolve));
-    await waitFor(async () => isHeld, { what: 'the first page to be requested', timeoutMs: 60_000 });
+    await waitFor(async () => isHeld, { what: 'the first page to be requested' });
     child.kill('SIGINT');
     expect([await ended, printed]).toEqual([
       1,

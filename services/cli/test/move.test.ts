@@ -90,7 +90,7 @@ describe('a move from the embedded store to a server', { timeout: 180_000 }, () 
     return Number(rows[0]?.[0] ?? 0);
   }
   const untilCopied = (slices: number) =>
-    waitFor(async () => (await copiedSlices()) >= slices, { what: `${slices} slices`, timeoutMs: 60_000 });
+    waitFor(async () => (await copiedSlices()) >= slices, { what: `${slices} slices` });
 
   function exitOf(child: ChildProcess): Promise<unknown> {
     return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));

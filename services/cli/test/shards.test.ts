@@ -42,7 +42,7 @@ beforeAll(async () => {
     CLICKHOUSE_DATABASE: database,
     CLICKHOUSE_CLUSTER: nodes.cluster,
   };
-}, 60_000);
+});
 afterAll(async () => {
   await client.close();
   await nodes.stop();
@@ -139,7 +139,7 @@ describe('a logical shard is moved', () => {
     for (const [what, hasCome] of moments) {
       const child = spawn(process.execPath, [BIN, ...args], { env: environmentWith(env), stdio: 'ignore' });
       const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
-      await waitFor(hasCome, { what, timeoutMs: 60_000 });
+      await waitFor(hasCome, { what });
       child.kill('SIGKILL');
       expect([what, await ended]).toEqual([what, 'SIGKILL']);
       // The next run would wait until the lease of the killed one has expired.

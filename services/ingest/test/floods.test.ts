@@ -9,7 +9,7 @@ beforeAll(async () => {
     { readVisit: createVisitReader({ trustedProxies: ['10.0.0.0/8'], identitySalt: 'salt', geoEdge: 'cloudflare' }) },
     { redirectWaitMs: 15_000 },
   );
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 /** Counts the queries that `work` sends to ClickHouse. */

@@ -18,7 +18,7 @@ const VISITOR = {
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 const set = (privacySignal: PrivacySignal) => ingest.catalog.workspaces.update(ingest.workspaceId, { privacySignal });

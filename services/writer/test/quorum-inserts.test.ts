@@ -84,7 +84,7 @@ beforeAll(async () => {
   });
   producer = createEventProducer({ redisUrl: redis.url, spoolDirectory: join(directory, 'spool'), logger: silent });
   writer = startWriter();
-}, 60_000);
+});
 
 afterAll(async () => {
   await writer.close();

@@ -178,7 +178,7 @@ describe('webhooks of a writer that is killed', () => {
       const writer = forkWriter(WRITER);
       const before = deliveries.size;
       ids.push(...(await clicks(150)));
-      await waitFor(() => deliveries.size > before, { what: 'a delivery', timeoutMs: 60_000 });
+      await waitFor(() => deliveries.size > before, { what: 'a delivery' });
       await kill9(writer);
     }
     forkWriter(WRITER);

@@ -58,7 +58,7 @@ const statusOf = async (path: string) => (await fetch(`http://127.0.0.1:${port}$
 describe('the writer process', () => {
   it('answers health and readiness probes, and stops on SIGTERM', async () => {
     const writer = await startWriterProcess();
-    await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer', timeoutMs: 20_000 });
+    await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer' });
     expect(await statusOf('/healthz')).toBe(200);
     const readiness = await (await fetch(`http://127.0.0.1:${port}/readyz`)).json();
     expect(readiness).toEqual({ status: 'ready', checks: { queue: 'ok', progress: 'ok', clickhouse: 'ok' } });
@@ -93,7 +93,7 @@ describe('the writer process', () => {
         const clickId = createEventId(timestampMs);
         const row = aClick({ workspaceId: '7', linkId: '11', timestampMs, clickId });
         await producer.recordClick({ claim: `test/${clickId}`, clickId, rowText: JSON.stringify(row) });
-        await waitFor(async () => (await known()) === count, { what: `${count} clicks`, timeoutMs: 20_000 });
+        await waitFor(async () => (await known()) === count, { what: `${count} clicks` });
       }
     } finally {
       await producer.close();
@@ -113,18 +113,18 @@ describe('the writer process', () => {
     const client = new Redis(redis.url);
     const registered = async () => (await client.hkeys('{waymark}:instances')).map((name) => name.split(':')[0]);
     try {
-      await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer', timeoutMs: 20_000 });
+      await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer' });
       expect(readFileSync(`/proc/${writer.pid}/task/${writer.pid}/children`, 'utf8')).toBe('');
       // A job that no version supports, so it stays in the queue.
       const data = JSON.stringify({ ofNoVersion: true });
       await createWebhookJobSender(client).send([{ id: 'first', data }]);
-      await waitFor(async () => (await registered()).includes('webhooks'), { what: 'its process', timeoutMs: 20_000 });
+      await waitFor(async () => (await registered()).includes('webhooks'), { what: 'its process' });
       writer.kill('SIGTERM');
       await once(writer, 'exit');
       expect(await registered()).not.toContain('webhooks');
       await client.del('{waymark}:webhook:wait', '{waymark}:webhook:active', '{waymark}:webhook:delayed');
       await startWriterProcess();
-      await waitFor(async () => (await registered()).includes('webhooks'), { what: 'its process', timeoutMs: 20_000 });
+      await waitFor(async () => (await registered()).includes('webhooks'), { what: 'its process' });
     } finally {
       client.disconnect();
     }
@@ -132,7 +132,7 @@ describe('the writer process', () => {
 
   it('stops in time while its stores are down', async () => {
     const writer = await startWriterProcess();
-    await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer', timeoutMs: 20_000 });
+    await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer' });
     await redis.kill9();
     writer.kill('SIGTERM');
     const [code] = await once(writer, 'exit');

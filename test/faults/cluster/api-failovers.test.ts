@@ -153,9 +153,7 @@ describe.runIf(FAULTS.isLong).each(DEPLOYMENTS)('with %s', (name, waitReplicas, 
           const { notSent, notListed } = await compared();
           return notSent.length + notListed.length === 0;
         };
-        await waitFor(isSame, { what: 'the stream to have the events of the list', timeoutMs: 60_000 }).catch(
-          () => undefined,
-        );
+        await waitFor(isSame, { what: 'the stream to have the events of the list' }).catch(() => undefined);
         const { events: eventsListed, ...differences } = await compared();
         expect(differences).toEqual({ notSent: [], notListed: [], sentTwice: 0, gaps: [] });
         expect(eventsListed).toBeGreaterThanOrEqual(3 * EVENTS);

@@ -112,14 +112,13 @@ export class RunningStack {
     if (pid === null) throw new Error(`${name} is not a child of this stack`);
     process.kill(pid, 'SIGKILL');
     await waitFor(() => readRunState(this.dataDir)?.pids[name] !== pid, {
-      timeoutMs: 60_000,
       what: `a new ${name} after kill -9`,
     });
   }
 
   async untilClickHouseResponds(): Promise<void> {
     const client = createClickHouseClient({ url: this.state.clickhouse, database: 'default' });
-    await waitFor(async () => (await client.ping()).success, { timeoutMs: 60_000, what: 'ClickHouse to respond' });
+    await waitFor(async () => (await client.ping()).success, { what: 'ClickHouse to respond' });
     await client.close();
   }
 
@@ -132,7 +131,7 @@ export class RunningStack {
     // The supervisor first, because it would restart the others.
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     await ended;
-    await waitFor(() => !pids.some(isRunning), { timeoutMs: 60_000, what: 'the end of every process' });
+    await waitFor(() => !pids.some(isRunning), { what: 'the end of every process' });
     rmSync(this.dataDir, { recursive: true, force: true });
   }
 

@@ -157,7 +157,7 @@ describe('a list', () => {
     const keys = await stores.client.keys(`*pending-customer*:${numberOf('workspace', own)}`);
     expect(await stores.client.del(keys)).toBe(2);
     expect(await lists()).toEqual(before);
-  }, 60_000);
+  });
 
   it('is refused rather than incomplete when too many customers are pending; one customer is found nevertheless', async () => {
     const own = (await aWorkspace(catalog)).workspace.id;
@@ -213,5 +213,5 @@ describe('while Redis is unavailable', () => {
       } while (!isWritten);
       await written;
     }
-  }, 60_000);
+  });
 });

@@ -51,7 +51,7 @@ function reading(read: () => Promise<unknown>) {
   };
 }
 
-describe('after a write was answered, another process returns the new state', { timeout: 60_000 }, () => {
+describe('after a write was answered, another process returns the new state', () => {
   it('of a link that changes while it is read continuously', async () => {
     const { workspace, host, link } = await aLink('busy');
     const url = async () => (await reader.links.findByAddress(host, 'busy'))?.url;
@@ -140,7 +140,7 @@ describe('after a write was answered, another process returns the new state', { 
   });
 });
 
-describe('a process that receives no invalidations', { timeout: 60_000 }, () => {
+describe('a process that receives no invalidations', () => {
   it.each(['its subscription was killed', 'its connections are dead without having ended'] as const)(
     'because %s does not answer from copies, and holds a write up for less than two seconds',
     async (why) => {

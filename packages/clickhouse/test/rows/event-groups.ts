@@ -40,7 +40,7 @@ export async function insertUntilDone(client: ClickHouseClient, { token, rows }:
         return false;
       }
     },
-    { what: 'an insert to be acknowledged', timeoutMs: 30_000 },
+    { what: 'an insert to be acknowledged' },
   );
 }
 

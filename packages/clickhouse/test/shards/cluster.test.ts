@@ -25,7 +25,7 @@ beforeAll(async () => {
   for (const database of nodes.databases) nodeClients.push(createClickHouseClient({ url: nodes.url, database }));
   client = nodeClients[0] as ClickHouseClient;
   await migrate(client, nodes);
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all(nodeClients.map((node) => node.close()));
   await nodes.stop();

@@ -118,7 +118,7 @@ async function importAgain(workspace: string): Promise<void> {
   await past.finish();
 }
 
-describe('claims of past events', { timeout: 60_000 }, () => {
+describe('claims of past events', () => {
   it('drop a sale whose invoice another event has, and make one recurring whose customer has another first sale', async () => {
     const workspace = String(workspaces++);
     await takeAsTrack(`invoice:${workspace}:0`);

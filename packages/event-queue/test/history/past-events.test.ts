@@ -124,7 +124,7 @@ function dying(at: number, isAfter: boolean, die: () => void): ClickHouseClient 
   });
 }
 
-describe('events of the past', { timeout: 60_000 }, () => {
+describe('events of the past', () => {
   it('block the filters of their workspace before they are stored', async () => {
     const workspace = String(workspaces++);
     const mark = claimKey(`filters:${formatResourceId('workspace', workspace)}`);

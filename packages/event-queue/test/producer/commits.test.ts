@@ -72,8 +72,7 @@ describe('claims', () => {
     await expect(claims.release(names, 'one')).rejects.toMatchObject({ status: 500 });
     await queue.redis.restart();
     const free = async () => (await claims.read(names)).every(({ state }) => state === 'free');
-    const areFree = () =>
-      waitFor(() => free().catch(() => false), { what: 'the claims to be free', timeoutMs: 10_000 });
+    const areFree = () => waitFor(() => free().catch(() => false), { what: 'the claims to be free' });
     await areFree();
 
     queue.proxy.holdAnswers();

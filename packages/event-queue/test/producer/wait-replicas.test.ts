@@ -28,4 +28,4 @@ it('without its replica a producer is not ready and acknowledges no commit; clic
     await Promise.all([replica.stop(), master.stop()]);
     rmSync(spoolDirectory, { recursive: true, force: true });
   }
-}, 60_000);
+});

@@ -83,7 +83,7 @@ describe('webhook jobs of an insert', () => {
         return jobPerRow(batch);
       },
     });
-    await waitFor(async () => (await webhookJobs()).length === 2, { what: 'the jobs', timeoutMs: 20_000 });
+    await waitFor(async () => (await webhookJobs()).length === 2, { what: 'the jobs' });
     await fixture.untilDrained();
     expect(repeatedBatch).toBe(insertedBatch);
     expect(await storedIds()).toHaveLength(2);
@@ -117,7 +117,7 @@ describe('webhook jobs of an insert', () => {
       { kind: 'lead', version: 1, row: replayed, error: 'fixed since then', at: now(), jobId: 'letter', index: 0 },
     ]);
     expect(await replayDeadLetters(fixture.admin)).toBe(1);
-    await waitFor(async () => (await webhookJobs()).length === 1, { what: 'the job', timeoutMs: 20_000 });
+    await waitFor(async () => (await webhookJobs()).length === 1, { what: 'the job' });
     await fixture.untilDrained();
     expect(batches).toEqual([[notSilentId]]);
     expect(await webhookJobs()).toEqual([`wh-${notSilentId}`]);

@@ -49,7 +49,7 @@ beforeAll(async () => {
   rmSync(directory, { recursive: true });
   await applyPlacement(client(), nodes);
   table = createEventTable({ client: client(), kind: 'click', cluster: nodes.cluster, now: Date.now });
-}, 60_000);
+});
 afterAll(async () => {
   await fixture.stop();
   await Promise.all(clients.map((node) => node.close()));

@@ -55,4 +55,4 @@ it('an acknowledgement or a dead letter that a failover loses has not succeeded,
   expect(await promoted.xlen(tailKey('1'))).toBe(2);
   await createDeadLetters(promoted).park([letter]);
   expect((await listDeadLetters(promoted)).total).toBe(1);
-}, 60_000);
+});

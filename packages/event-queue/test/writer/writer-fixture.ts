@@ -66,7 +66,7 @@ export async function startWriterFixture(): Promise<WriterFixture> {
           const lengths = await Promise.all(lists.map((list) => admin.llen(list)));
           return lengths.every((length) => length === 0);
         },
-        { what: 'the queues to be empty', timeoutMs: 20_000 },
+        { what: 'the queues to be empty' },
       );
     },
     async select(query, params = {}) {

@@ -56,7 +56,7 @@ async function readAll(socket: Socket): Promise<string> {
 const head = (line: string) => `${line} HTTP/1.1\r\nhost: a\r\n`;
 
 // The tests mostly wait, each for a server of its own, so they run at the same time.
-describe.concurrent('the close of an app', { timeout: 30_000 }, () => {
+describe.concurrent('the close of an app', () => {
   it.for<[what: string, bytes: string]>([
     ['has not asked', ''],
     ['sent half of its headers', head('GET /long')],

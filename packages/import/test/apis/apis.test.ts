@@ -43,7 +43,7 @@ async function read(
   return { links, waits, requests: stub.requests, keys: links.map(({ key }) => key) };
 }
 
-describe('an API', { timeout: 30_000 }, () => {
+describe('an API', () => {
   it('of dub is read to its empty page, with names of folders and links that are archived', async () => {
     const link = (n: number) => ({
       id: `link_${n}`,

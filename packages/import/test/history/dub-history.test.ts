@@ -19,7 +19,7 @@ import { startHistory, type TestHistory, type Workspace } from './test-history.j
 let history: TestHistory;
 beforeAll(async () => {
   history = await startHistory();
-}, 60_000);
+});
 afterAll(() => history.close());
 
 async function dub(account: DubAccount, before?: (request: StubRequest, number: number) => StubAnswer | undefined) {
@@ -61,7 +61,7 @@ async function linkOf({ id, host }: Workspace, key: string) {
   return { link, object };
 }
 
-describe('the history of dub', { timeout: 60_000 }, () => {
+describe('the history of dub', () => {
   it('becomes clicks, leads, sales and customers with their own times, and counters as if they had been sent', async () => {
     const acme = await history.workspace();
     const stub = await dub(anAccount());

@@ -11,7 +11,7 @@ const BOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.
 let history: TestHistory;
 beforeAll(async () => {
   history = await startHistory();
-}, 60_000);
+});
 afterAll(() => history.close());
 
 async function clicksOf(workspace: Workspace, key: string): Promise<number | undefined> {
@@ -20,7 +20,7 @@ async function clicksOf(workspace: Workspace, key: string): Promise<number | und
   return object?.clicks;
 }
 
-describe('the log of YOURLS', { timeout: 60_000 }, () => {
+describe('the log of YOURLS', () => {
   const dump = `-- MySQL dump
 INSERT INTO \`yourls_log\` VALUES (1,'2020-03-01 12:00:00','Ab','direct','${CHROME}','203.0.113.9','DE'),
 (2,'2020-03-01 12:00:00','Ab','https://www.news.test/p?q=it\\'s','${CHROME}','203.0.113.9',''),
@@ -94,7 +94,7 @@ INSERT INTO \`yourls_url\` VALUES ('Ab','https://a.test','A','2020-01-01 00:00:0
   });
 });
 
-describe('the visits of Shlink', { timeout: 60_000 }, () => {
+describe('the visits of Shlink', () => {
   type Visit = Readonly<Record<string, unknown>> & { readonly date: string };
   const visit = (date: string, fields: object = {}): Visit => ({
     ...{ referer: '', date, userAgent: CHROME, potentialBot: false, visitedUrl: '', redirectUrl: null },

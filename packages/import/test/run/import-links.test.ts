@@ -2,7 +2,7 @@ import { API_READ, normaliseKey, type WorkspaceRecord } from '@waymark/catalog';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startImports, type TestImport } from './test-import.js';
 
-describe('an import', { timeout: 60_000 }, () => {
+describe('an import', () => {
   let imports: TestImport;
   beforeAll(async () => {
     imports = await startImports();

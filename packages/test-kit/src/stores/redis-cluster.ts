@@ -53,7 +53,7 @@ export async function startRedisCluster(): Promise<RedisDeployment> {
       );
       return states.every((text) => text.includes('state:ok') && text.includes(`known_nodes:${nodes.length}`));
     },
-    { what: 'the nodes to meet', timeoutMs: 60_000 },
+    { what: 'the nodes to meet' },
   );
 
   /** The range with our slot in the view of a node that is up: its first and last slot, its owner and its replicas. */
@@ -81,7 +81,7 @@ export async function startRedisCluster(): Promise<RedisDeployment> {
         const ranges = await Promise.all(nodes.map(({ port }) => ourRange(port)));
         return ranges.every(({ replicas }) => replicas === 1);
       },
-      { what: 'all nodes to know the replica', timeoutMs: 60_000 },
+      { what: 'all nodes to know the replica' },
     );
   await untilReplicaIsKnown();
   /** Whether most nodes agree on another owner. */
@@ -113,7 +113,7 @@ export async function startRedisCluster(): Promise<RedisDeployment> {
       const killed = pair.find(({ port }) => port === before);
       await untilReplicating(pair.find(({ port }) => port !== before)?.port ?? 0);
       await killed?.kill9();
-      await waitFor(() => hasAnotherOwner(before), { what: 'another owner', timeoutMs: 60_000 });
+      await waitFor(() => hasAnotherOwner(before), { what: 'another owner' });
       await killed?.restart();
       await untilReplicating(before);
     },

@@ -44,7 +44,7 @@ export async function untilFailedOver(ask: () => Promise<unknown>, isDone: () =>
       }
       return false;
     },
-    { what: 'a failover', timeoutMs: 60_000 },
+    { what: 'a failover' },
   );
 }
 
@@ -55,5 +55,5 @@ export function isReplicating(port: number): Promise<boolean> {
 
 export function untilReplicating(port: number): Promise<unknown> {
   const what = `the server on port ${port} to follow its master`;
-  return waitFor(() => isReplicating(port), { what, timeoutMs: 60_000 });
+  return waitFor(() => isReplicating(port), { what });
 }

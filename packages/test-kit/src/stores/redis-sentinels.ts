@@ -85,12 +85,12 @@ export async function startRedisSentinels({
         );
         return states.every((isReady) => isReady);
       },
-      { what: 'the Sentinels to find each other', timeoutMs: 60_000 },
+      { what: 'the Sentinels to find each other' },
     );
   await untilAgreed();
 
   const untilAnotherThan = (port: number) =>
-    waitFor(async () => (await masterPort()) !== port, { what: 'another master', timeoutMs: 60_000 });
+    waitFor(async () => (await masterPort()) !== port, { what: 'another master' });
   /** All servers but the master follow it, whichever that is: on a busy machine Sentinels may fail over once more by themselves. */
   const untilAllReplicate = () =>
     waitFor(

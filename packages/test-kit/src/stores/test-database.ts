@@ -39,7 +39,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const database = kept?.database ?? `test_${randomBytes(6).toString('hex')}`;
   const open = (name: string) => createClickHouseClient({ url, user, password, database: name });
   const client = open(database);
-  await waitFor(async () => (await client.ping()).success, { what: 'the ClickHouse of the tests', timeoutMs: 30_000 });
+  await waitFor(async () => (await client.ping()).success, { what: 'the ClickHouse of the tests' });
   if (kept !== undefined) await emptyTables(client);
   else if (migrated) await migrate(client);
   const schema = kept?.schema ?? (isReusable ? await readSchema(client) : undefined);

@@ -103,7 +103,7 @@ function untilLogged(hook: WebhookRecord, lines: number): Promise<LogLine[]> {
       const log = await logOf(hook);
       return log.length >= lines && log;
     },
-    { what: `${lines} attempts in the log`, timeoutMs: 20_000 },
+    { what: `${lines} attempts in the log` },
   );
 }
 
@@ -304,7 +304,7 @@ describe('a receiver', () => {
     await waitFor(() => receiver.received.length >= 4, { what: 'the slow one to be busy' });
     await fixture.aHook(quick.url, { triggers: ['link.created'] });
     await fixture.notifier.linkChanged('link.created', await fixture.aLink());
-    await waitFor(() => quick.received.length === 1, { what: 'the delivery to the quick one', timeoutMs: 15_000 });
+    await waitFor(() => quick.received.length === 1, { what: 'the delivery to the quick one' });
     receiver.answer((response) => void response.end());
     for (const response of held) response.end();
     await quick.stop();
@@ -328,7 +328,7 @@ describe('the log of deliveries', () => {
     });
     fixture.startWorker({ clickhouse });
     await queueJobs(await aLinkHook(), 3 * JOBS_AT_ONCE, 1);
-    await waitFor(() => receiver.received.length === 3 * JOBS_AT_ONCE, { what: 'all deliveries', timeoutMs: 15_000 });
+    await waitFor(() => receiver.received.length === 3 * JOBS_AT_ONCE, { what: 'all deliveries' });
     endInserts();
   });
 

@@ -29,7 +29,7 @@ export async function startKillableApi(env: Readonly<Record<string, string>>): P
       env: environmentWith({ ...env, API_PORT: String(apiPort), LINK_PORT: String(linkPort), LOG_LEVEL: 'error' }),
     });
     const isReady = async () => (await fetch(`http://127.0.0.1:${apiPort}/readyz`)).ok;
-    await waitFor(isReady, { what: 'the API', timeoutMs: 60_000 });
+    await waitFor(isReady, { what: 'the API' });
   }
   async function kill(): Promise<void> {
     child.kill('SIGKILL');

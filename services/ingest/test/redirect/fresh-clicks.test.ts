@@ -12,7 +12,7 @@ let away: ClickHouseClient;
 beforeAll(async () => {
   ingest = await startIngest();
   away = createClickHouseClient({ url: 'http://127.0.0.1:9', database: 'none' });
-}, 60_000);
+});
 afterAll(async () => {
   await away.close();
   await ingest.stop();

@@ -5,7 +5,7 @@ import { BROWSER, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 /** A new /64 of documentation addresses (RFC 3849). */

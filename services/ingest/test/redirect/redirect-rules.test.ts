@@ -15,7 +15,7 @@ let ingest: TestIngest;
 let point = 0;
 beforeAll(async () => {
   ingest = await startIngest({ random: () => point });
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 const visit: TestIngest['visit'] = (...request) => ingest.visit(...request);

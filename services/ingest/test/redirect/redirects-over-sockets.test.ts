@@ -14,7 +14,7 @@ beforeAll(async () => {
   ingest = await startIngest();
   await ingest.linkApp.listen({ host: '127.0.0.1', port: 0 });
   port = (ingest.linkApp.server.address() as AddressInfo).port;
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 /** Sends bytes and returns everything received until the server closes the connection. */

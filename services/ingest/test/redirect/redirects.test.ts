@@ -8,7 +8,7 @@ import { BROWSER, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 const visit: TestIngest['visit'] = (...request) => ingest.visit(...request);

@@ -8,7 +8,7 @@ import { NO_FRESH_CLICKS, startIngest, type TestIngest } from '../test-ingest.js
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 let customers = 0;

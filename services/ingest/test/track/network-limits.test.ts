@@ -22,7 +22,7 @@ beforeAll(async () => {
   publishable = (await keys.create(key)).token;
   await workspaces.update(ingest.workspaceId, { quotas: { eventsPerMonth: EVENTS_PER_MONTH } });
   link = await ingest.link({ trackConversion: true });
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 let networks = 0;

@@ -5,7 +5,7 @@ import { startIngest, type TestIngest } from '../test-ingest.js';
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 const BY_LEAD = { eventName: 'Sign up', customerName: 'Ada' };

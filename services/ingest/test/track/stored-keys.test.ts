@@ -8,7 +8,7 @@ let clickId: string;
 beforeAll(async () => {
   ingest = await startIngest();
   clickId = await ingest.click(await ingest.link({ trackConversion: true }));
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 let made = 0;
@@ -73,7 +73,7 @@ async function filtersLoaded(): Promise<void> {
     });
     return statements === 0;
   };
-  await waitFor(isFree, { timeoutMs: 25_000, what: 'leads and sales without statements' });
+  await waitFor(isFree, { what: 'leads and sales without statements' });
 }
 
 describe('leads and sales', () => {

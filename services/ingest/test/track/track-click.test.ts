@@ -7,7 +7,7 @@ import { BROWSER, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 const numberOf = (link: LinkRecord) => parseResourceId('link', link.id);

@@ -64,7 +64,7 @@ beforeAll(async () => {
     name: PRIVATE,
     email: `${PRIVATE}@example.com`,
   });
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 /** Everything a caller can see in a response, except for what differs between calls anyway. */

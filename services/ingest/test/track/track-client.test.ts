@@ -14,7 +14,7 @@ beforeAll(async () => {
     scopes: [],
   });
   publishable = issued.token;
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 let customers = 0;

@@ -9,7 +9,7 @@ import { DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 let customers = 0;

@@ -10,7 +10,7 @@ const IPHONE =
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
-}, 60_000);
+});
 afterAll(() => ingest.stop());
 
 let visitors = 0;
@@ -118,7 +118,7 @@ describe('POST /track/open', () => {
         const answer = await report('open', { dubDomain: DOMAIN }, { ...me, 'user-agent': 'AcmeApp/1' });
         return answer.json<{ clickId: string | null }>().clickId !== null && answer;
       },
-      { timeoutMs: 10_000, what: 'the remembered click' },
+      { what: 'the remembered click' },
     );
     expect(found.json()).toEqual({
       clickId,

@@ -11,7 +11,7 @@ import { importsOf, startSource } from './test-imports.js';
 const KEY = 'key-of-the-source-1234';
 const FILE_BYTES_MAX = 2 * 1024 ** 2;
 
-describe('imports', { timeout: 60_000 }, () => {
+describe('imports', () => {
   let management: TestManagement;
   beforeAll(async () => {
     management = await startManagement(Date.now, {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement, withKey } from '../test-management.js';
 import { importsOf } from './test-imports.js';
 
-describe('POST /imports with a file', { timeout: 60_000 }, () => {
+describe('POST /imports with a file', () => {
   let management: TestManagement;
   beforeAll(async () => {
     management = await startManagement();

@@ -40,7 +40,7 @@ export function importsOf({ app }: TestManagement, token: string) {
         const { body } = await send('GET', `/imports/${id}`);
         return ['queued', 'processing'].includes(body.status) ? undefined : body;
       },
-      { what: 'the end of the import', timeoutMs: 20_000 },
+      { what: 'the end of the import' },
     );
   }
 

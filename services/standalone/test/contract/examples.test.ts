@@ -169,7 +169,7 @@ it.each(EXAMPLE_REQUESTS)('$route has the documented response', async (request) 
       };
       return isSettled(answer.text) ? answer : undefined;
     },
-    { what: 'an answer with what was recorded', timeoutMs: 20_000 },
+    { what: 'an answer with what was recorded' },
   );
   expect([200, 201, 202], text).toContain(status);
   // QR codes are public, so they may be cached; a stream must not be changed on its way either.

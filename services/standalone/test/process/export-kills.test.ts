@@ -52,7 +52,7 @@ async function startQuery(): Promise<void> {
       ...{ CLICKHOUSE_URL: clickhouse.href, CLICKHOUSE_DATABASE: database.database },
     }),
   });
-  await waitFor(async () => (await fetch(`${url}/readyz`)).ok, { what: 'the service', timeoutMs: 30_000 });
+  await waitFor(async () => (await fetch(`${url}/readyz`)).ok, { what: 'the service' });
 }
 
 async function kill(): Promise<void> {
@@ -117,7 +117,7 @@ it.each([
     const { id } = await created({ resource: 'events', format, filters: { interval: '7d' } });
     const rowsAtKill: number[] = [];
     for (let attempt = 1; attempt <= kills; attempt++) {
-      await waitFor(async () => existsSync(checkpointOf(id, attempt)), { what: 'a checkpoint', timeoutMs: 30_000 });
+      await waitFor(async () => existsSync(checkpointOf(id, attempt)), { what: 'a checkpoint' });
       proxy.holdAnswers();
       const { rows } = JSON.parse(readFileSync(checkpointOf(id, attempt), 'utf8')) as { rows: number };
       rowsAtKill.push(rows);
@@ -133,7 +133,7 @@ it.each([
         const found = await jobOf(id);
         return found.status === 'completed' && found;
       },
-      { what: 'the export to be completed', timeoutMs: 30_000 },
+      { what: 'the export to be completed' },
     );
     const [file, expected] = await Promise.all([
       (await get(`/exports/${id}/files/${job.files[0]?.name}`)).arrayBuffer(),

@@ -40,7 +40,7 @@ async function startManagement(name: string) {
   });
   children.add(child);
   const url = `http://127.0.0.1:${port}`;
-  await waitFor(async () => (await fetch(`${url}/readyz`)).ok, { what: 'the service', timeoutMs: 30_000 });
+  await waitFor(async () => (await fetch(`${url}/readyz`)).ok, { what: 'the service' });
   return {
     url,
     async kill() {
@@ -106,7 +106,7 @@ it('an import whose process is killed ends as if it had not been, and two proces
     return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { counts: { rows: number } }).counts.rows : 0;
   };
   for (let kill = 1, before = 0; kill <= 2; kill++) {
-    await waitFor(async () => rowsDone() > before, { what: 'a checkpoint', timeoutMs: 60_000 });
+    await waitFor(async () => rowsDone() > before, { what: 'a checkpoint' });
     await server.kill();
     before = rowsDone();
     expect(before).toBeLessThan(ROWS);
@@ -119,7 +119,7 @@ it('an import whose process is killed ends as if it had not been, and two proces
       const found = await jobOf(second.url, id);
       return found.status === 'completed' || found.status === 'failed' ? found : undefined;
     },
-    { what: 'the end of the import', timeoutMs: 60_000 },
+    { what: 'the end of the import' },
   );
   const doubled = ROWS / 100;
   expect(job).toMatchObject({ status: 'completed', error: null, rows: ROWS, rejected: ROWS / 10, lost: ROWS / 5 });

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await up.stop();
   await removeUp(up);
-}, 60_000);
+});
 
 const authorized = { 'content-type': 'application/json' };
 
@@ -62,7 +62,7 @@ async function metric(line: string, base = state.api): Promise<number | undefine
 
 const component = (name: string, of: string) => metric(`waymark_component_${of}{component="${name}"`);
 
-describe('metrics of a running stack', { timeout: 60_000 }, () => {
+describe('metrics of a running stack', () => {
   it('show every component as up', async () => {
     for (const name of ['redis', 'clickhouse', 'http', 'writer']) {
       await waitFor(async () => (await component(name, 'up')) === 1, { what: `${name} to be up` });
@@ -121,7 +121,6 @@ describe('metrics of a running stack', { timeout: 60_000 }, () => {
     });
     await waitFor(async () => (await fetch(`${state.api}/readyz`)).ok, {
       what: 'the API to be ready',
-      timeoutMs: 20_000,
     });
   });
 });
@@ -135,7 +134,7 @@ function logLines(): { readonly text: string; readonly lines: readonly Record<st
   return { text, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }
 
-describe('logs of a running stack at the lowest level', { timeout: 60_000 }, () => {
+describe('logs of a running stack at the lowest level', () => {
   const PASSWORD = 'hunter-password';
   const secrets = () => [
     apiKey,
@@ -205,7 +204,6 @@ describe('logs of a running stack at the lowest level', { timeout: 60_000 }, () 
       await traffic().catch(() => undefined);
       await waitFor(async () => (await fetch(`${state.api}/readyz`)).ok, {
         what: 'the API to be ready',
-        timeoutMs: 30_000,
       });
       state = up.state() ?? state;
     }

@@ -51,7 +51,6 @@ it.each(SERVICES)('%s warns of a Redis that can lose queued events, with a line 
   const logged = start(service);
   await waitFor(() => WRONG.filter((word) => word.startsWith('--')).every((word) => logged().includes(word.slice(2))), {
     what: `the warnings of ${service}`,
-    timeoutMs: 25_000,
   });
   for (const setting of [
     'appendonly is no',

@@ -86,7 +86,7 @@ async function startQuery(): Promise<void> {
       OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8',
     }),
   });
-  await waitFor(async () => (await fetch(`${url}/readyz`)).ok, { what: 'the service', timeoutMs: 30_000 });
+  await waitFor(async () => (await fetch(`${url}/readyz`)).ok, { what: 'the service' });
 }
 
 async function kill(): Promise<void> {
@@ -191,7 +191,7 @@ it('a window whose process is killed has every event once, in files that are tho
       const answer = await fetch(`${url}/exports/schedules/${id}`, { headers });
       return ((await answer.json()) as ExportSchedule).nextWindow.start > since;
     },
-    { what: 'the window', timeoutMs: 30_000 },
+    { what: 'the window' },
   );
 
   const manifest = JSON.parse((await storage.get(`${folder}/manifest.json`)) ?? '') as ExportManifest;

@@ -78,7 +78,7 @@ it.each(SERVICES)('%s serves its own metrics, and those of the other services', 
         ) && answer
       );
     },
-    { what: 'all three to be up', timeoutMs: 20_000 },
+    { what: 'all three to be up' },
   );
   expect(text).toMatch(/^waymark_http_request_duration_seconds_count\{method="GET",route="\/readyz"/m);
   const withoutKey = await fetch(url);
@@ -101,7 +101,7 @@ it('a stopped service deregisters, so that it does not count as killed', async (
       const answer = await scrape(`http://127.0.0.1:${ports.get('management')}/metrics`);
       return answer.includes(`${line('up')} 0`) && answer.includes(`${line('kills_total')} 0`);
     },
-    { what: 'query to be down', timeoutMs: 15_000 },
+    { what: 'query to be down' },
   );
 });
 

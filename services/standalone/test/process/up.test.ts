@@ -75,11 +75,10 @@ describe('up', { timeout: 120_000 }, () => {
     process.kill(before ?? 0, 'SIGKILL');
     const after = await waitFor(() => [up.state()].find((now) => now !== undefined && now.pids[name] !== before), {
       what: `a new ${name} in the run file`,
-      timeoutMs: 20_000,
     });
     expect(runningPids(Object.values(after.pids))).toHaveLength(5);
     expect({ ...after, pids: 0 }).toEqual({ ...state, pids: 0 });
-    await waitFor(() => isReady(after), { what: 'the API to be ready', timeoutMs: 20_000 });
+    await waitFor(() => isReady(after), { what: 'the API to be ready' });
     state = after;
   });
 
@@ -88,13 +87,12 @@ describe('up', { timeout: 120_000 }, () => {
     mkdirSync(draft);
     const { writer } = state.pids;
     process.kill(writer ?? 0, 'SIGKILL');
-    await waitFor(() => up.output().includes('DATA_DIR cannot be written'), { what: 'a report', timeoutMs: 20_000 });
+    await waitFor(() => up.output().includes('DATA_DIR cannot be written'), { what: 'a report' });
     expect(up.child.exitCode).toBeNull();
     expect(await isReady(state)).toBe(true);
     rmdirSync(draft);
     state = await waitFor(() => [up.state()].find((now) => now !== undefined && now.pids.writer !== writer), {
       what: 'the new writer in the run file',
-      timeoutMs: 20_000,
     });
   });
 
@@ -105,14 +103,12 @@ describe('up', { timeout: 120_000 }, () => {
       await up.ended();
       await waitFor(() => runningPids(Object.values(state.pids)).length === 0, {
         what: 'the end of every process',
-        timeoutMs: 30_000,
       });
       expect(up.state()).toEqual(state);
 
       up = runUp(up.dataDir);
       state = await waitFor(() => [up.state()].find((now) => now?.pids.supervisor === up.child.pid), {
         what: 'a new run file',
-        timeoutMs: 60_000,
       });
       await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
       expect(up.output()).not.toMatch(API_KEY);
@@ -129,7 +125,7 @@ describe('up', { timeout: 120_000 }, () => {
     expect(up.state()).toBeUndefined();
     const stops = [...up.output().matchAll(/^· (\w+) stopped$/gm)].map(([, name]) => name);
     expect(stops).toEqual(['http', 'writer', 'clickhouse', 'redis']);
-  }, 60_000);
+  });
 });
 
 it('up uses the configured stores, and starts none of its own', async () => {
@@ -158,7 +154,7 @@ it('up uses the configured stores, and starts none of its own', async () => {
     await removeUp(up);
     await Promise.all([redis.stop(), database.drop()]);
   }
-}, 60_000);
+});
 
 it(
   'npm run up forwards SIGTERM, and exits when everything has stopped',

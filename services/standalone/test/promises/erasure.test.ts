@@ -127,7 +127,7 @@ function untilErased(id: string): Promise<Erasure> {
       const { body } = await call<Erasure>('GET', `/erasures/${id}`);
       return body.status === 'erased' ? body : undefined;
     },
-    { what: 'the erasure', timeoutMs: 60_000 },
+    { what: 'the erasure' },
   );
 }
 

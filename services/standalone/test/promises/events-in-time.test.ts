@@ -7,7 +7,7 @@ import { type ApiProcess, startTwoApis, type TwoApis } from './two-apis.js';
 const VISIBLE_MS_MAX = 2_000;
 /** The limit applies to the median, and all rounds are repeated if it is exceeded, because a busy machine delays some of them. */
 const ROUNDS = 9;
-const GIVE_UP = { timeoutMs: 20_000, what: 'the event to be visible' };
+const GIVE_UP = { what: 'the event to be visible' };
 
 let two: TwoApis;
 beforeAll(async () => {

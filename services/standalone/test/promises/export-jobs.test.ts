@@ -60,7 +60,7 @@ async function ended({ id }: ExportJob, status: ExportStatus = 'completed'): Pro
       const found = parsed(await send('GET', `/exports/${id}`));
       return found.status === status || found.status === 'failed' ? found : undefined;
     },
-    { what: `the export to be ${status}`, timeoutMs: 20_000 },
+    { what: `the export to be ${status}` },
   );
   expect([job.status, job.error]).toEqual([status, status === 'failed' ? expect.any(String) : null]);
   return job;
@@ -109,7 +109,7 @@ beforeAll(async () => {
     }),
   );
   await insertClicks(api.database.client, rows);
-}, 60_000);
+});
 afterAll(() => api.close());
 
 describe('a job', () => {

@@ -70,7 +70,7 @@ const until = (id: string, isReached: (schedule: ExportSchedule) => boolean) =>
       const schedule = await scheduleOf(id);
       return isReached(schedule) && schedule;
     },
-    { what: 'the schedule', timeoutMs: 20_000 },
+    { what: 'the schedule' },
   );
 
 const iso = (ms: number) => new Date(ms).toISOString();
@@ -136,7 +136,7 @@ beforeAll(async () => {
   const hook = { name: 'Exports', url, triggers: ['export.completed', 'export.failed'] };
   expect((await send('POST', '/webhooks', hook)).status).toBe(201);
   api.startWriter();
-}, 60_000);
+});
 afterAll(async () => {
   await api.close();
   receiver.close();

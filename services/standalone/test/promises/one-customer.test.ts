@@ -29,7 +29,7 @@ async function aCustomerWithLead(externalId: string): Promise<void> {
       const found = await send('GET', `/events?event=leads&interval=24h&limit=1000`);
       return found.ok && (await found.text()).includes(`"externalId":"${externalId}"`);
     },
-    { what: `the lead of ${externalId}`, timeoutMs: 20_000 },
+    { what: `the lead of ${externalId}` },
   );
 }
 
@@ -79,7 +79,7 @@ it('a concurrent lead and creation of the same customer create one customer', as
       const found = await result.json<{ customers: string }>();
       return found.length === CUSTOMERS ? found : undefined;
     },
-    { what: 'every customer', timeoutMs: 20_000 },
+    { what: 'every customer' },
   );
   expect(rows.filter(({ customers }) => customers !== '1')).toEqual([]);
   for (const number of [0, 1]) {

@@ -9,7 +9,7 @@ beforeAll(async () => {
     ...{ name: 'Acme', slug: 'acme', plan: 'enterprise', domain: 'go.acme.com' },
   });
   publishable = publishableKey.token;
-}, 60_000);
+});
 afterAll(() => api.close());
 
 /** Public routes, and the two routes for publishable keys. */

@@ -60,7 +60,7 @@ describe('another process that is stopped', () => {
       return ms;
     };
     expect(await leastOf(ANSWER_MS_MAX, writeMs, 3)).toBeLessThanOrEqual(ANSWER_MS_MAX);
-  }, 90_000);
+  });
 });
 
 it('reads follow writes while the subscriptions of all processes are killed', async () => {
@@ -85,7 +85,6 @@ it('reads follow writes after a restart of Redis; while it is down, links redire
   await two.redis?.restart();
   await waitFor(async () => (await change('https://acme.example/back')).status === 200, {
     what: 'a write after the restart',
-    timeoutMs: 20_000,
   });
   // Until the other process is connected to Redis again, its redirects may be a second old.
   await waitFor(async () => (await seen()) === 'https://acme.example/back', {
@@ -106,4 +105,4 @@ it('reads follow writes after a restart of Redis; while it is down, links redire
     expect(await seen()).toBe(to);
     expect(await read()).toBe(to);
   }
-}, 60_000);
+});

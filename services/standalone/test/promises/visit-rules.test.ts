@@ -292,7 +292,7 @@ async function untilWritten(): Promise<void> {
   const { made } = await linksOf({ name: 'last', apply: async () => undefined, visit: { status: 302 } });
   const last = made[0]?.link as LinkRecord;
   await api.visit(last.domain, last.key);
-  await waitFor(async () => (await clicksOf(last)) === 1, { what: 'the last click', timeoutMs: 25_000 });
+  await waitFor(async () => (await clicksOf(last)) === 1, { what: 'the last click' });
 }
 
 async function isRefused({ name, refused, request }: Way, link: LinkRecord, state: State): Promise<void> {
@@ -331,7 +331,7 @@ describe('the rules of a visit', () => {
           const found = await way.request(link);
           return found.status === way.open.status && found;
         },
-        { what: `${way.name} of an open link`, timeoutMs: 10_000 },
+        { what: `${way.name} of an open link` },
       );
       expect([way.name, answer.text.includes(SECRET)]).toEqual([way.name, way.open.isShown]);
     }
