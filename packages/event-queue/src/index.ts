@@ -13,7 +13,7 @@ export {
 } from './claims/pending-customers.js';
 export { eraseClaims, eraseDeadLetters, rewriteAppendOnlyFile } from './erasure/erase-queued.js';
 export type { ErasedInRows, LateRows } from './erasure/late-rows.js';
-export { type QueuedTraces, queuedTraces } from './erasure/queued-traces.js';
+export { type QueuedReferences, queuedReferences } from './erasure/queued-references.js';
 export { HistoryBusyError } from './history/history-state.js';
 export type { RefusedRow } from './history/part-writer.js';
 export type { ClickAlias, PastClaim, PastRow } from './history/past-batch.js';

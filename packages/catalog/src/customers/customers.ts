@@ -56,7 +56,7 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
       const name = customerExternalId(workspaceId, externalId);
       // Redis first: a customer that leaves the queue in between is in the table.
       if ((await deps.pending.readByName(name)) !== undefined) return false;
-      return (await deps.namesTable.claims(name)).length === 0;
+      return (await deps.namesTable.rowsOf(name)).length === 0;
     },
 
     /**
@@ -84,7 +84,7 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
     idOf: (number: string): string => store.table.publicId(number),
 
     /** Idempotency keys under which the `/track` endpoints store answers that contain the customer. */
-    traces: (workspaceId: string, id: string): Promise<CustomerIdempotencyKeys> =>
+    idempotencyKeys: (workspaceId: string, id: string): Promise<CustomerIdempotencyKeys> =>
       readIdempotencyKeys(deps.clickhouse, deps.settings.read, workspaceId, id),
 
     /** The totals of each customer that has events. */

@@ -3,16 +3,16 @@ import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 
 /** Maximum number of keys, above that of any customer: answers stored for older events have expired. */
-const TRACES_MAX = 10_000;
+const KEYS_MAX = 10_000;
 /** Longer than the answers to events are stored for repeated requests. */
 const STORED_DAYS = 9;
 
-const traces = (column: string, table: string) => `SELECT DISTINCT ${column} FROM ${table}
+const latestKeys = (column: string, table: string) => `SELECT DISTINCT ${column} FROM ${table}
 WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64}
-  AND timestamp > now() - INTERVAL ${STORED_DAYS} DAY AND ${column} != '' LIMIT ${TRACES_MAX}`;
+  AND timestamp > now() - INTERVAL ${STORED_DAYS} DAY AND ${column} != '' LIMIT ${KEYS_MAX}`;
 
-const EVENT_NAMES = traces('event_name', 'lead_events');
-const INVOICE_IDS = traces('invoice_id', 'sale_events');
+const EVENT_NAMES = latestKeys('event_name', 'lead_events');
+const INVOICE_IDS = latestKeys('invoice_id', 'sale_events');
 
 /** Event names and invoice ids under which answers that contain the customer are stored in Redis. */
 export interface CustomerIdempotencyKeys {

@@ -14,7 +14,7 @@ import type { CustomerRecord } from '../model/record-schemas.js';
 import { storableText } from '../model/storable-text.js';
 import type { CommandConnections } from '../redis/connections.js';
 import { parseData } from '../store/record-table.js';
-import type { NameClaim } from '../store/unique-names.js';
+import type { NameRow } from '../store/unique-names.js';
 import type { Peek, PendingRecords } from './pending-records.js';
 
 /** Maximum number of listed records. There are more only while the writer is unavailable. */
@@ -82,7 +82,7 @@ export function createPendingCustomers(
   const isYoung = (id: string) => now() - (resourceIdTime('customer', id) ?? 0) < PENDING_MS_MAX;
   const keyOf = (workspaceId: string, id: string) => ({ workspaceId, number: numberOf('customer', id) });
 
-  async function claimOf(runIn: RunCommand, { scope, name }: Name): Promise<NameClaim | undefined> {
+  async function rowOf(runIn: RunCommand, { scope, name }: Name): Promise<NameRow | undefined> {
     const workspaceId = formatResourceId('workspace', scope);
     const number = await runIn(workspaceId, (client) => findPendingCustomer(client, scope, storableText(name)));
     return number === undefined ? undefined : { workspaceNumber: scope, number };
@@ -92,8 +92,8 @@ export function createPendingCustomers(
     peek: (workspaceId, id) =>
       isYoung(id) ? peekAt(() => loaders.peek(keyOf(workspaceId, id))) : Promise.resolve({ found: undefined }),
     read: async (workspaceId, id) => (isYoung(id) ? loaders.read(keyOf(workspaceId, id)) : undefined),
-    peekByName: (name) => peekAt(() => claimOf(tryRun, name)),
-    readByName: (name) => claimOf(run, name),
+    peekByName: (name) => peekAt(() => rowOf(tryRun, name)),
+    readByName: (name) => rowOf(run, name),
 
     async readAll(workspaceId) {
       const workspace = numberOf('workspace', workspaceId);

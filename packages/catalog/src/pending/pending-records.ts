@@ -1,7 +1,7 @@
 import type { CatalogRecord, EntityType, Name, Stored } from '../model/entity-type.js';
 import { numberOf } from '../model/entity-type.js';
 import type { RecordTable } from '../store/record-table.js';
-import type { NameClaim, NamesTable } from '../store/unique-names.js';
+import type { NameRow, NamesTable } from '../store/unique-names.js';
 
 /** Result of a read that does not wait for Redis: undefined when Redis did not respond at once, else what it found. */
 export type Peek<T> = { readonly found: T | undefined } | undefined;
@@ -13,8 +13,8 @@ export type Peek<T> = { readonly found: T | undefined } | undefined;
 export interface PendingRecords<R extends CatalogRecord> {
   peek(workspaceId: string, id: string): Promise<Peek<R>>;
   read(workspaceId: string, id: string): Promise<R | undefined>;
-  peekByName(name: Name): Promise<Peek<NameClaim>>;
-  readByName(name: Name): Promise<NameClaim | undefined>;
+  peekByName(name: Name): Promise<Peek<NameRow>>;
+  readByName(name: Name): Promise<NameRow | undefined>;
   /** All pending records of a workspace, by id. @throws ApiError 500 with `Retry-After`, also while there are too many to list */
   readAll(workspaceId: string): Promise<ReadonlyMap<string, R>>;
 }

@@ -12,7 +12,7 @@ import type { PendingRecords } from '../pending/pending-records.js';
 import type { NameOwner, RedisCache } from '../redis/record-cache.js';
 import type { LocalNames, LocalRecords } from './local-cache.js';
 import { parseData, type RecordTable } from './record-table.js';
-import type { NameClaim, NamesTable } from './unique-names.js';
+import type { NameRow, NamesTable } from './unique-names.js';
 
 /** For this long after a failed read, copies without an invalidation are served at once: an outage delays one read a second. */
 const FAILING_MS = 1_000;
@@ -182,12 +182,9 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
   }
 
   /** Of the records with a row for the name, the first (oldest id) that still exists and has the name. */
-  async function ownerAmong(claims: readonly NameClaim[], name: Name): Promise<Stored<R> | undefined> {
-    for (const claim of claims) {
-      const stored = await table.get(
-        formatResourceId('workspace', claim.workspaceNumber),
-        table.publicId(claim.number),
-      );
+  async function ownerAmong(rows: readonly NameRow[], name: Name): Promise<Stored<R> | undefined> {
+    for (const { workspaceNumber, number } of rows) {
+      const stored = await table.get(formatResourceId('workspace', workspaceNumber), table.publicId(number));
       if (stored !== undefined && hasName(kind, stored.record, name)) return stored;
     }
     return undefined;
@@ -196,12 +193,12 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
   /** Finds the owner of a name without caches: in the queue, then in the tables, so that a row inserted in between is not missed. */
   async function findOwnerUncached(name: Name): Promise<Stored<R> | undefined> {
     const peeked = await pending?.peekByName(name);
-    const owner = await ownerAmong(await namesTable.claims(name), name);
+    const owner = await ownerAmong(await namesTable.rowsOf(name), name);
     if (owner !== undefined || pending === undefined) return owner;
-    const claim = peeked === undefined ? await pending.readByName(name) : peeked.found;
-    if (claim !== undefined) return ownerAmong([claim], name);
+    const queued = peeked === undefined ? await pending.readByName(name) : peeked.found;
+    if (queued !== undefined) return ownerAmong([queued], name);
     // Without a peek the queue was read after the tables, so the tables are read again.
-    return peeked === undefined ? ownerAmong(await namesTable.claims(name), name) : undefined;
+    return peeked === undefined ? ownerAmong(await namesTable.rowsOf(name), name) : undefined;
   }
 
   async function recordOf(owner: NameOwner, name: Name): Promise<R | undefined> {

@@ -5,7 +5,7 @@ import { isPossibleName, type Name, nameKey } from '../model/entity-type.js';
 import { storableText } from '../model/storable-text.js';
 
 /** A row of `names`: a record that has, or once had, the name. 64-bit ids as decimal text. */
-export interface NameClaim {
+export interface NameRow {
   readonly workspaceNumber: string;
   readonly number: string;
 }
@@ -42,7 +42,7 @@ function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [T, ...T[]
   return [...groups.values()];
 }
 
-function byNumber(one: NameClaim, other: NameClaim): number {
+function byNumber(one: NameRow, other: NameRow): number {
   return one.number.length - other.number.length || (one.number < other.number ? -1 : 1);
 }
 
@@ -88,7 +88,7 @@ FROM ${group[0].table} WHERE workspace_id = {w${index}:UInt64} AND id IN ({i${in
  * Concurrent look-ups share one statement, because each statement costs ClickHouse milliseconds, however small.
  */
 export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonly<Record<string, number>>) {
-  async function load(lookups: readonly Lookup[]): Promise<ReadonlyMap<string, readonly NameClaim[]>> {
+  async function load(lookups: readonly Lookup[]): Promise<ReadonlyMap<string, readonly NameRow[]>> {
     const selects = [
       ...nameParts(lookups.flatMap((lookup) => (lookup.type === 'name' ? lookup.name : []))),
       ...recordParts(lookups.flatMap((lookup) => (lookup.type === 'record' ? lookup.record : []))),
@@ -98,25 +98,25 @@ export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonl
       parameters: Object.assign({}, ...selects.map(({ parameters }) => parameters)),
       settings: { ...settings, max_threads: 1 },
     });
-    const claims = new Map<string, NameClaim[]>();
+    const rowsByKey = new Map<string, NameRow[]>();
     for (const [table, kind, scope, name, number, workspaceNumber] of rows) {
       const key = lookupKey(
         table === ''
           ? { type: 'name', name: { kind, scope, name } }
           : { type: 'record', record: { table, workspaceNumber, number } },
       );
-      const rowsOfKey = claims.get(key) ?? [];
-      claims.set(key, rowsOfKey);
+      const rowsOfKey = rowsByKey.get(key) ?? [];
+      rowsByKey.set(key, rowsOfKey);
       // A record has a row for each of its versions.
       if (rowsOfKey.some((row) => row.number === number && row.workspaceNumber === workspaceNumber)) continue;
       rowsOfKey.push({ workspaceNumber, number });
     }
     // Sorted here, because a statement around the union takes the engine a quarter longer.
-    for (const rowsOfKey of claims.values()) rowsOfKey.sort(byNumber);
-    return claims;
+    for (const rowsOfKey of rowsByKey.values()) rowsOfKey.sort(byNumber);
+    return rowsByKey;
   }
 
-  const lookUp = createDataLoader<Lookup, readonly NameClaim[]>({
+  const lookUp = createDataLoader<Lookup, readonly NameRow[]>({
     identify: lookupKey,
     group: () => '',
     load,
@@ -126,7 +126,7 @@ export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonl
 
   return {
     /** Rows with a name, lowest id first. A row does not prove ownership: the record must exist and have the name. */
-    async claims(name: Name): Promise<readonly NameClaim[]> {
+    async rowsOf(name: Name): Promise<readonly NameRow[]> {
       if (!isPossibleName(name)) return [];
       const stored = { ...name, name: storableText(name.name), scope: storableText(name.scope) };
       return (await lookUp({ type: 'name', name: stored })) ?? [];

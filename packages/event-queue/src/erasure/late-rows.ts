@@ -2,7 +2,7 @@ import { anonymisedRow, type EventRow, type EventTableKind, rowIds } from '@waym
 import type { DeadLetters } from '../queue/dead-letters.js';
 import { isSilentRow, silentRow } from '../queue/job-rows.js';
 import type { EventTable } from '../writer/event-table.js';
-import { clickBehind } from './queued-traces.js';
+import { clickBehind } from './queued-references.js';
 
 /** The erasure of a person, as far as the queue needs it. */
 export interface ErasureReference {

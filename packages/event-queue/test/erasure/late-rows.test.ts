@@ -10,7 +10,7 @@ import {
   withoutErased,
   withoutErasedRows,
 } from '../../src/erasure/late-rows.js';
-import { queuedTraces } from '../../src/erasure/queued-traces.js';
+import { queuedReferences } from '../../src/erasure/queued-references.js';
 import { createDeadLetters, type DeadLetter, listDeadLetters } from '../../src/queue/dead-letters.js';
 import { joinRows, silentRow } from '../../src/queue/job-rows.js';
 import { claimKey, queueKey, rowsKey } from '../../src/queue/keys.js';
@@ -161,10 +161,10 @@ it('queued leads and sales of a person say which clicks, event names and invoice
   await redis.lpush(queueKey('sale', 'active'), 'c');
   await redis.set(rowsKey('lead', 'a'), joinRows([other, lead('4')]));
   await redis.set(rowsKey('sale', 'c'), joinRows([of(known, '4'), of(aClick(), '44')]));
-  const { clickIds, ...names } = await queuedTraces(redis, '1', ['4', '5']);
+  const { clickIds, ...names } = await queuedReferences(redis, '1', ['4', '5']);
   expect([...clickIds].sort()).toEqual([CLICK_ID, KNOWN_ID].sort());
   expect(names).toEqual({ eventNames: ['Sign up'], invoiceIds: [CANARY] });
-  expect(await queuedTraces(redis, '2', ['4'])).toEqual({ clickIds: [], eventNames: [], invoiceIds: [] });
+  expect(await queuedReferences(redis, '2', ['4'])).toEqual({ clickIds: [], eventNames: [], invoiceIds: [] });
 });
 
 it('final claims with a copy of the person are removed, those of others and pending ones stay', async () => {

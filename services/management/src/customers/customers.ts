@@ -1,7 +1,7 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import { ApiError, type CreateCustomerBody, EXTERNAL_ID_PREFIX, type UpdateCustomerBody } from '@waymark/contract';
 import { CUSTOMER_CLAIM_MS, customerClaim } from '@waymark/event-queue';
-import { findStoredAnswers, type StoredAnswerDeps, tracesInQueue } from './stored-answers.js';
+import { findStoredAnswers, referencesInQueue, type StoredAnswerDeps } from './stored-answers.js';
 
 /** Finds a customer by `cus_…` id or `ext_…` external id. @throws ApiError not_found */
 export async function findCustomer(catalog: Catalog, workspaceId: string, id: string): Promise<CustomerRecord> {
@@ -80,7 +80,7 @@ export async function updateCustomer(
 export async function deleteCustomer(deps: StoredAnswerDeps, workspaceId: string, id: string): Promise<string> {
   const { catalog } = deps;
   const customer = await findCustomer(catalog, workspaceId, id);
-  const queued = await tracesInQueue(deps, workspaceId, [customer.id]);
+  const queued = await referencesInQueue(deps, workspaceId, [customer.id]);
   const removeAnswers = await findStoredAnswers(deps, workspaceId, customer.id, queued, 'keep');
   // Delete claims before and after: before, so that a crash leaves no stored answers; after, because an event may have added one.
   await removeAnswers(customer.externalId);

@@ -7,8 +7,8 @@ import {
   type InvoiceAnswer,
   invoiceClaim,
   leadClaim,
-  type QueuedTraces,
-  queuedTraces,
+  type QueuedReferences,
+  queuedReferences,
 } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 
@@ -24,14 +24,14 @@ export interface StoredAnswerDeps {
 }
 
 /** What events of these customers name that are in the queue. @param ids `cus_…` */
-export async function tracesInQueue(
+export async function referencesInQueue(
   { catalog, queueShards }: Pick<StoredAnswerDeps, 'catalog' | 'queueShards'>,
   workspaceId: string,
   ids: readonly string[],
-): Promise<QueuedTraces> {
+): Promise<QueuedReferences> {
   const redis = await catalog.queueShards.pick(queueShards, workspaceId);
   const numbers = ids.map((id) => parseResourceId('customer', id) ?? '');
-  return queuedTraces(redis, parseResourceId('workspace', workspaceId) ?? '', numbers);
+  return queuedReferences(redis, parseResourceId('workspace', workspaceId) ?? '', numbers);
 }
 
 /** Removes a customer from the stored answers. @param externalId that its claim has, undefined if that is not known */
@@ -56,12 +56,12 @@ export async function findStoredAnswers(
   { catalog, claimsOf }: StoredAnswerDeps,
   workspaceId: string,
   id: string,
-  queued: QueuedTraces,
+  queued: QueuedReferences,
   sales: 'keep' | 'remove',
 ): Promise<RemoveStoredAnswers> {
   const isStored = async () => !(await catalog.customers.isPending(workspaceId, id));
   if (!(await isStored())) await pollUntil(isStored, STORED_WITHIN);
-  const stored = await catalog.customers.traces(workspaceId, id);
+  const stored = await catalog.customers.idempotencyKeys(workspaceId, id);
   const invoices = [...new Set([...stored.invoiceIds, ...queued.invoiceIds])].map((one) =>
     invoiceClaim(workspaceId, one),
   );

@@ -6,9 +6,14 @@ import {
   EXTERNAL_ID_PREFIX,
   parseResourceId,
 } from '@waymark/contract';
-import { customerClaim, findPendingCustomer, type QueuedTraces, removePendingCustomers } from '@waymark/event-queue';
+import {
+  customerClaim,
+  findPendingCustomer,
+  type QueuedReferences,
+  removePendingCustomers,
+} from '@waymark/event-queue';
 import { eraseWebhookJobs } from '@waymark/webhooks';
-import { findStoredAnswers, type StoredAnswerDeps, tracesInQueue } from '../customers/stored-answers.js';
+import { findStoredAnswers, referencesInQueue, type StoredAnswerDeps } from '../customers/stored-answers.js';
 
 /** Former customers of that external id: one that has another external id by now is another person. */
 async function formerCustomers(catalog: Catalog, workspaceId: string, externalId: string): Promise<string[]> {
@@ -43,7 +48,7 @@ async function removeCustomer(
   deps: StoredAnswerDeps,
   workspaceId: string,
   id: string,
-  queued: QueuedTraces,
+  queued: QueuedReferences,
 ): Promise<string | undefined> {
   const { catalog } = deps;
   const record = await catalog.customers.get(workspaceId, id);
@@ -96,7 +101,7 @@ export async function eraseCustomer(
   if (queued !== undefined && catalog.erasures.isBefore(queued, erasure)) {
     erasure = await catalog.erasures.addFound(erasure, { customerIds: [queued] });
   }
-  const readQueue = () => tracesInQueue(deps, workspaceId, erasure.customerIds);
+  const readQueue = () => referencesInQueue(deps, workspaceId, erasure.customerIds);
   const before = await readQueue();
   const firstClicks: string[] = [];
   for (const customerId of erasure.customerIds) {

@@ -20,7 +20,7 @@ export function clickBehind(row: string): string {
 const textAt = (row: EventRow, position: number) => String(row[position] ?? '');
 
 /** What queued leads and sales of customers name. */
-export interface QueuedTraces {
+export interface QueuedReferences {
   readonly clickIds: readonly string[];
   /** Of leads. */
   readonly eventNames: readonly string[];
@@ -44,11 +44,11 @@ async function jobIds(redis: Redis, kind: EventTableKind): Promise<string[]> {
  *
  * @param workspace the UInt64 of the workspace, as decimal text; customers likewise
  */
-export async function queuedTraces(
+export async function queuedReferences(
   redis: Redis,
   workspace: string,
   customers: readonly string[],
-): Promise<QueuedTraces> {
+): Promise<QueuedReferences> {
   const isOne = new Set(customers);
   const [clickIds, eventNames, invoiceIds] = [new Set<string>(), new Set<string>(), new Set<string>()];
   let chars = 0;
