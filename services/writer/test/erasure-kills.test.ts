@@ -114,4 +114,4 @@ it('a batch whose writer is killed after any of its writes is continued: nothing
     WHERE database = currentDatabase() AND position(command, 'erasure ') > 0 GROUP BY table HAVING uniqExact(mutation_id) > 1`,
   );
   expect(mutations).toEqual([]);
-}, 120_000);
+}, 300_000);
