@@ -4,7 +4,7 @@ export type FlushReason = 'rows' | 'bytes' | 'time' | 'all active jobs are here'
 export interface CoalescerOptions<T> {
   readonly rowsMax: number;
   readonly bytesMax: number;
-  /** How long the first job of a batch waits for more. */
+  /** How long the first job of a batch waits for more, if a write may begin then. */
   readonly delayMs: number;
   /** The worker's limit on active jobs: once this many wait here, no more arrive until some are completed. */
   readonly jobsMax: number;
@@ -23,7 +23,7 @@ export interface JobWeight {
 export interface Coalescer<T> {
   /** Adds a job to a batch. Resolves when the batch is written, rejects if writing it fails. */
   add(job: T, weight: JobWeight): Promise<void>;
-  /** Writes the open batches at once, and jobs added later without delay. Resolves when no write is in progress. */
+  /** Writes the open batches as soon as writes may begin, and jobs added later without delay. Resolves when no write is in progress. */
   close(): Promise<void>;
 }
 
@@ -38,6 +38,8 @@ interface OpenBatch<T> {
   readonly timer: NodeJS.Timeout;
   rows: number;
   bytes: number;
+  /** Why it is to be written as soon as a write may begin; until then it takes more jobs. */
+  due?: FlushReason;
 }
 
 interface ClosedBatch<T> {
@@ -45,10 +47,13 @@ interface ClosedBatch<T> {
   readonly reason: FlushReason;
 }
 
-/** Gathers the small jobs of producers into batches for large inserts, as ClickHouse needs them. */
+/**
+ * Gathers the small jobs of producers into batches for large inserts, as ClickHouse needs them. A batch is closed when it is full or when
+ * its write begins: while writes take longer than jobs need to arrive, batches grow, so that a slow ClickHouse gets fewer inserts.
+ */
 export function createCoalescer<T>(options: CoalescerOptions<T>): Coalescer<T> {
   const open = new Map<number, OpenBatch<T>>();
-  const waiting: ClosedBatch<T>[] = [];
+  const full: ClosedBatch<T>[] = [];
   const running = new Set<Promise<void>>();
   let jobsHeld = 0;
   let isClosing = false;
@@ -66,9 +71,21 @@ export function createCoalescer<T>(options: CoalescerOptions<T>): Coalescer<T> {
     jobsHeld -= members.length;
   };
 
+  const close = (version: number, { timer, members }: OpenBatch<T>, reason: FlushReason): ClosedBatch<T> => {
+    clearTimeout(timer);
+    open.delete(version);
+    return { members, reason };
+  };
+
+  const nextBatch = (): ClosedBatch<T> | undefined => {
+    if (full.length > 0) return full.shift();
+    for (const [version, batch] of open) if (batch.due !== undefined) return close(version, batch, batch.due);
+    return undefined;
+  };
+
   const start = () => {
     while (running.size < options.concurrency) {
-      const batch = waiting.shift();
+      const batch = nextBatch();
       if (batch === undefined) return;
       const writing = write(batch).finally(() => {
         running.delete(writing);
@@ -78,22 +95,23 @@ export function createCoalescer<T>(options: CoalescerOptions<T>): Coalescer<T> {
     }
   };
 
-  const flush = (version: number, reason: FlushReason) => {
-    const batch = open.get(version);
-    if (batch === undefined) return;
-    clearTimeout(batch.timer);
-    open.delete(version);
-    waiting.push({ members: batch.members, reason });
+  const endFull = (version: number, batch: OpenBatch<T>, reason: FlushReason) => {
+    full.push(close(version, batch, reason));
     start();
   };
 
-  const flushAll = (reason: FlushReason) => {
-    for (const version of [...open.keys()]) flush(version, reason);
+  const setDue = (batch: OpenBatch<T>, reason: FlushReason) => {
+    batch.due ??= reason;
+    start();
+  };
+
+  const setAllDue = (reason: FlushReason) => {
+    for (const batch of [...open.values()]) setDue(batch, reason);
   };
 
   const openBatch = (version: number): OpenBatch<T> => {
-    const timer = setTimeout(() => flush(version, 'time'), options.delayMs);
-    const batch = { members: [], timer, rows: 0, bytes: 0 };
+    const timer = setTimeout(() => setDue(batch, 'time'), options.delayMs);
+    const batch: OpenBatch<T> = { members: [], timer, rows: 0, bytes: 0 };
     open.set(version, batch);
     return batch;
   };
@@ -101,23 +119,23 @@ export function createCoalescer<T>(options: CoalescerOptions<T>): Coalescer<T> {
   return {
     add(job, { version, rows, bytes }) {
       const before = open.get(version);
-      if (before !== undefined && before.rows + rows > options.rowsMax) flush(version, 'rows');
-      else if (before !== undefined && before.bytes + bytes > options.bytesMax) flush(version, 'bytes');
+      if (before !== undefined && before.rows + rows > options.rowsMax) endFull(version, before, 'rows');
+      else if (before !== undefined && before.bytes + bytes > options.bytesMax) endFull(version, before, 'bytes');
       const batch = open.get(version) ?? openBatch(version);
       batch.rows += rows;
       batch.bytes += bytes;
       jobsHeld += 1;
       const written = new Promise<void>((resolve, reject) => batch.members.push({ job, resolve, reject }));
-      if (isClosing) flushAll('closing');
-      else if (batch.rows >= options.rowsMax) flush(version, 'rows');
-      else if (batch.bytes >= options.bytesMax) flush(version, 'bytes');
-      else if (jobsHeld >= options.jobsMax) flushAll('all active jobs are here');
+      if (isClosing) setDue(batch, 'closing');
+      else if (batch.rows >= options.rowsMax) endFull(version, batch, 'rows');
+      else if (batch.bytes >= options.bytesMax) endFull(version, batch, 'bytes');
+      else if (jobsHeld >= options.jobsMax) setAllDue('all active jobs are here');
       return written;
     },
 
     async close() {
       isClosing = true;
-      flushAll('closing');
+      setAllDue('closing');
       while (running.size > 0) await Promise.all(running);
     },
   };

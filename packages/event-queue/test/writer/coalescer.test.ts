@@ -49,6 +49,31 @@ describe('the coalescer', () => {
     expect(batches).toEqual([{ jobs: ['a', 'b', 'c'], reason: 'all active jobs are here' }]);
   });
 
+  it('gathers on while as many writes run as may, whatever the delay', async () => {
+    const gates: (() => void)[] = [];
+    const { batches, add } = aCoalescer({
+      delayMs: 0,
+      concurrency: 1,
+      jobsMax: 4,
+      write: async (jobs, reason) => {
+        batches.push({ jobs, reason });
+        await new Promise<void>((resolve) => gates.push(resolve));
+      },
+    });
+    const first = add('a');
+    await waitFor(() => gates.length === 1, { what: 'the first write' });
+    const late = add('b');
+    // Timers of one length fire in the order in which they were started, so that of the batch has fired.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    const later = [add('c'), add('d'), add('e')];
+    gates.shift()?.();
+    await first;
+    await waitFor(() => gates.length === 1, { what: 'the second write' });
+    expect(batches.map(({ jobs }) => jobs)).toEqual([['a'], ['b', 'c', 'd', 'e']]);
+    gates.shift()?.();
+    await Promise.all([late, ...later]);
+  });
+
   it('limits concurrent writes, and writes every batch on close', async () => {
     const gates: (() => void)[] = [];
     let written = 0;
