@@ -34,7 +34,7 @@ export * from './links/utm.js';
 export * from './partners/partner.js';
 export * from './partners/partner-analytics.js';
 export { noQuerySchema } from './values/closed-query.js';
-export { domainName } from './values/domain-name.js';
+export { asciiDomain, domainName } from './values/domain-name.js';
 export * from './values/event-id.js';
 export { fieldError, mapErrorFields, RULE_CODES, type RuleCode } from './values/field-error.js';
 export * from './values/metadata-path.js';

@@ -1,14 +1,10 @@
-import { domainToASCII } from 'node:url';
-import { fieldError } from '@waymark/contract';
+import { asciiDomain, fieldError } from '@waymark/contract';
 
 const SLUG = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
-/** Longer than any domain name in any encoding. */
-const INPUT_CHARS_MAX = 1024;
 
 /** Normalises a domain name to lower case and punycode. @throws ApiError unprocessable_entity */
 export function domainSlug(name: string): string {
-  // Converting an international name takes quadratic time, hence the limit.
-  const slug = name.length > INPUT_CHARS_MAX ? '' : domainToASCII(name.trim().toLowerCase());
+  const slug = asciiDomain(name.trim()) ?? '';
   if (!SLUG.test(slug) || slug.length > 190)
     throw fieldError('invalid_format', 'slug', 'must be a domain name, such as go.example.com');
   if (slug.startsWith('www.'))

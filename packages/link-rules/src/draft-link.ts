@@ -1,8 +1,9 @@
 import { type NewLink, normaliseKey } from '@waymark/catalog';
-import { ApiError, type CreateLinkBody, domainName, fieldError, ROOT_KEY } from '@waymark/contract';
+import { type CreateLinkBody, domainName, fieldError, ROOT_KEY } from '@waymark/contract';
 import { checkChosenKey } from './key-rules.js';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
 import type { LinkReferences } from './link-references.js';
+import { foreignDomain } from './lost-domains.js';
 import { checkPlan } from './plan-gates.js';
 import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
 import { dateFields } from './request-date.js';
@@ -22,7 +23,7 @@ export function domainOf(
   }
   if (references.ownDomains.has(slug)) return { slug, isShared: false };
   if (slug === references.defaultDomain) return { slug, isShared: true };
-  throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+  throw foreignDomain(slug);
 }
 
 /**

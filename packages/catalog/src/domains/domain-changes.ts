@@ -113,7 +113,8 @@ export function createDomainChanges(
     async remove(workspaceId: string, id: string): Promise<DomainRecord> {
       const domain = await domains.get(workspaceId, id);
       if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
-      const slugs = [domain.slug, ...(domain.movedFrom === null ? [] : [domain.movedFrom])];
+      // In the order in which an unfinished move carries links, so that none passes from one to the other between the two.
+      const slugs = [...(domain.movedFrom === null ? [] : [domain.movedFrom]), domain.slug];
       // The root link is removed after the domain, so that no reader sees a domain without its root link.
       const notRoot = { sql: "key != '_root'", values: {} };
       for (const slug of slugs) await removeAll(links, workspaceId, [equals('domain', slug), notRoot]);

@@ -10,6 +10,7 @@ import {
   type LinkRuleDeps,
   linkContext,
   linksThisMonth,
+  removeFromLostDomains,
   withinLinkQuota,
 } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
@@ -172,7 +173,9 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
   async function createWithinQuota(drafts: readonly NewLink[]): Promise<readonly (LinkRecord | ApiError)[]> {
     try {
       return await whenUnlocked(() =>
-        withinLinkQuota(deps, author.workspace, drafts.length, () => links.createMany(workspaceId, drafts)),
+        withinLinkQuota(deps, author.workspace, drafts.length, async () =>
+          removeFromLostDomains(deps, workspaceId, await links.createMany(workspaceId, drafts)),
+        ),
       );
     } catch (err) {
       if (!(err instanceof ApiError) || err.code !== 'forbidden') throw err;

@@ -57,6 +57,15 @@ describe('POST /domains', () => {
     ['a slug of the wrong type', { slug: 7 }, 400],
     ['no domain name', { slug: 'nonsense' }, 422],
     ['an address', { slug: 'https://acme.com' }, 422],
+    ...[
+      'x.acme.com/a',
+      'x.acme.com?a',
+      'x.acme.com#a',
+      'x.acme.com\\a',
+      'x%71.acme.com',
+      'x.ac\nme.com',
+      'a@x.acme.com',
+    ].map((slug): [string, object, number] => [`the text ${JSON.stringify(slug)}`, { slug }, 422]),
     ['www.', { slug: 'www.acme.com' }, 422],
     ['a label of hyphens', { slug: '-.acme.com' }, 422],
     ['a placeholder of 101 characters', { slug: 'x.acme.com', placeholder: `https://a.com/${'x'.repeat(87)}` }, 422],
@@ -217,6 +226,27 @@ describe('DELETE /domains/{slug}', () => {
     const { links } = management.catalog;
     expect(await links.create(stranger.workspaceId, link)).toMatchObject(link);
     expect(await links.create(acme.workspaceId, { ...link, domain: acme.host })).toMatchObject({ key: 'gone' });
+  });
+
+  it('leaves no link that is created on the domain, or moved to it, meanwhile', async () => {
+    const { body: other } = await acme.post({ url: 'https://acme.com' });
+    for (let round = 0; round < 5; round++) {
+      const slug = aSlug();
+      await create(acme, { slug });
+      const link = (key: string) => ({ url: 'https://acme.com', domain: slug, key });
+      const links = (prefix: string) => [1, 2, 3, 4].map((number) => link(`${prefix}-${number}`));
+      const [removed, ...stored] = await Promise.all([
+        acme.call('DELETE', `/domains/${slug}`),
+        ...links('one').map((body) => acme.post(body)),
+        acme.call('POST', '/links/bulk', links('bulk')),
+        acme.call('PATCH', `/links/${other.id}`, { domain: slug }),
+        acme.call('PUT', '/links/upsert', link('upsert')),
+      ]);
+      expect(removed.status).toBe(200);
+      expect(stored.map(({ status }) => status).filter((status) => ![200, 403, 404].includes(status))).toEqual([]);
+      const listed = await acme.call<Link[]>('GET', '/links?search=acme.com&showArchived=true&pageSize=100');
+      expect(listed.body.filter(({ domain }) => domain === slug)).toEqual([]);
+    }
   });
 
   it('makes the oldest other domain primary when the primary one is deleted; another workspace’s answers 403', async () => {

@@ -11,7 +11,7 @@ import {
 } from '@waymark/contract';
 import { changedLink, folderRefusal, type LinkContext, linkContext } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
-import { linkObject } from '../create/create-link.js';
+import { linkObject, onOwnDomain } from '../create/create-link.js';
 import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
@@ -28,11 +28,12 @@ async function updateRecords(
   // Also look up the links' current folders and partners, and the current domain in case the body has none.
   const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
   const context = await linkContext(deps, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
-  return links.updateMany(
-    caller.workspace.id,
-    found.map(({ id }) => id),
-    (record) => changeOne(context, record),
+  const domainOf = new Map(found.map(({ id, domain }) => [id, domain]));
+  const updated = await links.updateMany(caller.workspace.id, [...domainOf.keys()], (record) =>
+    changeOne(context, record),
   );
+  for (const record of updated) if (record.domain !== domainOf.get(record.id)) await onOwnDomain(deps, caller, record);
+  return updated;
 }
 
 /** `PATCH /links/{linkId}`, after the link was found. @throws ApiError 400, 403, 404, 409 or 422 */

@@ -1,6 +1,13 @@
 import { linkVisibility, type NewLink, normaliseKey } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, domainName, fieldError, type Link, type LinkError } from '@waymark/contract';
-import { checkBulkImage, type LinkContext, linkContext, newLink, withinLinkQuota } from '@waymark/link-rules';
+import {
+  checkBulkImage,
+  type LinkContext,
+  linkContext,
+  newLink,
+  removeFromLostDomains,
+  withinLinkQuota,
+} from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 
@@ -44,9 +51,10 @@ export async function createLinks(
   checkDistinct(bodies, context.references.fallbackDomain);
   const results = await Promise.all(bodies.map((body) => linkOrError(deps, context, body)));
   const drafts = results.filter((result): result is NewLink => !(result instanceof ApiError));
-  const created = await withinLinkQuota(deps, caller.workspace, bodies.length, () =>
+  const stored = await withinLinkQuota(deps, caller.workspace, bodies.length, () =>
     links.createMany(workspaceId, drafts),
   );
+  const created = await removeFromLostDomains(deps, workspaceId, stored);
   const records = created.flatMap((result) => (result instanceof ApiError ? [] : [result]));
   const createdFrom = new Map(drafts.map((draft, index) => [draft, created[index]]));
   const errors = bodies.flatMap((link, index): LinkError[] => {
