@@ -1,5 +1,13 @@
 import { parseResourceId } from '@waymark/contract';
-import { type Condition, contains, equals, hasId, ifDefined } from '../store/list-conditions.js';
+import {
+  addressContains,
+  anyOf,
+  type Condition,
+  contains,
+  equals,
+  hasId,
+  ifDefined,
+} from '../store/list-conditions.js';
 import { IN_NO_HIDDEN_FOLDER } from './link-visibility.js';
 
 /** Filters of a list of links; a filter that is left out is not applied. */
@@ -40,7 +48,7 @@ export function narrowing(filters: LinkFilters): Condition[] {
     ...ifDefined(filters.domain, (domain) => equals('domain', domain)),
     ...ifDefined(filters.tagIds, hasAnyTag),
     ...ifDefined(filters.folderId, inFolder),
-    ...ifDefined(filters.search, (text) => contains([SHORT_LINK, 'url'], text)),
+    ...ifDefined(filters.search, (text) => anyOf([addressContains(SHORT_LINK, text), contains(['url'], text)])),
     ...ifDefined(filters.userId, (id) => equals('user_id', id)),
     ...ifDefined(filters.tenantId, (id) => equals('tenant_id', id)),
     ...ifDefined(filters.partnerId, (id) => hasId('partner_id', 'partner', [id])),

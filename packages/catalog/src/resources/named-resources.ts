@@ -12,7 +12,16 @@ import type {
   UtmTemplateRecord,
   WebhookRecord,
 } from '../model/record-schemas.js';
-import { contains, dataText, equals, equalsIgnoringCase, hasId, ifDefined, isOneOf } from '../store/list-conditions.js';
+import {
+  addressContains,
+  contains,
+  dataText,
+  equals,
+  equalsIgnoringCase,
+  hasId,
+  ifDefined,
+  isOneOf,
+} from '../store/list-conditions.js';
 import { BY_CREATION, type SortRule } from '../store/record-list.js';
 import type { New, ResourceRules } from './resource.js';
 
@@ -79,7 +88,7 @@ export const DOMAIN_RULES: ResourceRules<DomainRecord, NewDomain, DomainFilters,
   }),
   conditions: ({ isArchivedShown, search }) => [
     ...(isArchivedShown ? [] : [{ sql: 'archived = 0', values: {} }]),
-    ...ifDefined(search, (text) => contains(['slug'], text)),
+    ...ifDefined(search, (text) => addressContains('slug', text)),
   ],
   sorts: { createdAt: BY_CREATION, slug: { by: 'slug' } },
 };

@@ -1,6 +1,9 @@
 import { parseResourceId, type ResourceKind } from '@waymark/contract';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
+import { normaliseKey } from '../model/link-key.js';
 import { storableText } from '../model/storable-text.js';
+
+const NOT_ASCII = /[\u0080-\uffff]/;
 
 /** A condition of a list: constant SQL over the columns of the type; values are passed as parameters only. */
 export interface Condition {
@@ -39,10 +42,16 @@ export function isOneOf(column: string, values: readonly string[], isExcluded = 
 }
 
 /** At least one of the columns contains the text, ignoring upper and lower case. */
-export function contains(columns: readonly string[], text: string): Condition {
+export function contains(columns: readonly string[], text: string, parameter = 'search'): Condition {
   if (text.includes('\0')) return NOTHING;
-  const sql = columns.map((column) => `positionCaseInsensitiveUTF8(${column}, {search:String}) > 0`).join(' OR ');
-  return { sql, values: { search: storableText(text) } };
+  const sql = columns.map((column) => `positionCaseInsensitiveUTF8(${column}, {${parameter}:String}) > 0`).join(' OR ');
+  return { sql, values: { [parameter]: storableText(text) } };
+}
+
+/** As {@link contains} for a domain or short link, whose labels outside ASCII are stored in punycode: such a label is found as a whole. */
+export function addressContains(column: string, text: string): Condition {
+  const asGiven = contains([column], text);
+  return NOT_ASCII.test(text) ? anyOf([asGiven, contains([column], normaliseKey(text), 'search_ascii')]) : asGiven;
 }
 
 /** At least one of the conditions holds. */

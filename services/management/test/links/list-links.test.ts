@@ -141,6 +141,16 @@ describe('GET /links', () => {
     expect(body).toBe(expected.length);
   });
 
+  it('finds keys and domains in other scripts by whole parts', async () => {
+    const caller = await aCaller(management);
+    await caller.call('POST', '/domains', { slug: `bücher.${caller.host}` });
+    const { body: link } = await caller.post({ url: 'https://a.com', domain: `bücher.${caller.host}`, key: 'ja/日本' });
+    expect(await keys(`?search=${encodeURIComponent('日本')}`, caller)).toEqual([link.key]);
+    expect(await keys(`?search=${encodeURIComponent(`BÜCHER.${caller.host}/ja/`)}`, caller)).toEqual([link.key]);
+    const { body: domains } = await caller.get<{ slug: string }[]>(`/domains?search=${encodeURIComponent('bücher')}`);
+    expect(domains.map(({ slug }) => slug)).toEqual([link.domain]);
+  });
+
   it('pages after and before a link, even when that link was deleted', async () => {
     const caller = await aCaller(management);
     const made: Link[] = [];
