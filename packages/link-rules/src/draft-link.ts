@@ -3,7 +3,7 @@ import { type CreateLinkBody, domainName, fieldError, ROOT_KEY } from '@waymark/
 import { checkChosenKey } from './key-rules.js';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
 import type { LinkReferences } from './link-references.js';
-import { foreignDomain } from './lost-domains.js';
+import { foreignDomain } from './lost-references.js';
 import { checkPlan } from './plan-gates.js';
 import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
 import { dateFields } from './request-date.js';

@@ -4,6 +4,6 @@ export { checkBulkImage, completeLink, draftLink } from './draft-link.js';
 export { destinationOf } from './link-fields.js';
 export { checkLinkQuota, linksThisMonth, withinLinkQuota } from './link-quota.js';
 export type { LinkRuleDeps } from './link-rule-deps.js';
-export { removeFromLostDomains } from './lost-domains.js';
+export { detachFromLost, settleStoredLinks } from './lost-references.js';
 export { linkContext, newLink } from './new-link.js';
 export { folderRefusal, type LinkAuthor, type LinkContext } from './referencing-fields.js';

@@ -10,7 +10,7 @@ import {
   type LinkRuleDeps,
   linkContext,
   linksThisMonth,
-  removeFromLostDomains,
+  settleStoredLinks,
   withinLinkQuota,
 } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
@@ -174,7 +174,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     try {
       return await whenUnlocked(() =>
         withinLinkQuota(deps, author.workspace, drafts.length, async () =>
-          removeFromLostDomains(deps, workspaceId, await links.createMany(workspaceId, drafts)),
+          settleStoredLinks(deps, workspaceId, await links.createMany(workspaceId, drafts)),
         ),
       );
     } catch (err) {

@@ -171,3 +171,50 @@ it('errors are reported in the order of the checks', async () => {
     expect(answer.body.error.message).toContain(what);
   }
 });
+
+describe('a folder, tag or webhook that is removed while links are written', () => {
+  it('is on no link afterwards, however the link came to it', async () => {
+    const { body: link } = await acme.post({ url: 'https://acme.com/changed' });
+    for (let round = 0; round < 4; round++) {
+      const { catalog } = management;
+      const [folder, tag, { body: webhook }] = await Promise.all([
+        acme.call<{ id: string }>('POST', '/folders', { name: `Removed ${round}` }),
+        catalog.tags.create(acme.workspaceId, { name: `Removed ${round}`, color: 'red' }),
+        acme.call<{ id: string }>('POST', '/webhooks', {
+          name: 'Removed',
+          url: `https://hooks.acme.com/${round}`,
+          triggers: ['link.clicked'],
+        }),
+      ]);
+      const gone = [folder.body.id, tag.id, webhook.id];
+      const [folderId, tagId, webhookId] = gone;
+      const fields = { url: URL_A, folderId, tagIds: [tagId], webhookIds: [webhookId] };
+      await Promise.all([
+        acme.call('DELETE', `/folders/${folderId}`),
+        acme.call('DELETE', `/tags/${tagId}`),
+        acme.call('DELETE', `/webhooks/${webhookId}`),
+        ...[{ folderId }, { tagIds: [tagId] }, { webhookIds: [webhookId] }, fields].flatMap((some) => [
+          acme.post({ url: URL_A, ...some }),
+          acme.call(
+            'POST',
+            '/links/bulk',
+            [1, 2].map(() => ({ url: URL_A, ...some })),
+          ),
+          acme.call('PATCH', `/links/${link.id}`, some),
+        ]),
+      ]);
+      const links = await catalog.links.getMany(acme.workspaceId, await linkIds());
+      const kept = [...links.values()].flatMap(({ folderId, tagIds, webhookIds }) => [
+        folderId,
+        ...tagIds,
+        ...webhookIds,
+      ]);
+      expect(gone.filter((id) => kept.includes(id))).toEqual([]);
+    }
+  });
+});
+
+async function linkIds(): Promise<string[]> {
+  const { body } = await acme.get<{ id: string }[]>('/links?pageSize=100');
+  return body.map(({ id }) => id);
+}

@@ -9,9 +9,16 @@ import {
   type UnchangedLink,
   type UpdateLinkBody,
 } from '@waymark/contract';
-import { changedLink, folderRefusal, type LinkContext, linkContext } from '@waymark/link-rules';
+import {
+  changedLink,
+  detachFromLost,
+  folderRefusal,
+  type LinkContext,
+  linkContext,
+  settleStoredLinks,
+} from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
-import { linkObject, onOwnDomain } from '../create/create-link.js';
+import { linkObject } from '../create/create-link.js';
 import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
@@ -32,8 +39,12 @@ async function updateRecords(
   const updated = await links.updateMany(caller.workspace.id, [...domainOf.keys()], (record) =>
     changeOne(context, record),
   );
-  for (const record of updated) if (record.domain !== domainOf.get(record.id)) await onOwnDomain(deps, caller, record);
-  return updated;
+  const isAnyMoved = updated.some(({ id, domain }) => domain !== domainOf.get(id));
+  const settled = await (isAnyMoved ? settleStoredLinks : detachFromLost)(deps, caller.workspace.id, updated);
+  return settled.map((result) => {
+    if (result instanceof ApiError) throw result;
+    return result;
+  });
 }
 
 /** `PATCH /links/{linkId}`, after the link was found. @throws ApiError 400, 403, 404, 409 or 422 */

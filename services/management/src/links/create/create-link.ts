@@ -1,6 +1,6 @@
 import { type LinkRecord, linkVisibility } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, type Link } from '@waymark/contract';
-import { linkContext, newLink, removeFromLostDomains, withinLinkQuota } from '@waymark/link-rules';
+import { linkContext, newLink, settleStoredLinks, withinLinkQuota } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 
@@ -16,20 +16,14 @@ export async function linkObject(
   return link;
 }
 
-/** The stored link, unless its domain was lost meanwhile. @throws ApiError forbidden, when the link is removed */
-export async function onOwnDomain(deps: LinkDeps, { workspace }: LinkCaller, stored: LinkRecord): Promise<LinkRecord> {
-  const [record = stored] = await removeFromLostDomains(deps, workspace.id, [stored]);
-  if (record instanceof ApiError) throw record;
-  return record;
-}
-
 /** `POST /links`. @throws ApiError 400, 403, 404, 409 or 422 */
 export async function createLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
   const { workspace } = caller;
   const { links } = deps.catalog;
   const link = await newLink(deps, await linkContext(deps, caller, [body]), body);
   const stored = await withinLinkQuota(deps, workspace, 1, () => links.create(workspace.id, link));
-  const record = await onOwnDomain(deps, caller, stored);
+  const [record = stored] = await settleStoredLinks(deps, workspace.id, [stored]);
+  if (record instanceof ApiError) throw record;
   await deps.notifier.linkChanged('link.created', record);
   return linkObject(deps, caller, record, true);
 }

@@ -5,7 +5,7 @@ import {
   type LinkContext,
   linkContext,
   newLink,
-  removeFromLostDomains,
+  settleStoredLinks,
   withinLinkQuota,
 } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
@@ -54,7 +54,7 @@ export async function createLinks(
   const stored = await withinLinkQuota(deps, caller.workspace, bodies.length, () =>
     links.createMany(workspaceId, drafts),
   );
-  const created = await removeFromLostDomains(deps, workspaceId, stored);
+  const created = await settleStoredLinks(deps, workspaceId, stored);
   const records = created.flatMap((result) => (result instanceof ApiError ? [] : [result]));
   const createdFrom = new Map(drafts.map((draft, index) => [draft, created[index]]));
   const errors = bodies.flatMap((link, index): LinkError[] => {
