@@ -4,6 +4,7 @@ import { derivedEventId, METADATA_CHARS_MAX, parseResourceId, URL_CHARS_MAX } fr
 import { clickRow, type EventRow, leadRow, saleRow } from '@waymark/event-format';
 import type { ClickAlias, PastRow } from '@waymark/event-queue';
 import { createAgentReader, DIRECT, readReferer, toPlace, withoutWww } from '@waymark/visit';
+import { asJson } from '../model/as-json.js';
 import { RowError, type Source } from '../model/source-link.js';
 import type { PastClick, PastEvent } from './past-event.js';
 
@@ -28,9 +29,10 @@ function refererOf(referrer: string | null) {
 export function checkConversion(event: PastConversionEvent): void {
   if (event.eventName.length > EVENT_NAME_CHARS_MAX)
     throw new RowError(`eventName has more than ${EVENT_NAME_CHARS_MAX} characters`);
-  if (event.metadata !== null && JSON.stringify(event.metadata).length > METADATA_CHARS_MAX) {
+  const metadata = asJson(event.metadata);
+  if (metadata === undefined) throw new RowError('metadata is nested too deeply');
+  if (metadata.length > METADATA_CHARS_MAX)
     throw new RowError(`metadata has more than ${METADATA_CHARS_MAX} characters as JSON`);
-  }
   if (event.kind === 'lead') return;
   if ((event.invoiceId?.length ?? 0) > INVOICE_CHARS_MAX)
     throw new RowError(`invoiceId has more than ${INVOICE_CHARS_MAX} characters`);

@@ -1,3 +1,4 @@
+import { reportText } from './as-json.js';
 import { type Lost, RowError, type SourceCounts, type SourceTag } from './source-link.js';
 import { timeOf } from './times.js';
 
@@ -13,7 +14,7 @@ function isEmpty(value: unknown): boolean {
 }
 
 function shown(value: unknown): string {
-  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, VALUE_CHARS_MAX);
+  return reportText(value).slice(0, VALUE_CHARS_MAX);
 }
 
 /** Whether the value is an object with names. */

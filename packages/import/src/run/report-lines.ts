@@ -1,3 +1,4 @@
+import { reportText } from '../model/as-json.js';
 import type { Loss, Rejection } from './import-report.js';
 
 /** What the reports have so far; a run that continues begins with it. */
@@ -14,7 +15,7 @@ const LOSS_HEADING = ['row', 'link', 'field', 'value', 'reason'];
 
 /** A field of CSV, in quotes where it needs them. */
 function field(value: unknown): string {
-  const text = typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value);
+  const text = value === null || value === undefined ? '' : reportText(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
@@ -29,7 +30,7 @@ export function createReportLines(isTable: boolean, begin: ReportState = NO_LINE
   let { rejected, lost, columns } = begin;
 
   function rejectedRow({ row, reason, record }: Rejection): readonly unknown[] {
-    if (!isTable) return [row, reason, typeof record === 'string' ? record : JSON.stringify(record)];
+    if (!isTable) return [row, reason, reportText(record)];
     if (typeof record !== 'object' || record === null)
       return [row, record === '' ? reason : `${reason}: ${String(record)}`];
     return [row, reason, ...columns.map((name) => (record as Record<string, unknown>)[name])];

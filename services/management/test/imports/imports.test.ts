@@ -97,6 +97,16 @@ describe('POST /imports with a file', () => {
     expect(failed.error).toContain(`row 2: the link ${acme.host}/a exists already and differs`);
   });
 
+  it('reports fields and records that are nested too deeply to be written, and makes the other links', async () => {
+    const acme = await aCaller(management);
+    const { run } = callsOf(acme);
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const link = (key: string, more = '') => `{"url":"https://a.test","domain":"${acme.host}","key":"${key}"${more}}`;
+    const file = [link('one', `,"note":${deep}`), deep, link('two')].join('\n');
+    const job = await run(file, { source: 'dub' }, 'links.ndjson');
+    expect(job).toMatchObject({ status: 'completed', created: 2, rejected: 1, lost: 1 });
+  });
+
   it('says what is wrong with a file as a whole, at once or as the error of the import', async () => {
     const { upload, run } = callsOf(await aCaller(management));
     const refused = await upload('name,age\nx,1\n');
