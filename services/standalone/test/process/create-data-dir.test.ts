@@ -1,4 +1,4 @@
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { afterAll, expect, test } from 'vitest';
@@ -19,4 +19,19 @@ test('a directory that cannot be used is named together with its setting', () =>
   writeFileSync(file, '');
   const dataDir = join(file, 'waymark');
   expect(() => createDataDir(dataDir)).toThrow(/^DATA_DIR .*waymark cannot be used.* \(ENOTDIR\): .*set DATA_DIR/);
+});
+
+test.runIf(process.getuid?.() === 0)('a directory or a key of another user is refused, and left as it is', () => {
+  const dataDir = join(root, 'shared');
+  createDataDir(dataDir);
+  const key = join(dataDir, 'admin.key');
+  writeFileSync(key, 'planted', { mode: 0o600 });
+  createDataDir(dataDir);
+  chownSync(key, 65_534, 65_534);
+  expect(() => createDataDir(dataDir)).toThrow(
+    `user 65534 owns ${key}, and this is user 0. Start Waymark as that user`,
+  );
+  chownSync(key, 0, 0);
+  chownSync(dataDir, 65_534, 65_534);
+  expect(() => createDataDir(dataDir)).toThrow(`user 65534 owns ${dataDir}, and`);
 });
