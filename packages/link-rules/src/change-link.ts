@@ -4,6 +4,7 @@ import { HIDDEN_PASSWORD, ROOT_KEY, type UpdateLinkBody } from '@waymark/contrac
 import { domainOf } from './draft-link.js';
 import { checkChosenKey } from './key-rules.js';
 import { checkPassword, destinationOf, plainFields, variantsOf } from './link-fields.js';
+import { checkLinkSize } from './link-size.js';
 import { checkPlan, type GatedLink } from './plan-gates.js';
 import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
 import { dateFields } from './request-date.js';
@@ -85,5 +86,7 @@ export function changedLink(
     disabledAt: (named.partnerId ?? null) === record.partnerId ? record.disabledAt : null,
     ...datesOf(context, record, body),
   };
-  return isDeepStrictEqual(next, record) ? record : next;
+  if (isDeepStrictEqual(next, record)) return record;
+  checkLinkSize({ ...next }, { ...record });
+  return next;
 }

@@ -3,6 +3,7 @@ import { type CreateLinkBody, domainName, fieldError, ROOT_KEY } from '@waymark/
 import { checkChosenKey } from './key-rules.js';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
 import type { LinkReferences } from './link-references.js';
+import { checkLinkSize } from './link-size.js';
 import { foreignDomain } from './lost-references.js';
 import { checkPlan } from './plan-gates.js';
 import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
@@ -64,11 +65,13 @@ function partnerFolder(context: LinkContext, body: CreateLinkBody, programId: st
   return { folderId: folder.id };
 }
 
-/** Adds references to other resources and dates to a draft. @throws ApiError 403, 404 or 422 */
+/** Adds references to other resources and dates to a draft, and checks its size. @throws ApiError 403, 404 or 422 */
 export function completeLink(context: LinkContext, body: CreateLinkBody, draft: NewLink): NewLink {
   const named = referencingFields(context, body);
   const folder = partnerFolder(context, body, named.programId);
-  return { ...draft, ...named, ...folder, ...dateFields(body, context.nowMs) };
+  const link = { ...draft, ...named, ...folder, ...dateFields(body, context.nowMs) };
+  checkLinkSize({ ...link });
+  return link;
 }
 
 /** Rejects data URL images in bulk requests, because they enlarge every cached copy of a link. @throws ApiError unprocessable_entity */

@@ -1,6 +1,6 @@
 import type { Catalog, TagRecord, WorkspaceRecord } from '@waymark/catalog';
 import { workspaceLimits } from '@waymark/catalog';
-import { fieldError, randomUInt32, TAG_COLORS, type Tag, type TagBody } from '@waymark/contract';
+import { fieldError, mapErrorFields, randomUInt32, TAG_COLORS, type Tag, type TagBody } from '@waymark/contract';
 
 /** Colors for tags that are created without one. */
 const RANDOM_COLORS = TAG_COLORS.filter((color) => color !== 'pink');
@@ -14,16 +14,21 @@ export function tagObject({ id, name, color }: TagRecord): Tag {
   return { id, name, color };
 }
 
+/** The name of a field as the body has it: `tag` is an alias of `name`. */
+const asSent = (body: TagBody) => (field: string) => (field === 'name' && body.tag !== undefined ? 'tag' : field);
+
 /** @throws ApiError bad_request without a name, forbidden (quota), conflict */
 export function createTag(catalog: Catalog, workspace: WorkspaceRecord, body: TagBody): Promise<TagRecord> {
   const name = body.tag ?? body.name;
   if (name === undefined) throw fieldError('required', 'name', 'is required');
   const { tags } = workspaceLimits(workspace).quotas;
-  return catalog.tags.create(workspace.id, { name, color: body.color ?? randomColor() }, tags);
+  const tag = { name, color: body.color ?? randomColor() };
+  return mapErrorFields(asSent(body), () => catalog.tags.create(workspace.id, tag, tags));
 }
 
 /** @throws ApiError not_found, conflict */
 export function updateTag(catalog: Catalog, workspaceId: string, id: string, body: TagBody): Promise<TagRecord> {
   const name = body.tag ?? body.name;
-  return catalog.tags.update(workspaceId, id, (tag) => ({ name: name ?? tag.name, color: body.color ?? tag.color }));
+  const change = (tag: TagRecord) => ({ name: name ?? tag.name, color: body.color ?? tag.color });
+  return mapErrorFields(asSent(body), () => catalog.tags.update(workspaceId, id, change));
 }

@@ -133,6 +133,15 @@ describe('POST /links', () => {
     ['words that are no date', { url: URL_A, expiresAt: 'some time' }, 422, 'unprocessable_entity'],
     ['a date that is none', { url: URL_A, expiresAt: '2026-02-31T99:00:00Z' }, 422, 'unprocessable_entity'],
     ['an invalid country', { url: URL_A, geo: { fr: 'https://a.com' } }, 422, 'unprocessable_entity'],
+    [
+      'fields that are too long together',
+      {
+        url: URL_A,
+        geo: Object.fromEntries(['FR', 'DE', 'US'].map((code) => [code, `https://a.com/${'x'.repeat(25_000)}`])),
+      },
+      422,
+      'unprocessable_entity',
+    ],
     ['a geo url that is none', { url: URL_A, geo: { FR: 'nonsense' } }, 422, 'unprocessable_entity'],
     ['an image on localhost', { url: URL_A, image: 'http://localhost/a.png' }, 422, 'unprocessable_entity'],
     ['an image on an address', { url: URL_A, image: 'http://[::1]/a.png' }, 422, 'unprocessable_entity'],

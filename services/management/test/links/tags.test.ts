@@ -44,6 +44,16 @@ describe('POST /tags', () => {
     expect(codeOf(await create(acme, body))).toEqual([status, code]);
   });
 
+  it('names the field that was sent in a refusal', async () => {
+    const { body: made } = await create(acme, { name: 'refused' });
+    for (const field of ['tag', 'name']) {
+      const refused = { [field]: 'a\0b' };
+      const answers = [await create(acme, refused), await acme.call('PATCH', `/tags/${made.id}`, refused)];
+      for (const { body } of answers)
+        expect(body).toMatchObject({ error: { message: expect.stringContaining(`${field}: `) } });
+    }
+  });
+
   it('a name that is taken, in any case, conflicts; in another workspace it is available', async () => {
     await create(acme, { name: 'Été' });
     expect(codeOf(await create(acme, { name: 'ÉTÉ' }))).toEqual([409, 'conflict']);

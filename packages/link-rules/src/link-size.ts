@@ -1,0 +1,28 @@
+import { fieldError } from '@waymark/contract';
+
+/**
+ * Characters of a link as JSON, without its image, which has its own limit. Every list, and every page of events, has the whole links: a
+ * thousand of the largest must not fill a process.
+ */
+const LINK_CHARS_MAX = 65_000;
+
+type LinkFields = Readonly<Record<string, unknown>>;
+
+const charsOf = ({ image: _image, ...fields }: LinkFields): number => JSON.stringify(fields).length;
+
+function longestField({ image: _image, ...fields }: LinkFields): string {
+  const lengths = Object.entries(fields).map(([name, value]) => [name, JSON.stringify(value ?? null).length] as const);
+  return lengths.reduce((longest, each) => (each[1] > longest[1] ? each : longest))[0];
+}
+
+/**
+ * Checks the size of a new or changed link. A change may leave one that is larger, from an earlier release, as large as it is.
+ *
+ * @throws ApiError unprocessable_entity that names the longest field
+ */
+export function checkLinkSize(link: LinkFields, before?: LinkFields): void {
+  const chars = charsOf(link);
+  if (chars <= LINK_CHARS_MAX || (before !== undefined && chars <= charsOf(before))) return;
+  const rule = `makes the link too long: its fields together must have at most ${LINK_CHARS_MAX} characters as JSON, without the image`;
+  throw fieldError('too_big', longestField(link), rule);
+}
