@@ -24,6 +24,7 @@ import { wellFormedBody } from '../requests/well-formed-body.js';
 import { closeConnections } from './close-connections.js';
 import { healthPlugin, type ReadinessChecks } from './health.js';
 import type { Logger } from './logger.js';
+import { dropUnreadAnswers } from './unread-answers.js';
 
 /** A `query` parameter of 10,000 characters can take 90 kB once percent-encoded; Node's default limit is 16 KiB. */
 const HEADER_BYTES_MAX = 128 * 1024;
@@ -31,6 +32,7 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const TIMEOUT_CHECK_INTERVAL_MS = 5000;
+const UNREAD_ANSWER_MS = 30_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they close first and never reuse a closed socket. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 /** Keys are up to 190 characters, each up to 12 once percent-encoded. */
@@ -78,8 +80,13 @@ export interface CreateAppOptions {
   readonly headerBytesMax?: number;
   /** Rewrites the URL for the router; the original stays in `request.originalUrl`. */
   readonly rewriteUrl?: (request: IncomingMessage) => string;
-  /** How long a client may take to send its headers and its whole request. Tests shorten it. */
-  readonly timeoutsMs?: { readonly headers: number; readonly request: number; readonly checkInterval: number };
+  /** How long a client may take to send its headers and its whole request, and not read a large answer. Tests shorten it. */
+  readonly timeoutsMs?: {
+    readonly headers: number;
+    readonly request: number;
+    readonly checkInterval: number;
+    readonly unreadAnswer: number;
+  };
 }
 
 /** Responses hold a workspace's data: caches must not store them, and browsers must not sniff their type. Routes may override this. */
@@ -127,6 +134,7 @@ export function createApp(options: CreateAppOptions): App {
     headers: HEADERS_TIMEOUT_MS,
     request: REQUEST_TIMEOUT_MS,
     checkInterval: TIMEOUT_CHECK_INTERVAL_MS,
+    unreadAnswer: UNREAD_ANSWER_MS,
   };
   const sendFrameworkError = (err: unknown, request: FastifyRequest, reply: FastifyReply) => {
     reply.header('x-request-id', request.id).headers(PRIVATE_HEADERS);
@@ -174,6 +182,7 @@ export function createApp(options: CreateAppOptions): App {
   app.decorateRequest('isOverLimit', false);
   app.decorateRequest('streamBeganMs', undefined);
   acceptJsonOnly(app);
+  dropUnreadAnswers(app, { stalledMs: timeouts.unreadAnswer });
   addRequestHooks(app, options.requireHttps === true, options.plainHttpPaths ?? []);
 
   const systemRoutes = options.systemRoutes !== false;

@@ -14,7 +14,7 @@ afterEach(async () => {
 /** An app whose other requests may take a tenth of a second, with a route that receives slow bodies. */
 async function listen(limits: Parameters<typeof allowLongBody>[1]) {
   const begun = aGate();
-  const timeoutsMs = { headers: 100, request: 100, checkInterval: 20 };
+  const timeoutsMs = { headers: 100, request: 100, checkInterval: 20, unreadAnswer: 1000 };
   ({ app } = aTestApp({ timeoutsMs }, (routes) => {
     routes.addContentTypeParser('text/plain', (_request, _payload, done) => done(null));
     routes.post('/slow', async (request) => {

@@ -164,7 +164,7 @@ describe('sizes', () => {
 });
 
 describe('slow clients', () => {
-  const timeoutsMs = { headers: 200, request: 400, checkInterval: 50 };
+  const timeoutsMs = { headers: 200, request: 400, checkInterval: 50, unreadAnswer: 1000 };
 
   it.each([
     ['headers that never end', 'GET /echo HTTP/1.1\r\nhost: a\r\n'],
@@ -186,6 +186,40 @@ describe('slow clients', () => {
     await new Promise((resolve) => socket.once('connect', resolve));
     socket.resetAndDestroy();
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200);
+  });
+});
+
+describe('a large answer', () => {
+  const LARGE = 40_000_000;
+  async function listenLarge(unreadAnswer: number): Promise<number> {
+    ({ app } = aTestApp(
+      { timeoutsMs: { headers: 1000, request: 1000, checkInterval: 1000, unreadAnswer } },
+      (routes) => {
+        routes.get('/large', async () => ({ text: 'x'.repeat(LARGE) }));
+      },
+    ));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    return (app.server.address() as AddressInfo).port;
+  }
+  const request = 'GET /large HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
+
+  it('that its client does not read is dropped together with the connection', async () => {
+    const port = await listenLarge(50);
+    const ended = new Promise((resolve) => app.server.once('connection', (socket) => socket.once('close', resolve)));
+    const socket = connect(port, '127.0.0.1').pause();
+    sockets.push(socket);
+    socket.write(request);
+    await ended;
+  });
+
+  it('that is read arrives, also after pauses that are shorter', async () => {
+    const port = await listenLarge(10_000);
+    const { socket, answer } = talk(port, request);
+    socket.once('data', () => {
+      socket.pause();
+      setTimeout(() => socket.resume(), 50);
+    });
+    expect((await answer).length).toBeGreaterThan(LARGE);
   });
 });
 

@@ -1,0 +1,30 @@
+import type { App } from './app.js';
+
+/** Smaller answers fit into what one connection may take anyway. */
+const LARGE_BYTES = 1_000_000;
+/** The slowest reader that gets a large answer. */
+const BYTES_PER_MS_MIN = 250;
+
+export interface AnswerTimeouts {
+  /** How long a client may read nothing of a large answer, in milliseconds. */
+  readonly stalledMs: number;
+}
+
+/**
+ * Closes the connections of clients that do not read large answers, which stay in memory until they are read: at once when nothing was
+ * read for a while, or when the answer takes longer than that and a second for each 250 kB. Streams send as fast as they are read
+ * and are not affected.
+ */
+export function dropUnreadAnswers(app: App, { stalledMs }: AnswerTimeouts): void {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
+    const { socket } = reply.raw;
+    if (bytes > LARGE_BYTES && socket !== null) {
+      // Node closes the connection then, and sets another timeout when the answer is sent.
+      socket.setTimeout(stalledMs);
+      const tooLate = setTimeout(() => socket.destroy(), stalledMs + bytes / BYTES_PER_MS_MIN);
+      reply.raw.once('close', () => clearTimeout(tooLate));
+    }
+    done();
+  });
+}
