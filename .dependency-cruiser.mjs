@@ -128,7 +128,7 @@ export default {
       comment: 'these packages do no I/O',
       severity: 'error',
       from: { path: PURE },
-      to: { dependencyTypes: ['core'], pathNot: '^crypto$' },
+      to: { dependencyTypes: ['core'], pathNot: '^(crypto|url)$' },
     },
     {
       name: 'not-to-unresolvable',

@@ -68,7 +68,7 @@ beforeAll(async () => {
     logger: createLogger({ name: 'test', level: 'silent' }),
     docBase: 'http://docs.test',
     trustedProxies: ['127.0.0.0/8'],
-    timeoutsMs: { headers: 400, request: 800, checkInterval: 100 },
+    timeoutsMs: { headers: 400, request: 800, checkInterval: 100, unreadAnswer: 30_000 },
   };
   for (const [name, app] of [
     ['links', buildLinkApp(options, ingest.deps)],

@@ -180,7 +180,10 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     const writeConfirmed = async (jobs: readonly WriterJob[]) => {
       const confirmed = await retry('confirming jobs', () => confirmJobs(redis, replication, kind, jobs));
       if (confirmed.length < jobs.length)
-        logger.info({ kind, jobs: jobs.length - confirmed.length }, 'jobs are gone: another writer has completed them, or a failover has undone their transactions');
+        logger.info(
+          { kind, jobs: jobs.length - confirmed.length },
+          'jobs are gone: another writer has completed them, or a failover has undone their transactions',
+        );
       if (confirmed.length > 0) await write(confirmed);
     };
     // One insert with a quorum at a time: another into the same table would be refused.

@@ -65,11 +65,39 @@ function toApiError(thrown: unknown, requestId: string): ApiError {
   return new ApiError('internal_server_error', message, { cause: thrown });
 }
 
+/** While a store is away, every request fails for the same reason; a line for each would fill the disk that the stores are on. */
+const OUTAGE_LINES_EVERY_MS = 1000;
+
+/** Of one server: when it last logged a request that may be retried, and how many others failed since then. */
+interface OutageLines {
+  loggedAtMs: number;
+  unlogged: number;
+}
+const outageLines = new WeakMap<object, OutageLines>();
+
+/** Whether the failure gets a line of its own, and how many since the last one had none. */
+function outageLine({ server }: FastifyRequest): { readonly isDue: boolean; readonly unlogged: number } {
+  const lines = outageLines.get(server.server) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, unlogged: 0 };
+  outageLines.set(server.server, lines);
+  const nowMs = performance.now();
+  if (nowMs - lines.loggedAtMs < OUTAGE_LINES_EVERY_MS) {
+    lines.unlogged += 1;
+    return { isDue: false, unlogged: lines.unlogged };
+  }
+  const { unlogged } = lines;
+  Object.assign(lines, { loggedAtMs: nowMs, unlogged: 0 });
+  return { isDue: true, unlogged };
+}
+
 function logError(request: FastifyRequest, error: ApiError): void {
   const workspaceId = workspaceOf(request);
   const line = { err: error.cause ?? error, context: error.context, status: error.status, workspaceId };
-  if (error.status >= 500) request.log.error(line, 'request failed');
-  else request.log.debug(line, 'request refused');
+  if (error.status < 500) request.log.debug(line, 'request refused');
+  else if (error.retryAfterSeconds === undefined) request.log.error(line, 'request failed');
+  else {
+    const { isDue, unlogged } = outageLine(request);
+    if (isDue) request.log.error({ ...line, ...(unlogged > 0 && { othersFailed: unlogged }) }, 'request failed');
+  }
 }
 
 /** Sends the error body, as text: response schemas of routes describe only successful responses and would reject it. */

@@ -1,4 +1,4 @@
-import type { App } from './app.js';
+import type { FastifyInstance } from 'fastify';
 
 /** Smaller answers fit into what one connection may take anyway. */
 const LARGE_BYTES = 1_000_000;
@@ -15,13 +15,16 @@ export interface AnswerTimeouts {
  * read for a while, or when the answer takes longer than that and a second for each 250 kB. Streams send as fast as they are read
  * and are not affected.
  */
-export function dropUnreadAnswers(app: App, { stalledMs }: AnswerTimeouts): void {
+export function dropUnreadAnswers(
+  app: Pick<FastifyInstance, 'server' | 'addHook'>,
+  { stalledMs }: AnswerTimeouts,
+): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     const { socket } = reply.raw;
     if (bytes > LARGE_BYTES && socket !== null) {
-      // Node closes the connection then, and sets another timeout when the answer is sent.
-      socket.setTimeout(stalledMs);
+      // Node closes the connection then, and sets another timeout when the answer is sent. During shutdown the server has a shorter one.
+      socket.setTimeout(Math.min(stalledMs, app.server.timeout || stalledMs));
       const tooLate = setTimeout(() => socket.destroy(), stalledMs + bytes / BYTES_PER_MS_MIN);
       reply.raw.once('close', () => clearTimeout(tooLate));
     }

@@ -1,5 +1,5 @@
 import { ApiError, ERROR_STATUS, type ErrorCode } from '@waymark/contract';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { App } from '../../src/index.js';
 import { aTestApp, DOC_BASE } from '../test-app.js';
@@ -92,6 +92,28 @@ describe('errors thrown by a handler', () => {
     });
     expect(lines()).toContain(`"requestId":"${id}"`);
     expect(lines()).toContain('"level":50');
+  });
+
+  it('are logged once a second, with the number of the others, while a store is away', async () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+    const { lines } = start((routes) => {
+      routes.get('/away', async () => {
+        throw Object.assign(new Error('no store'), { code: 'ECONNREFUSED' });
+      });
+      routes.get('/broken', async () => {
+        throw new Error('a bug');
+      });
+    });
+    const failed = () => lines().split('request failed').length - 1;
+    for (let count = 0; count < 30; count++) await app.inject('/away');
+    expect(failed()).toBe(1);
+    clock.mockReturnValue(1000);
+    await app.inject('/away');
+    expect(failed()).toBe(2);
+    expect(lines()).toContain('"othersFailed":29');
+    for (let count = 0; count < 3; count++) await app.inject('/broken');
+    expect(failed()).toBe(5);
+    clock.mockRestore();
   });
 
   it('an extra field in a response is an internal error: 500, and the field is not sent', async () => {
