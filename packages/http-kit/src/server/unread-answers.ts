@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /** Smaller answers fit into what one connection may take anyway. */
@@ -22,7 +23,7 @@ export function dropUnreadAnswers(
   app.addHook('onSend', (_request, reply, payload, done) => {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     const { socket } = reply.raw;
-    if (bytes > LARGE_BYTES && socket !== null) {
+    if (bytes > LARGE_BYTES && socket instanceof Socket) {
       // Node closes the connection then, and sets another timeout when the answer is sent. During shutdown the server has a shorter one.
       socket.setTimeout(Math.min(stalledMs, app.server.timeout || stalledMs));
       const tooLate = setTimeout(() => socket.destroy(), stalledMs + bytes / BYTES_PER_MS_MIN);
