@@ -1,17 +1,15 @@
 // How late clicks become visible while every insert of a batch takes long, as during a backup: the writer gets its ClickHouse through
-// a proxy that holds inserts back. `npm run bench -- slow-inserts [--other ../before]` measures a built checkout from before as well.
+// a proxy that holds inserts back.
 
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { closedLoop } from './lib/http-load.js';
 import { machineLine, printTable } from './lib/report.js';
 import { startService } from './lib/service.js';
 import { BENCH_DOMAIN, createBenchLink, startStores } from './lib/stores.js';
 import { visitorRequest } from './lib/visitors.js';
 
-const { values } = parseArgs({ options: { other: { type: 'string' } } });
 const CLICKS = 200;
 const PAUSE_MS = 50;
 const DELAYS_MS = [0, 500, 1500];
@@ -31,7 +29,7 @@ async function startProxy(delayMs: number) {
       inserts += 1;
       await delay(delayMs);
     }
-    const target = new URL(url, stores.clickhouse.url);
+    const target = new URL(url, new URL(stores.clickhouse.url).origin);
     const onwards = request(target, { method: incoming.method, headers: incoming.headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(outgoing);
@@ -40,7 +38,8 @@ async function startProxy(delayMs: number) {
     incoming.pipe(onwards);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port } = server.address() as AddressInfo;
+  const url = Object.assign(new URL(stores.clickhouse.url), { port }).href.replace(/\/$/, '');
   return { url, inserts: () => inserts, stop: () => server.close() };
 }
 
@@ -50,10 +49,10 @@ async function clickCount(): Promise<number> {
 }
 
 /** Sends clicks at a steady rate. @returns how long after the last one all were stored, in seconds, and the number of inserts */
-async function measure(delayMs: number, root: string | undefined) {
+async function measure(delayMs: number) {
   const proxy = await startProxy(delayMs);
   const ingest = await startService('ingest', stores.environment);
-  const writer = await startService('writer', { ...stores.environment, CLICKHOUSE_URL: proxy.url }, root);
+  const writer = await startService('writer', { ...stores.environment, CLICKHOUSE_URL: proxy.url });
   for (let count = 0; count < CLICKS; count++) {
     await closedLoop({
       port: ingest.port,
@@ -76,15 +75,10 @@ try {
   console.log(`\n${machineLine()}\n`);
   const rows: string[][] = [];
   for (const delayMs of DELAYS_MS) {
-    const cells = [`${delayMs} ms`];
-    for (const root of values.other === undefined ? [undefined] : [values.other, undefined]) {
-      const { seconds, inserts } = await measure(delayMs, root);
-      cells.push(`${seconds.toFixed(1)} s; ${inserts}`);
-    }
-    rows.push(cells);
+    const { seconds, inserts } = await measure(delayMs);
+    rows.push([`${delayMs} ms`, seconds.toFixed(1), String(inserts)]);
   }
-  const measured = 'all visible after; inserts';
-  printTable(['inserts held back', ...(values.other === undefined ? [] : [`before: ${measured}`]), measured], rows);
+  printTable(['inserts held back', 'all visible after, s', 'inserts'], rows);
 } finally {
   await stores.stop();
 }
