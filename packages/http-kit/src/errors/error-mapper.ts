@@ -75,18 +75,18 @@ interface OutageLines {
 }
 const outageLines = new WeakMap<object, OutageLines>();
 
-/** Whether the failure gets a line of its own, and how many since the last one had none. */
-function outageLine({ server }: FastifyRequest): { readonly isDue: boolean; readonly unlogged: number } {
+/** How many failures since the last line had none, if this one gets a line; undefined if it gets none. */
+function othersIfDue({ server }: FastifyRequest): number | undefined {
   const lines = outageLines.get(server.server) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, unlogged: 0 };
   outageLines.set(server.server, lines);
   const nowMs = performance.now();
   if (nowMs - lines.loggedAtMs < OUTAGE_LINES_EVERY_MS) {
     lines.unlogged += 1;
-    return { isDue: false, unlogged: lines.unlogged };
+    return undefined;
   }
   const { unlogged } = lines;
   Object.assign(lines, { loggedAtMs: nowMs, unlogged: 0 });
-  return { isDue: true, unlogged };
+  return unlogged;
 }
 
 function logError(request: FastifyRequest, error: ApiError): void {
@@ -95,8 +95,8 @@ function logError(request: FastifyRequest, error: ApiError): void {
   if (error.status < 500) request.log.debug(line, 'request refused');
   else if (error.retryAfterSeconds === undefined) request.log.error(line, 'request failed');
   else {
-    const { isDue, unlogged } = outageLine(request);
-    if (isDue) request.log.error({ ...line, ...(unlogged > 0 && { othersFailed: unlogged }) }, 'request failed');
+    const othersFailed = othersIfDue(request);
+    if (othersFailed !== undefined) request.log.error({ ...line, othersFailed }, 'request failed');
   }
 }
 

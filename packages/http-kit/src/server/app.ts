@@ -182,7 +182,7 @@ export function createApp(options: CreateAppOptions): App {
   app.decorateRequest('isOverLimit', false);
   app.decorateRequest('streamBeganMs', undefined);
   acceptJsonOnly(app);
-  dropUnreadAnswers(app, { stalledMs: timeouts.unreadAnswer });
+  dropUnreadAnswers(app, timeouts.unreadAnswer);
   addRequestHooks(app, options.requireHttps === true, options.plainHttpPaths ?? []);
 
   const systemRoutes = options.systemRoutes !== false;

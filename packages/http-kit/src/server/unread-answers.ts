@@ -6,20 +6,14 @@ const LARGE_BYTES = 1_000_000;
 /** The slowest reader that gets a large answer. */
 const BYTES_PER_MS_MIN = 250;
 
-export interface AnswerTimeouts {
-  /** How long a client may read nothing of a large answer, in milliseconds. */
-  readonly stalledMs: number;
-}
-
 /**
  * Closes the connections of clients that do not read large answers, which stay in memory until they are read: at once when nothing was
  * read for a while, or when the answer takes longer than that and a second for each 250 kB. Streams send as fast as they are read
  * and are not affected.
+ *
+ * @param stalledMs how long a client may read nothing, in milliseconds
  */
-export function dropUnreadAnswers(
-  app: Pick<FastifyInstance, 'server' | 'addHook'>,
-  { stalledMs }: AnswerTimeouts,
-): void {
+export function dropUnreadAnswers(app: Pick<FastifyInstance, 'server' | 'addHook'>, stalledMs: number): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     const { socket } = reply.raw;
