@@ -15,6 +15,7 @@ export { isFolderHidden, type LinkVisibility, linkVisibility, WEBHOOK_VISIBILITY
 export type { LinkSort } from './links/links-by-total.js';
 export { draftLink, type LinkDraft, type NewLink, prefixedKey } from './links/new-link.js';
 export {
+  API_KEYS_TABLE,
   ERASURES_TABLE,
   EXPORT_JOBS_TABLE,
   EXPORT_SCHEDULES_TABLE,
@@ -22,6 +23,7 @@ export {
   IMPORT_JOBS_TABLE,
   LINKS_TABLE,
   PARTNERS_TABLE,
+  WORKSPACES_TABLE,
 } from './model/entity-types.js';
 export { type CatalogLogger, LockedError, unavailable } from './model/errors.js';
 export * from './model/job-record-schemas.js';

@@ -20,11 +20,17 @@ export const flag = z.stringbool({ error: 'must be true or false' });
 
 export const path = z.string().transform((value) => resolve(value));
 
+function mayBeDirectory(value: string): boolean {
+  try {
+    return statSync(value).isDirectory();
+  } catch (err) {
+    // A file is in its path. What else is wrong with the path, whoever uses it says.
+    return (err as NodeJS.ErrnoException).code !== 'ENOTDIR';
+  }
+}
+
 /** A directory, or a path that does not exist yet. */
-export const directory = path.refine(
-  (value) => statSync(value, { throwIfNoEntry: false })?.isDirectory() ?? true,
-  'must be a directory',
-);
+export const directory = path.refine(mayBeDirectory, 'must be a directory, below directories');
 
 function isReadableFile(value: string): boolean {
   try {

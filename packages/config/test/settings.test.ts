@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { describeSettings, loadSettings, SettingsError } from '../src/index.js';
 
 function problems(env: Record<string, string>): readonly string[] {
@@ -242,6 +242,13 @@ describe('QUEUE_SHARDS', () => {
     expect(() => loadSettings(environment)).toThrow(message);
   });
 });
+
+test.each([import.meta.filename, `${import.meta.filename}/data/below`])(
+  'DATA_DIR cannot be %s, of which a part is a file',
+  (DATA_DIR) => {
+    expect(problems({ DATA_DIR })).toEqual([expect.stringMatching(/^DATA_DIR: must be a directory/)]);
+  },
+);
 
 describe('describeSettings', () => {
   it('shows the settings with secrets masked', () => {

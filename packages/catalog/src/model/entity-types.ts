@@ -82,9 +82,19 @@ export const linkExternalId = (workspaceId: string, externalId: string): Name =>
 export const customerExternalId = (workspaceId: string, externalId: string): Name =>
   inWorkspace('customer', workspaceId, externalId);
 
+export const WORKSPACES_TABLE = 'workspaces';
+export const API_KEYS_TABLE = 'api_keys';
+export const LINKS_TABLE = 'links';
+export const PARTNERS_TABLE = 'partners';
+export const FOLDERS_TABLE = 'folders';
+export const EXPORT_JOBS_TABLE = 'export_jobs';
+export const IMPORT_JOBS_TABLE = 'import_jobs';
+export const EXPORT_SCHEDULES_TABLE = 'export_schedules';
+export const ERASURES_TABLE = 'erasures';
+
 export const workspaceType: EntityType<WorkspaceRecord> = {
   resource: 'workspace',
-  table: 'workspaces',
+  table: WORKSPACES_TABLE,
   schema: workspaceRecordSchema,
   columns: { slug: (record) => record.slug, plan: (record) => record.plan },
   names: (record) => [workspaceSlug(record.slug)],
@@ -93,7 +103,7 @@ export const workspaceType: EntityType<WorkspaceRecord> = {
 
 export const apiKeyType: EntityType<ApiKeyRecord> = {
   resource: 'apiKey',
-  table: 'api_keys',
+  table: API_KEYS_TABLE,
   schema: apiKeyRecordSchema,
   columns: { key_hash: (record) => record.keyHash },
   names: (record) => [keyHash(record.keyHash)],
@@ -112,14 +122,6 @@ export const domainType: EntityType<DomainRecord> = {
   ],
   staleMsMax: DAY_MS,
 };
-
-export const LINKS_TABLE = 'links';
-export const PARTNERS_TABLE = 'partners';
-export const FOLDERS_TABLE = 'folders';
-export const EXPORT_JOBS_TABLE = 'export_jobs';
-export const IMPORT_JOBS_TABLE = 'import_jobs';
-export const EXPORT_SCHEDULES_TABLE = 'export_schedules';
-export const ERASURES_TABLE = 'erasures';
 
 export const linkType: EntityType<LinkRecord> = {
   resource: 'link',

@@ -1,5 +1,5 @@
 import type { PassThrough } from 'node:stream';
-import { linkVisibility } from '@waymark/catalog';
+import { API_KEYS_TABLE, linkVisibility, WORKSPACES_TABLE } from '@waymark/catalog';
 import {
   ApiError,
   eventSchema,
@@ -30,6 +30,9 @@ const REQUIREMENTS: RouteRequirements = {
   minimumPlan: 'business',
   bucket: 'analytics',
 };
+
+/** A change of these records may end a stream. */
+const OF_ACCESS: ReadonlySet<string> = new Set([API_KEYS_TABLE, WORKSPACES_TABLE]);
 
 /** Proxies must neither buffer a stream, nor compress it, which buffers as well. */
 const HEADERS = {
@@ -66,6 +69,15 @@ export async function streamRoutes(app: App, deps: StreamRouteDeps): Promise<voi
   const feedOf = (workspaceNumber: string) =>
     catalog.queueShards.pick(feeds, formatResourceId('workspace', workspaceNumber));
   const streams = createStreams({ feedOf, readFrames: createFrameReader(deps), times });
+  catalog.subscribe({
+    onChange({ records }) {
+      const changed = new Set(
+        records.filter(({ table }) => OF_ACCESS.has(table)).map(({ workspaceId }) => workspaceId),
+      );
+      for (const workspaceId of changed) streams.recheck(parseResourceId('workspace', workspaceId) ?? '');
+    },
+    onGap() {},
+  });
   app.addHook('preClose', async () => {
     streams.close();
     for (const feed of feeds) feed.close();

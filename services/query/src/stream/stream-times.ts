@@ -4,7 +4,7 @@ export interface StreamTimes {
   readonly pollMs: number;
   /** Between two heartbeats. Proxies close connections on which nothing was sent for a minute. */
   readonly heartbeatMs: number;
-  /** Between two checks of a stream's key. */
+  /** Between two checks of a stream's key, which may expire. Changes of the key or its workspace are checked at once. */
   readonly recheckMs: number;
   /** Between two renewals of a stream's lease, which lasts a minute. */
   readonly renewMs: number;

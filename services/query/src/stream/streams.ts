@@ -31,10 +31,20 @@ export interface StreamsDeps {
   readonly times: StreamTimes;
 }
 
+/** An open stream. */
+interface OpenStream {
+  readonly workspaceNumber: string;
+  /** Ends the stream if its key may not have it any more. */
+  recheck(): void;
+  end(reason: StreamEnd): void;
+}
+
 /** The open streams of this process. */
 export interface Streams {
   /** @returns the body of the response @throws ApiError 429 at a limit, 500 when Redis does not answer */
   open(request: StreamRequest): Promise<PassThrough>;
+  /** Checks now whether the keys of a workspace may still have their streams. */
+  recheck(workspaceNumber: string): void;
   /** Ends all streams with a `bye`. */
   close(): void;
 }
@@ -46,7 +56,7 @@ interface Shared {
 }
 
 export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Streams {
-  const open = new Set<(end: StreamEnd) => void>();
+  const open = new Set<OpenStream>();
   /** By the tail that they read, and their subscription. */
   const readersOf = new WeakMap<WorkspaceTail, Map<string, Shared>>();
 
@@ -85,26 +95,28 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
   }
 
   function start(request: StreamRequest, opened: OpenedTail, ending: AbortController): PassThrough {
-    const { subscription, resume, check, onError } = request;
+    const { subscription, workspaceNumber, resume, check, onError } = request;
     const { signal } = ending;
     const end = (reason: StreamEnd) => ending.abort(reason);
     const output = createEventOutput(times.stalledMs);
     const { reader, leave } = join(subscription, opened, end);
     let position = resume ?? opened.end;
+    const recheck = () => {
+      // Stores that do not answer are no reason to end.
+      check().catch((err: unknown) => isRefusal(err) && end(new StreamEnd('key', { cause: err })));
+    };
     const timers = [
       setInterval(() => output.writeIfIdle(heartbeatFrame(position)), times.heartbeatMs),
-      setInterval(() => {
-        // Stores that do not answer are no reason to end.
-        check().catch((err: unknown) => isRefusal(err) && end(new StreamEnd('key', { cause: err })));
-      }, times.recheckMs),
+      setInterval(recheck, times.recheckMs),
       setTimeout(() => end(new StreamEnd('lifetime')), jitter(times.lifetimeMs)),
     ];
-    open.add(end);
+    const stream = { workspaceNumber, recheck, end };
+    open.add(stream);
     output.body.once('close', () => ending.abort(new ClientDisconnectedError()));
 
     const finish = (err: unknown) => {
       for (const timer of timers) clearTimeout(timer);
-      open.delete(end);
+      open.delete(stream);
       leave();
       opened.close();
       if (err instanceof ClientDisconnectedError || err instanceof StalledClientError) {
@@ -134,8 +146,12 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
       return start(request, opened, ending);
     },
 
+    recheck(workspaceNumber) {
+      for (const stream of open) if (stream.workspaceNumber === workspaceNumber) stream.recheck();
+    },
+
     close() {
-      for (const end of [...open]) end(new StreamEnd('shutdown'));
+      for (const { end } of [...open]) end(new StreamEnd('shutdown'));
     },
   };
 }

@@ -5,11 +5,12 @@ import { idOf, type StreamWorld, sent, startStreamWorld } from './stream-world.j
 
 let world: StreamWorld;
 beforeAll(async () => {
-  world = await startStreamWorld({ recheckMs: 20 });
+  // Longer than a test may take: what ends streams here is the change, not the next check.
+  world = await startStreamWorld({ recheckMs: 3_600_000 });
 });
 afterAll(() => world.close());
 
-const aKey = (fields: { kind?: 'secret' | 'publishable'; role?: Role; scopes?: Scope[]; expiresAt?: string } = {}) =>
+const aKey = (fields: { kind?: 'secret' | 'publishable'; role?: Role; scopes?: Scope[] } = {}) =>
   world.query.catalog.keys.create({
     ...{ workspaceId: world.workspace.id, name: 'Test', kind: 'secret', role: 'owner', scopes: [], ...fields },
   });
@@ -74,6 +75,17 @@ test('a stream ends when its key is revoked, and the key opens no other', async 
   await world.add('click', world.aClick());
   expect((await errorOf(world.open('', { token })))[0]).toBe(401);
   expect(sent(stream)).toEqual([]);
+});
+
+test('a stream ends when its key expires', async () => {
+  const checking = await startStreamWorld({ recheckMs: 20 });
+  const expiresAt = new Date(Date.now() + 1000).toISOString();
+  const { token } = await checking.query.catalog.keys.create({
+    ...{ workspaceId: checking.workspace.id, name: 'Test', kind: 'secret', role: 'owner', scopes: [], expiresAt },
+  });
+  const stream = await checking.open('', { token });
+  await stream.until(({ event, data }) => event === 'bye' && data === '{"reason":"key"}', 'the end');
+  await checking.close();
 });
 
 test('a stream ends when its workspace moves to a plan without it', async () => {
