@@ -4,7 +4,7 @@ import { partnerEmail, partnerTenantId } from '../model/entity-types.js';
 import type { LinkRecord, PartnerRecord } from '../model/record-schemas.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
 import { changeAll } from '../store/bulk-changes.js';
-import { equals, hasId } from '../store/list-conditions.js';
+import { equals, hasId, isOneOf } from '../store/list-conditions.js';
 import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { PARTNER_RULES } from './partner-rules.js';
@@ -93,7 +93,9 @@ export function createPartners(
 
     /** Copies a partner's tenantId to all its links. */
     tenantToLinks: (workspaceId: string, id: string, tenantId: string): Promise<void> =>
-      changeAll(links, workspaceId, linksOf(id), (link) => (link.tenantId === tenantId ? link : { ...link, tenantId })),
+      changeAll(links, workspaceId, [...linksOf(id), isOneOf('tenant_id', [tenantId], true)], (link) =>
+        link.tenantId === tenantId ? link : { ...link, tenantId },
+      ),
 
     /**
      * Disables the links of a banned partner, and enables those of any other. The status is read while each link is locked, so that

@@ -58,6 +58,16 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   /** Registers this process, and marks instances of the service that this host no longer runs as killed. */
   async function register(): Promise<void> {
     const { instances } = await registry.read();
+    const isOwn = instances.some(
+      ({ instance: { service: other, instance: name, startedAt: since } }) =>
+        other === service && name === instance && since === startedAt,
+    );
+    if (isOwn) {
+      // Redis has registered this process, but its answer was lost.
+      await registry.beat(self());
+      isRegistered = true;
+      return;
+    }
     // An entry with the own process id is of an earlier process: in a container the id is often the same after a restart.
     const dead = instances.filter(
       ({ instance: other }) =>

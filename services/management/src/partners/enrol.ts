@@ -49,9 +49,12 @@ async function withTenant(
   partner: PartnerRecord,
   tenantId: string | undefined,
 ): Promise<PartnerRecord> {
-  if (tenantId === undefined || tenantId === partner.tenantId) return partner;
-  const updated = await catalog.partners.update(partner.workspaceId, partner.id, () => ({ tenantId }));
-  await catalog.partners.tenantToLinks(partner.workspaceId, partner.id, tenantId);
+  if (tenantId === undefined) return partner;
+  const { workspaceId, id } = partner;
+  const updated =
+    tenantId === partner.tenantId ? partner : await catalog.partners.update(workspaceId, id, () => ({ tenantId }));
+  // Links lack the tenantId of their partner after a request that was interrupted here.
+  await catalog.partners.tenantToLinks(workspaceId, id, tenantId);
   return updated;
 }
 

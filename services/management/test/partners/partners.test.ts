@@ -104,6 +104,15 @@ describe('POST /partners', () => {
     expect(codeOf(await enrol(acme, { email, tenantId: 'tenant-c' }))).toEqual([409, 'conflict']);
   });
 
+  it('copies a tenantId to links that an interrupted request has left without it', async () => {
+    const email = anEmail();
+    const { body: partner } = await enrol(acme, { email });
+    await management.catalog.partners.update(acme.workspaceId, partner.id, () => ({ tenantId: 'interrupted' }));
+    const { body: again } = await enrol(acme, { email, tenantId: 'interrupted' });
+    const link = await management.catalog.links.get(acme.workspaceId, again.links?.[0]?.id ?? '');
+    expect([again.id, again.tenantId, link?.tenantId]).toEqual([partner.id, 'interrupted', 'interrupted']);
+  });
+
   it('enrols one partner with one link for 20 concurrent requests with one email', async () => {
     const caller = await aCaller(management);
     const email = anEmail();
