@@ -106,5 +106,5 @@ test('an aborted signal ends the query here and in ClickHouse', async () => {
   const reason = new Error('the caller left');
   caller.abort(reason);
   expect(await result).toBe(reason);
-  await waitFor(async () => (await running()) === 0, { what: 'ClickHouse to end the query' });
+  await waitFor(async () => (await running()) === 0, { what: 'ClickHouse to end the query', timeoutMs: 20_000 });
 });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** Default: 20 s. */
+  /** Default: a minute. Give less when the condition would also be met within a minute without what is tested, as a lease expires. */
   readonly timeoutMs?: number;
   /** What the test waits for, for the error message. */
   readonly what: string;

@@ -10,7 +10,7 @@ export interface GeoDatabase {
 }
 
 export interface GeoDatabaseOptions {
-  /** Called when a changed file cannot be read; the previous content stays in use. */
+  /** Called at each check at which a changed file cannot be read; the previous content stays in use. */
   readonly onReloadError?: (err: unknown) => void;
   readonly checkIntervalMs?: number;
 }
@@ -55,8 +55,8 @@ export function openGeoDatabase(file: string, options: GeoDatabaseOptions = {}):
     try {
       const current = stampOf(file);
       if (current === stamp) return;
-      stamp = current;
       reader = openReader(file);
+      stamp = current;
     } catch (err) {
       options.onReloadError?.(err);
     }

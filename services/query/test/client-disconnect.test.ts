@@ -30,6 +30,8 @@ async function startWithSilentClickHouse() {
   const clickhouse = createClickHouseClient({
     url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
     database: 'default',
+    // Longer than a test: only the cancellation ends a query.
+    requestTimeoutMs: 600_000,
   });
   const app = buildApp(
     { logger: createLogger({ name: 'test', level: 'silent' }), docBase: DOC_BASE, trustedProxies: [] },

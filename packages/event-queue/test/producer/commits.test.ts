@@ -72,7 +72,8 @@ describe('claims', () => {
     await expect(claims.release(names, 'one')).rejects.toMatchObject({ status: 500 });
     await queue.redis.restart();
     const free = async () => (await claims.read(names)).every(({ state }) => state === 'free');
-    const areFree = () => waitFor(() => free().catch(() => false), { what: 'the claims to be free' });
+    // Before they expire.
+    const areFree = () => waitFor(() => free().catch(() => false), { what: 'the claims to be free', timeoutMs: 20_000 });
     await areFree();
 
     queue.proxy.holdAnswers();

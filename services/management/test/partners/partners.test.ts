@@ -157,7 +157,7 @@ describe('POST /partners', () => {
     ['props that no link can have', { linkProps: { expiresAt: 'whenever' } }, 422],
     ['a prefix that no key can have', { linkProps: { prefix: '_x' } }, 422],
     ['a prefix too long for any key', { linkProps: { prefix: 'x'.repeat(190) } }, 422],
-  ])('%s answers %i, and enrols nobody', async (_what, body, status) => {
+  ])('%s is refused, and enrols nobody', async (_what, body, status) => {
     const caller = await aCaller(management);
     expect((await enrol(caller, body)).status).toBe(status);
     expect((await caller.call('GET', '/partners')).body).toEqual([]);

@@ -200,7 +200,11 @@ describe('the limits of exports', () => {
     const other = await aWorkspace(query);
     expect((await exported(other, { format: 'ndjson' })).status).toBe(200);
     await first.body?.cancel();
-    await waitFor(async () => (await exported(world, { event: 'leads' })).status === 200, { what: 'a free slot' });
+    await waitFor(async () => (await exported(world, { event: 'leads' })).status === 200, {
+      what: 'a free slot',
+      // Before the slot of a client that reads nothing is freed.
+      timeoutMs: 20_000,
+    });
     expect(linesOf({ text: await second.text() } as Exported)).toHaveLength(CLICKS);
   });
 
@@ -218,7 +222,7 @@ describe('the limits of exports', () => {
       await Promise.all(started.map(({ body }) => body?.cancel()));
       return started.every(({ status }) => status === 200);
     };
-    await waitFor(both, { what: 'two free slots' });
+    await waitFor(both, { what: 'two free slots', timeoutMs: 20_000 });
   });
 });
 
