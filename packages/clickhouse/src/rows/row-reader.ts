@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { EXCEPTION_TAG_HEADER_NAME, extractErrorAtTheEndOfChunk, parseError } from '@clickhouse/client';
@@ -100,14 +101,26 @@ function rowOf<Row>(line: string): Row {
   }
 }
 
+/** Characters that are parsed at a time, in a few milliseconds, before other work has a turn. */
+const CHARS_AT_ONCE = 1_000_000;
+
 /** Parses rows: each is a line of JSON, because line feeds in strings are escaped. */
-function rowsOf<Row>(text: string, headers: Headers): Row[] {
+async function rowsOf<Row>(text: string, headers: Headers): Promise<Row[]> {
   const tag = header(headers, EXCEPTION_TAG_HEADER_NAME.toLowerCase());
   // If a query fails after its first rows, the server appends the error to them.
   if (tag !== '' && text.endsWith('__exception__\r\n')) throw extractErrorAtTheEndOfChunk(Buffer.from(text), tag);
   const lines = text.split('\n');
   if (lines.pop() !== '') throw new Error('the response ends in the middle of a row');
-  return lines.map(rowOf<Row>);
+  const rows: Row[] = [];
+  let chars = 0;
+  for (const line of lines) {
+    rows.push(rowOf<Row>(line));
+    chars += line.length;
+    if (chars < CHARS_AT_ONCE) continue;
+    chars = 0;
+    await nextTurn();
+  }
+  return rows;
 }
 
 const LINE_FEED = '\n'.charCodeAt(0);
@@ -135,9 +148,9 @@ function* lazyRowsOf<Row>(parts: Buffer[]): Generator<Row> {
 }
 
 /** @throws ClickHouseError for the error at the end of a result; Error for a result that ends within a row */
-function checkEnd(parts: readonly Buffer[], headers: Headers): void {
+async function checkEnd(parts: readonly Buffer[], headers: Headers): Promise<void> {
   const end = Buffer.concat(parts.slice(-2)).subarray(-END_BYTES).toString('latin1');
-  if (end.endsWith('__exception__\r\n')) rowsOf(Buffer.concat(parts).toString(), headers);
+  if (end.endsWith('__exception__\r\n')) await rowsOf(Buffer.concat(parts).toString(), headers);
   if (end !== '' && !end.endsWith('\n')) throw new Error('the response ends in the middle of a row');
 }
 
@@ -192,7 +205,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     async lazyRows<Row extends readonly unknown[]>(read: RowsRead) {
       const response = await answerTo(read);
       const parts = await partsOf(response);
-      checkEnd(parts, response.headers);
+      await checkEnd(parts, response.headers);
       return lazyRowsOf<Row>(parts);
     },
 

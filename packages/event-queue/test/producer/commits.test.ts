@@ -73,7 +73,8 @@ describe('claims', () => {
     await queue.redis.restart();
     const free = async () => (await claims.read(names)).every(({ state }) => state === 'free');
     // Before they expire.
-    const areFree = () => waitFor(() => free().catch(() => false), { what: 'the claims to be free', timeoutMs: 20_000 });
+    const areFree = () =>
+      waitFor(() => free().catch(() => false), { what: 'the claims to be free', timeoutMs: 20_000 });
     await areFree();
 
     queue.proxy.holdAnswers();

@@ -43,7 +43,9 @@ function cellOf(type: ColumnType, value: unknown): unknown {
   }
 }
 
-/** Rows of a row group. More would make smaller files, but take longer at a time than other requests should wait. */
+/** A row group is written when its items have so many characters. More would make smaller files, but take longer at a time than other
+ * requests should wait. */
+const GROUP_CHARS = 3_000_000;
 const GROUP_ROWS = 1500;
 
 /** A Parquet file. The rows of a row group are kept until it is written; the end of the file lists the row groups. */
@@ -52,6 +54,7 @@ export function createParquetEncoder<Item>(columns: readonly NamedColumn<Item>[]
   const root: SchemaElement = { name: 'root', num_children: columns.length };
   const file = new ParquetWriter({ writer, schema: [root, ...columns.flatMap(elementsOf)], createdBy: 'waymark' });
   let group: Item[] = [];
+  let groupChars = 0;
   const writeGroup = () => {
     if (group.length === 0) return;
     const columnData = columns.map(({ name, type, read }) => ({
@@ -60,6 +63,7 @@ export function createParquetEncoder<Item>(columns: readonly NamedColumn<Item>[]
     }));
     file.write({ columnData, rowGroupSize: group.length });
     group = [];
+    groupChars = 0;
   };
   const takeBytes = () => {
     const bytes = Uint8Array.from(writer.getBytes());
@@ -68,8 +72,11 @@ export function createParquetEncoder<Item>(columns: readonly NamedColumn<Item>[]
   };
   return {
     encode(items) {
-      for (const text of items) group.push(JSON.parse(text) as Item);
-      if (group.length >= GROUP_ROWS) writeGroup();
+      for (const text of items) {
+        group.push(JSON.parse(text) as Item);
+        groupChars += text.length;
+      }
+      if (group.length >= GROUP_ROWS || groupChars >= GROUP_CHARS) writeGroup();
       return takeBytes();
     },
     end() {

@@ -8,6 +8,8 @@ import { checkCustomerCursor, customerFiltersOf, customerLinkIdOf } from './cust
 import { expandedCustomers } from './expanded-customers.js';
 
 const PAGE_CUSTOMERS = 1000;
+/** The records of a page are parsed at once. */
+const PAGE_CHARS = 2_000_000;
 
 function field(name: keyof Customer, type: ColumnType = 'text'): Column<Customer> {
   return { type, read: (customer) => customer[name] };
@@ -44,14 +46,16 @@ export async function exportCustomers(
   const linkId = query.linkId && (await customerLinkIdOf(catalog, caller, query.linkId));
   if (query.linkId !== undefined && linkId === undefined) return nothing();
   const filters = customerFiltersOf({ ...query, linkId });
-  const page = { sortBy: 'createdAt', sortOrder, page: 1, pageSize: PAGE_CUSTOMERS } as const;
+  const page = { sortBy: 'createdAt', sortOrder, page: 1 } as const;
 
   return slicesOf<CustomerRecord>({
-    async readPage(last) {
+    pageChars: PAGE_CHARS,
+    async readPage(last, rowsMax) {
       const id = last?.id ?? part.after ?? startingAfter;
       const bounds = sortOrder === 'desc' ? { beforeId: id } : { afterId: id };
-      const rows = await catalog.customers.list(workspaceId, { ...page, filters: { ...filters, ...bounds } });
-      return { rows, limit: PAGE_CUSTOMERS };
+      const pageSize = Math.min(PAGE_CUSTOMERS, rowsMax);
+      const rows = await catalog.customers.list(workspaceId, { ...page, pageSize, filters: { ...filters, ...bounds } });
+      return { rows, limit: pageSize };
     },
     async itemsOf(records) {
       const included = records.filter(({ id }) => isInPart('customer', id, part));

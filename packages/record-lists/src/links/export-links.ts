@@ -11,6 +11,8 @@ import type { LinkCaller } from './link-caller.js';
 import { type LinkListDeps, linkCursorOf, linkFiltersOf } from './link-query.js';
 
 const PAGE_LINKS = 1000;
+/** The records of a page are parsed at once. */
+const PAGE_CHARS = 2_000_000;
 
 function column(type: ColumnType, read: (link: Link) => unknown): Column<Link> {
   return { type, read };
@@ -80,16 +82,18 @@ export async function exportLinks(
   const workspaceId = caller.workspace.id;
   const cursor = await linkCursorOf(deps, caller, query);
   const filters = await linkFiltersOf(deps, caller, query);
-  const shape = { filters, sortOrder: query.sortOrder ?? 'desc', limit: PAGE_LINKS } as const;
+  const shape = { filters, sortOrder: query.sortOrder ?? 'desc' } as const;
   const start = part.after ?? cursor?.id;
 
   return slicesOf<LinkRecord>({
-    async readPage(last) {
+    pageChars: PAGE_CHARS,
+    async readPage(last, rowsMax) {
       const id = last?.id ?? start;
+      const limit = Math.min(PAGE_LINKS, rowsMax);
       const rows = await (id === undefined
-        ? links.list(workspaceId, { ...shape, sortBy: 'createdAt', offset: 0 })
-        : links.listFrom(workspaceId, { ...shape, id, side: 'after' }));
-      return { rows, limit: PAGE_LINKS };
+        ? links.list(workspaceId, { ...shape, limit, sortBy: 'createdAt', offset: 0 })
+        : links.listFrom(workspaceId, { ...shape, limit, id, side: 'after' }));
+      return { rows, limit };
     },
     async itemsOf(records) {
       const included = records.filter(({ id }) => isInPart('link', id, part));

@@ -58,7 +58,7 @@ export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void>
         };
       });
       if (next !== undefined) reply.header('link', next);
-      return sendJsonText(reply, jsonArray(items));
+      return sendJsonText(reply, await jsonArray(items));
     },
   );
 }

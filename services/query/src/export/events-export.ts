@@ -31,10 +31,12 @@ export interface EventsExport {
   readonly sourceFrom: (start: Position | undefined, readSlice: ReadSlice) => ExportSource;
 }
 
-/** Rows that a statement reads: about 8 MB. With a thousand, ClickHouse takes twice the CPU time for a row. */
+/** Rows that a statement reads. With a thousand, ClickHouse takes twice the CPU time for a row. */
 const PAGE_ROWS = 4000;
 /** While others read: a page of theirs waits little longer. */
 const PAGE_ROWS_BESIDE_READS = 500;
+/** As many as rows of the usual size have. The rows are in memory until they are sent; each is parsed when it is. */
+const PAGE_CHARS = 10_000_000;
 
 /** How exports of events are read, for responses and for jobs. */
 export function createEventsExport(deps: EventsExportDeps) {
@@ -66,10 +68,11 @@ export function createEventsExport(deps: EventsExportDeps) {
       const counters = { linkCounters: linkCounters(workspace.id), customerTotals: customerTotals(workspace.id) };
       const textsOf = reusedTexts((rows) => textsOfRows({ ...deps, ...texts, ...counters }, caller, kind, rows), now);
       return {
-        readPage(last) {
+        pageChars: PAGE_CHARS,
+        readPage(last, rowsMax) {
           const after = last === undefined ? start : positionOf(last);
           return readSlice(async (reads) => {
-            const limit = isQuiet() ? PAGE_ROWS : PAGE_ROWS_BESIDE_READS;
+            const limit = Math.min(rowsMax, isQuiet() ? PAGE_ROWS : PAGE_ROWS_BESIDE_READS);
             const page = { ...bound, page: { ...bound.page, after, limit } };
             return { rows: await readLargePage(reads, page), limit };
           });

@@ -180,7 +180,8 @@ test('its statements are small while others read, so that these do not wait; it 
     const beside = await run();
     reading = false;
     await readers;
-    expect(alone.statements).toBe(Math.ceil(CLICKS / 4000));
+    // The first page has a hundred rows, because nothing tells yet how large they are.
+    expect(alone.statements).toBe(1 + Math.ceil((CLICKS - 100) / 4000));
     expect(beside.statements).toBeGreaterThan(alone.statements);
     expect(beside.text).toBe(alone.text);
   } finally {
