@@ -12,7 +12,7 @@ const ROOMS = {
   'clickhouse-embedded': ['config'],
   'event-queue': ['contract', 'cache', 'redis', 'event-format', 'clickhouse'],
   catalog: ['contract', 'cache', 'redis', 'event-query', 'event-format', 'clickhouse', 'event-queue'],
-  visit: ['contract'],
+  visit: ['contract', 'config'],
   outbound: [],
   'ops-page': [],
   'browser-script': ['contract'],

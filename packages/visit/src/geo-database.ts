@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { openReloadedFile, type ReloadOptions } from '@waymark/config';
 import { LRUCache } from 'lru-cache';
 import { type CityResponse, Reader } from 'maxmind';
 import { type Place, toPlace } from './place.js';
@@ -9,25 +10,12 @@ export interface GeoDatabase {
   close(): void;
 }
 
-export interface GeoDatabaseOptions {
-  /** Called at each check at which a changed file cannot be read; the previous content stays in use. */
-  readonly onReloadError?: (err: unknown) => void;
-  readonly checkIntervalMs?: number;
-}
-
 const CACHED_NODES = 10_000;
-const CHECK_INTERVAL_MS = 60_000;
 
 /** Databases of some vendors have only the country; the other fields are optional in MaxMind's too. */
 type PlaceResponse = Partial<
   Pick<CityResponse, 'country' | 'registered_country' | 'subdivisions' | 'city' | 'continent'>
 >;
-
-/** A stamp that changes whenever the file changes or is replaced: size, modification time and inode. */
-function stampOf(file: string): string {
-  const { size, mtimeMs, ino } = statSync(file);
-  return `${size} ${mtimeMs} ${ino}`;
-}
 
 function openReader(file: string): Reader<CityResponse> {
   return new Reader<CityResponse>(readFileSync(file), { cache: new LRUCache({ max: CACHED_NODES }) });
@@ -47,28 +35,13 @@ function placeOf(response: PlaceResponse): Place {
  *
  * @throws Error when the file cannot be read
  */
-export function openGeoDatabase(file: string, options: GeoDatabaseOptions = {}): GeoDatabase {
-  // The stamp is taken before the content is read, so that a change in between is detected at the next check.
-  let stamp = stampOf(file);
-  let reader = openReader(file);
-  const timer = setInterval(() => {
-    try {
-      const current = stampOf(file);
-      if (current === stamp) return;
-      reader = openReader(file);
-      stamp = current;
-    } catch (err) {
-      options.onReloadError?.(err);
-    }
-  }, options.checkIntervalMs ?? CHECK_INTERVAL_MS);
-  timer.unref();
+export function openGeoDatabase(path: string, options: ReloadOptions = {}): GeoDatabase {
+  const file = openReloadedFile(path, openReader, options);
   return {
     find(address) {
-      const response = reader.get(address);
+      const response = file.current().get(address);
       return response === null ? undefined : placeOf(response);
     },
-    close() {
-      clearInterval(timer);
-    },
+    close: file.close,
   };
 }

@@ -43,7 +43,8 @@ export async function followEvents({ url, newKey, onEvent, onStatus, signal }: F
       else if (event === 'gap' && data !== undefined) onStatus(`events are missing: ${data}`);
       else if (event === 'bye' && data !== undefined) onStatus(`the stream ends: ${data}`);
       lastId = id ?? lastId;
-      retryMs = Number(retry ?? RETRY_MS_MIN);
+      // The server sends it in the first frame and the last.
+      if (retry !== undefined) retryMs = Number(retry);
       // The next read would never settle if all of the response has arrived.
       if (signal.aborted) return;
     }

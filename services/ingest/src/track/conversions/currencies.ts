@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { openReloadedFile, type ReloadOptions } from '@waymark/config';
 import { fieldError } from '@waymark/contract';
 import { z } from 'zod';
 
@@ -43,17 +44,12 @@ export function convertToUsd({ amount, currency }: Money, rates: Rates): Money {
   return { amount: cents, currency: 'usd' };
 }
 
-export interface CurrencyOptions {
+export interface CurrencyOptions extends ReloadOptions {
   /** JSON file; without it amounts are not converted. */
   readonly ratesFile: string | undefined;
   /** Called once for each currency without a rate, whose amounts are not converted. */
   readonly onUnknown?: (currency: string) => void;
-  /** Called when a changed file cannot be read; the previous rates stay in use. */
-  readonly onReloadError: (err: unknown) => void;
-  readonly checkIntervalMs?: number;
 }
-
-const CHECK_INTERVAL_MS = 60_000;
 
 /**
  * Reads the file of exchange rates and reloads it when it changes, so that a daily job can replace it.
@@ -74,23 +70,6 @@ export function createCurrencyConverter(options: CurrencyOptions): CurrencyConve
   };
   if (file === undefined) return { toUsd: (money) => convert(money, NO_RATES), close: () => {} };
 
-  const stampOf = () => {
-    const { size, mtimeMs, ino } = statSync(file);
-    return `${size} ${mtimeMs} ${ino}`;
-  };
-  // The stamp is taken before the content is read, so that a change in between is detected at the next check.
-  let stamp = stampOf();
-  let rates = readRates(file);
-  const timer = setInterval(() => {
-    try {
-      const current = stampOf();
-      if (current === stamp) return;
-      stamp = current;
-      rates = readRates(file);
-    } catch (err) {
-      options.onReloadError(err);
-    }
-  }, options.checkIntervalMs ?? CHECK_INTERVAL_MS);
-  timer.unref();
-  return { toUsd: (money) => convert(money, rates), close: () => clearInterval(timer) };
+  const rates = openReloadedFile(file, readRates, options);
+  return { toUsd: (money) => convert(money, rates.current()), close: rates.close };
 }
