@@ -45,6 +45,7 @@ export {
   stateKey,
   WEBHOOK_QUEUE,
 } from './queue/keys.js';
+export { watchLongLocks } from './queue/long-locks.js';
 export { oldestQueuedMs } from './queue/oldest-job.js';
 export { checkShardMark, ShardMismatchError } from './queue/shard-mark.js';
 export * from './queue/webhook-jobs.js';

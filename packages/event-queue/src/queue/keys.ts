@@ -33,7 +33,7 @@ export function queueKeys(queue: QueueName): ReturnType<QueueKeys['getKeys']> {
 /** The key of one of BullMQ's lists, sets or streams of a queue. */
 export function queueKey(
   queue: QueueName,
-  type: 'wait' | 'active' | 'delayed' | 'completed' | 'meta' | 'events',
+  type: 'wait' | 'active' | 'delayed' | 'completed' | 'meta' | 'events' | 'stalled-check',
 ): string {
   return bullKeys.toKey(queue, type);
 }

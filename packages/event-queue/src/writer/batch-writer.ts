@@ -22,6 +22,8 @@ export interface WriterJob {
   readonly data: JobData;
   /** Indexes of the rows that the job's transaction discarded (see claim-scripts.ts). */
   readonly discarded: readonly number[];
+  /** Whether a worker, perhaps another, has taken it before. */
+  readonly isRedelivered: boolean;
   /** When the worker took it, epoch milliseconds. */
   readonly receivedAt: number;
 }
@@ -223,11 +225,13 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   }
 
   /**
-   * Whether only ClickHouse can show that the job's rows were written. Replays of dead letters are included, because replaying a
-   * letter again deletes the manifest entry of its earlier replay.
+   * Whether only ClickHouse may show that the job's rows were written. Replays of dead letters are included, because replaying a
+   * letter again deletes the manifest entry of its earlier replay; and jobs that were taken before, because their entry expires early
+   * when the clock of Redis is put right after it was behind.
    */
-  const needsLookUp = ({ id }: WriterJob): boolean => {
+  const needsLookUp = ({ id, isRedelivered }: WriterJob): boolean => {
     const time = jobIdTime(id);
+    if (isRedelivered) return true;
     return time === undefined || isRowJobId(id) || now() - time > LOOK_UP_FIRST_AGE_MS;
   };
 

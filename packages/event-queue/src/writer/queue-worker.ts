@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import type { DeadLetters } from '../queue/dead-letters.js';
 import { type JobData, jobDataSchema, jobProgressSchema } from '../queue/job-rows.js';
 import { QUEUE_PREFIX } from '../queue/keys.js';
+import { watchLongLocks } from '../queue/long-locks.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 import type { WriterJob } from './batch-writer.js';
 import { createCoalescer, type FlushReason } from './coalescer.js';
@@ -99,8 +100,9 @@ export function createQueueWorker(options: QueueWorkerOptions): QueueWorker {
     const arrival = { at: now() };
     held.add(arrival);
     try {
-      const job = { id: jobId, data, discarded, receivedAt: arrival.at };
-      await coalescer.add(job, { version: data.v, rows: data.rows, bytes: data.size });
+      const isRedelivered = job.attemptsStarted > 1;
+      const taken = { id: jobId, data, discarded, isRedelivered, receivedAt: arrival.at };
+      await coalescer.add(taken, { version: data.v, rows: data.rows, bytes: data.size });
     } finally {
       held.delete(arrival);
     }
@@ -117,6 +119,9 @@ export function createQueueWorker(options: QueueWorkerOptions): QueueWorker {
     drainDelay: BLOCK_SECONDS,
     removeOnComplete: { count: 0 },
   });
+  const longLocks = watchLongLocks({
+    ...{ redis: options.redis, queue: kind, lockMs: LOCK_MS, stalledCheckMs: STALLED_CHECK_MS, logger },
+  });
   worker.on('error', (err) => {
     options.onRedisError(err);
     warn({ err, kind }, 'worker');
@@ -125,6 +130,7 @@ export function createQueueWorker(options: QueueWorkerOptions): QueueWorker {
 
   return {
     async close() {
+      longLocks.close();
       const closing = worker.close();
       await coalescer.close();
       await closing;

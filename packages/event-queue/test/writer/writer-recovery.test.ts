@@ -81,6 +81,39 @@ describe('a writer', () => {
   });
 });
 
+describe('the clock of Redis', () => {
+  const HOUR_MS = 3_600_000;
+
+  it('may be set back: the jobs of a killed writer are taken over, although their locks seem to last an hour', async () => {
+    const { workspaceId, rows } = clicks(5);
+    const jobId = await fixture.add('click', rows);
+    await fixture.admin
+      .multi()
+      .lrem(queueKey('click', 'wait'), 0, jobId)
+      .lpush(queueKey('click', 'active'), jobId)
+      .set(`${jobKey('click', jobId)}:lock`, 'of a killed writer', 'PX', HOUR_MS)
+      .set(queueKey('click', 'stalled-check'), '1', 'PX', HOUR_MS)
+      .exec();
+    startWriter();
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(5));
+  });
+
+  it('may be put right: a stored job that is delivered again is not stored twice, although its manifest entry has expired', async () => {
+    startWriter();
+    const { workspaceId, rows } = clicks(5);
+    const jobId = await fixture.add('click', rows);
+    await fixture.untilDrained();
+    await Promise.all(writers.splice(0).map((writer) => writer.close()));
+    await fixture.admin.del(batchOfJobKey(jobId));
+    await fixture.add('click', rows, { jobId });
+    await fixture.admin.hset(jobKey('click', jobId), 'ats', 1);
+    startWriter();
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(5));
+  });
+});
+
 describe('dead letters', () => {
   const poisoned = () => {
     const { workspaceId, rows } = clicks(3);

@@ -7,6 +7,7 @@ import {
   type QueueLogger,
   WEBHOOK_QUEUE,
   WORKER_SILENCE_MS_MAX,
+  watchLongLocks,
 } from '@waymark/event-queue';
 import type { Outbound } from '@waymark/outbound';
 import { connectRedis } from '@waymark/redis';
@@ -108,12 +109,16 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     maxStalledCount: STALLED_MAX,
     runRetryDelay: RECONNECT_MS,
   });
+  const longLocks = watchLongLocks({
+    ...{ redis, queue: WEBHOOK_QUEUE, lockMs: LOCK_MS, stalledCheckMs: STALLED_CHECK_MS, logger },
+  });
   worker.on('error', (err) => logger.warn({ err }, 'webhook worker'));
   worker.on('failed', (job, err) => logger.warn({ err, jobId: job?.id }, 'a webhook job failed and will be retried'));
 
   return {
     async close() {
       isClosing = true;
+      longLocks.close();
       await withTimeout(worker.close(), options.closeMs ?? CLOSE_MS, () => undefined);
       // Other workers take over unfinished jobs when their locks expire.
       await worker.close(true);
