@@ -100,9 +100,10 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
         deliveryId: eventIdOf('link.clicked', clickId),
       })),
     );
+    // Anonymised customers keep their leads and sales, and the clicks behind them.
     const shared = await sharedClicks(
       target,
-      customers,
+      customers.filter(({ isDeleted }) => isDeleted),
       clicks.filter(({ isDeleted }) => isDeleted),
     );
     const own = clicks.map((click) => ({ ...click, isDeleted: click.isDeleted && !shared.has(click.clickId) }));

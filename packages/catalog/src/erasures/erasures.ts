@@ -168,17 +168,21 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     },
 
     /** Adds customers and clicks of the person that were found later, and has the batch run again if it has ended. */
-    addFound(
+    async addFound(
       { workspaceId, id }: Pick<ErasureRecord, 'workspaceId' | 'id'>,
       found: { readonly customerIds?: readonly string[]; readonly clickIds?: readonly string[] },
     ): Promise<ErasureRecord> {
-      return update(workspaceId, id, (current) => {
+      const changeOf = (current: ErasureRecord): Partial<ErasureRecord> | undefined => {
         const customerIds = union(current.customerIds, found.customerIds ?? []);
         const clickIds = union(current.clickIds, found.clickIds ?? []).slice(0, CLICKS_MAX);
         const isMore = customerIds.length > current.customerIds.length || clickIds.length > current.clickIds.length;
-        if (!isMore) return {};
+        if (!isMore) return undefined;
         return { customerIds, clickIds, ...(current.status === 'accepted' ? {} : { status: 'accepted', batch: null }) };
-      });
+      };
+      const stored = await require(workspaceId, id);
+      // A change postpones the batch, because all writers must have read it.
+      if (changeOf(stored) === undefined) return stored;
+      return update(workspaceId, id, (current) => changeOf(current) ?? {});
     },
 
     /** Whether a customer was made before the erasure was accepted: a later one is a new person. */

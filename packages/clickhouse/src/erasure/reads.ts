@@ -18,7 +18,7 @@ export async function countEvents(
   return new Map(rows.map(([customer, count]) => [customer, Number(count)]));
 }
 
-/** Ids of those clicks that leads or sales of other customers have, too: they are not deleted with the person. */
+/** Ids of those clicks that leads or sales of others than the deleted customers have, too: they are not deleted with these. */
 export async function sharedClicks(
   { client }: ErasureTarget,
   customers: readonly ErasedCustomer[],

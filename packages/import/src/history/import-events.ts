@@ -109,7 +109,12 @@ export async function importEvents(history: HistorySource, options: EventImportO
     stored: createStoredEvents(stores.clickhouse, workspaceNumber),
     workspaceNumber,
   });
-  const oldestMs = options.retentionDays === undefined ? 0 : now() - options.retentionDays * DAY_MS;
+  const days = Math.min(
+    options.retentionDays ?? Number.POSITIVE_INFINITY,
+    workspace.eventRetentionDays ?? Number.POSITIVE_INFINITY,
+  );
+  // Whole days, as retention deletes.
+  const oldestMs = Math.floor(now() / DAY_MS - days) * DAY_MS;
   let counts = NO_EVENTS;
   let hasAliases = workspace.hasClickAliases === true;
 

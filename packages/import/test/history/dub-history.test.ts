@@ -182,6 +182,14 @@ describe('the history of dub', () => {
     expect((await linkOf(acme, 'try')).object).toMatchObject({ clicks: 0, sales: 0 });
   });
 
+  it('leaves out what is older than the workspace keeps', async () => {
+    const acme = await history.workspace();
+    const days = Math.ceil((Date.now() - Date.UTC(2024, 0, 1)) / 86_400_000);
+    const keeping = { ...acme, eventRetentionDays: days };
+    const counts = await history.api(keeping, 'dub', (await dub(anAccount())).address, { retentionDays: days + 5000 });
+    expect(counts).toMatchObject({ clicks: 1, leads: 1, sales: 1, tooOld: 4 });
+  });
+
   it('attributes a lead whose click is missing to the click that it names', async () => {
     const acme = await history.workspace();
     const account = anAccount();

@@ -237,6 +237,35 @@ it('finds the click that brought a customer of whom there is no lead', async () 
   expect((await totals()).clicks).toBe(Number(before.clicks) + 1);
 }, 120_000);
 
+it('a click of a person who is deleted stays, if somebody who is anonymised in the same batch has it too', async () => {
+  const clickId = await click('shared');
+  const names = ['deleted', 'anonymised'].map((mode) => `${CANARY}-shared-${mode}`);
+  for (const customerExternalId of names) {
+    const lead = { clickId, eventName: 'Sign up', customerExternalId };
+    expect(await call('POST', '/track/lead', lead)).toMatchObject({ status: 200 });
+    await waitFor(async () => (await events('leads')).text.includes(`"${customerExternalId}"`), { what: 'the lead' });
+  }
+  const before = await totals();
+  const [deleted, anonymised] = names;
+  const ids = [
+    (await erase(`ext_${deleted}`, { mode: 'delete' })).body.id,
+    (await erase(`ext_${anonymised}`, { mode: 'anonymise' })).body.id,
+  ];
+  for (const id of ids) await untilErased(id);
+  const now = await totals();
+  expect([now.clicks, now.leads]).toEqual([before.clicks, Number(before.leads) - 1]);
+  expect((await events('clicks')).text).toContain(`"id":"${clickId}"`);
+}, 120_000);
+
+it('a repeated request does not postpone the batch', async () => {
+  await journey('repeated');
+  const { id } = (await erase('ext_repeated')).body;
+  const updatedAt = async () => (await api.catalog.erasures.get(workspaceId, id))?.updatedAt;
+  const accepted = await updatedAt();
+  expect((await erase('ext_repeated')).body.id).toBe(id);
+  expect(await updatedAt()).toBe(accepted);
+});
+
 it('a visitor whose click was deleted counts as a new one at once, once an hour as ever', async () => {
   const visitor = { host: 'go.acme.com', 'x-forwarded-for': '198.51.100.7' };
   const visit = async () =>
