@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { Zip, ZipDeflate } from 'fflate';
 import { csvTable } from './encoders/csv.js';
@@ -24,6 +25,7 @@ export interface TablesExport {
 }
 
 const DAY_MS = 24 * 3_600_000;
+const NOTHING = new Uint8Array();
 
 /** The bytes of a zip archive with a CSV file for each table. */
 export async function* archiveOf({
@@ -41,7 +43,12 @@ export async function* archiveOf({
     // The day is enough, and the same tables give the same archive.
     file.mtime = nowMs - (nowMs % DAY_MS);
     zip.add(file);
-    file.push(csvTable(columns, rows, escapesFormulas), true);
+    for (const part of csvTable(columns, rows, escapesFormulas)) {
+      file.push(part);
+      yield* chunks.splice(0);
+      await nextTurn();
+    }
+    file.push(NOTHING, true);
     yield* chunks.splice(0);
   }
   zip.end();

@@ -82,7 +82,16 @@ describe('CSV', () => {
     const items = [null, '', 'a'].map((text) => ({ text, count: null, done: null, at: null, tags: [], data: null }));
     expect(encoded([items], { columns: COLUMNS.slice(0, 1) }).toString()).toBe('text\r\n""\r\n""\r\na\r\n');
     expect(encoded([items], { columns: COLUMNS.slice(0, 2) }).toString()).toBe('text,count\r\n,\r\n,\r\na,\r\n');
-    expect(Buffer.from(csvTable(['text'], [{ text: null }], true)).toString()).toBe('text\r\n""\r\n');
+    expect(Buffer.concat([...csvTable(['text'], [{ text: null }], true)]).toString()).toBe('text\r\n""\r\n');
+  });
+
+  test('a table of large rows comes in small parts, and has every row', () => {
+    const rows = Array.from({ length: 60 }, (_, index) => ({ n: index, text: 'x'.repeat(50_000) }));
+    const parts = [...csvTable(['n', 'text'], rows, true)];
+    // After the first part, whose rows may have any size.
+    for (const part of parts.slice(2)) expect(part.length).toBeLessThan(260_000);
+    const records = parse(Buffer.concat(parts), { columns: true }) as { n: string }[];
+    expect(records.map(({ n }) => Number(n))).toEqual(rows.map(({ n }) => n));
   });
 
   test('a file that continues another has no header', () => {

@@ -12,7 +12,7 @@ export { type RouteRequirements, registerRequirements } from './auth/route-requi
 export { escapeHtml, Html, html } from './docs/html.js';
 export { parseInput } from './errors/validator.js';
 export type { CrossOrigin } from './requests/cross-origin.js';
-export { jsonArray, sendJsonText } from './requests/json-text.js';
+export { jsonArray, sendJson, sendJsonText } from './requests/json-text.js';
 export { allowLongBody, type LongBody, type LongBodyLimits } from './requests/long-body.js';
 export { onReplyClose } from './requests/on-reply-close.js';
 export { applyRateLimit } from './requests/rate-limit.js';

@@ -6,6 +6,8 @@ import { createFirstPageHints, type FirstPageHints } from './events/first-page-h
 import { createLinkSets, type LinkSets } from './link-sets.js';
 
 const ENTRIES_MAX = 10_000;
+/** So long after its removal a link may get events that were queued before; later ones wait in an outage. */
+const LATE_EVENTS_MS = 600_000;
 /** Fallback TTL, in case an invalidation is lost. */
 const REMOVED_TTL_MS = 10_000;
 /** TTL where removed links are too many to notice that one of them gets an event, which may have been queued before its removal. */
@@ -33,6 +35,8 @@ export interface PlanCache extends CatalogSubscriber {
    * expires, because removed links do not come back.
    */
   readonly removedLinks: RequestCache<RemovedLinks>;
+  /** Public ids of links that were removed lately: an insert that is under way may be about to give them events. */
+  lateRemoved(workspaceId: string): readonly string[];
   /** Numbers of events: by workspace and kind, and by sets of links. */
   readonly eventCounts: RequestCache<number>;
   readonly linkSets: LinkSets;
@@ -54,16 +58,25 @@ export function createPlanCache(now: () => number, isSubscribed: () => boolean):
     now,
   });
   const linkSets = createLinkSets({ isSubscribed, now });
+  /** Earliest first. */
+  let removals: { readonly workspaceId: string; readonly id: string; readonly atMs: number }[] = [];
   return {
     removedLinks,
+    lateRemoved(workspaceId) {
+      removals = removals.slice(-ENTRIES_MAX).filter(({ atMs }) => now() - atMs < LATE_EVENTS_MS);
+      return removals.flatMap((removal) => (removal.workspaceId === workspaceId ? removal.id : []));
+    },
     eventCounts: createTrackedCache({ bound, ttlMs: EVENTS_TTL_MS, now }),
     linkSets,
     firstPageHints: createFirstPageHints(),
     onChange(change) {
       linkSets.onChange(change);
-      for (const { table, workspaceId, isRemoved } of change.records) {
-        if (isRemoved && table === LINKS_TABLE) removedLinks.evict(workspaceId);
+      for (const { table, workspaceId, id, isRemoved } of change.records) {
+        if (!isRemoved || table !== LINKS_TABLE) continue;
+        removals.push({ workspaceId, id, atMs: now() });
+        removedLinks.evict(workspaceId);
       }
+      if (removals.length > 2 * ENTRIES_MAX) removals = removals.slice(-ENTRIES_MAX);
       for (const { workspaceId, ids } of change.counted) {
         const cached = removedLinks.get(workspaceId);
         // Without a value, a read under way may have been too early to see the events.

@@ -5,7 +5,7 @@ import {
   runCompiledQuery,
   runLargeQuery,
 } from '@waymark/clickhouse';
-import { type EventKind, formatResourceId } from '@waymark/contract';
+import { type EventKind, formatResourceId, parseResourceId } from '@waymark/contract';
 import {
   allowedLinksStats,
   areManyEvents,
@@ -105,9 +105,10 @@ export function createReads(
       const read = async (): Promise<RemovedLinks> => {
         const all = await ids(planAllRemovedLinks(bound));
         const withEvents = all.length === 0 ? [] : await ids(removed);
+        const late = planCache.lateRemoved(workspaceId).flatMap((id) => parseResourceId('link', id) ?? []);
         const allRemovedIds =
           all.length > REMOVED_LINKS_MAX ? undefined : new Set(all.map((id) => formatResourceId('link', id)));
-        return { ...removedLinksStats(withEvents.map(BigInt)), allRemovedIds };
+        return { ...removedLinksStats([...withEvents, ...late].map(BigInt)), allRemovedIds };
       };
       return planCache.removedLinks.refresh(workspaceId, read);
     },

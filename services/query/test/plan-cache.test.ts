@@ -56,6 +56,18 @@ test('removed links are read again when one of them gets an event, such as a cli
   expect(cache.removedLinks.get('ws')).toBeUndefined();
 });
 
+test('a removed link may get events for ten minutes', () => {
+  const { cache, pass } = aCache();
+  cache.onChange(removal('folders', true));
+  cache.onChange(removal('links', false));
+  expect(cache.lateRemoved('ws')).toEqual([]);
+  cache.onChange(removal('links', true));
+  pass(599_999);
+  expect([cache.lateRemoved('ws'), cache.lateRemoved('other')]).toEqual([['link_1'], []]);
+  pass(1);
+  expect(cache.lateRemoved('ws')).toEqual([]);
+});
+
 test('the result that removed links are too many to list never expires', async () => {
   const { cache, pass } = aCache();
   await cache.removedLinks.refresh('ws', async () => ({ hasRemovedLinks: true }));

@@ -45,7 +45,7 @@ function cellOf(type: ColumnType, value: unknown): unknown {
 
 /** A row group is written when its items have so many characters. More would make smaller files, but take longer at a time than other
  * requests should wait. */
-const GROUP_CHARS = 3_000_000;
+const GROUP_CHARS = 2_000_000;
 const GROUP_ROWS = 1500;
 
 /** A Parquet file. The rows of a row group are kept until it is written; the end of the file lists the row groups. */

@@ -1,6 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import { analyticsAnswerSchema, analyticsQuerySchema } from '@waymark/contract';
-import { type App, sendJsonText } from '@waymark/http-kit';
+import { type App, sendJson } from '@waymark/http-kit';
 import { whileChecked } from '../plan-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindRequest } from './bind-request.js';
@@ -36,7 +36,7 @@ export async function analyticsRoutes(app: App, deps: AnalyticsRouteDeps): Promi
         const groups = await runReads(request, reply, (reads) => readGroups(reads, bound));
         return responseBody(request.workspace.id, bound, groups);
       });
-      return sendJsonText(reply, JSON.stringify(body));
+      return sendJson(reply, body);
     },
   );
 }

@@ -1,7 +1,7 @@
 import { type Catalog, linkVisibility, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
 import { ApiError, fieldError, partnerAnalyticsAnswerSchema, partnerAnalyticsQuerySchema } from '@waymark/contract';
 import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
-import { type App, sendJsonText } from '@waymark/http-kit';
+import { type App, sendJson } from '@waymark/http-kit';
 import { analyticsClock } from '../analytics/analytics-clock.js';
 import { readGroups } from '../analytics/read-groups.js';
 import { createResponseBody, linkFields } from '../analytics/response-body.js';
@@ -78,9 +78,12 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now 
       const bound = bindAnalytics(parsed, scope);
       const groups = await runReads(request, reply, (reads) => readGroups(reads, bound));
       const body = await responseBody(workspace.id, bound, groups);
-      if (!Array.isArray(body)) return sendJsonText(reply, JSON.stringify({ ...body, ...NO_EARNINGS }));
+      if (!Array.isArray(body)) return sendJson(reply, { ...body, ...NO_EARNINGS });
       const rows = groupBy === 'top_links' ? await withEveryLink(catalog, partner, hidesFolders, body) : body;
-      return sendJsonText(reply, JSON.stringify(rows.map((row) => ({ ...row, ...NO_EARNINGS }))));
+      return sendJson(
+        reply,
+        rows.map((row) => ({ ...row, ...NO_EARNINGS })),
+      );
     },
   );
 }
