@@ -261,6 +261,22 @@ describe('waymark', { timeout: 120_000 }, () => {
     expect(new Set(migrations.map(({ state }) => state))).toEqual(new Set(['applied']));
   });
 
+  it('status does not fail for migrations of a newer release, and warns of what needs attention though all answers', async () => {
+    const query = "INSERT INTO schema_migrations (number, name, checksum) VALUES (9999, 'of a newer release', 'x')";
+    await database.client.command({ query });
+    const client = new Redis(redis.url);
+    await client.lpush('{waymark}:dead-letter:wait', 'one');
+    await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    const { stdout } = await waymark('status');
+    await client.config('SET', 'maxmemory-policy', 'noeviction');
+    await client.del('{waymark}:dead-letter:wait');
+    client.disconnect();
+    expect(stdout).toMatch(/^clickhouse +\d+ migrations applied, and 1 of a newer release$/m);
+    expect(stdout).toMatch(/^api +failed: http.* does not answer$/m);
+    expect(stdout).toMatch(/^warning +REDIS_URL: maxmemory-policy is allkeys-lru, not noeviction/m);
+    expect(stdout).toMatch(/^warning +1 events could not be stored; see: waymark dead-letters list$/m);
+  });
+
   it('fails with instructions when no stack is running or a command is wrong', async () => {
     const { code, stderr } = await runCli({ DATA_DIR: dataDir, REDIS_URL: '' }, 'workspace', 'list');
     expect(code).toBe(1);

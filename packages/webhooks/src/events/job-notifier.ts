@@ -20,9 +20,9 @@ export type JobEnd = EndData & {
 };
 
 export interface JobNotifierDeps {
-  readonly catalog: Pick<Catalog, 'webhooks'>;
-  /** The connection to duplicate at the first call: BullMQ defines its scripts on it. */
-  readonly redis: Redis;
+  readonly catalog: Pick<Catalog, 'webhooks' | 'queueShards'>;
+  /** By number of the queue shard, the connections to duplicate at the first call: BullMQ defines its scripts on them. */
+  readonly queueShards: readonly Redis[];
   readonly logger: Pick<QueueLogger, 'debug'>;
 }
 
@@ -40,16 +40,17 @@ export interface JobNotifier {
 /** Few retries, because the caller repeats the call. */
 const RETRIES_MAX = 2;
 
-export function createJobNotifier({ catalog, redis, logger }: JobNotifierDeps): JobNotifier {
-  let connection: Redis | undefined;
-  let opened: WebhookJobSender | undefined;
+export function createJobNotifier({ catalog, queueShards, logger }: JobNotifierDeps): JobNotifier {
+  const opened = new Map<Redis, { readonly connection: Redis; readonly sender: WebhookJobSender }>();
 
-  function sender(): WebhookJobSender {
-    if (opened !== undefined) return opened;
-    connection = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
+  function senderOf(shard: Redis): WebhookJobSender {
+    const known = opened.get(shard);
+    if (known !== undefined) return known.sender;
+    const connection = shard.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
     connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
-    opened = createWebhookJobSender(connection);
-    return opened;
+    const sender = createWebhookJobSender(connection);
+    opened.set(shard, { connection, sender });
+    return sender;
   }
 
   return {
@@ -58,7 +59,8 @@ export function createJobNotifier({ catalog, redis, logger }: JobNotifierDeps): 
       const webhooks = active.filter(({ triggers }) => triggers.includes(event));
       if (webhooks.length === 0) return;
       const outgoing = outgoingEvent(eventIdOf(event, key), event, endedMs, data);
-      await sender().sendOnce(
+      const shard = await catalog.queueShards.pick(queueShards, workspaceId);
+      await senderOf(shard).sendOnce(
         outgoing.id,
         webhooks.map(({ id: webhookId }) => ({
           id: webhookJobId(webhookId, outgoing.id),
@@ -67,6 +69,8 @@ export function createJobNotifier({ catalog, redis, logger }: JobNotifierDeps): 
       );
     },
 
-    close: () => connection?.disconnect(),
+    close() {
+      for (const { connection } of opened.values()) connection.disconnect();
+    },
   };
 }

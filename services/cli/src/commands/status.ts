@@ -1,6 +1,6 @@
 import { migrationStatus } from '@waymark/clickhouse';
 import { maskUrl, type RunState } from '@waymark/config';
-import { infoField, type QueueDepth, queueDepths } from '@waymark/event-queue';
+import { checkRedisSettings, infoField, type QueueDepth, queueDepths } from '@waymark/event-queue';
 import { type CommandResult, table } from '../output.js';
 import { connectClickHouse, connectRedis, findTarget, type Target } from '../stores.js';
 
@@ -19,13 +19,15 @@ async function check<T extends object>(work: () => Promise<T>): Promise<Check<T>
 function checkApi(target: Target) {
   const url = target.stack?.api ?? target.settings.baseUrl;
   return check(async () => {
-    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(API_TIMEOUT_MS) });
+    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(API_TIMEOUT_MS) }).catch(() => {
+      throw new Error(`${url} does not answer`);
+    });
     if (!answer.ok) throw new Error(`${url}/readyz answers ${answer.status}`);
     return { url };
   });
 }
 
-function checkRedis(target: Target, url?: string) {
+function checkRedis(target: Target, name: string, url?: string) {
   return check(async () => {
     const redis = connectRedis(target, url);
     try {
@@ -37,6 +39,7 @@ function checkRedis(target: Target, url?: string) {
         maxMemoryPolicy: infoField(info, 'maxmemory_policy') ?? null,
         appendOnly: infoField(info, 'aof_enabled') === '1',
         queue: await queueDepths(redis),
+        warnings: await checkRedisSettings(redis, name),
       };
     } finally {
       redis.disconnect();
@@ -49,14 +52,29 @@ function checkClickHouse(target: Target) {
     const clickhouse = connectClickHouse(target);
     try {
       const migrations = await migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster });
-      const notApplied = migrations.filter(({ state }) => state !== 'applied');
-      if (notApplied.length > 0)
-        throw new Error(`${notApplied.length} migrations are not applied; see: waymark migrate status`);
-      return { migrations: migrations.length };
+      const numberOf = (...states: readonly string[]) =>
+        migrations.filter(({ state }) => states.includes(state)).length;
+      const notApplied = numberOf('pending', 'changed');
+      if (notApplied > 0) throw new Error(`${notApplied} migrations are not applied; see: waymark migrate status`);
+      return { migrations: numberOf('applied'), ofNewerRelease: numberOf('unknown') };
     } finally {
       await clickhouse.close();
     }
   });
+}
+
+function migrationsText({ migrations, ofNewerRelease }: { migrations: number; ofNewerRelease: number }): string {
+  return `${migrations} migrations applied${ofNewerRelease > 0 ? `, and ${ofNewerRelease} of a newer release` : ''}`;
+}
+
+/** What an operator should do although every component answers. */
+function warningsOf(store: Awaited<ReturnType<typeof checkRedis>>): readonly string[] {
+  if (!store.ok) return [];
+  const letters = store.queue['dead-letter'].waiting;
+  return [
+    ...store.warnings,
+    ...(letters > 0 ? [`${letters} events could not be stored; see: waymark dead-letters list`] : []),
+  ];
 }
 
 function statusText(result: { readonly ok: boolean; readonly error?: string }, detail: string): string {
@@ -73,9 +91,9 @@ export async function showStatus(): Promise<CommandResult> {
   const target = findTarget();
   const [api, redis, clickhouse, queueShards] = await Promise.all([
     checkApi(target),
-    checkRedis(target),
+    checkRedis(target, 'REDIS_URL'),
     checkClickHouse(target),
-    Promise.all(target.settings.queueShards.map((url) => checkRedis(target, url))),
+    Promise.all(target.settings.queueShards.map((url) => checkRedis(target, 'QUEUE_SHARDS', url))),
   ]);
   const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
   const stores = [redis, ...queueShards].map((store, shard) => ({ store, suffix: shard === 0 ? '' : `-${shard}` }));
@@ -92,7 +110,8 @@ export async function showStatus(): Promise<CommandResult> {
         const memory = store.ok ? `${megabytes(store.usedMemoryBytes)} of ${megabytes(store.maxMemoryBytes)}` : '';
         return `${`redis${suffix}`.padEnd(11)} ${statusText(store, memory)}`;
       }),
-      `clickhouse  ${statusText(clickhouse, clickhouse.ok ? `${clickhouse.migrations} migrations applied` : '')}`,
+      `clickhouse  ${statusText(clickhouse, clickhouse.ok ? migrationsText(clickhouse) : '')}`,
+      ...stores.flatMap(({ store }) => warningsOf(store)).map((warning) => `warning     ${warning}`),
       '',
       ...table([['QUEUE', 'WAITING', 'ACTIVE', 'DELAYED'], ...queueRows]),
     ],

@@ -28,6 +28,8 @@ export interface ImportSettings {
 
 export interface ImportJobsDeps extends ImportSettings {
   readonly catalog: Catalog;
+  /** The Redis of each queue shard, by number. */
+  readonly queueShards: readonly Redis[];
   readonly outbound: Outbound;
   readonly defaultDomain: string | undefined;
   readonly now: () => number;
