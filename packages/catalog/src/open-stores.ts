@@ -23,7 +23,7 @@ export interface StoreSettings {
 
 /** The keys of the installation. */
 export interface StoreKeys {
-  /** Seals link passwords, webhook secrets and credentials of scheduled exports. */
+  /** Seals link passwords, webhook secrets and credentials of scheduled exports and of imports. */
   readonly current: Buffer;
   /** Open what they have sealed. */
   readonly others: readonly Buffer[];

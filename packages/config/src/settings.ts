@@ -228,7 +228,7 @@ function toSettings(env: Environment) {
     requireHttps: env.REQUIRE_HTTPS,
     /** CIDR ranges whose forwarded headers are accepted. */
     trustedProxies: env.TRUSTED_PROXIES,
-    /** Private CIDR ranges that outbound requests (webhooks, logos) may reach all the same. */
+    /** Private CIDR ranges that outbound requests (webhooks, scheduled exports, imports, logos, previews) may reach all the same. */
     outboundAllowedRanges: env.OUTBOUND_ALLOWED_RANGES,
     geoDatabase: env.GEO_DATABASE,
     /** The CDN edge whose headers hold the visitor's location; undefined = only the headers in `geoHeaders` are read. */

@@ -46,7 +46,7 @@ const ROWS_WAIT_MS = 10;
 
 /** How requests read. The limits apply to all requests of the process together, so create one and share it. */
 export interface ReadRunners {
-  /** For requests whose clients wait for the whole response. They count as running until that has been sent. */
+  /** For requests whose clients wait for the whole response. Exports wait until that has been sent; the limits count the reads only. */
   readonly runReads: RunReads;
   /** For the parts of exports, preferably while nobody else reads. */
   readonly runSlice: RunReads;

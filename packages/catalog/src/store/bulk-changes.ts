@@ -21,8 +21,8 @@ async function forEachPage<R extends CatalogRecord>(
 }
 
 /**
- * Changes every record that meets the conditions, each under its lock, page by page. Changed records must no longer meet the
- * conditions; then a repeated call continues where an interrupted one ended.
+ * Changes every record that meets the conditions, each under its lock. Pages go by id; a repeated call must leave alone what is changed
+ * already.
  */
 export function changeAll<R extends CatalogRecord>(
   store: RecordStore<R>,

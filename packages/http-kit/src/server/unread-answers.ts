@@ -7,9 +7,8 @@ const LARGE_BYTES = 1_000_000;
 const BYTES_PER_MS_MIN = 250;
 
 /**
- * Closes the connections of clients that do not read large answers, which stay in memory until they are read: at once when nothing was
- * read for a while, or when the answer takes longer than that and a second for each 250 kB. Streams send as fast as they are read
- * and are not affected.
+ * Closes the connections of clients that do not read large answers, which stay in memory until they are read: after `stalledMs` without
+ * a byte read, or after that plus a second for each 250 kB. Streams send as fast as they are read and are not affected.
  *
  * @param stalledMs how long a client may read nothing, in milliseconds
  */
