@@ -16,6 +16,7 @@ import { RowError, type Source } from '../model/source-link.js';
 import type { DomainMap } from '../run/domain-map.js';
 import { createBatchReader, type EventBatch } from './event-batch.js';
 import { type EventCounts, type EventReport, NO_EVENTS } from './event-report.js';
+import { evictLatestLeads } from './latest-leads.js';
 import { createPastCustomers } from './past-customers.js';
 import type { HistoryItem, HistorySource } from './past-event.js';
 import { createPastLinks } from './past-links.js';
@@ -171,6 +172,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
     const progressAfter = (dropped: number) =>
       JSON.stringify({ next, counts: withoutDropped(counts, dropped) } satisfies Progress);
     counts = withoutDropped(counts, await past.write({ rows, aliases, claims: taken, progressAfter }));
+    await evictLatestLeads({ shard, clickhouse: stores.clickhouse, workspaceNumber, now }, rows);
     report.progress(counts);
   }
 

@@ -8,8 +8,8 @@ import { addressKey, type LinkPlan, planLink } from './link-plan.js';
 import { createLinkWriter, type OnConflict } from './link-writer.js';
 import { createPlaces } from './places.js';
 
-/** Links of one insert. */
-const BATCH_MAX = 250;
+/** Links of one insert. They are planned and written in one piece, while other requests of the process wait. */
+const BATCH_MAX = 100;
 /** Rows after which progress is reported although no batch is full, because most of them are rejected. */
 const ROWS_UNSETTLED_MAX = 1000;
 

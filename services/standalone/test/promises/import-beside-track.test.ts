@@ -159,3 +159,23 @@ it('customers and invoices that are reported while they are imported exist once'
   );
   expect(firsts).toHaveLength(numbers.length);
 });
+
+it('a sale goes to an imported lead that is later than the live one', async () => {
+  await two.apis[0].dub.links.create({ domain: two.domain, key: 'other', url: 'https://other.example' });
+  await liveLead('reported-to-both');
+  await storedSales();
+  const lead = past('lead', 'reported-to-both');
+  const timeMs = Date.now();
+  if (lead.kind !== 'lead') throw new Error('no lead');
+  const click = { ...lead.click, address: { domain: 'old.test', key: 'other' }, timeMs };
+  expect(await importPast([{ ...lead, timeMs, click }])).toMatchObject({ leads: 1, rejected: 0 });
+  await liveSale('reported-to-both', 'of-the-later-lead');
+  await storedSales();
+  const { dub } = two.apis[0];
+  const sales = (await dub.events.list({ event: 'sales', interval: 'all', limit: 1000 })) as unknown as readonly {
+    readonly link: { readonly key: string };
+    readonly sale: { readonly invoiceId: string | null };
+  }[];
+  const sold = sales.filter(({ sale }) => sale.invoiceId === 'of-the-later-lead');
+  expect(sold.map(({ link }) => link.key)).toEqual(['other']);
+});

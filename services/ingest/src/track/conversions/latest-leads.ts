@@ -1,17 +1,20 @@
-import { createHash } from 'node:crypto';
 import type { CustomerRecord } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
-import { type EventProducer, LEAD_CLAIM_MS, leadNameSlug, type StateValue, stateKey } from '@waymark/event-queue';
+import {
+  type EventProducer,
+  LATEST_LEAD_MS,
+  LEAD_CLAIM_MS,
+  latestLeadKey,
+  leadNameSlug,
+  type StateValue,
+} from '@waymark/event-queue';
 import { orUnavailable } from '../unavailable.js';
 import type { Backlog } from './backlog.js';
 import type { ClickFinder } from './click-finder.js';
 import { LEAD_CLICK_SELECTION, leadClickRowOf, readClick } from './click-rows.js';
 import { readRows } from './read-rows.js';
-
-/** Longer than a lead takes to reach ClickHouse, where it is found afterwards. */
-const STATE_TTL_MS = 2 * 3_600_000;
 
 /** Finds the clicks of a customer's leads. */
 export interface LatestLeads {
@@ -35,15 +38,6 @@ export interface LatestLeadsOptions {
   readonly producer: Pick<EventProducer, 'readState'>;
   readonly clicks: ClickFinder;
   readonly backlog: Backlog;
-}
-
-/**
- * The Redis key of a customer's latest lead, which has the id of its click. A customer is named by id, because external ids change hands; the
- * name of the event is hashed, because it is free text.
- */
-function leadKey({ workspaceId, id }: CustomerRecord, eventName: string | undefined): string {
-  const identity = JSON.stringify(eventName === undefined ? [id] : [id, eventName]);
-  return stateKey(`lead-of:${workspaceId}:${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}`);
 }
 
 const QUERY = (condition: string) => `SELECT ${LEAD_CLICK_SELECTION} FROM lead_events
@@ -78,19 +72,19 @@ export function createLatestLeads({ clickhouse, producer, clicks, backlog }: Lat
     },
 
     async find(customer, eventName) {
-      const recent = producer.readState([leadKey(customer, eventName)]);
+      const recent = producer.readState([latestLeadKey(customer.workspaceId, customer.id, eventName)]);
       const [clickId] = await orUnavailable('latest lead in Redis', recent);
       if (clickId !== undefined) return clicks.find(customer.workspaceId, clickId);
-      await backlog.check('lead', STATE_TTL_MS);
+      await backlog.check('lead', LATEST_LEAD_MS);
       return orUnavailable('latest lead', findWritten(customer, eventName));
     },
 
     state(customer, eventName, click) {
       const { clickId } = readClick(click);
       return [undefined, eventName].map((name) => ({
-        key: leadKey(customer, name),
+        key: latestLeadKey(customer.workspaceId, customer.id, name),
         value: clickId,
-        ttlMs: STATE_TTL_MS,
+        ttlMs: LATEST_LEAD_MS,
       }));
     },
   };

@@ -1,0 +1,59 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { formatResourceId } from '@waymark/contract';
+import { EVENT_ROW_VERSION, EVENT_TABLES } from '@waymark/event-format';
+import { LATEST_LEAD_MS, latestLeadKey, type PastEventsOptions, type PastRow } from '@waymark/event-queue';
+
+const LEAD = EVENT_TABLES.lead.columns[EVENT_ROW_VERSION];
+const [TIME, CUSTOMER, NAME] = [LEAD.indexOf('timestamp'), LEAD.indexOf('customer_id'), LEAD.indexOf('event_name')];
+/** For differences between clocks. */
+const AHEAD_MS = 600_000;
+const CUSTOMERS_PER_READ = 2000;
+const REMOVE_EQUAL = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
+
+export interface LatestLeadsDeps {
+  /** The queue shard of the workspace. */
+  readonly shard: PastEventsOptions['shard'];
+  readonly clickhouse: ClickHouseClient;
+  /** `UInt64` as text. */
+  readonly workspaceNumber: string;
+  readonly now: () => number;
+}
+
+/**
+ * Removes from Redis the latest lead of each customer who has a stored past lead that may be later, so that the next sale finds the latest
+ * in ClickHouse. A lead that the writer has not stored yet stays: it is later than those of the past.
+ */
+export async function evictLatestLeads(
+  { shard, clickhouse, workspaceNumber, now }: LatestLeadsDeps,
+  rows: readonly PastRow[],
+): Promise<void> {
+  const workspaceId = formatResourceId('workspace', workspaceNumber);
+  const sinceMs = now() - LATEST_LEAD_MS - AHEAD_MS;
+  const customers = new Map<string, string>();
+  for (const { kind, row } of rows) {
+    if (kind !== 'lead' || Number(row[TIME]) < sinceMs) continue;
+    const customer = String(row[CUSTOMER]);
+    const id = formatResourceId('customer', customer);
+    customers.set(latestLeadKey(workspaceId, id), customer);
+    customers.set(latestLeadKey(workspaceId, id, String(row[NAME])), customer);
+  }
+  const keys = [...customers.keys()];
+  for (let start = 0; start < keys.length; start += CUSTOMERS_PER_READ) {
+    const some = keys.slice(start, start + CUSTOMERS_PER_READ);
+    const values = await shard.mget(some);
+    const kept = some.flatMap((key, index) => {
+      const click = values[index];
+      return typeof click === 'string' ? [{ key, click, customer: customers.get(key) ?? '' }] : [];
+    });
+    if (kept.length === 0) continue;
+    const stored = await clickhouse.rows<[string, string]>({
+      query: `SELECT DISTINCT toString(customer_id), toString(click_id) FROM lead_events
+WHERE workspace_id = {workspace:UInt64} AND customer_id IN {customers:Array(UInt64)}`,
+      parameters: { workspace: workspaceNumber, customers: kept.map(({ customer }) => BigInt(customer)) },
+    });
+    const isStored = new Set(stored.map(([customer, click]) => `${customer} ${click}`));
+    for (const { key, click, customer } of kept) {
+      if (isStored.has(`${customer} ${click}`)) await shard.eval(REMOVE_EQUAL, 1, key, click);
+    }
+  }
+}
