@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSettings, SETTING_NAMES } from '@waymark/config';
 import { Deployment, StatefulSet } from 'kubernetes-models/apps/v1';
@@ -129,6 +129,17 @@ describe('references', () => {
     const hosts = open.flatMap(({ spec }) => spec.rules.filter(isApi).map(({ host }) => host));
     expect(hosts).not.toEqual([]);
     for (const host of hosts) expect(closedHosts).toContain(`${host}/internal`);
+  });
+
+  it('the ingress of the links passes headers on that are as long as those of docker-compose.yml', () => {
+    const [, size] =
+      /proxy_buffer_size (\w+);/.exec(readFileSync(join(ROOT, 'scripts/docker/nginx.conf'), 'utf8')) ?? [];
+    const isLinks = ({ spec }: Manifest) =>
+      spec.rules.some(({ http }) => http.paths.some(({ backend }) => backend.service.port.name === 'links'));
+    const sizes = ofKind('Ingress')
+      .filter(isLinks)
+      .map(({ metadata }) => metadata.annotations?.['nginx.ingress.kubernetes.io/proxy-buffer-size']);
+    expect(sizes).toEqual([size ?? 'the size in nginx.conf']);
   });
 
   it('every autoscaler scales an existing workload that does not set its number of replicas', () => {

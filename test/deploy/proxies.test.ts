@@ -29,6 +29,9 @@ const FORGED = {
   'cloudfront-viewer-city': 'Campinas',
 };
 
+/** As long as a redirect's headers get: the longest destination in the longest characters, and the longest query of a visit. */
+const LONG_LOCATION = `https://acme.com/${'%E8%AA%9E'.repeat(32_000)}?q=${'u'.repeat(16_000)}`;
+
 interface Reached {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -36,6 +39,7 @@ interface Reached {
 interface Answer {
   readonly status: number;
   readonly text: string;
+  readonly location: string | undefined;
 }
 
 let directory: string;
@@ -46,10 +50,11 @@ const children: ChildProcess[] = [];
 /** Uses `node:http`, which sends paths unchanged; `fetch` removes `..` and empty segments. */
 function get(port: number, path: string, headers: Record<string, string> = {}): Promise<Answer> {
   return new Promise((done, failed) => {
-    const sent = request({ host: '127.0.0.1', port, path, headers }, (response) => {
+    const sent = request({ host: '127.0.0.1', port, path, headers, maxHeaderSize: 1_000_000 }, (response) => {
+      const { statusCode: status = 0, headers } = response;
       let text = '';
       response.on('data', (chunk) => (text += chunk));
-      response.on('end', () => done({ status: response.statusCode ?? 0, text }));
+      response.on('end', () => done({ status, text, location: headers.location }));
     });
     sent.on('error', failed);
     sent.end();
@@ -67,7 +72,10 @@ async function run(program: string, args: readonly string[], port: number): Prom
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'waymark-proxies-'));
-  behind = createServer(({ url, headers }, response) => response.end(JSON.stringify({ path: url, headers })));
+  behind = createServer(({ url, headers }, response) => {
+    if (url === '/long') response.writeHead(302, { location: LONG_LOCATION });
+    response.end(JSON.stringify({ path: url, headers }));
+  });
   behindPort = await freePort();
   behind.listen(behindPort, '127.0.0.1');
   await once(behind, 'listening');
@@ -101,6 +109,11 @@ function promises(ports: () => { readonly api: number; readonly links: number })
     const forged = Object.entries(FORGED).filter(([name, value]) => headers[name] === value);
     expect(forged).toEqual([]);
     expect(headers['x-forwarded-for']).toBe('127.0.0.1');
+  });
+
+  it('passes a redirect to the longest destination on', async () => {
+    const { status, location } = await get(ports().links, '/long');
+    expect([status, location === LONG_LOCATION]).toEqual([302, true]);
   });
 
   it.each(INTERNAL)('does not pass %s on at the port of the API', async (path) => {
