@@ -167,6 +167,8 @@ export function createApp(options: CreateAppOptions): App {
     ...(options.rewriteUrl === undefined ? {} : { rewriteUrl: options.rewriteUrl }),
   }).withTypeProvider<ZodTypeProvider>();
 
+  // Node would drop those after the 2000th, without an error: a proxy's X-Forwarded-For may be among them. Their size is limited above.
+  app.server.maxHeadersCount = 0;
   // Node would answer an unknown `Expect` with 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 

@@ -142,6 +142,17 @@ describe('sizes', () => {
     expect(await response.json()).toEqual({ length: 10_000 + '{"query":""}'.length });
   });
 
+  it('no header is dropped for the number of lines before it', async () => {
+    ({ app } = aTestApp({}, (routes) => {
+      routes.get('/headers', async ({ headers }) => ({ last: headers['x-forwarded-for'] }));
+    }));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const head = 'GET /headers HTTP/1.1\r\nHost: a\r\nConnection: close\r\n';
+    const answer = await talk(port, `${head}${'a:\r\n'.repeat(5000)}X-Forwarded-For: 192.0.2.1\r\n\r\n`).answer;
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*{"last":"192\.0\.2\.1"}/);
+  });
+
   it('headers beyond the limit answer 400, which even a client that first sends everything can read', async () => {
     const port = await listen();
     const { socket, answer } = talk(port, 'GET /echo HTTP/1.1\r\nhost: a\r\nx: ');
