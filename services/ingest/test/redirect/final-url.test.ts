@@ -60,6 +60,26 @@ describe('final URL', () => {
     expect(of('https://acme.com', 'qr=2').url).toBe('https://acme.com?qr=2');
   });
 
+  it.each([
+    ['?qr=1&a=1&skip_deeplink_preview=1', 'x=1', '?qr=1&a=1&skip_deeplink_preview=1&x=1'],
+    ['?qr=2', 'qr=1&x=1', '?qr=2&x=1'],
+    ['?qr=1', 'qr=2', '?qr=2'],
+    ['?a=1&&b=2', 'x=1', '?a=1&&b=2&x=1'],
+    ['?&a=1&&', 'x=1', '?&a=1&&x=1'],
+    ['?a=1&&b=2&', 'a=3', '?a=3&&b=2&'],
+    ['?&&', '=1', '?&&=1'],
+  ])('keeps what the owner wrote in %s for a visit with %s', (own, query, expected) => {
+    expect(of(`https://acme.com/${own}#top`, query).url).toBe(`https://acme.com/${expected}#top`);
+  });
+
+  it('keeps the bytes beside the click id and via as well', () => {
+    const own = 'https://acme.com/?qr=1&&b=%2F&';
+    const ids = `via=ada&x=1&dub_id=${CLICK_ID}`;
+    expect(of(own, 'x=1', { via: 'ada' }).withClickId(CLICK_ID)).toBe(`https://acme.com/?qr=1&&b=%2F&${ids}`);
+    expect(of(own).withClickId(CLICK_ID)).toBe(`https://acme.com/?qr=1&&b=%2F&dub_id=${CLICK_ID}`);
+    expect(of(`${own}dub_id=old&`).recorded).toBe(own);
+  });
+
   it('adds via for a partner link, unless the visit has its own', () => {
     expect(of('https://acme.com/?via=old', '', { via: 'ada/x' }).url).toBe('https://acme.com/?via=ada%2Fx');
     expect(of('https://acme.com', 'via=bob', { via: 'ada' }).url).toBe('https://acme.com?via=bob');
@@ -80,7 +100,7 @@ describe('final URL', () => {
   const text = fc.oneof(
     fc.string({ maxLength: 5 }),
     fc.string({ unit: 'grapheme', maxLength: 3 }),
-    fc.constantFrom('a', 'b', 'dub_id', 'via', 'qr'),
+    fc.constantFrom('a', 'b', '1', 'dub_id', 'via', 'qr'),
   );
   const pairs = fc.array(fc.tuple(text, text), { maxLength: 5 });
   const encoded = pairs.map((list) => new URLSearchParams(list).toString());
@@ -91,16 +111,13 @@ describe('final URL', () => {
         const expected = new URLSearchParams(own);
         const incoming = new URLSearchParams(query);
         for (const name of ['dub-no-track', 'redir_url']) incoming.delete(name);
-        const isTouched = via !== undefined || [...incoming].length > 0;
+        for (const name of ['qr', 'skip_deeplink_preview']) incoming.delete(name, '1');
         if (via !== undefined) expected.set('via', via);
         const seen = new Set<string>();
         for (const [name, value] of incoming) {
           if (seen.has(name)) expected.append(name, value);
           else expected.set(name, value);
           seen.add(name);
-        }
-        if (isTouched) {
-          for (const name of ['qr', 'skip_deeplink_preview']) expected.delete(name, '1');
         }
         if (!seen.has('dub_id')) expected.set('dub_id', CLICK_ID);
         const final = of(`https://acme.com/p?${own}#f`, query, { via }).withClickId(CLICK_ID);

@@ -1,5 +1,6 @@
 import { parseUrl, trimEndCharacter } from '@waymark/contract';
 import {
+  addPieces,
   joinUrl,
   pieceName,
   queryPieces,
@@ -62,16 +63,16 @@ function overwrite(target: readonly string[], incoming: readonly string[]): stri
   const pieces: string[] = [];
   const placed = new Set<string>();
   for (const piece of target) {
-    const name = pieceName(piece);
-    const replacement = firstOf.get(name);
+    // An empty piece is no parameter, not even one without a name.
+    const replacement = piece === '' ? undefined : firstOf.get(pieceName(piece));
     if (replacement === undefined) pieces.push(piece);
     else if (!placed.has(replacement)) pieces.push(replacement);
     if (replacement !== undefined) placed.add(replacement);
   }
-  incoming.forEach((piece, index) => {
-    if (!isFirst[index] || !placed.has(piece)) pieces.push(piece);
-  });
-  return pieces;
+  return addPieces(
+    pieces,
+    incoming.filter((piece, index) => !isFirst[index] || !placed.has(piece)),
+  );
 }
 
 function withPiece(split: SplitUrl, piece: string): string {
@@ -117,18 +118,17 @@ function rewrittenDestination(split: SplitUrl, incoming: readonly string[]): Des
 
 /**
  * The destination of a visit: the unchanged target when there is nothing to add, else the target with the visit's parameters in its
- * query. Unaffected parameters keep their exact bytes either way.
+ * query. Everything else keeps its exact bytes either way.
  */
 export function finalDestination(target: string, visit: PassThrough): Destination {
   const incoming = queryPieces(visit.query).filter((piece) => {
     const name = pieceName(piece);
-    return !NOT_FORWARDED.has(name) && !(visit.isPasswordCorrect && name === 'pw');
+    return !NOT_FORWARDED.has(name) && !isConsumedFlag(piece) && !(visit.isPasswordCorrect && name === 'pw');
   });
   if (incoming.length === 0 && visit.via === undefined) return unchangedDestination(target);
   const split = splitUrl(target);
   const own = visit.via === undefined ? split.pieces : setPiece(split.pieces, writePiece('via', visit.via));
-  const pieces = overwrite(own, incoming).filter((piece) => !isConsumedFlag(piece));
-  return rewrittenDestination({ ...split, pieces }, incoming);
+  return rewrittenDestination({ ...split, pieces: overwrite(own, incoming) }, incoming);
 }
 
 /** Schemes that `redir_url` may have, by that of the target: HTTPS must not be downgraded. */

@@ -6,12 +6,13 @@
 export interface SplitUrl {
   /** Everything before the query. */
   readonly base: string;
+  /** Also the empty ones of `a=1&&b=2`. */
   readonly pieces: readonly string[];
   /** Starts with `#`, or is empty. */
   readonly fragment: string;
 }
 
-/** The pieces of a query without its `?`. */
+/** The parameters of a query without its `?`. */
 export function queryPieces(query: string): string[] {
   return query === '' ? [] : query.split('&').filter((piece) => piece !== '');
 }
@@ -20,9 +21,10 @@ export function splitUrl(url: string): SplitUrl {
   const hash = url.indexOf('#');
   const head = hash < 0 ? url : url.slice(0, hash);
   const mark = head.indexOf('?');
+  const query = mark < 0 ? '' : head.slice(mark + 1);
   return {
     base: mark < 0 ? head : head.slice(0, mark),
-    pieces: mark < 0 ? [] : queryPieces(head.slice(mark + 1)),
+    pieces: query === '' ? [] : query.split('&'),
     fragment: hash < 0 ? '' : url.slice(hash),
   };
 }
@@ -56,11 +58,17 @@ export function writePiece(name: string, value: string): string {
   return `${name}=${encodeURIComponent(value)}`;
 }
 
+/** Appends pieces. A `&` at the end of the query is their separator. */
+export function addPieces(pieces: readonly string[], added: readonly string[]): string[] {
+  const isOpen = pieces.at(-1) === '' && added.length > 0;
+  return [...(isOpen ? pieces.slice(0, -1) : pieces), ...added];
+}
+
 /** Replaces all pieces of the same name with `piece`, at the position of the first one. */
 export function setPiece(pieces: readonly string[], piece: string): string[] {
   const name = pieceName(piece);
   const first = pieces.findIndex((other) => pieceName(other) === name);
-  if (first < 0) return [...pieces, piece];
+  if (first < 0) return addPieces(pieces, [piece]);
   return pieces.flatMap((other, index) => {
     if (index === first) return [piece];
     return pieceName(other) === name ? [] : [other];
