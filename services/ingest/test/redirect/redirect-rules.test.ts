@@ -181,6 +181,27 @@ describe('devices and countries', () => {
     expect((await visit(`/${key}`, at(BROWSER, 'toString'))).headers.location).toBe('https://acme.com/pricing');
   });
 
+  it.each([
+    [{ ios: 'tel:+1555' }, at(IPHONE), 'tel:+1555'],
+    [{ android: 'sms:+1555' }, at(PIXEL), 'sms:+1555'],
+    [{ geo: { DE: 'mailto:a@b.test' } }, at(BROWSER, 'DE'), 'mailto:a@b.test'],
+  ])('a target with an app scheme is opened like such a destination: %j', async (target, headers, url) => {
+    const link = await ingest.link({ ...target, trackConversion: true });
+    const answer = await visit(`/${link.key}`, headers);
+    expect([answer.statusCode, answer.headers.location]).toEqual([200, undefined]);
+    expect(answer.body).toContain(`<meta http-equiv="refresh" content="0;url=${url}">`);
+    const id = parseResourceId('link', link.id);
+    expect(await ingest.rowsWhen(1, 'click_events', 'link_id = {id:UInt64}', { id })).toMatchObject([{ url }]);
+  });
+
+  it('a target with another scheme gets the click id, as such a destination does', async () => {
+    const own = await ingest.link({ url: 'myapp://open', trackConversion: true });
+    const ios = await ingest.link({ ios: 'myapp://open', trackConversion: true });
+    for (const { key } of [own, ios]) {
+      expect((await visit(`/${key}`, at(IPHONE))).headers.location).toMatch(/^myapp:\/\/open\?dub_id=[0-9A-Za-z]{16}$/);
+    }
+  });
+
   it('cloaking and app schemes take precedence over devices', async () => {
     const { key } = await ingest.link({ ...targets, rewrite: true });
     expect((await visit(`/${key}`, at(IPHONE))).body).toContain('<iframe src="https://acme.com/all"');

@@ -19,16 +19,11 @@ export function isWebUrl(url: string): boolean {
   return WEB.test(url);
 }
 
-/** A redirect to `url`, whatever its scheme (rows 11 to 14). */
-export function redirectTo(url: string): Follow {
-  return { action: 'follow', target: url, manner: 'redirect', cookie: undefined, isAppStore: APP_STORE.test(url) };
-}
-
 /**
- * Leads to the link's destination or a variant of it (rows 9, 10 and 14). Only http(s) URLs are framed, because other schemes in a
- * frame could run with the origin of the short link.
+ * Leads to the link's destination, a variant of it, or a target for devices or a country (rows 9 to 14). Only http(s) URLs are framed,
+ * because other schemes in a frame could run with the origin of the short link.
  */
 export function destinationFor(url: string, isCloaked: boolean, cookie?: string): Follow {
   const manner = APP_SCHEMES.test(url) ? 'launch' : isCloaked && isWebUrl(url) ? 'frame' : 'redirect';
-  return { ...redirectTo(url), manner, cookie };
+  return { action: 'follow', target: url, manner, cookie, isAppStore: APP_STORE.test(url) };
 }

@@ -3,7 +3,7 @@ import { previewPage } from '../pages/link-pages.js';
 import { EXPIRED_PAGE, PLACEHOLDER_PAGE } from '../pages/pages.js';
 import { PASSWORD_PAGES } from '../pages/password-page.js';
 import { type EntryRule, type LinkRule, NOT_FOUND, type Refusal, type VisitOutcome } from './decision.js';
-import { destinationFor, redirectTo } from './follow.js';
+import { destinationFor } from './follow.js';
 import { variantChooser } from './variants.js';
 
 /** The rules of docs/reference/redirects.md that can apply to a link, in order. */
@@ -52,9 +52,9 @@ const previewed: RuleFactory<LinkRule> = (link) => {
 const destination: RuleFactory<LinkRule> = (link) => {
   const choose = variantChooser(link);
   const plain = destinationFor(link.url, link.rewrite);
-  const ios = link.ios ? redirectTo(link.ios) : undefined;
-  const android = link.android ? redirectTo(link.android) : undefined;
-  const geo = new Map(Object.entries(link.geo ?? {}).map(([country, url]) => [country, redirectTo(url)]));
+  const ios = link.ios ? destinationFor(link.ios, false) : undefined;
+  const android = link.android ? destinationFor(link.android, false) : undefined;
+  const geo = new Map(Object.entries(link.geo ?? {}).map(([country, url]) => [country, destinationFor(url, false)]));
   if (choose === undefined && ios === undefined && android === undefined && geo.size === 0) return undefined;
   return (linkVisit) => {
     const own = choose?.(linkVisit) ?? plain;
