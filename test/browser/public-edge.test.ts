@@ -267,7 +267,9 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
       await page.goto(site.url('shop', `/plain-tag?via=${key}`));
 
       const clickId = (await cookieWhen(page, 'dub_id'))?.value;
-      expect(await listed('clicks', id)).toMatchObject({ click: { id: clickId, trigger: 'link' } });
+      expect(await listed('clicks', id)).toMatchObject({
+        click: { id: clickId, trigger: 'link', referer: '(direct)' },
+      });
       expect(
         await page.evaluate('new Promise((done) => dubAnalytics("ready", () => done(DubAnalytics)))'),
       ).toMatchObject({
@@ -312,7 +314,8 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
 
       await page.evaluate('void dubAnalytics.consent()');
       const cookie = await cookieWhen(page, 'dub_id');
-      expect(await listed('clicks', link.id)).toMatchObject({ click: { id: cookie?.value, trigger: 'pageview' } });
+      const direct = { trigger: 'pageview', referer: '(direct)', refererUrl: '(direct)' };
+      expect(await listed('clicks', link.id)).toMatchObject({ click: { id: cookie?.value, ...direct } });
       // What was called before the consent is sent after it.
       expect(await listed('leads', link.id)).toMatchObject({ eventName: 'Early', click: { id: cookie?.value } });
       expect(sent).toEqual(['/track/visit', '/track/lead/client']);

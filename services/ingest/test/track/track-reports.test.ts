@@ -50,6 +50,20 @@ describe('POST /track/visit', () => {
     ]);
   });
 
+  it.each([
+    ['', '(direct)', '(direct)'],
+    ['https://www.news.example/a', 'news.example', 'https://www.news.example/a'],
+    [null, 'go.acme.com', 'https://go.acme.com/'],
+    [undefined, 'go.acme.com', 'https://go.acme.com/'],
+  ])('takes the referrer %j of the body, and that of the request without one', async (referrer, host, url) => {
+    const link = await ingest.link();
+    const body = { domain: DOMAIN, key: link.key, url: `https://${DOMAIN}/${link.key}`, referrer };
+    // A browser sends the page itself.
+    for (const what of ['click', 'visit'] as const) await report(what, body, { referer: 'https://go.acme.com/' });
+    const clicks = await clicksOf(link, 2);
+    for (const click of clicks) expect(click).toMatchObject({ referer: host, referer_url: url });
+  });
+
   it('uses the root link for the empty path, and counts a visitor once an hour', async () => {
     const root = await ingest.catalog.links.findByAddress(DOMAIN, '_root');
     const me = { 'x-forwarded-for': '198.51.101.1' };

@@ -100,7 +100,8 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
       headers: request.headers,
       method: 'POST',
       botParameter: request.botParameter,
-      referrer: referrer || undefined,
+      // Empty for a page that was opened directly; the header of a script's request would name that page.
+      referrer: referrer ?? undefined,
     });
   }
 
