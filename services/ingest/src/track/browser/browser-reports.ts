@@ -47,8 +47,8 @@ export interface BrowserReports {
 interface Report {
   readonly link: LinkRecord;
   readonly trigger: Trigger;
-  /** Destination URL to record. */
-  readonly url: string;
+  /** The page, recorded instead of the link's destination. */
+  readonly page?: string | undefined;
   readonly referrer?: string | null | undefined;
   /** Apps have no page whose host could be checked, and no browser user agent for bot detection. */
   readonly isFromApp?: boolean;
@@ -122,16 +122,17 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
 
   /** Counts the click of a visitor who asks not to be identified: each report is one, and its page is recorded without its parameters. */
   async function recordUnidentified(report: Report, request: ReportRequest, visit: Visit): Promise<void> {
-    const { link, trigger } = report;
+    const { link, trigger, page } = report;
     await checkAllowed(report, request, visit);
-    const details = { trigger, url: report.url.split(/[?#]/, 1)[0] ?? '', nowMs: now(), isPassedOn: false, erased };
+    const url = page === undefined ? withoutClickId(link.url) : (page.split(/[?#]/, 1)[0] ?? '');
+    const details = { trigger, url, nowMs: now(), isPassedOn: false, erased };
     const producer = await clickProducer(deps, link.workspaceId);
     await recordVisit(producer, preparedLink(link), withoutIdentity(visit), details).click;
   }
 
   /** Records the report as a click and returns its id; empty for a visitor who must not get one. */
   async function record(report: Report, request: ReportRequest): Promise<string> {
-    const { link, trigger, isFromApp = false } = report;
+    const { link, trigger, page = link.url, isFromApp = false } = report;
     const nowMs = now();
     const read = readReport(request, report.referrer);
     const visit = isFromApp ? { ...read, isBot: false } : read;
@@ -147,7 +148,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     const recent = await producer.findRecentClick(visitClaim(prepared, visit)).catch(() => undefined);
     if (recent !== undefined && !isDeletedClick(erased, link.workspaceId, recent)) return recent;
     await checkAllowed(report, request, visit);
-    const details = { trigger, url: withoutClickId(report.url), nowMs, isPassedOn: true, erased };
+    const details = { trigger, url: withoutClickId(page), nowMs, isPassedOn: true, erased };
     const recording = recordVisit(producer, prepared, visit, details);
     const { clickId, recorded } = await recording.click;
     if (recorded) freshClicks.add(clickId, recording.rowText);
@@ -193,8 +194,8 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     async click(body, request) {
       const link = await findLink(hostNames(body.domain), normaliseKey(body.key), request);
       const partner = await partnerOf(link);
-      const url = body.url && parseUrl(body.url) !== undefined ? body.url : link.url;
-      const clickId = await record({ link, trigger: 'link', url, referrer: body.referrer }, request);
+      const page = body.url && parseUrl(body.url) !== undefined ? body.url : undefined;
+      const clickId = await record({ link, trigger: 'link', page, referrer: body.referrer }, request);
       return { clickId, ...partner };
     },
 
@@ -202,13 +203,13 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
       if (!deepLink) return firstOpen(hostNames(dubDomain ?? ''), request);
       const opened = parsedAddress(deepLink);
       const link = await findLink(hostNames(deepLink), keyOf(opened), request, opened.searchParams.get('pw'));
-      const clickId = await record({ link, trigger: 'deeplink', url: link.url, isFromApp: true }, request);
+      const clickId = await record({ link, trigger: 'deeplink', isFromApp: true }, request);
       return { clickId: clickId || null, link: openedLink(link) };
     },
 
     async visit({ domain, url, referrer }, request) {
       const link = await findLink(hostNames(domain), keyOf(parsedAddress(url)), request);
-      return { clickId: await record({ link, trigger: 'pageview', url, referrer }, request) };
+      return { clickId: await record({ link, trigger: 'pageview', page: url, referrer }, request) };
     },
   };
 }
