@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Link } from '@waymark/contract';
 import { leastOf, temporaryDirectory, waitFor } from '@waymark/test-kit';
@@ -97,6 +97,10 @@ describe('backup and restore of a running stack', () => {
     await expect(stack.waymark('restore', join(directory, 'monday'))).rejects.toThrow('stop it first');
     const environment = { DATA_DIR: join(directory, 'elsewhere') };
     await expect(stack.waymarkWith(environment, 'restore', directory)).rejects.toThrow('not a complete backup');
+    const damaged = join(directory, 'damaged');
+    cpSync(join(directory, 'monday'), damaged, { recursive: true, verbatimSymlinks: true });
+    rmSync(join(damaged, 'instance.key'));
+    await expect(stack.waymarkWith(environment, 'restore', damaged)).rejects.toThrow('is damaged');
     await expect(stack.waymarkWith(environment, 'backup', join(directory, 'none'))).rejects.toThrow(
       'nothing to back up',
     );

@@ -107,7 +107,8 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
   });
   const windows = new Map<string, Window>();
   let isAvailable = true;
-  let retryRedisAt = 0;
+  /** Not by the time of day, whose clock may be set back. */
+  let retryRedisAtMs = 0;
 
   function windowOf(bucket: string, windowSeconds: number): Window {
     const name = `${bucket}:${windowSeconds}`;
@@ -123,7 +124,7 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
   }
 
   function setAvailable(available: boolean, cause?: unknown): void {
-    if (!available) retryRedisAt = now() + RETRY_AFTER_FAILURE_MS;
+    if (!available) retryRedisAtMs = performance.now() + RETRY_AFTER_FAILURE_MS;
     if (available === isAvailable) return;
     isAvailable = available;
     if (available) logger?.warn({}, 'rate limits are counted in Redis again');
@@ -133,8 +134,8 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
   /** Whether this request calls Redis; during an outage, one request at a time does. */
   function shouldTryRedis(): boolean {
     if (isAvailable) return true;
-    if (now() < retryRedisAt) return false;
-    retryRedisAt = now() + RETRY_AFTER_FAILURE_MS;
+    if (performance.now() < retryRedisAtMs) return false;
+    retryRedisAtMs = performance.now() + RETRY_AFTER_FAILURE_MS;
     return true;
   }
 

@@ -1,6 +1,6 @@
 import { startRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createRateLimiter, type RateLimiter, type RateLimiterOptions } from '../src/index.js';
 
 const INSTANCE_KEY = Buffer.alloc(32, 5);
@@ -28,6 +28,13 @@ function aLimiter(options: Partial<RateLimiterOptions> = {}): RateLimiter {
   const limiter = createRateLimiter(redis, { instanceKey: INSTANCE_KEY, commandTimeoutMs: 10_000, ...options });
   limiters.push(limiter);
   return limiter;
+}
+
+/** Has the clock that measures durations show a second more from now on, until the end of the test. */
+function letASecondPass(): void {
+  const real = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => real() + 1000);
+  onTestFinished(() => clock.mockRestore());
 }
 
 /** A key that no other test uses. */
@@ -216,13 +223,12 @@ describe('without Redis', () => {
   });
 
   it('while Redis hangs, the request that tries it again delays no other', async () => {
-    let nowMs = Date.now();
-    const limiter = aLimiter({ commandTimeoutMs: 200, now: () => nowMs });
+    const limiter = aLimiter({ commandTimeoutMs: 200 });
     await limiter.take(aKey(), 'standard', 3, 60);
     process.kill(server.pid, 'SIGSTOP');
     try {
       await limiter.take(aKey(), 'standard', 3, 60);
-      nowMs += 1000;
+      letASecondPass();
       const order: string[] = [];
       const asking = limiter.take(aKey(), 'standard', 3, 60).then(() => order.push('the one that tries Redis'));
       await limiter.take(aKey(), 'standard', 3, 60).then(() => order.push('another'));
@@ -231,6 +237,25 @@ describe('without Redis', () => {
     } finally {
       process.kill(server.pid, 'SIGCONT');
     }
+  });
+
+  it('Redis is tried again after a second, also when the clock of the process is set back meanwhile', async () => {
+    let nowMs = Date.now();
+    const messages: string[] = [];
+    const logger = { warn: (_context: object, message: string) => void messages.push(message) };
+    const limiter = aLimiter({ commandTimeoutMs: 200, now: () => nowMs, logger });
+    await limiter.take(aKey(), 'standard', 3, 60);
+    process.kill(server.pid, 'SIGSTOP');
+    await limiter.take(aKey(), 'standard', 3, 60);
+    process.kill(server.pid, 'SIGCONT');
+    nowMs -= 3_600_000;
+    letASecondPass();
+    const isBack = async () => {
+      await limiter.take(aKey(), 'standard', 3, 60);
+      return messages.length === 2;
+    };
+    await waitFor(isBack, { what: 'counting in Redis' });
+    expect(messages[1]).toBe('rate limits are counted in Redis again');
   });
 
   it('an unavailable Redis delays the first requests by the time-out only', async () => {

@@ -60,6 +60,8 @@ export function connectRedis(target: Target, url = redisUrl(target)): Redis {
     maxRetriesPerRequest: 1,
     retryStrategy: () => null,
     connectTimeout: 5_000,
+    // A Redis that hangs would keep the command for ever.
+    commandTimeout: 15_000,
   });
   // The pending command reports the error; this listener only prevents an uncaught exception.
   redis.on('error', () => undefined);

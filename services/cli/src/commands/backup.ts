@@ -12,7 +12,26 @@ import { findTarget, type Target } from '../stores.js';
 
 /** Written last: a directory without it is an incomplete backup. */
 const MANIFEST = 'backup.json';
-const manifestSchema = z.object({ version: z.literal(1), startedAt: z.iso.datetime() });
+const manifestSchema = z.object({
+  version: z.literal(1),
+  startedAt: z.iso.datetime(),
+  /** Absent in backups of earlier releases. */
+  content: z.object({ files: z.int(), bytes: z.int() }).optional(),
+});
+type Content = z.infer<typeof manifestSchema>['content'];
+
+function contentOf(entries: readonly DataEntry[]): NonNullable<Content> {
+  const sizes = entries.flatMap((entry) => (entry.type === 'file' ? entry.bytes : []));
+  return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+}
+
+/** @throws CommandError when files of the backup are missing or cut off */
+function checkContent(from: string, entries: readonly DataEntry[], expected: Content): void {
+  const found = contentOf(entries);
+  if (expected === undefined || (found.files === expected.files && found.bytes === expected.bytes)) return;
+  const text = ({ files, bytes }: NonNullable<Content>) => `${files} files with ${bytes} bytes`;
+  throw new CommandError(`${from} is damaged: it has ${text(found)}, and had ${text(expected)} when it was made`);
+}
 
 function directoryArgument(value: RawOption): string {
   const text = optionalText('directory', value);
@@ -71,7 +90,8 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   try {
     mkdirSync(dirname(to), { recursive: true });
     copied = target.stack === undefined ? copyStopped(dataDir, draft) : await copyRunning(dataDir, target.stack, draft);
-    const note = JSON.stringify({ version: 1, startedAt } satisfies z.infer<typeof manifestSchema>);
+    const content = contentOf(listData(draft));
+    const note = JSON.stringify({ version: 1, startedAt, content } satisfies z.infer<typeof manifestSchema>);
     writeFileSync(join(draft, MANIFEST), `${note}\n`, { mode: 0o600, flush: true });
     renameSync(draft, to);
   } finally {
@@ -100,12 +120,14 @@ export async function restore(directory: RawOption): Promise<CommandResult> {
     throw new CommandError(`${dataDir} already contains data: move it away, or set another DATA_DIR`);
   if (!existsSync(join(from, MANIFEST)))
     throw new CommandError(`${from} is not a complete backup: ${MANIFEST} is missing`);
-  const { startedAt } = manifestSchema.parse(JSON.parse(readFileSync(join(from, MANIFEST), 'utf8')));
+  const { startedAt, content } = manifestSchema.parse(JSON.parse(readFileSync(join(from, MANIFEST), 'utf8')));
+  const entries = listData(from);
+  checkContent(from, entries, content);
 
   const draft = join(dataDir, `restoring-${process.pid}`);
   let bytes: number;
   try {
-    bytes = copyData(listData(from), from, draft);
+    bytes = copyData(entries, from, draft);
     for (const name of BACKUP_ENTRIES) {
       if (existsSync(join(draft, name))) renameSync(join(draft, name), join(dataDir, name));
     }

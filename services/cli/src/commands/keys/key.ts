@@ -22,6 +22,7 @@ function expiryOption(value: RawOption): string | null {
   if (text === undefined) return null;
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) throw new CommandError('--expires must be a time such as 2027-01-31T00:00:00Z');
+  if (time.getTime() <= Date.now()) throw new CommandError('--expires must be in the future');
   return time.toISOString();
 }
 
