@@ -54,8 +54,10 @@ export function createCsvEncoder<Item>({
   };
 }
 
-/** Usual bytes of a part of a CSV file, most of its rows, and the rows of the first part. */
-const PART = { bytes: 250_000, rows: 500, firstRows: 10 };
+/** A part of a CSV file ends with the row that reaches so many characters. */
+const PART_CHARS = 250_000;
+/** For the separators, and for numbers. */
+const FIELD_CHARS = 8;
 
 /**
  * A whole CSV file, of rows that are in memory, in parts: so small that making one takes about a millisecond. Objects in fields are JSON.
@@ -67,14 +69,18 @@ export function* csvTable(
 ): Generator<Uint8Array> {
   yield Buffer.from(stringify([[...columns]], RECORDS));
   const options = recordsOf(columns, escapesFormulas);
-  let count = PART.firstRows;
-  for (let start = 0; start < rows.length; ) {
-    const records = rows.slice(start, start + count).map((row) => columns.map((name) => plainField(row[name])));
-    const part = Buffer.from(stringify(records, options));
-    yield part;
-    start += records.length;
-    count = Math.max(1, Math.min(PART.rows, Math.floor((PART.bytes / part.length) * records.length)));
+  let records: (string | number)[][] = [];
+  let chars = 0;
+  for (const row of rows) {
+    const record = columns.map((name) => plainField(row[name]));
+    records.push(record);
+    for (const field of record) chars += FIELD_CHARS + (typeof field === 'string' ? field.length : 0);
+    if (chars < PART_CHARS) continue;
+    yield Buffer.from(stringify(records, options));
+    records = [];
+    chars = 0;
   }
+  if (records.length > 0) yield Buffer.from(stringify(records, options));
 }
 
 function plainField(value: unknown): string | number {
