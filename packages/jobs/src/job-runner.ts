@@ -137,10 +137,24 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     running.set(id, run());
   }
 
+  /** Reports the ends of jobs. @returns whether all are reported; those that are not are tried at the next poll */
+  async function reportEnds(jobs: readonly R[]): Promise<boolean> {
+    let areReported = true;
+    for (const job of jobs) {
+      if (!job.isUnreported) continue;
+      await tryReport(job).catch((err: unknown) => {
+        areReported = false;
+        const { id: jobId, workspaceId } = job;
+        logger.warn({ err, jobId, workspaceId }, `the end of an ${what} could not be reported yet`);
+      });
+    }
+    return areReported;
+  }
+
   /** Starts as many jobs as may run. @returns milliseconds until the next poll */
   async function poll(): Promise<number> {
     const open = await deps.open();
-    for (const job of open) if (job.isUnreported) await tryReport(job);
+    const areReported = await reportEnds(open);
     const turnOf = ({ workspaceId }: JobRecord) => turns.get(workspaceId) ?? 0;
     const waiting = open
       .filter((job) => isUnfinished(job) && !running.has(job.id))
@@ -154,7 +168,8 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
       if ((notBefore.get(job.id) ?? 0) <= now()) await tryStart(job);
     }
     const isWaiting = running.size < jobsMax && waiting.some(({ id }) => !running.has(id));
-    return isWaiting ? LEASE_MS : POLL_INTERVAL_MS;
+    if (isWaiting) return LEASE_MS;
+    return areReported ? POLL_INTERVAL_MS : RETRY_MS;
   }
 
   const loop = createPollLoop({

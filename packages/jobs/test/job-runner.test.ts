@@ -14,6 +14,9 @@ afterAll(async () => {
   await server.stop();
 });
 
+/** A workspace of which no end can be reported. */
+const UNREACHABLE = 'unreachable';
+
 interface Job extends JobRecord {
   error?: string;
 }
@@ -53,7 +56,8 @@ function createRecords(workspaceIds: readonly string[]) {
         change(job.id, { status: 'completed', isUnreported: true });
       },
       fail: async ({ id }, error) => void change(id, { status: 'failed', error, isUnreported: true }),
-      async report({ id }) {
+      async report({ id, workspaceId }) {
+        if (workspaceId === UNREACHABLE) throw new Error('the store of its workspace does not answer');
         reported.push(id);
         change(id, { isUnreported: false });
       },
@@ -104,6 +108,15 @@ it('a job that cannot go on fails with its reason, and one that is stopped stays
   startRunner(async () => undefined);
   await waitFor(async () => ended().length === 2, { what: 'the end of the other job' });
   expect([...jobs.values()].at(-1)).toMatchObject({ status: 'completed', attempt: 2 });
+});
+
+it('an end that cannot be reported does not keep the jobs of others from running', async () => {
+  const { jobs, ended, startRunner } = createRecords([UNREACHABLE, 'other']);
+  for (const [id, job] of jobs) if (job.workspaceId === UNREACHABLE) jobs.set(id, { ...job, isUnreported: true });
+  startRunner(async () => undefined);
+  await waitFor(async () => ended().some(({ workspaceId }) => workspaceId === 'other'), {
+    what: 'the job of the other',
+  });
 });
 
 it('room is made by the oldest files of the workspace that uses the most, and never by files in use', async () => {
