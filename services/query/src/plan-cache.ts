@@ -18,10 +18,12 @@ const EVENTS_TTL_MS = 600_000;
 export interface RemovedLinks extends Pick<PlannerStats, 'hasRemovedLinks' | 'removedLinks'> {
   /** Public ids of all removed links, with and without events; undefined = too many. */
   readonly allRemovedIds?: ReadonlySet<string> | undefined;
+  /** Too many to list only with those that were removed lately. */
+  readonly isPassing?: boolean;
 }
 
-function removedTtlMs({ removedLinks, allRemovedIds }: RemovedLinks): number {
-  if (removedLinks === undefined) return Number.POSITIVE_INFINITY;
+function removedTtlMs({ removedLinks, allRemovedIds, isPassing = false }: RemovedLinks): number {
+  if (removedLinks === undefined) return isPassing ? MANY_REMOVED_TTL_MS : Number.POSITIVE_INFINITY;
   return allRemovedIds === undefined ? MANY_REMOVED_TTL_MS : REMOVED_TTL_MS;
 }
 

@@ -87,6 +87,15 @@ export function createReads(
     return plan === undefined ? undefined : cachedSum(kindKey(workspaceId, kind), plan);
   }
 
+  /** Adds the links that were removed lately, which may be about to get events. */
+  function withLateRemoved(stats: RemovedLinks): RemovedLinks {
+    if (stats.removedLinks === undefined) return stats;
+    const late = planCache.lateRemoved(workspaceId).flatMap((id) => parseResourceId('link', id) ?? []);
+    const links = new Set([...stats.removedLinks, ...late.map(BigInt)]);
+    if (links.size > REMOVED_LINKS_MAX) return { hasRemovedLinks: true, isPassing: true };
+    return removedLinksStats([...links]);
+  }
+
   const knownRemovedLinks = (bound: BoundFilters) =>
     planRemovedLinks(bound) === undefined ? {} : planCache.removedLinks.get(workspaceId);
 
@@ -105,10 +114,9 @@ export function createReads(
       const read = async (): Promise<RemovedLinks> => {
         const all = await ids(planAllRemovedLinks(bound));
         const withEvents = all.length === 0 ? [] : await ids(removed);
-        const late = planCache.lateRemoved(workspaceId).flatMap((id) => parseResourceId('link', id) ?? []);
         const allRemovedIds =
           all.length > REMOVED_LINKS_MAX ? undefined : new Set(all.map((id) => formatResourceId('link', id)));
-        return { ...removedLinksStats([...withEvents, ...late].map(BigInt)), allRemovedIds };
+        return { ...withLateRemoved(removedLinksStats(withEvents.map(BigInt))), allRemovedIds };
       };
       return planCache.removedLinks.refresh(workspaceId, read);
     },

@@ -19,6 +19,7 @@ function removal(table: string, isRemoved: boolean) {
 
 test.each([
   ['ten seconds', NONE, 10_000],
+  ['a second when they are too many to list for now', { hasRemovedLinks: true, isPassing: true }, 1000],
   ['a second when they are too many to watch', { hasRemovedLinks: true, removedLinks: [5n] }, 1000],
 ] as const)('removed links are cached for %s', async (_time, removed, ttlMs) => {
   const { cache, pass } = aCache();

@@ -110,12 +110,10 @@ export async function importEvents(history: HistorySource, options: EventImportO
     stored: createStoredEvents(stores.clickhouse, workspaceNumber),
     workspaceNumber,
   });
-  const days = Math.min(
-    options.retentionDays ?? Number.POSITIVE_INFINITY,
-    workspace.eventRetentionDays ?? Number.POSITIVE_INFINITY,
-  );
-  // Whole days, as retention deletes.
-  const oldestMs = Math.floor(now() / DAY_MS - days) * DAY_MS;
+  const { retentionDays = Number.POSITIVE_INFINITY } = options;
+  const ownDays = workspace.eventRetentionDays ?? Number.POSITIVE_INFINITY;
+  // The tables delete to the second, what workspaces have of their own is deleted by whole days.
+  const oldestMs = Math.max(now() - retentionDays * DAY_MS, Math.floor(now() / DAY_MS - ownDays) * DAY_MS);
   let counts = NO_EVENTS;
   let hasAliases = workspace.hasClickAliases === true;
 
@@ -171,8 +169,9 @@ export async function importEvents(history: HistorySource, options: EventImportO
     const { rows, aliases, claims: taken } = batch;
     const progressAfter = (dropped: number) =>
       JSON.stringify({ next, counts: withoutDropped(counts, dropped) } satisfies Progress);
-    counts = withoutDropped(counts, await past.write({ rows, aliases, claims: taken, progressAfter }));
+    // Before they are stored: what is killed in between is done again. A sale meanwhile finds the latest lead of that moment.
     await evictLatestLeads({ shard, clickhouse: stores.clickhouse, workspaceNumber, now }, rows);
+    counts = withoutDropped(counts, await past.write({ rows, aliases, claims: taken, progressAfter }));
     report.progress(counts);
   }
 

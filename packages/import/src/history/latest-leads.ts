@@ -20,8 +20,8 @@ export interface LatestLeadsDeps {
 }
 
 /**
- * Removes from Redis the latest lead of each customer who has a stored past lead that may be later, so that the next sale finds the latest
- * in ClickHouse. A lead that the writer has not stored yet stays: it is later than those of the past.
+ * Removes from Redis the latest lead of each customer who has a past lead that may be later, so that a sale finds the latest in
+ * ClickHouse. A lead stays whose click ClickHouse has in no lead of the customer: the writer is about to store it.
  */
 export async function evictLatestLeads(
   { shard, clickhouse, workspaceNumber, now }: LatestLeadsDeps,
