@@ -34,7 +34,7 @@ type RequestCache<Value> = Pick<TrackedCache<Value>, 'get' | 'refresh'>;
 export interface PlanCache extends CatalogSubscriber {
   /**
    * Removed links with events, by workspace, until a link is removed or a removed link gets an event. "Too many to list" never
-   * expires, because removed links do not come back.
+   * expires, because removed links do not come back, unless it is `isPassing`.
    */
   readonly removedLinks: RequestCache<RemovedLinks>;
   /** Public ids of links that were removed lately: an insert that is under way may be about to give them events. */

@@ -43,10 +43,12 @@ function cellOf(type: ColumnType, value: unknown): unknown {
   }
 }
 
-/** A row group is written when its items have so many characters. More would make smaller files, but take longer at a time than other
- * requests should wait. */
-const GROUP_CHARS = 2_000_000;
+/**
+ * A row group is written when it has so many rows, or its items so many characters. More would make smaller files, but take longer at a
+ * time than other requests should wait.
+ */
 const GROUP_ROWS = 1500;
+const GROUP_CHARS = 2_000_000;
 
 /** A Parquet file. The rows of a row group are kept until it is written; the end of the file lists the row groups. */
 export function createParquetEncoder<Item>(columns: readonly NamedColumn<Item>[]): Encoder {
