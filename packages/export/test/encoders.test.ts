@@ -129,6 +129,21 @@ describe('Parquet', () => {
     return { types: Object.fromEntries(lines(types).map(([name, type]) => [name, type])), rows: lines(rows) };
   }
 
+  test('a row group of large items is written before it has all the rows that it may have', () => {
+    const encoder = createEncoder({
+      format: 'parquet',
+      columns: COLUMNS,
+      escapesFormulas: true,
+      isContinuation: false,
+    });
+    const item = (chars: number) => JSON.stringify({ text: 'x'.repeat(chars), tags: [] });
+    const bytesOf = (count: number, chars: number) => encoder.encode(Array(count).fill(item(chars))).length;
+    // The first four bytes are those of the format.
+    expect(bytesOf(30, 60_000)).toBe(4);
+    expect(bytesOf(4, 60_000)).toBeGreaterThan(0);
+    expect(bytesOf(100, 10)).toBe(0);
+  });
+
   test('has typed columns and every value, over many row groups', () => {
     const items = fc.sample(anItem, { numRuns: 4500, seed: 1 });
     const slices = Array.from({ length: 45 }, (_, index) => items.slice(index * 100, (index + 1) * 100));
