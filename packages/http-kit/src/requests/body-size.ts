@@ -1,25 +1,17 @@
-import { ApiError } from '@waymark/contract';
+import { ApiError, exceededJsonSize } from '@waymark/contract';
 
 /** A bulk request of a hundred links with every field set has about 5,000 values. */
 const VALUES_MAX = 20_000;
+/** Smaller bodies have fewer: metadata of 10,000 characters has at most 5,000 values, and the smallest limit of a body is 128 kB. */
+const BYTES_PER_VALUE = 16;
+/** Schemas walk all values, some recursively. */
 const LEVELS_MAX = 100;
 
-/** The error for a parsed body that is too large or nested too deeply to validate, as schemas walk all of it, some recursively. */
-export function bodySizeError(body: unknown): ApiError | null {
-  let values = 1;
-  let level = [body];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > LEVELS_MAX) return new ApiError('bad_request', `The request body has more than ${LEVELS_MAX} levels.`);
-    const next: unknown[] = [];
-    for (const value of level) {
-      if (typeof value !== 'object' || value === null) continue;
-      for (const inner of Object.values(value)) next.push(inner);
-      if (values + next.length > VALUES_MAX) {
-        return new ApiError('bad_request', `The request body holds more than ${VALUES_MAX} values.`);
-      }
-    }
-    values += next.length;
-    level = next;
-  }
+/** The error for a JSON body with too many values or levels, before it is parsed. @param bytesMax how long the body may be */
+export function bodySizeError(text: string, bytesMax: number): ApiError | null {
+  const values = Math.min(VALUES_MAX, bytesMax / BYTES_PER_VALUE);
+  const exceeded = exceededJsonSize(text, { values, levels: LEVELS_MAX });
+  if (exceeded === 'levels') return new ApiError('bad_request', `The request body has more than ${LEVELS_MAX} levels.`);
+  if (exceeded === 'values') return new ApiError('bad_request', `The request body holds more than ${values} values.`);
   return null;
 }

@@ -117,10 +117,9 @@ function acceptJsonOnly(app: App): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.length === 0 || request.is404) return done(null, undefined);
-    parse(request, body as string, (err, value) => {
-      const error = err ?? bodySizeError(value);
-      done(error, error ? undefined : wellFormedBody(body as string, value));
-    });
+    const sizeError = bodySizeError(body as string, request.routeOptions.bodyLimit);
+    if (sizeError) return done(sizeError);
+    parse(request, body as string, (err, value) => done(err, err ? undefined : wellFormedBody(body as string, value)));
   });
 }
 
