@@ -3,6 +3,7 @@ import type { Logger } from '@waymark/http-kit';
 import type { Redis } from 'ioredis';
 import { failureOf, JobStopped } from './job-error.js';
 import { LEASE_MS, takeLease } from './job-lease.js';
+import { createPlaces, type Place } from './places.js';
 import { createPollLoop } from './poll-loop.js';
 
 /** What the runner reads of the record of a job. */
@@ -34,12 +35,12 @@ export interface JobRunnerDeps<R extends JobRecord> {
   /** @returns how the place is freed; undefined when the workspace has none left */
   readonly takeSlot: (workspaceId: string) => (() => void) | undefined;
   /** Runs the job to its end, and records that. @throws JobStopped; JobFailure; the reason of `signal` */
-  readonly run: (job: R, signal: AbortSignal) => Promise<void>;
+  readonly run: (job: R, signal: AbortSignal, place: Pick<Place, 'lend'>) => Promise<void>;
   /** Records that the job cannot be completed. */
   readonly fail: (job: R, reason: string) => Promise<void>;
   /** Sends the end of the job to webhooks. */
   readonly report: (job: R) => Promise<void>;
-  /** Jobs that this process runs at the same time. */
+  /** Jobs that this process runs at the same time, besides those that have lent their places. */
   readonly jobsMax: number;
   /** A job that is older is given up. */
   readonly ageMsMax: number;
@@ -58,6 +59,8 @@ const POLL_INTERVAL_MS = 60_000;
 const RETRY_MS = 5_000;
 /** A job that ends its process this often is given up. */
 const ATTEMPTS_MAX = 20;
+/** Most jobs of a process for each place: those that have lent theirs take memory, too. */
+const JOBS_PER_PLACE = 16;
 
 const isUnfinished = ({ status }: JobRecord) => status === 'queued' || status === 'processing';
 
@@ -71,17 +74,19 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   const running = new Map<string, Promise<void>>();
   /** When jobs that were interrupted are tried again, by id. */
   const notBefore = new Map<string, number>();
+  const places = createPlaces(jobsMax, () => loop.wake());
+  const hasRoom = () => places.hasFree() && running.size < jobsMax * JOBS_PER_PLACE;
 
   const leaseOf = ({ id }: R) => takeLease(redis, `${what}-job:${id}`);
 
-  async function attempt(job: R, signal: AbortSignal): Promise<void> {
+  async function attempt(job: R, signal: AbortSignal, place: Place): Promise<void> {
     const begun = await deps.begin(job);
     if (!isUnfinished(begun)) return;
     try {
       if (begun.attempt > ATTEMPTS_MAX || now() - Date.parse(begun.createdAt) > deps.ageMsMax) {
         await deps.fail(begun, `The ${what} has not ended in time, or ended its process too often.`);
       } else {
-        await deps.run(begun, signal);
+        await deps.run(begun, signal, place);
       }
     } catch (err) {
       if (err instanceof JobStopped || signal.aborted) return;
@@ -118,9 +123,10 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     if (lease === undefined) return freeSlot();
     lastTurn += 1;
     turns.set(workspaceId, lastTurn);
+    const place = places.take();
     const run = async () => {
       try {
-        await attempt(job, AbortSignal.any([closing.signal, lease.lost]));
+        await attempt(job, AbortSignal.any([closing.signal, lease.lost]), place);
         notBefore.delete(id);
       } catch (err) {
         notBefore.set(id, now() + RETRY_MS);
@@ -131,6 +137,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
         await lease.release();
         freeSlot();
         running.delete(id);
+        place.leave();
         loop.wake();
       }
     };
@@ -164,10 +171,10 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
       notBefore.clear();
     }
     for (const job of waiting) {
-      if (closing.signal.aborted || running.size >= jobsMax) break;
+      if (closing.signal.aborted || !hasRoom()) break;
       if ((notBefore.get(job.id) ?? 0) <= now()) await tryStart(job);
     }
-    const isWaiting = running.size < jobsMax && waiting.some(({ id }) => !running.has(id));
+    const isWaiting = hasRoom() && waiting.some(({ id }) => !running.has(id));
     if (isWaiting) return LEASE_MS;
     return areReported ? POLL_INTERVAL_MS : RETRY_MS;
   }

@@ -2,6 +2,7 @@ import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createJobRunner, JobFailure, type JobRecord, type JobRunnerDeps, makeRoom } from '../src/index.js';
+import { createPlaces } from '../src/places.js';
 
 let server: TestRedis;
 let redis: Redis;
@@ -51,8 +52,8 @@ function createRecords(workspaceIds: readonly string[]) {
         return change(id, { status: 'processing', attempt: current.attempt + 1 });
       },
       takeSlot: () => () => undefined,
-      async run(job, signal) {
-        await run(job, signal);
+      async run(job, signal, place) {
+        await run(job, signal, place);
         change(job.id, { status: 'completed', isUnreported: true });
       },
       fail: async ({ id }, error) => void change(id, { status: 'failed', error, isUnreported: true }),
@@ -94,15 +95,53 @@ it('as many jobs run at the same time as may, and the next begins when one has e
   await waitFor(async () => ended().length === 3, { what: 'all ends' });
 });
 
+it('a job that waits for another system lends its place, and goes on when one is free', async () => {
+  const { ended, startRunner } = createRecords(['a', 'b']);
+  const steps: string[] = [];
+  const ends = new Map<string, () => void>();
+  const endOf = (what: string) => new Promise<void>((resolve) => ends.set(what, resolve));
+  startRunner(async ({ workspaceId }, signal, place) => {
+    if (workspaceId === 'b') return endOf('second');
+    await place.lend(async () => {
+      await endOf('wait');
+      steps.push('the wait has ended');
+    }, signal);
+    steps.push('the first goes on');
+  });
+  await waitFor(async () => ends.has('second'), { what: 'the second job, while the first waits' });
+  ends.get('wait')?.();
+  await waitFor(async () => steps.length === 1, { what: 'the end of the wait' });
+  await redis.ping();
+  expect(steps).toEqual(['the wait has ended']);
+  ends.get('second')?.();
+  await waitFor(async () => ended().length === 2, { what: 'all ends' });
+  expect(steps).toEqual(['the wait has ended', 'the first goes on']);
+});
+
+it('a job that is stopped while it waits for a place does not take it', async () => {
+  const places = createPlaces(1, () => undefined);
+  const first = places.take();
+  const stop = new AbortController();
+  const waiting = first.lend(async () => void places.take(), stop.signal);
+  const refused = expect(waiting).rejects.toThrow('stopped');
+  await redis.ping();
+  stop.abort(new Error('stopped'));
+  await refused;
+  first.leave();
+  expect(places.hasFree()).toBe(false);
+});
+
 it('a job that cannot go on fails with its reason, and one that is stopped stays for the next process', async () => {
   const { ended, jobs, startRunner } = createRecords(['a', 'b']);
+  let isRunning = false;
   const first = startRunner(async ({ workspaceId }, signal) => {
     if (workspaceId === 'a') throw new JobFailure('The file is gone.');
+    isRunning = true;
     await new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason));
     });
   }, 2);
-  await waitFor(async () => ended().length === 1, { what: 'the failure' });
+  await waitFor(async () => ended().length === 1 && isRunning, { what: 'the failure, and the other job' });
   expect(ended()).toMatchObject([{ workspaceId: 'a', status: 'failed', error: 'The file is gone.' }]);
   await first.close();
   startRunner(async () => undefined);

@@ -1,5 +1,6 @@
 import { AddressRefusedError, type Outbound, type OutboundResponse } from '@waymark/outbound';
 import { ImportError } from '../model/import-error.js';
+import { parseJsonInTurns, TooManyValuesError } from './json-in-turns.js';
 
 const TIMEOUT_MS = 60_000;
 const PAGE_BYTES_MAX = 64 * 1024 ** 2;
@@ -38,16 +39,6 @@ function retryAfterMs(header: string | undefined, nowMs: number): number | undef
 
 const backoffMs = (tries: number) => Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_MS_MAX);
 
-/** The JSON of a body; raw control characters, which some sources leave in titles, count as spaces. */
-function jsonOf(body: Buffer): unknown {
-  const text = body.toString('utf8');
-  try {
-    return JSON.parse(text);
-  } catch {
-    return JSON.parse(text.replace(CONTROL_CHARACTERS, ' '));
-  }
-}
-
 function shortBody(body: Buffer): string {
   return body.toString('utf8').replace(CONTROL_CHARACTERS, ' ').slice(0, MESSAGE_CHARS);
 }
@@ -65,7 +56,7 @@ export function createSourceClient({ outbound, headers, wait, now }: SourceClien
         });
   }
 
-  function checked(origin: string, { status, body, location, isTruncated }: OutboundResponse): unknown {
+  async function checked(origin: string, { status, body, location, isTruncated }: OutboundResponse): Promise<unknown> {
     if (status === 401) throw new ImportError(`${origin} refuses the credentials (401)`);
     // The plan there, or a right of the key: the source says which.
     if (status === 403) throw new ImportError(`${origin} refuses the credentials (403): ${shortBody(body)}`);
@@ -75,8 +66,9 @@ export function createSourceClient({ outbound, headers, wait, now }: SourceClien
     if (status !== 200) throw new ImportError(`${origin} answers ${status}: ${shortBody(body)}`);
     if (isTruncated) throw new ImportError(`${origin} answers more than 64 MB for one page`);
     try {
-      return jsonOf(body);
-    } catch {
+      return await parseJsonInTurns(body);
+    } catch (err) {
+      if (err instanceof TooManyValuesError) throw new ImportError(`${origin} answers ${err.message} for one page`);
       throw new ImportError(`${origin} does not answer JSON: ${shortBody(body)}`);
     }
   }
@@ -92,7 +84,7 @@ export function createSourceClient({ outbound, headers, wait, now }: SourceClien
             await wait(retryAfterMs(response.retryAfter, now()) ?? backoffMs(waits++));
             continue;
           }
-          if (response.status < 500) return checked(origin, response);
+          if (response.status < 500) return await checked(origin, response);
           reason = `answers ${response.status}`;
         } catch (err) {
           if (err instanceof ImportError) throw err;

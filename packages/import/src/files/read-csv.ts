@@ -6,6 +6,7 @@ import { ImportError } from '../model/import-error.js';
 import { RowError, type SourceRow } from '../model/source-link.js';
 import { csvFields } from '../sources/csv.js';
 import { decodeText } from './decode-text.js';
+import { inPieces } from './in-pieces.js';
 import { type BadRow, wholeRows } from './whole-rows.js';
 
 const DELIMITERS = [',', ';', '\t'] as const;
@@ -132,7 +133,7 @@ export async function* readCsv(
     },
   };
   const parser = parse(options as unknown as Options);
-  const fed = pipeline(Readable.from(rows), parser);
+  const fed = pipeline(Readable.from(inPieces(rows)), parser);
   // The loop below throws the same error.
   fed.catch(() => undefined);
   let fields: readonly string[] | undefined;

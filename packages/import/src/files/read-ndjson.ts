@@ -1,10 +1,15 @@
+import { exceededJsonSize } from '@waymark/contract';
 import { ImportError } from '../model/import-error.js';
 import type { SourceRow } from '../model/source-link.js';
 import { decodeText } from './decode-text.js';
 
 const LINE_CHARS_MAX = 4_000_000;
+/** As many as a request may have. */
+const VALUES_MAX = 20_000;
 
 function toRow(row: number, line: string): SourceRow {
+  if (exceededJsonSize(line, { values: VALUES_MAX, levels: VALUES_MAX }) !== undefined)
+    return { row, record: line.slice(0, 1000), error: `the line has more than ${VALUES_MAX} values` };
   try {
     return { row, record: JSON.parse(line) };
   } catch {

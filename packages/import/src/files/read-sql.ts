@@ -1,6 +1,7 @@
 import { ImportError } from '../model/import-error.js';
 import type { SourceRow } from '../model/source-link.js';
 import { decodeText } from './decode-text.js';
+import { inPieces } from './in-pieces.js';
 
 /** A table of a dump. */
 interface DumpTable {
@@ -38,7 +39,7 @@ export function readYourlsLog(chunks: AsyncIterable<Uint8Array>): AsyncGenerator
 
 async function* readTable(chunks: AsyncIterable<Uint8Array>, table: DumpTable): AsyncGenerator<SourceRow> {
   const rows = createDumpReader(table);
-  for await (const text of decodeText(chunks)) yield* rows.read(text);
+  for await (const text of inPieces(decodeText(chunks))) yield* rows.read(text);
   if (!rows.hasTable()) throw new ImportError(`the dump has no INSERT into a table such as yourls_${table.suffix}`);
 }
 

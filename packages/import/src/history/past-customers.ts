@@ -1,5 +1,5 @@
 import type { Catalog, CustomerRecord, LinkRecord, NewCustomer } from '@waymark/catalog';
-import { ApiError, customerExternalIdSchema } from '@waymark/contract';
+import { ApiError, customerExternalIdSchema, cutText } from '@waymark/contract';
 import { type ClaimAdmin, customerClaim } from '@waymark/event-queue';
 import { RowError } from '../model/source-link.js';
 import type { PastCustomer } from './past-event.js';
@@ -26,8 +26,8 @@ function fieldsOf(customer: PastCustomer, touch: FirstTouch | undefined): NewCus
   const country = customer.country ?? touch?.country ?? UNKNOWN_COUNTRY;
   return {
     externalId,
-    name: name?.slice(0, TEXT_CHARS_MAX) ?? null,
-    email: email?.slice(0, TEXT_CHARS_MAX) ?? null,
+    name: name && cutText(name, TEXT_CHARS_MAX),
+    email: email && cutText(email, TEXT_CHARS_MAX),
     ...{ avatar, stripeCustomerId, country: country === UNKNOWN_COUNTRY ? null : country },
     ...(touch !== undefined && {
       linkId: touch.link.id,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
-import { derivedEventId, METADATA_CHARS_MAX, parseResourceId, URL_CHARS_MAX } from '@waymark/contract';
+import { cutText, derivedEventId, METADATA_CHARS_MAX, parseResourceId, URL_CHARS_MAX } from '@waymark/contract';
 import { clickRow, type EventRow, leadRow, saleRow } from '@waymark/event-format';
 import type { ClickAlias, PastRow } from '@waymark/event-queue';
 import { createAgentReader, DIRECT, readReferer, toPlace, withoutWww } from '@waymark/visit';
@@ -54,16 +54,16 @@ export function createPastRows(workspaceNumber: string, source: Source) {
   function click(past: PastClick, link: LinkRecord): EventRow {
     const agent = readAgent(past.userAgent);
     const { country, region, city, continent } = toPlace(past.place);
-    const word = (value: string | null, usual: string) => (value === null ? usual : value.slice(0, WORD_CHARS_MAX));
+    const word = (value: string | null, usual: string) => (value === null ? usual : cutText(value, WORD_CHARS_MAX));
     return clickRow({
       ...{ workspaceId: workspaceNumber, linkId: parseResourceId('link', link.id) ?? '0' },
       ...{ clickId: clickIdOf(past), timestampMs: past.timeMs, trigger: past.trigger },
-      url: (past.url ?? link.url).slice(0, URL_CHARS_MAX),
+      url: cutText(past.url ?? link.url, URL_CHARS_MAX),
       ...{ country, region, city, continent },
       device: word(past.device, agent.device),
       browser: word(past.browser, agent.browser),
       os: word(past.os, agent.os),
-      userAgent: past.userAgent.slice(0, AGENT_CHARS_MAX),
+      userAgent: cutText(past.userAgent, AGENT_CHARS_MAX),
       ...refererOf(past.referrer),
       // Addresses of visitors are not imported: the source may have kept them longer than this installation would.
       ip: '',

@@ -144,6 +144,31 @@ it('lines of JSON are read one by one, wrong ones with their number', async () =
   ]);
 });
 
+it('a line of JSON with tens of thousands of values is rejected without being parsed', async () => {
+  const rows = await rowsOf(readNdjson, `[${'{"34":0},'.repeat(20_000)}0]\n{"url":"é"}`, 65_536);
+  expect(rows).toMatchObject([
+    { row: 1, error: 'the line has more than 20000 values' },
+    { row: 2, record: { url: 'é' } },
+  ]);
+});
+
+it.each([
+  ['short rows with quotes', readCsv, `url\n${'"\n'.repeat(100_000)}`],
+  ['empty rows', readCsv, `url\n${'\n'.repeat(200_000)}`],
+  ['a dump of brackets', readYourlsDump, `INSERT INTO a ${'('.repeat(100_000)};INSERT INTO yourls_url VALUES ('a');`],
+])('a file of %s is read in turns with other work', async (_what, read, content) => {
+  let turns = 0;
+  let isDone = false;
+  const count = () => {
+    turns++;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  await rowsOf(read, content, 65_536);
+  isDone = true;
+  expect(turns).toBeGreaterThan(40);
+});
+
 describe('a dump of YOURLS', () => {
   const DUMP = `-- MySQL dump; it's fine
 CREATE TABLE \`yourls_options\` (\`a\` varchar(9) DEFAULT 'x;(');

@@ -35,7 +35,7 @@ export interface ImportJobsDeps extends ImportSettings {
   readonly now: () => number;
 }
 
-/** Imports that a process runs at the same time, of different workspaces: some wait for their sources. */
+/** Imports that a process runs at the same time, of different workspaces, besides those that wait for their sources. */
 const JOBS_MAX = 4;
 /** Sources that allow few requests an hour need days. */
 const AGE_MS_MAX = 7 * 24 * 3_600_000;
@@ -64,8 +64,8 @@ export async function importJobs(app: App, deps: ImportJobsDeps): Promise<void> 
         endLimit();
       };
     },
-    async run(job, signal) {
-      await runImport({ ...deps, files }, job, signal);
+    async run(job, signal, place) {
+      await runImport({ ...deps, files, place }, job, signal);
       await ends.completed(job);
     },
     fail: ends.failed,

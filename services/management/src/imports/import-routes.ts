@@ -193,9 +193,8 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
           name: REPORTS[name],
           contentType: `${CSV_TYPE}; charset=utf-8`,
         };
-        const sent = await sendStoredFile(reply, file);
-        if (sent === undefined) throw gone;
-        return sent;
+        if (!(await sendStoredFile(reply, file))) throw gone;
+        return reply;
       },
     );
   }

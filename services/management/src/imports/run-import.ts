@@ -11,7 +11,7 @@ import {
   openFile,
   parseDomainMap,
 } from '@waymark/import';
-import { JobFailure, JobStopped } from '@waymark/jobs';
+import { JobFailure, JobStopped, type Place } from '@waymark/jobs';
 import type { Outbound } from '@waymark/outbound';
 import { importCaller } from './import-access.js';
 import type { Checkpoint, ImportFiles } from './import-files.js';
@@ -22,6 +22,8 @@ export interface RunImportDeps {
   readonly outbound: Outbound;
   /** The domain that every workspace may create links on. */
   readonly defaultDomain: string | undefined;
+  /** Lent to others while the source asks to wait, which may take days. */
+  readonly place: Pick<Place, 'lend'>;
   readonly now: () => number;
 }
 
@@ -73,10 +75,13 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   }
 
   async function wait(ms: number): Promise<void> {
-    for (const endMs = now() + ms; now() < endMs; ) {
-      await delay(Math.min(WAIT_SLICE_MS, endMs - now()), undefined, { signal });
-      await checkMayContinue();
-    }
+    await deps.place.lend(async () => {
+      for (const endMs = now() + ms; now() < endMs; ) {
+        await delay(Math.min(WAIT_SLICE_MS, endMs - now()), undefined, { signal });
+        await checkMayContinue();
+      }
+    }, signal);
+    await checkMayContinue();
   }
 
   let bytesRead = 0;

@@ -69,6 +69,18 @@ describe('imports', () => {
     expect(state.requests.length).toBe(2);
   });
 
+  it('that wait for their sources do not keep those of other workspaces from running', async () => {
+    const { state, body } = await startKutt();
+    const waiting = await Promise.all(Array.from({ length: 5 }, () => aCaller(management)));
+    const jobs = await Promise.all(
+      waiting.map(async (caller) => ({ caller, job: (await callsOf(caller).post(body)).body })),
+    );
+    await waitFor(async () => state.firstPages === 5, { what: 'all of them to wait' });
+    const other = callsOf(await aCaller(management));
+    expect(await other.run('url,key\nhttps://a.test,a\n')).toMatchObject({ status: 'completed', created: 1 });
+    for (const { caller, job } of jobs) await callsOf(caller).send('DELETE', `/imports/${job.id}`);
+  });
+
   it('from an API end with all its links, and nothing of the credential is left', async () => {
     const { post, ended } = callsOf(await aCaller(management));
     const { state, body } = await startKutt();

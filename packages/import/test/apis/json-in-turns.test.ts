@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseJsonInTurns, TooManyValuesError } from '../../src/apis/json-in-turns.js';
+
+const bytes = (text: string) => Buffer.from(text);
+
+describe('an answer of a source', () => {
+  it('is read as JSON.parse reads it', async () => {
+    const keys = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('__proto__', 'a'));
+    const record = fc.dictionary(keys, fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary' })));
+    await fc.assert(
+      fc.asyncProperty(record, fc.constantFrom(0, 2), async (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        expect(await parseJsonInTurns(bytes(text))).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it('is refused where JSON.parse refuses it', async () => {
+    const mutated = fc
+      .tuple(fc.jsonValue(), fc.nat(), fc.constantFrom('', '"', ',', '}', ']', '0', 'x', '\\'))
+      .map(([value, place, put]) => {
+        const text = JSON.stringify([value]);
+        const at = place % text.length;
+        return text.slice(0, at) + put + text.slice(at + 1);
+      });
+    await fc.assert(
+      fc.asyncProperty(mutated, async (text) => {
+        const outcome = async (parse: () => unknown) => {
+          try {
+            return await parse();
+          } catch {
+            return 'refused';
+          }
+        };
+        expect(await outcome(() => parseJsonInTurns(bytes(text)))).toEqual(await outcome(() => JSON.parse(text)));
+      }),
+    );
+  });
+
+  it('may have raw control characters, and characters at the ends of the parts that are parsed at once', async () => {
+    const title = `a\u0001b${'é😀'.repeat(20_000)}`;
+    expect(await parseJsonInTurns(bytes(`{"title":"${title}"}\n`))).toEqual({ title: title.replace('\u0001', ' ') });
+  });
+
+  it('is parsed in turns with requests, and not to its end when it has millions of values', async () => {
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns++;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    const page = bytes(`[${'{"34":0},'.repeat(500_000)}0]`);
+    await expect(parseJsonInTurns(page)).rejects.toThrow(TooManyValuesError);
+    isDone = true;
+    expect(turns).toBeGreaterThan(100);
+  });
+});
