@@ -15,9 +15,12 @@ const NEAR_TTL_MS = 1_000;
 const NEAR_EVENTS = 10_000;
 const NEAR_SHARE = 0.1;
 
-/** Clicks on the bare domain do not count as usage while its root link has no destination, and events of another system never. */
+/**
+ * Clicks on the bare domain do not count as usage while its root link has no destination, and events of another system never. Never
+ * below 0: imported clicks of such a root link are in both counts, and an erasure deletes imported events, but not their count.
+ */
 const EVENTS_SINCE = `
-SELECT toInt64(events) - toInt64(placeholders) - toInt64(imported) FROM
+SELECT greatest(toInt64(events) - toInt64(placeholders) - toInt64(imported), 0) FROM
 (
   SELECT sum(clicks) + sum(leads) + sum(sales) AS events FROM workspace_slots
   WHERE workspace_id = {workspace:UInt64} AND slot >= toDateTime({since:String}, 'UTC')
@@ -93,7 +96,7 @@ export function createEventUsage(
 
     async check(workspace) {
       const { eventsPerMonth } = workspaceLimits(workspace).quotas;
-      if (eventsPerMonth === null || (await thisMonth(workspace.id)) <= eventsPerMonth) return;
+      if (eventsPerMonth === null || (await thisMonth(workspace.id, eventsPerMonth)) <= eventsPerMonth) return;
       const message = `This workspace has tracked more than the ${eventsPerMonth} events a month that its plan includes.`;
       throw new ApiError('forbidden', message);
     },

@@ -48,6 +48,15 @@ describe('the count of events in a month', () => {
     expect(await used(FAR)).toBe(6);
   });
 
+  it('is never negative, also where imported events were erased that its counts have', async () => {
+    await clicks(2);
+    await database.client.insert({
+      ...{ table: 'imported_counts', format: 'JSONCompactEachRow' },
+      values: [[workspace, '2026-11-01', 'a batch', 3]],
+    });
+    expect(await used()).toBe(0);
+  });
+
   it('near the limit is read once for concurrent callers', async () => {
     await clicks(1);
     await used(3);

@@ -57,9 +57,12 @@ const clickObject = (timestamp: string) => `'"click":{"id":', ${json('click_id')
     ',"os":', ${json('os')}, ',"region":"Unknown","ua":"","trigger":', ${json('trigger')},
     ',"referer":"(direct)","refererUrl":"(direct)","qr":', if(trigger = 'qr', 'true', 'false'), '}}'`;
 
-const SALE_OBJECT = `'"sale":{"amount":', JSONExtractRaw(payload, 'sale', 'amount'),
-    ',"invoiceId":null,"paymentProcessor":', JSONExtractRaw(payload, 'sale', 'paymentProcessor'),
-    ',"currency":', JSONExtractRaw(payload, 'sale', 'currency'), '},'`;
+/**
+ * By the text: ClickHouse's parser of JSON refuses a whole payload when its metadata has an integer of more than 64 bits. Quotes are
+ * escaped inside strings, so the first match is structure, and never a part of the invoice or the metadata.
+ */
+const SALE_OBJECT = `'"sale":{"amount":', extract(payload, '"sale":[{]"amount":([^,]+),"invoiceId":'),
+    ',"invoiceId":null,', extract(payload, '"paymentProcessor":"[^"]*","currency":"[^"]*"[}],'), '"metadata":null,'`;
 
 const ATTRIBUTES = [...Object.entries(ERASED_ATTRIBUTES), ['ip', ''] as const]
   .map(([column, value]) => `${column} = '${value}'`)
@@ -73,5 +76,5 @@ export const ANONYMISED = {
   click_events: `${ATTRIBUTES}, payload = concat('{"v":1,', ${clickObject('timestamp')})`,
   lead_events: `${CONVERSION}, payload = concat('{"v":1,"metadata":null,', ${clickObject('click_timestamp')})`,
   sale_events: `${CONVERSION}, invoice_id = '',
-  payload = concat('{"v":1,', ${SALE_OBJECT}, '"metadata":null,', ${clickObject('click_timestamp')})`,
+  payload = concat('{"v":1,', ${SALE_OBJECT}, ${clickObject('click_timestamp')})`,
 } as const;

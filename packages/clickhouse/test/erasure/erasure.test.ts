@@ -31,7 +31,11 @@ beforeEach(async () => {
 });
 
 /** A click, a lead and two sales of a customer, with a text in each field that takes one. */
-function journey(customer: number, atMs = AT): { click: EventRow; lead: EventRow; sales: EventRow[] } {
+function journey(
+  customer: number,
+  atMs = AT,
+  metadata?: Record<string, unknown>,
+): { click: EventRow; lead: EventRow; sales: EventRow[] } {
   const text = `${CANARY}-${customer}`;
   const click = aClick({
     ...{ workspaceId: '5', linkId: String(7 + (customer % 2)), timestampMs: atMs, clickId: createEventId(atMs) },
@@ -43,7 +47,7 @@ function journey(customer: number, atMs = AT): { click: EventRow; lead: EventRow
     },
     ...{ referer: text, refererUrl: `https://${text}/a`, ip: text },
   });
-  const of = { click, customerId: String(customer), metadata: { [text]: text } };
+  const of = { click, customerId: String(customer), metadata: { [text]: text, ...metadata } };
   return {
     click,
     lead: aLead({ ...of, timestampMs: atMs + 1_000, eventName: text }),
@@ -141,8 +145,13 @@ describe('anonymise', () => {
     expect(await countUnerased(target(), batch)).toBe(0);
   });
 
-  it('makes the same row in the tables as of a row that arrives late', async () => {
-    const journeys = [journey(10)];
+  it.each([
+    ['plain', {}],
+    ['with an integer of more than 64 bits', { wei: 120000000000000000000, below: -9300000000000000000 }],
+    ['nested deeply', { deep: JSON.parse(`${'['.repeat(90)}1${']'.repeat(90)}`) }],
+    ['that looks like a sale', { sale: { amount: 1, invoiceId: '","paymentProcessor":"x","currency":"y"},' } }],
+  ])('makes the same row in the tables as of a row that arrives late, with metadata %s', async (_what, metadata) => {
+    const journeys = [journey(10, AT, metadata)];
     await insert(journeys);
     await erase(batchOf([10], journeys, false));
     const [stored] = await database.client.rows<string[]>({
