@@ -247,6 +247,7 @@ export function createCatalog(options: CatalogOptions) {
       workspaceIds: async () => (await workspaces.list()).map(({ id }) => id),
     }),
     linkTests: createLinkTests({
+      ...{ redis, now },
       clickhouse,
       settings: settings.read,
       namesTable,

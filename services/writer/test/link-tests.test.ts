@@ -52,8 +52,18 @@ afterAll(async () => {
   await Promise.all([database.drop(), redis.stop()]);
 });
 
+/** A destination with a parameter that the visit added, before its fragment. */
+function visited(url: string): string {
+  const [before = '', ...fragment] = url.split('#');
+  return [`${before}${before.includes('?') ? '&' : '?'}dub=1`, ...fragment].join('#');
+}
+
 /** A test that began two hours ago and ended after the given time, with leads under each destination. */
-async function aTest(endedHoursAgo: number, leads: Readonly<Record<string, number>>): Promise<LinkRecord> {
+async function aTest(
+  endedHoursAgo: number,
+  leads: Readonly<Record<string, number>>,
+  variants: readonly string[] = [A, B],
+): Promise<LinkRecord> {
   keys += 1;
   const startedMs = Date.now() - 2 * HOUR_MS;
   const link = await catalog.links.create(workspaceId, {
@@ -61,10 +71,7 @@ async function aTest(endedHoursAgo: number, leads: Readonly<Record<string, numbe
     key: `test-${keys}`,
     url: BEFORE,
     trackConversion: true,
-    testVariants: [
-      { url: A, percentage: 50 },
-      { url: B, percentage: 50 },
-    ],
+    testVariants: variants.map((url) => ({ url, percentage: 100 / variants.length })),
     testStartedAt: new Date(startedMs).toISOString(),
     testCompletedAt: new Date(Date.now() - endedHoursAgo * HOUR_MS).toISOString(),
   });
@@ -75,7 +82,7 @@ async function aTest(endedHoursAgo: number, leads: Readonly<Record<string, numbe
         workspaceId: parseResourceId('workspace', workspaceId) ?? '',
         linkId: parseResourceId('link', link.id) ?? '',
         timestampMs,
-        url: `${url}${url.includes('?') ? '&' : '?'}dub=1`,
+        url: visited(url),
       });
       return aLead({ click, timestampMs });
     }),
@@ -126,6 +133,55 @@ describe('an A/B test that has ended', () => {
     await run({ random: () => 0.9 });
     expect(await urlOf(none)).toBe(BEFORE);
     expect(await urlOf(tie)).toBe(B);
+  });
+
+  it.each([
+    ['query', ['https://acme.com/?v=a', 'https://acme.com/?v=b']],
+    ['query, one without', ['https://acme.com/', 'https://acme.com/?v=b']],
+    ['parameters, one with more', ['https://acme.com/?v=a', 'https://acme.com/?w=1&v=a']],
+    ['fragment', ['https://acme.com/#/a', 'https://acme.com/#/b']],
+    ['fragment, one without', ['https://acme.com/?v=a', 'https://acme.com/?v=a#b']],
+  ])('distinguishes variants that differ in their %s', async (_what, variants) => {
+    const [a = '', b = ''] = variants;
+    const [first, second] = [
+      await aTest(1, { [a]: 3, [b]: 2 }, variants),
+      await aTest(1, { [a]: 2, [b]: 3 }, variants),
+    ];
+    await earlier();
+    await run({ random: () => 0 });
+    await client.del('waymark:link-tests:turn');
+    await earlier();
+    await run({ random: () => 0.9 });
+    expect([await urlOf(first), await urlOf(second)]).toEqual([a, b]);
+  });
+
+  it('counts a lead whose visit replaced the parameter of its variant for all variants of its base URL', async () => {
+    const link = await aTest(1, { 'https://acme.com/?v=other': 5, 'https://acme.com/c': 4 }, [
+      'https://acme.com/?v=a',
+      'https://acme.com/?v=b',
+      'https://acme.com/c',
+    ]);
+    await earlier();
+    await run({ random: () => 0 });
+    expect(await urlOf(link)).toBe('https://acme.com/?v=a');
+  });
+
+  it('leaves the destination that a user sets with its end or after it, not one that was set while it ran', async () => {
+    const set = async (link: LinkRecord) => {
+      const changed = await catalog.links.update(workspaceId, link.id, (record) => ({ ...record, url: B }));
+      await catalog.linkTests.keepDestination(changed);
+      return changed;
+    };
+    const ended = await set(await aTest(1, { [A]: 3 }));
+    const running = await set(await aTest(-1, { [A]: 3 }));
+    const endedMs = Date.now() - HOUR_MS;
+    await catalog.links.update(workspaceId, running.id, (record) => ({
+      ...record,
+      testCompletedAt: new Date(endedMs).toISOString(),
+    }));
+    await earlier();
+    await run();
+    expect([await urlOf(ended), await urlOf(running)]).toEqual([B, A]);
   });
 
   it('is not completed before it ends, nor while its last leads may be in the queue', async () => {

@@ -3,17 +3,20 @@ import { formatResourceId } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
+import type { RedisConnections } from '../redis/connections.js';
 import type { RecordStore } from '../store/record-store.js';
 import type { NamesTable } from '../store/unique-names.js';
 import type { createLinkChanges } from './link-changes.js';
 import { readUtm } from './link-url.js';
 
 export interface LinkTestsDeps {
+  readonly redis: Pick<RedisConnections, 'run' | 'keyPrefix'>;
   readonly clickhouse: ClickHouseClient;
   readonly settings: Readonly<Record<string, number>>;
   readonly namesTable: Pick<NamesTable, 'ids'>;
   readonly store: Pick<RecordStore<LinkRecord>, 'get'>;
   readonly update: ReturnType<typeof createLinkChanges>['update'];
+  readonly now: () => number;
 }
 
 /** When tests ended: after `fromMs`, up to and including `untilMs`. */
@@ -27,6 +30,8 @@ export interface EndedWithin {
 }
 
 const WORKSPACES_PER_READ = 1000;
+/** As far back as tests are completed. */
+const CHOICE_SECONDS = 7 * 86_400;
 
 /** Also finds links by older versions of their rows; `end` checks the current record afterwards. */
 const ENDED = `
@@ -35,20 +40,33 @@ WHERE workspace_id IN {workspaces:Array(UInt64)}
   AND test_completed_at > fromUnixTimestamp64Milli({from:Int64}, 'UTC')
   AND test_completed_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')`;
 
-const LEADS_BY_URL = `
-SELECT url_base, count() FROM lead_events
+/**
+ * Leads of each variant, by its number. A lead belongs to the variants with its base URL; of several such variants to the one with its
+ * fragment, then with the fewest parameters that the lead lacks, then with the most that it has. It counts for each of equal ones.
+ */
+const LEADS_BY_VARIANT = `
+WITH
+  {variants:Array(String)} AS variants,
+  extractURLParameters(url) AS sent,
+  arrayMap(
+    variant -> (cutQueryStringAndFragment(variant) = cutQueryStringAndFragment(url)) * (
+      1e9 + 1e8 * (fragment(variant) = fragment(url))
+      - 1e4 * arrayCount(parameter -> NOT has(sent, parameter), extractURLParameters(variant))
+      + arrayCount(parameter -> has(sent, parameter), extractURLParameters(variant))
+    ),
+    variants
+  ) AS scores
+SELECT arrayJoin(arrayFilter((number, score) -> score > 0 AND score = arrayMax(scores), arrayEnumerate(variants), scores)) AS variant, count()
+FROM lead_events
 WHERE workspace_id = {workspace:UInt64} AND link_id = {link:UInt64}
   AND timestamp >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
   AND timestamp < fromUnixTimestamp64Milli({until:Int64}, 'UTC')
-GROUP BY url_base`;
-
-function baseOf(url: string): string {
-  const queryStart = url.indexOf('?');
-  return queryStart < 0 ? url : url.slice(0, queryStart);
-}
+GROUP BY variant`;
 
 /** Completes A/B tests of links. */
-export function createLinkTests({ clickhouse, settings, namesTable, store, update }: LinkTestsDeps) {
+export function createLinkTests({ redis, clickhouse, settings, namesTable, store, update, now }: LinkTestsDeps) {
+  const choiceKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:chosen:${id}`;
+
   async function endedLinks({ fromMs, untilMs }: EndedWithin): Promise<(readonly [string, string])[]> {
     const workspaces = await namesTable.ids('workspace');
     const found: (readonly [string, string])[] = [];
@@ -69,27 +87,24 @@ export function createLinkTests({ clickhouse, settings, namesTable, store, updat
     return found;
   }
 
-  async function leadsByUrl(link: LinkRecord, untilMs: number): Promise<Map<string, number>> {
-    const rows = await queryRows<[string, string]>(clickhouse, {
-      query: LEADS_BY_URL,
+  /** The variant with the most leads; undefined when none has any. */
+  async function winnerOf(link: LinkRecord, endedAtMs: number, random: () => number): Promise<string | undefined> {
+    const variants = (link.testVariants ?? []).map(({ url }) => url);
+    const rows = await queryRows<[number, string]>(clickhouse, {
+      query: LEADS_BY_VARIANT,
       parameters: {
         workspace: numberOf('workspace', link.workspaceId),
         link: numberOf('link', link.id),
         from: Date.parse(link.testStartedAt ?? link.createdAt),
-        until: untilMs,
+        until: endedAtMs,
+        variants,
       },
       settings,
     });
-    return new Map(rows.map(([url, count]) => [url, Number(count)]));
-  }
-
-  /** The variant with the most leads; undefined when none has any. */
-  async function winnerOf(link: LinkRecord, endedAtMs: number, random: () => number): Promise<string | undefined> {
-    const leads = await leadsByUrl(link, endedAtMs);
-    const counted = (link.testVariants ?? []).map(({ url }) => ({ url, count: leads.get(baseOf(url)) ?? 0 }));
-    const most = Math.max(0, ...counted.map(({ count }) => count));
-    const best = most === 0 ? [] : counted.filter(({ count }) => count === most);
-    return best[Math.floor(random() * best.length)]?.url;
+    const leads = new Map(rows.map(([number, count]) => [Number(number), Number(count)]));
+    const most = Math.max(...leads.values());
+    const best = variants.filter((_, index) => leads.get(index + 1) === most);
+    return best[Math.floor(random() * best.length)];
   }
 
   async function end(workspaceId: string, id: string, within: EndedWithin): Promise<LinkRecord | undefined> {
@@ -99,6 +114,7 @@ export function createLinkTests({ clickhouse, settings, namesTable, store, updat
     const endedAtMs = Date.parse(testCompletedAt);
     if (endedAtMs <= within.fromMs || endedAtMs > within.untilMs) return undefined;
     if (within.untouchedOnly && Date.parse(link.updatedAt) > endedAtMs) return undefined;
+    if ((await redis.run((client) => client.exists(choiceKey(id)))) === 1) return undefined;
     const url = await winnerOf(link, endedAtMs, within.random);
     if (url === undefined || url === link.url) return undefined;
     // If the test is extended at the same time, the extension wins.
@@ -109,6 +125,12 @@ export function createLinkTests({ clickhouse, settings, namesTable, store, updat
   }
 
   return {
+    /** Keeps the destination that a user sets when a test ends, or before its winner is written. Does nothing while the test runs. */
+    async keepDestination({ id, testVariants, testCompletedAt }: LinkRecord): Promise<void> {
+      if (testVariants === null || testCompletedAt === null || Date.parse(testCompletedAt) > now()) return;
+      await redis.run((client) => client.set(choiceKey(id), '1', 'EX', CHOICE_SECONDS));
+    },
+
     /** Sets the destination of links whose test has ended to the variant with the most leads. @returns the changed links */
     async complete(within: EndedWithin): Promise<LinkRecord[]> {
       const changed: LinkRecord[] = [];

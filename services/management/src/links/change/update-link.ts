@@ -31,7 +31,7 @@ async function updateRecords(
   body: UpdateLinkBody,
   changeOne: (context: LinkContext, record: LinkRecord) => LinkRecord,
 ): Promise<LinkRecord[]> {
-  const { links } = deps.catalog;
+  const { links, linkTests } = deps.catalog;
   // Also look up the links' current folders and partners, and the current domain in case the body has none.
   const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
   const context = await linkContext(deps, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
@@ -41,10 +41,12 @@ async function updateRecords(
   );
   const isAnyMoved = updated.some(({ id, domain }) => domain !== domainOf.get(id));
   const settled = await (isAnyMoved ? settleStoredLinks : detachFromLost)(deps, caller.workspace.id, updated);
-  return settled.map((result) => {
+  const records = settled.map((result) => {
     if (result instanceof ApiError) throw result;
     return result;
   });
+  if (body.url !== undefined) await Promise.all(records.map(linkTests.keepDestination));
+  return records;
 }
 
 /** `PATCH /links/{linkId}`, after the link was found. @throws ApiError 400, 403, 404, 409 or 422 */
