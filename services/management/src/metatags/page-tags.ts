@@ -1,4 +1,5 @@
 import {
+  cutText,
   META_DESCRIPTION_CHARS_MAX,
   META_TITLE_CHARS_MAX,
   type Metatags,
@@ -10,8 +11,8 @@ import { Parser } from 'htmlparser2';
 /** Chunk size for parsing: parsing stops after the chunk in which the head ends. */
 const STEP_CHARS = 16_384;
 const TEXT_CHARS_MAX = URL_CHARS_MAX;
-/** A high surrogate at the end, without its low surrogate. */
-const UNPAIRED_SURROGATE_AT_END = /[\ud800-\udbff]$/;
+/** The parser takes time that grows with the square of the open elements. A head has few. */
+const OPEN_ELEMENTS_MAX = 100;
 
 /** The elements that each text is read from, in order of preference. */
 const SOURCES = {
@@ -26,13 +27,15 @@ function readHead(html: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   let isOver = false;
   let title: string | undefined;
+  let open = 0;
   const keep = (name: string, value: string | undefined) => {
-    const text = value?.slice(0, TEXT_CHARS_MAX).trim();
+    const text = value && cutText(value, TEXT_CHARS_MAX).trim();
     if (SOURCE_NAMES.has(name) && text && !found.has(name)) found.set(name, text);
   };
   const parser = new Parser({
     onopentag(name, { property, name: named, content, rel, href }) {
-      if (name === 'body') isOver = true;
+      open++;
+      if (name === 'body' || open > OPEN_ELEMENTS_MAX) isOver = true;
       if (isOver) return;
       if (name === 'meta') keep((property ?? named ?? '').toLowerCase(), content);
       if (name === 'link' && rel?.toLowerCase() === 'image_src') keep('image_src', href);
@@ -42,6 +45,7 @@ function readHead(html: string): ReadonlyMap<string, string> {
       if (title !== undefined && title.length < TEXT_CHARS_MAX) title += text;
     },
     onclosetag(name) {
+      open--;
       if (name === 'head') isOver = true;
       if (name !== 'title') return;
       keep('<title>', title);
@@ -53,10 +57,10 @@ function readHead(html: string): ReadonlyMap<string, string> {
   return found;
 }
 
-/** The text on one line, cut off after `charsMax` characters without splitting a surrogate pair. */
+/** The text on one line, at most `charsMax` characters. */
 function singleLine(text: string | undefined, charsMax: number): string | null {
   const words = text?.split(/\s/).filter(Boolean).join(' ') ?? '';
-  return words.slice(0, charsMax).replace(UNPAIRED_SURROGATE_AT_END, '').trim() || null;
+  return cutText(words, charsMax).trim() || null;
 }
 
 /** The absolute URL of an image; null unless it is an http(s) URL. */

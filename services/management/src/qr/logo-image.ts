@@ -11,6 +11,9 @@ const DEEP_SIDE_PIXELS_MAX = 512;
 const DATA_URL = /^data:image\/png;base64,([A-Za-z0-9+/]+={0,2})$/;
 /** Byte offsets of fields in the first chunk of a PNG. */
 const HEADER_OFFSETS = { width: 16, height: 20, depth: 24, interlace: 28, end: 33 } as const;
+const FIRST_CHUNK = 8;
+/** A chunk has its length, its type, its data and a checksum. */
+const [LENGTH_BYTES, TYPE_BYTES, CHECKSUM_BYTES] = [4, 4, 4];
 
 /** A decoded image. */
 export interface LogoImage {
@@ -23,10 +26,21 @@ function invalid(rule: string, cause?: unknown): ApiError {
   return fieldError('invalid_value', 'logo', rule, 'unprocessable_entity', cause === undefined ? {} : { cause });
 }
 
+function* chunkTypes(bytes: Buffer): Generator<string> {
+  const headBytes = LENGTH_BYTES + TYPE_BYTES;
+  for (let start = FIRST_CHUNK; start + headBytes <= bytes.length; ) {
+    yield bytes.toString('latin1', start + LENGTH_BYTES, start + headBytes);
+    start += headBytes + bytes.readUInt32BE(start) + CHECKSUM_BYTES;
+  }
+}
+
 /** Validates the size before decoding: a few bytes can decode to gigabytes. */
 function checkHeader(bytes: Buffer): void {
   if (bytes.length < HEADER_OFFSETS.end || bytes.toString('latin1', 1, 4) !== 'PNG')
     throw invalid('must be a PNG image');
+  // The decoder uses the last header.
+  const [first, ...others] = chunkTypes(bytes);
+  if (first !== 'IHDR' || others.includes('IHDR')) throw invalid('must begin with its only header');
   const [width, height] = [bytes.readUInt32BE(HEADER_OFFSETS.width), bytes.readUInt32BE(HEADER_OFFSETS.height)];
   const isDeep = bytes[HEADER_OFFSETS.depth] === 16;
   const sideMax = isDeep ? DEEP_SIDE_PIXELS_MAX : SIDE_PIXELS_MAX;

@@ -118,6 +118,7 @@ describe('GET /links/metatags', () => {
     ['another status', page('<title>x</title>', 'text/html', 404)],
     ['what is no page', page('<title>x</title>', 'application/json')],
     ['what comes after 512 kB', page(`<head>${' '.repeat(600_000)}<title>x</title>`)],
+    ['what comes after a hundred open elements', page(`${'<div>'.repeat(100_000)}<title>x</title>`)],
     ['a broken answer', (response: ServerResponse) => void response.destroy()],
     [
       'an answer without an end',

@@ -36,6 +36,13 @@ beforeAll(async () => {
       claim.writeUInt32BE(60_000, 16);
       return response.end(claim);
     }
+    if (request.url === '/two-headers.png') {
+      const [small, large] = [aLogo(8), aLogo(1100)];
+      const headerEnd = 33;
+      return response.end(
+        Buffer.concat([small.subarray(0, headerEnd), large.subarray(8, headerEnd), small.subarray(headerEnd)]),
+      );
+    }
     if (request.url === '/deep.png') {
       const deep = aLogo();
       deep.writeUInt32BE(600, 16);
@@ -202,6 +209,14 @@ describe('a logo', () => {
     ['a redirect', '/redirect.png'],
   ])('%s answers 422', async (_what, path) => {
     expect((await getQr({ url: shortLink, logo: `${imagesUrl}${path}` })).status).toBe(422);
+  });
+
+  it('with a second header, which could claim any size, is not decoded', async () => {
+    const { status, image } = await getQr({ url: shortLink, logo: `${imagesUrl}/two-headers.png` });
+    expect([status, JSON.parse(image.toString()).error.message]).toEqual([
+      422,
+      'invalid_value: logo: must begin with its only header',
+    ]);
   });
 
   it('with 16 bits per channel has a lower size limit', async () => {
