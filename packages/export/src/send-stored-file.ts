@@ -79,19 +79,16 @@ function bytesOf(file: FileHandle, part: Part): Readable {
 /**
  * Sends a file with its tag, or the part that `Range` selects. The response to `HEAD` has the headers of that to `GET`.
  *
- * @returns undefined when there is no such file
+ * @returns whether there is such a file. A handler returns `reply` afterwards; a promise of `reply` itself would wait for its end
  * @throws ApiError 412 or 416
  */
-export async function sendStoredFile(
-  reply: FastifyReply,
-  { path, name, contentType }: StoredFile,
-): Promise<FastifyReply | undefined> {
+export async function sendStoredFile(reply: FastifyReply, { path, name, contentType }: StoredFile): Promise<boolean> {
   const { method, headers } = reply.request;
   const file = await open(path).catch((err: NodeJS.ErrnoException) => {
     if (err.code === 'ENOENT') return undefined;
     throw err;
   });
-  if (file === undefined) return undefined;
+  if (file === undefined) return false;
   onReplyClose(reply, () => void file.close());
   const { size, mtimeMs } = await file.stat();
   // Strong: the bytes of a file never change.
@@ -100,7 +97,8 @@ export async function sendStoredFile(
   const lastModified = new Date(modifiedMs).toUTCString();
   const validators = { etag, 'last-modified': lastModified };
   if (isNotModified(headers as Partial<Conditions>, etag, modifiedMs)) {
-    return reply.code(304).headers(validators).send();
+    reply.code(304).headers(validators).send();
+    return true;
   }
   const ifRange = headers['if-range'];
   const isFresh = ifRange === undefined || ifRange === etag || ifRange === lastModified;
@@ -113,5 +111,6 @@ export async function sendStoredFile(
     .header('content-length', end - start + 1)
     .header('content-type', contentType)
     .header('content-disposition', `attachment; filename="${name}"`);
-  return reply.send(method === 'HEAD' ? Readable.from([]) : bytesOf(file, { start, end }));
+  reply.send(method === 'HEAD' ? Readable.from([]) : bytesOf(file, { start, end }));
+  return true;
 }

@@ -1,5 +1,6 @@
 import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { ApiError } from '@waymark/contract';
 import { type App, createApp, createLogger } from '@waymark/http-kit';
 import { temporaryDirectory } from '@waymark/test-kit';
@@ -12,6 +13,8 @@ const MODIFIED = 'Wed, 25 Nov 2026 10:00:00 GMT';
 const EARLIER = 'Wed, 25 Nov 2026 09:00:00 GMT';
 const LATER = 'Wed, 25 Nov 2026 11:00:00 GMT';
 
+/** Warnings and errors. */
+const log = new PassThrough();
 let app: App;
 let directory: string;
 let url: string;
@@ -25,15 +28,15 @@ beforeAll(async () => {
     utimesSync(join(directory, name), new Date(), Date.parse(MODIFIED) / 1000 + 0.25);
   }
   app = createApp({
-    logger: createLogger({ name: 'test', level: 'silent' }),
+    logger: createLogger({ name: 'test', level: 'warn', destination: log }),
     docBase: 'https://d.example',
     trustedProxies: [],
   });
   app.register(async (routes) => {
     routes.get<{ Params: { name: string } }>('/:name', async ({ params: { name } }, reply) => {
-      const sent = await sendStoredFile(reply, { path: join(directory, name), name, contentType: 'text/csv' });
-      if (sent === undefined) throw new ApiError('not_found', 'gone');
-      return sent;
+      const file = { path: join(directory, name), name, contentType: 'text/csv' };
+      if (!(await sendStoredFile(reply, file))) throw new ApiError('not_found', 'gone');
+      return reply;
     });
   });
   url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -41,6 +44,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.close();
+  expect(log.read()?.toString() ?? '').toBe('');
   rmSync(directory, { recursive: true });
 });
 

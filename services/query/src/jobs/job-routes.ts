@@ -130,9 +130,9 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
       // The path is made of what the record has, never of what the request has.
       const type = job.resource === 'analytics' ? ARCHIVE_TYPE : MEDIA_TYPES[job.format];
       const contentType = type.startsWith('text/') || job.format === 'ndjson' ? `${type}; charset=utf-8` : type;
-      const sent = await sendStoredFile(reply, { path: files.fileOf(job, job.file), name: job.file, contentType });
-      if (sent === undefined) throw fileGone();
-      return sent;
+      const file = { path: files.fileOf(job, job.file), name: job.file, contentType };
+      if (!(await sendStoredFile(reply, file))) throw fileGone();
+      return reply;
     },
   );
 }

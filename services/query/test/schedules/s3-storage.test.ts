@@ -28,7 +28,7 @@ afterAll(async () => {
   await storage.stop();
 });
 
-function opened(endpoint = storage.url, pool = agents) {
+function opened(endpoint = storage.url, pool = agents, requestMsMax?: number) {
   const place = {
     type: 's3',
     endpoint,
@@ -38,7 +38,7 @@ function opened(endpoint = storage.url, pool = agents) {
     forcePathStyle: true,
   } as const;
   const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'secret' };
-  return openS3Storage(pool, { ...place, accessKeyHint: '…' }, credentials);
+  return openS3Storage(pool, { ...place, accessKeyHint: '…' }, credentials, requestMsMax);
 }
 const otherUrl = () => `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
 const text = { text: 'x', mediaType: 'text/plain' };
@@ -109,6 +109,21 @@ test.each([
     expect((failure as { reason: string }).reason.length).toBeLessThan(330);
   },
 );
+
+test('an answer that comes a byte at a time, and never ends, is given up', async () => {
+  const timers: NodeJS.Timeout[] = [];
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'application/xml' });
+    timers.push(setInterval(() => response.write(' '), 20));
+  };
+  try {
+    await expect(opened(otherUrl(), agents, 300).put('slow', text, never)).rejects.toThrow(
+      'The storage does not end its answer.',
+    );
+  } finally {
+    for (const timer of timers) clearInterval(timer);
+  }
+});
 
 test('an answer without end is cut off', async () => {
   const chunk = Buffer.alloc(64 * 1024, 'x');
