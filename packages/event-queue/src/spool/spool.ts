@@ -98,11 +98,18 @@ export function createSpool(options: SpoolOptions): Spool {
   /** Aborted when an entry has been written. */
   let written = new AbortController();
 
-  const starting: Promise<SpoolOwner> = (async () => {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    return createSpoolOwner(now);
-  })();
-  starting.catch((err: unknown) => logger.error({ err, directory }, 'the spool directory cannot be used'));
+  let starting: Promise<SpoolOwner> | undefined;
+  /** Tries again after a failure. */
+  const start = (): Promise<SpoolOwner> => {
+    starting ??= mkdir(directory, { recursive: true, mode: 0o700 })
+      .then(() => createSpoolOwner(now))
+      .catch((err: unknown) => {
+        starting = undefined;
+        throw err;
+      });
+    return starting;
+  };
+  start().catch((err: unknown) => logger.error({ err, directory }, 'the spool directory cannot be used'));
 
   /** Runs writes and rotations one after another, so that a file is not closed during a write. */
   const serialized = <T>(work: () => Promise<T>): Promise<T> => {
@@ -122,7 +129,7 @@ export function createSpool(options: SpoolOptions): Spool {
   };
 
   const write = async (bytes: Buffer): Promise<void> => {
-    const owner = await starting;
+    const owner = await start();
     for (let attempt = 0; attempt < TAKEN_OVER_RETRIES; attempt++) {
       if (current !== undefined && current.segment.size() >= SEGMENT_BYTES_MAX) await rotate();
       current ??= { segment: await openSegment(directory, owner.nextName()), since: now() };
@@ -170,7 +177,7 @@ export function createSpool(options: SpoolOptions): Spool {
   };
 
   const takeOverOrphans = async () => {
-    const owner = await starting;
+    const owner = await start();
     for (const name of (await readdir(directory)).sort()) {
       if (!(await owner.isOrphan(directory, name))) continue;
       const mine = owner.nextName();

@@ -167,4 +167,15 @@ describe('the spool', () => {
     await expect(spool.append(anEntry())).rejects.toThrow();
     opened.pop();
   });
+
+  it('takes entries as soon as its directory can be made', async () => {
+    const place = join(directory, 'a-file');
+    await appendFile(place, '');
+    const spool = aSpool({ directory: join(place, 'below') });
+    await expect(spool.append(anEntry())).rejects.toThrow();
+    await rm(place);
+    const entry = anEntry();
+    await spool.append(entry);
+    expect(await replayed(spool)).toEqual([entry]);
+  });
 });
