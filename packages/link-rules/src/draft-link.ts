@@ -1,6 +1,6 @@
 import { type NewLink, normaliseKey } from '@waymark/catalog';
 import { type CreateLinkBody, domainName, fieldError, ROOT_KEY } from '@waymark/contract';
-import { checkChosenKey } from './key-rules.js';
+import { checkChosenKey, checkShortKey } from './key-rules.js';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
 import type { LinkReferences } from './link-references.js';
 import { checkLinkSize } from './link-size.js';
@@ -43,6 +43,7 @@ export function draftLink(context: LinkContext, body: CreateLinkBody): NewLink {
   const testVariants = variantsOf(body.testVariants, body.trackConversion === true);
   const domain = domainOf(references, body.domain);
   if (body.key !== undefined && body.key !== null) checkChosenKey(body.key, workspace, domain.isShared);
+  else if (domain.isShared && body.keyLength && !body.prefix) checkShortKey(body.keyLength, workspace);
   return {
     ...plain,
     url,

@@ -23,7 +23,11 @@ export function checkChosenKey(key: string, workspace: WorkspaceRecord, isShared
   if (lookup === ROOT_KEY || SERVICE_ROUTES.has(lookup)) {
     throw new ApiError('conflict', `The key "${lookup}" is used by the service itself.`);
   }
-  if (lookup.length <= SHORT_KEY_CHARS && !planAtLeast(workspace.plan, 'pro')) {
-    throw new ApiError('forbidden', `Keys of ${SHORT_KEY_CHARS} characters or less need the plan pro or higher.`);
-  }
+  checkShortKey(lookup.length, workspace);
+}
+
+/** Checks the length of a key on a shared domain. @throws ApiError forbidden for short ones on the free plan */
+export function checkShortKey(chars: number, { plan }: Pick<WorkspaceRecord, 'plan'>): void {
+  if (chars > SHORT_KEY_CHARS || planAtLeast(plan, 'pro')) return;
+  throw new ApiError('forbidden', `Keys of ${SHORT_KEY_CHARS} characters or less need the plan pro or higher.`);
 }

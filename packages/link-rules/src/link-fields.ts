@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { keepUtm, type LinkRecord, mergeUtm, normaliseUrl, type UtmValues } from '@waymark/catalog';
-import { fieldError, HIDDEN_PASSWORD, parseUrl, type UpdateLinkBody, URL_CHARS_MAX } from '@waymark/contract';
+import { cutText, fieldError, HIDDEN_PASSWORD, parseUrl, type UpdateLinkBody, URL_CHARS_MAX } from '@waymark/contract';
 
 const TITLE_CHARS_MAX = 120;
 const DESCRIPTION_CHARS_MAX = 240;
@@ -83,7 +83,7 @@ export function variantsOf(
 
 function shortened(text: string | null | undefined, charsMax: number): string | null {
   if (!text) return null;
-  return text.length > charsMax ? `${text.slice(0, charsMax - 3)}...` : text;
+  return text.length > charsMax ? `${cutText(text, charsMax - 3)}...` : text;
 }
 
 /** A preview image: an http(s) URL or a small data URL; any other text becomes null. */

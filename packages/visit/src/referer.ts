@@ -1,4 +1,4 @@
-import { parseUrl } from '@waymark/contract';
+import { cutText, parseUrl } from '@waymark/contract';
 
 export const DIRECT = '(direct)';
 
@@ -28,6 +28,6 @@ function hostOf(url: string): string | undefined {
 /** Parses a Referer header, or the `document.referrer` that a script reports. */
 export function readReferer(header: string | undefined): Referer {
   if (header === undefined || header === '') return NONE;
-  const refererUrl = header.length > REFERER_CHARS_MAX ? header.slice(0, REFERER_CHARS_MAX) : header;
+  const refererUrl = cutText(header, REFERER_CHARS_MAX);
   return { referer: hostOf(refererUrl) ?? DIRECT, refererUrl };
 }

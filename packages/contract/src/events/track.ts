@@ -115,7 +115,7 @@ const saleSchema = z.object({
   paymentProcessor: paymentProcessorSchema.default('custom'),
   invoiceId: z.string().trim().max(255).nullish(),
   metadata,
-  leadEventName: z.string().max(255).nullish(),
+  leadEventName: z.string().trim().max(255).nullish(),
   clickId: clickId.nullish(),
   ...customerFields,
 });

@@ -205,6 +205,16 @@ describe('POST /track/sale', () => {
     expect((await salesOf(link, 2)).find((row) => row.amount === '1')?.sale_type).toBe('recurring');
   });
 
+  it('finds and records a lead by its name without the blanks around it, as leads are recorded', async () => {
+    const { link, customerExternalId } = await aCustomer('First');
+    expect((await sale({ customerExternalId, amount: 1, leadEventName: ' First\t' })).statusCode).toBe(200);
+    await salesOf(link, 1);
+    const other = await ingest.link({ trackConversion: true });
+    const clickId = await ingest.click(other);
+    await sale({ customerExternalId: someone(), clickId, amount: 1, leadEventName: ' Bought ' });
+    expect((await leadsOf(other, 1))[0]).toMatchObject({ event_name: 'Bought' });
+  });
+
   it('creates one customer and one lead for concurrent direct sales', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);

@@ -295,12 +295,23 @@ describe('concurrent creations', () => {
   });
 });
 
+it('a title or a description is never cut in the middle of a character', async () => {
+  const { body } = await acme.post({
+    url: URL_A,
+    title: `${'t'.repeat(116)}${'😀'.repeat(4)}`,
+    description: '😀'.repeat(200),
+  });
+  expect([body.title, body.description]).toEqual([`${'t'.repeat(116)}...`, `${'😀'.repeat(118)}...`]);
+});
+
 describe('the shared domain', () => {
   it('serves workspaces without their own domain, allows short keys from pro on, and never keys of service routes', async () => {
     const free = await aCaller(management, 'free', false);
     const { status, body } = await free.post({ url: URL_A });
     expect([status, body.domain]).toEqual([200, DEFAULT_DOMAIN]);
     expect(codeOf(await free.post({ url: URL_A, key: 'abc' }))).toEqual([403, 'forbidden']);
+    expect(codeOf(await free.post({ url: URL_A, keyLength: 3 }))).toEqual([403, 'forbidden']);
+    expect((await free.post({ url: URL_A, keyLength: 3, prefix: 'c' })).status).toBe(200);
     expect(codeOf(await free.post({ url: URL_A, key: 'Login' }))).toEqual([409, 'conflict']);
     expect((await acme.post({ url: URL_A, key: 'abc', domain: DEFAULT_DOMAIN })).status).toBe(200);
   });
