@@ -1,22 +1,36 @@
+import type { WebhookJobData } from './webhook-job.js';
+
+/** Whose job it is. */
+type JobOwner = Pick<WebhookJobData, 'workspaceId' | 'webhookId'>;
+
 /**
- * Limits the jobs of each webhook that send at the same time, so that a slow or busy one cannot occupy all places of a worker. Jobs above the limit are
- * postponed to times at which a place is expected to be free: one after the other, as far apart as jobs of this webhook have ended lately.
+ * Limits the jobs that send at the same time. A webhook holds at most four places. A workspace holds at most as many as are free: half of
+ * them while it is alone, a third beside another busy one, and so on, so that a place is free for a workspace that holds none, however
+ * slow the receivers of the others are. Jobs above a limit are postponed to times at which a place is expected to be free: one after the
+ * other, as far apart as jobs of this webhook or workspace have ended lately.
  */
 export interface ConcurrencyLimit {
   /** @returns 0 if the job may run (call `leave` afterwards); otherwise the delay after which to try again, in milliseconds */
-  tryEnter(webhookId: string): number;
+  tryEnter(owner: JobOwner): number;
   /** @param tookMs how long the job ran */
-  leave(webhookId: string, tookMs: number): void;
+  leave(owner: JobOwner, tookMs: number): void;
 }
 
+/** Jobs that send at the same time in one worker. */
+export const PLACES = 64;
 const JOBS_PER_WEBHOOK = 4;
 /** Shorter intervals would bring back more jobs than a worker can postpone again, if the webhook has become slow. */
 const INTERVAL_MS_MIN = 5;
 const WAIT_MS_MIN = 50;
-const WAIT_MS_MAX = 20_000;
+/**
+ * From then on, jobs are postponed at the shortest interval, because the receiver may have become faster. One behind the other all the same:
+ * no more of a long backlog may return in a second than a worker can postpone again besides the jobs of others.
+ */
+const FAR_MS = 10_000;
 /** Weight of the latest job in the average time. */
 const LATEST = 0.2;
 
+/** Of a webhook or a workspace. */
 interface Load {
   active: number;
   /** Average time of a job; 0 before the first one has ended. */
@@ -27,34 +41,48 @@ interface Load {
 
 /** @param now milliseconds of any clock */
 export function createConcurrencyLimit(now: () => number): ConcurrencyLimit {
+  /** Of webhooks and of workspaces, by id. */
   const loads = new Map<string, Load>();
+  let taken = 0;
 
-  function loadOf(webhookId: string): Load {
-    const load = loads.get(webhookId) ?? { active: 0, tookMs: 0, lastMs: 0 };
-    loads.set(webhookId, load);
+  function loadOf(id: string): Load {
+    const load = loads.get(id) ?? { active: 0, tookMs: 0, lastMs: 0 };
+    loads.set(id, load);
     return load;
   }
 
+  function postpone(load: Load): number {
+    const nowMs = now();
+    const paceMs = Math.max(load.tookMs / Math.max(load.active, JOBS_PER_WEBHOOK), INTERVAL_MS_MIN);
+    const farMs = Math.max(load.lastMs + INTERVAL_MS_MIN, nowMs + FAR_MS);
+    load.lastMs = Math.min(Math.max(load.lastMs + paceMs, nowMs + WAIT_MS_MIN), farMs);
+    return load.lastMs - nowMs;
+  }
+
+  function end(id: string, tookMs: number): void {
+    const load = loadOf(id);
+    load.active -= 1;
+    load.tookMs += (tookMs - load.tookMs) * (load.tookMs === 0 ? 1 : LATEST);
+    // No job runs or is postponed: evicts the state of an idle webhook or workspace.
+    if (load.active === 0 && load.lastMs <= now()) loads.delete(id);
+  }
+
   return {
-    tryEnter(webhookId) {
-      const load = loadOf(webhookId);
-      if (load.active < JOBS_PER_WEBHOOK) {
-        load.active += 1;
-        return 0;
-      }
-      const nowMs = now();
-      const intervalMs = Math.max(load.tookMs / JOBS_PER_WEBHOOK, INTERVAL_MS_MIN);
-      const atMs = Math.max(load.lastMs + intervalMs, nowMs + WAIT_MS_MIN);
-      load.lastMs = Math.min(atMs, nowMs + WAIT_MS_MAX);
-      return load.lastMs - nowMs;
+    tryEnter({ workspaceId, webhookId }) {
+      const workspace = loadOf(workspaceId);
+      if (workspace.active >= PLACES - taken) return postpone(workspace);
+      const webhook = loadOf(webhookId);
+      if (webhook.active >= JOBS_PER_WEBHOOK) return postpone(webhook);
+      taken += 1;
+      workspace.active += 1;
+      webhook.active += 1;
+      return 0;
     },
 
-    leave(webhookId, tookMs) {
-      const load = loadOf(webhookId);
-      load.active -= 1;
-      load.tookMs += (tookMs - load.tookMs) * (load.tookMs === 0 ? 1 : LATEST);
-      // No job runs or is postponed: evicts the state of an idle webhook.
-      if (load.active === 0 && load.lastMs <= now()) loads.delete(webhookId);
+    leave({ workspaceId, webhookId }, tookMs) {
+      taken -= 1;
+      end(workspaceId, tookMs);
+      end(webhookId, tookMs);
     },
   };
 }

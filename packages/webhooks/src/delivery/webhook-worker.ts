@@ -13,7 +13,7 @@ import type { Outbound } from '@waymark/outbound';
 import { connectRedis } from '@waymark/redis';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import { createEventBodies } from '../events/event-bodies.js';
-import { createConcurrencyLimit } from './concurrency-limit.js';
+import { createConcurrencyLimit, PLACES } from './concurrency-limit.js';
 import { createDeliverJob } from './deliver-job.js';
 import { createDeliveryLog } from './delivery-log.js';
 import { createFailureCounts } from './failure-counts.js';
@@ -39,7 +39,8 @@ export interface WebhookWorker {
   close(): Promise<void>;
 }
 
-const JOBS_MAX = 32;
+/** More than the places, so that jobs without a place are postponed, and deliveries logged, while every place is taken. */
+const JOBS_MAX = PLACES + 16;
 /** Other workers take over the jobs of a killed worker after at most the lock and two checks. */
 const LOCK_MS = 10_000;
 const STALLED_CHECK_MS = 5_000;
@@ -85,12 +86,12 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
       logger.error({ jobId: job.id }, 'a webhook job is not supported by this version');
       return postpone(job, token, UNSUPPORTED_JOB_DELAY_MS);
     }
-    const waitMs = concurrencyLimit.tryEnter(data.webhookId);
+    const waitMs = concurrencyLimit.tryEnter(data);
     if (waitMs > 0) return postpone(job, token, waitMs);
     const startedMs = performance.now();
     let isSending = true;
     const onSent = () => {
-      if (isSending) concurrencyLimit.leave(data.webhookId, performance.now() - startedMs);
+      if (isSending) concurrencyLimit.leave(data, performance.now() - startedMs);
       isSending = false;
     };
     try {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createConcurrencyLimit } from '../../src/delivery/concurrency-limit.js';
+import { createConcurrencyLimit, PLACES } from '../../src/delivery/concurrency-limit.js';
 
 interface Run {
   readonly endedMs: number;
@@ -7,28 +7,36 @@ interface Run {
   readonly activeMax: number;
 }
 
-/** Runs a backlog of one webhook, with a clock of its own; a job takes as long as the receiver needs. */
-function runBacklog(jobs: number, receiverMs: (atMs: number) => number): Run {
+/** Runs a backlog of one workspace, with a clock of its own; a job takes as long as the receiver needs. */
+function runBacklog(
+  jobs: number,
+  receiverMs: (atMs: number) => number,
+  { webhooks = 1, untilMs = Infinity } = {},
+): Run {
   let nowMs = 1_000_000;
   const startMs = nowMs;
   const limit = createConcurrencyLimit(() => nowMs);
-  let due = Array.from({ length: jobs }, () => nowMs);
-  let running: { readonly untilMs: number; readonly tookMs: number }[] = [];
-  const run = { endedMs: 0, tries: 0, activeMax: 0 };
-  const tryJob = () => {
+  const ownerOf = (job: number) => ({ workspaceId: 'ws_1', webhookId: `wh_${job % webhooks}` });
+  let due = Array.from({ length: jobs }, (_, job) => ({ job, atMs: nowMs }));
+  let running: { readonly job: number; readonly untilMs: number; readonly tookMs: number }[] = [];
+  const run = { tries: 0, activeMax: 0 };
+  const tryJob = (job: number) => {
     run.tries += 1;
-    const waitMs = limit.tryEnter('wh_1');
-    if (waitMs > 0) return due.push(nowMs + waitMs);
+    const waitMs = limit.tryEnter(ownerOf(job));
+    if (waitMs > 0) return due.push({ job, atMs: nowMs + waitMs });
     const tookMs = receiverMs(nowMs - startMs);
-    return running.push({ untilMs: nowMs + tookMs, tookMs });
+    return running.push({ job, untilMs: nowMs + tookMs, tookMs });
   };
-  while (due.length > 0 || running.length > 0) {
-    nowMs = Math.max(nowMs, Math.min(...due, ...running.map(({ untilMs }) => untilMs)));
-    for (const { tookMs } of running.filter(({ untilMs }) => untilMs <= nowMs)) limit.leave('wh_1', tookMs);
-    running = running.filter(({ untilMs }) => untilMs > nowMs);
-    const tries = due.filter((atMs) => atMs <= nowMs).length;
-    due = due.filter((atMs) => atMs > nowMs);
-    for (let index = 0; index < tries; index++) tryJob();
+  while ((due.length > 0 || running.length > 0) && nowMs - startMs < untilMs) {
+    const nextMs = [...due.map(({ atMs }) => atMs), ...running.map((job) => job.untilMs)].reduce((a, b) =>
+      Math.min(a, b),
+    );
+    nowMs = Math.max(nowMs, nextMs);
+    for (const { job, tookMs } of running.filter((one) => one.untilMs <= nowMs)) limit.leave(ownerOf(job), tookMs);
+    running = running.filter((one) => one.untilMs > nowMs);
+    const tries = due.filter(({ atMs }) => atMs <= nowMs);
+    due = due.filter(({ atMs }) => atMs > nowMs);
+    for (const { job } of tries) tryJob(job);
     run.activeMax = Math.max(run.activeMax, running.length);
   }
   return { ...run, endedMs: nowMs - startMs };
@@ -45,11 +53,49 @@ it('a backlog of a slow webhook is tried seldom', () => {
   const run = runBacklog(300, () => 5000);
   // Four at a time.
   expect(run.endedMs).toBeLessThan(1.5 * (300 / 4) * 5000);
-  expect(run.tries / (run.endedMs / 1000)).toBeLessThan(20);
+  expect(run.tries / (run.endedMs / 1000)).toBeLessThan(30);
   expect(run.activeMax).toBeLessThanOrEqual(4);
 });
 
 it('a webhook that becomes fast again is delivered to at its new pace within half a minute', () => {
   const run = runBacklog(1000, (atMs) => (atMs < 60_000 ? 5000 : 4));
   expect(run.endedMs).toBeLessThan(60_000 + 30_000 + 20_000);
+});
+
+it('a long backlog of a slow workspace is not tried more often than one webhook that is fast, 200 times a second', () => {
+  const jobs = 3000;
+  const run = runBacklog(jobs, () => 9500, { webhooks: 16, untilMs: 60_000 });
+  expect((run.tries - jobs) / (run.endedMs / 1000)).toBeLessThan(220);
+  expect(run.activeMax).toBe(PLACES / 2);
+});
+
+const jobOf = (workspace: number, webhook: number) => ({
+  workspaceId: `ws_${workspace}`,
+  webhookId: `wh_${workspace}_${webhook}`,
+});
+
+/** Takes as many places for a workspace as it gets, whatever the limit of a webhook. @returns how many */
+function takePlaces(limit: ReturnType<typeof createConcurrencyLimit>, workspace: number): number {
+  let places = 0;
+  while (limit.tryEnter(jobOf(workspace, places)) === 0) places += 1;
+  return places;
+}
+
+it('a workspace holds half of the places at most, and leaves places to those that come later', () => {
+  const limit = createConcurrencyLimit(() => 0);
+  expect([1, 2, 3, 4, 5, 6, 7].map((workspace) => takePlaces(limit, workspace))).toEqual([32, 16, 8, 4, 2, 1, 1]);
+});
+
+it('places that become free go to the workspaces that hold fewer, until all hold as many', () => {
+  const limit = createConcurrencyLimit(() => 0);
+  const held = [1, 2, 3].map((workspace) => ({ workspace, places: takePlaces(limit, workspace) }));
+  for (let job = 0; job < 500; job++) {
+    const one = held[job % held.length] as (typeof held)[number];
+    one.places -= 1;
+    limit.leave(jobOf(one.workspace, one.places), 9500);
+    for (const other of held) {
+      while (limit.tryEnter(jobOf(other.workspace, other.places)) === 0) other.places += 1;
+    }
+  }
+  expect(held.map(({ places }) => places)).toEqual([17, 16, 16]);
 });
