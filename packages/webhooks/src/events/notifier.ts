@@ -1,6 +1,6 @@
 import { type Catalog, type LinkRecord, WEBHOOK_VISIBILITY } from '@waymark/catalog';
 import type { Partner, WebhookTrigger } from '@waymark/contract';
-import { createWebhookJobSender, type QueueLogger } from '@waymark/event-queue';
+import { createWebhookJobSender, type QueueLogger, type WebhookJob } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 import { outgoingEvent } from './event-bodies.js';
@@ -18,8 +18,9 @@ export interface WebhookNotifierDeps {
 }
 
 /**
- * Queues webhook deliveries for changes made through the API. Call it after the change. No call rejects: the change stands even
- * if the delivery cannot be queued. A workspace without a matching webhook costs one lookup in a map.
+ * Queues webhook deliveries for changes made through the API. Call it after the change. While the queue shard of the workspace is away,
+ * shard 0 gets the jobs: a change needs it anyway, and its worker delivers for any workspace. No call rejects: the change stands even if
+ * the delivery cannot be queued. A workspace without a matching webhook costs one lookup in a map.
  */
 export interface WebhookNotifier {
   linkChanged(event: 'link.created' | 'link.updated' | 'link.deleted', link: LinkRecord): Promise<void>;
@@ -29,6 +30,8 @@ export interface WebhookNotifier {
 
 /** Few retries, because the request that made the change waits for them. */
 const RETRIES_MAX = 2;
+/** A command that timed out may be run all the same, when a Redis that hangs goes on. */
+const UNCONFIRMED = 'webhook deliveries of a change are lost, unless Redis has taken them without confirming it';
 
 export function createWebhookNotifier({ catalog, queueShards, logger, now }: WebhookNotifierDeps): WebhookNotifier {
   const connections = queueShards.map((redis) => {
@@ -38,35 +41,56 @@ export function createWebhookNotifier({ catalog, queueShards, logger, now }: Web
   });
   const senders = connections.map(createWebhookJobSender);
 
-  async function notify(workspaceId: string, event: WebhookTrigger, dataOf: () => Promise<object | undefined>) {
+  /**
+   * Adds the jobs to the shard of the workspace. If it does not confirm them, adds them to shard 0, which may be the same: under the same
+   * ids, so that one Redis keeps one of each. Two that have them deliver the same event under the same id.
+   */
+  async function send(workspaceId: string, jobs: readonly WebhookJob[]): Promise<void> {
+    const sender = await catalog.queueShards.pick(senders, workspaceId);
+    try {
+      await sender.send(jobs);
+    } catch (err) {
+      logger.debug({ err, workspaceId }, 'webhook deliveries were not confirmed; sending them to shard 0');
+      await (senders[0] ?? sender).send(jobs);
+    }
+  }
+
+  async function notify(
+    workspaceId: string,
+    event: WebhookTrigger,
+    subjectId: string,
+    dataOf: () => Promise<object | undefined>,
+  ) {
+    let eventId: string | undefined;
     try {
       const active = await catalog.webhooks.active(workspaceId);
       const webhooks = active.filter(({ triggers }) => triggers.includes(event));
       if (webhooks.length === 0) return;
+      eventId = createWebhookEventId();
       const createdAtMs = now();
       const data = await dataOf();
       if (data === undefined) return;
-      const outgoing = outgoingEvent(createWebhookEventId(), event, createdAtMs, data);
-      const sender = await catalog.queueShards.pick(senders, workspaceId);
-      await sender.send(
+      const outgoing = outgoingEvent(eventId, event, createdAtMs, data);
+      await send(
+        workspaceId,
         webhooks.map(({ id: webhookId }) => ({
           id: webhookJobId(webhookId, outgoing.id),
           data: jobText({ workspaceId, webhookId, event, events: [outgoing] }),
         })),
       );
     } catch (err) {
-      logger.error({ err, workspaceId, event }, 'webhook deliveries could not be queued');
+      logger.error({ err, workspaceId, event, eventId, subjectId }, UNCONFIRMED);
     }
   }
 
   return {
     linkChanged: (event, link) =>
-      notify(link.workspaceId, event, async () => {
+      notify(link.workspaceId, event, link.id, async () => {
         const [object] = await catalog.links.objects(link.workspaceId, [link], WEBHOOK_VISIBILITY);
         return object;
       }),
 
-    partnerEnrolled: (workspaceId, partner) => notify(workspaceId, 'partner.enrolled', async () => partner),
+    partnerEnrolled: (workspaceId, partner) => notify(workspaceId, 'partner.enrolled', partner.id, async () => partner),
 
     close() {
       for (const connection of connections) connection.disconnect();

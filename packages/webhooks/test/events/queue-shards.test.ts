@@ -1,48 +1,127 @@
-import { createCatalog } from '@waymark/catalog';
+import { type Catalog, createCatalog, type LinkRecord } from '@waymark/catalog';
 import type { ExportEndData } from '@waymark/contract';
 import { queueDepths } from '@waymark/event-queue';
-import { createTestDatabase, startRedis } from '@waymark/test-kit';
+import { createOutbound } from '@waymark/outbound';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { expect, it, onTestFinished } from 'vitest';
-import { createJobNotifier, createWebhookNotifier } from '../../src/index.js';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import {
+  createJobNotifier,
+  createWebhookNotifier,
+  createWebhookWorker,
+  type JobNotifier,
+  type WebhookNotifier,
+} from '../../src/index.js';
+import { startReceiver } from '../delivery/receiver.js';
 
-it('a change, and the end of a job, is delivered through the queue shard of its workspace', async () => {
-  const [database, first, second] = await Promise.all([
+let database: TestDatabase;
+let servers: TestRedis[];
+let queueShards: Redis[];
+let catalog: Catalog;
+let notifier: WebhookNotifier;
+let jobNotifier: JobNotifier;
+let errors: object[];
+const logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: (fields: object) => void errors.push(fields),
+};
+
+/** As services connect to a shard: a request waits for two seconds at most. */
+function connect({ url }: TestRedis): Redis {
+  const redis = new Redis(url, { commandTimeout: 2000, autoResendUnfulfilledCommands: false });
+  redis.on('error', () => undefined);
+  return redis;
+}
+
+beforeEach(async () => {
+  errors = [];
+  [database, ...servers] = await Promise.all([
     createTestDatabase(),
     startRedis({ args: [] }),
     startRedis({ args: [] }),
   ]);
-  const queueShards = [first, second].map(({ url }) => new Redis(url));
+  queueShards = servers.map(connect);
   const [redis, other] = queueShards as [Redis, Redis];
-  const logger = { debug: () => undefined, warn: () => undefined, error: () => undefined };
-  const catalog = createCatalog({
+  catalog = createCatalog({
     ...{ redis, queueShards: [other], clickhouse: database.client, instanceKey: Buffer.alloc(32, 1) },
     ...{ now: Date.now, logger, baseUrl: 'https://api.example.com' },
   });
-  const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
-  const jobNotifier = createJobNotifier({ catalog, queueShards, logger });
-  onTestFinished(async () => {
-    notifier.close();
-    jobNotifier.close();
-    await catalog.close();
-    for (const connection of queueShards) connection.disconnect();
-    await Promise.all([database.drop(), first.stop(), second.stop()]);
-  });
-  const webhook = {
-    name: 'Links',
-    url: 'https://hooks.example/',
-    triggers: ['link.created', 'export.completed'] as const,
-  };
+  notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
+  jobNotifier = createJobNotifier({ catalog, queueShards, logger });
+});
+afterEach(async () => {
+  notifier.close();
+  jobNotifier.close();
+  await catalog.close();
+  for (const connection of queueShards) connection.disconnect();
+  await Promise.all([database.drop(), ...servers.map((server) => server.stop())]);
+});
+
+/** A link of a new workspace with a webhook. */
+async function aLinkOn(queueShard: number, url = 'https://hooks.example/'): Promise<LinkRecord> {
+  const slug = `shard-${queueShard}`;
+  const domain = `${slug}.acme.example`;
+  const { workspace } = await catalog.workspaces.create({ name: slug, slug, plan: 'enterprise', domain, queueShard });
+  await catalog.webhooks.create(workspace.id, { name: 'Links', url, triggers: ['link.created', 'export.completed'] });
+  return catalog.links.create(workspace.id, { domain, key: 'try', url: 'https://acme.example' });
+}
+
+const waiting = (shard: number) =>
+  queueDepths(queueShards[shard] as Redis).then(({ webhook }) => webhook.waiting + webhook.delayed);
+
+it('a change, and the end of a job, is delivered through the queue shard of its workspace', async () => {
   for (const queueShard of [0, 1]) {
-    const slug = `shard-${queueShard}`;
-    const domain = `${slug}.acme.example`;
-    const { workspace } = await catalog.workspaces.create({ name: slug, slug, plan: 'enterprise', domain, queueShard });
-    await catalog.webhooks.create(workspace.id, { ...webhook, triggers: [...webhook.triggers] });
-    const link = await catalog.links.create(workspace.id, { domain, key: 'try', url: 'https://acme.example' });
+    const link = await aLinkOn(queueShard);
     for (let count = 0; count <= queueShard; count++) await notifier.linkChanged('link.created', link);
-    const data = {} as ExportEndData;
-    await jobNotifier.ended({ workspaceId: workspace.id, event: 'export.completed', key: slug, endedMs: 0, data });
+    const end = { event: 'export.completed', key: link.id, endedMs: 0, data: {} as ExportEndData } as const;
+    await jobNotifier.ended({ workspaceId: link.workspaceId, ...end });
   }
-  const waiting = await Promise.all(queueShards.map(async (queue) => (await queueDepths(queue)).webhook.waiting));
-  expect(waiting).toEqual([2, 3]);
+  expect(await Promise.all([waiting(0), waiting(1)])).toEqual([2, 3]);
+});
+
+it('a change while the queue shard of its workspace is away is delivered through shard 0 meanwhile', async () => {
+  const receiver = await startReceiver();
+  const link = await aLinkOn(1, receiver.url);
+  await notifier.linkChanged('link.created', link);
+  await servers[1]?.kill9();
+  await notifier.linkChanged('link.created', link);
+  const outbound = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
+  const { client: clickhouse } = database;
+  const worker = createWebhookWorker({
+    ...{ redisUrl: servers[0]?.url ?? '', clickhouse, catalog, outbound, logger },
+  });
+  await waitFor(() => receiver.received.length === 1, { what: 'the delivery of the change' });
+  expect(errors).toEqual([]);
+  await worker.close();
+  outbound.close();
+  await receiver.stop();
+});
+
+it('a shard that hangs and then takes the jobs after all delivers under the same event id as shard 0', async () => {
+  const link = await aLinkOn(1);
+  // The connection and its scripts exist before the shard hangs.
+  await notifier.linkChanged('link.created', link);
+  const pid = servers[1]?.pid ?? 0;
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await notifier.linkChanged('link.created', link);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  expect(errors).toEqual([]);
+  const ids = (shard: number) => (queueShards[shard] as Redis).lrange('{waymark}:webhook:wait', 0, -1);
+  await waitFor(async () => (await ids(1)).length === 2, { what: 'the jobs that had timed out' });
+  expect(await ids(0)).toHaveLength(1);
+  expect(await ids(1)).toEqual(expect.arrayContaining(await ids(0)));
+});
+
+it('a change that no Redis confirms is logged with its link and the id of its event', async () => {
+  const link = await aLinkOn(1);
+  await Promise.all(servers.map((server) => server.kill9()));
+  await notifier.linkChanged('link.created', link);
+  expect(errors).toHaveLength(1);
+  const { id: subjectId, workspaceId } = link;
+  expect(errors[0]).toMatchObject({ workspaceId, event: 'link.created', subjectId, eventId: expect.any(String) });
 });
