@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Catalog, type LinkRecord, WEBHOOK_VISIBILITY } from '@waymark/catalog';
 import type { Partner, WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger, type WebhookJob } from '@waymark/event-queue';
@@ -15,12 +16,14 @@ export interface WebhookNotifierDeps {
   readonly queueShards: readonly Redis[];
   readonly logger: Pick<QueueLogger, 'debug' | 'error'>;
   readonly now: () => number;
+  /** Pauses before the attempts that follow a failed one; tests shorten them. */
+  readonly pausesMs?: readonly number[];
 }
 
 /**
  * Queues webhook deliveries for changes made through the API. Call it after the change. While the queue shard of the workspace is away,
- * shard 0 gets the jobs: a change needs it anyway, and its worker delivers for any workspace. No call rejects: the change stands even if
- * the delivery cannot be queued. A workspace without a matching webhook costs one lookup in a map.
+ * shard 0 gets the jobs: a change needs it anyway, and its worker delivers for any workspace. While a store does not answer, the process
+ * tries again for a minute and a half, after the response. No call rejects: the change stands even if the delivery cannot be queued. A workspace without a matching webhook costs one lookup in a map.
  */
 export interface WebhookNotifier {
   linkChanged(event: 'link.created' | 'link.updated' | 'link.deleted', link: LinkRecord): Promise<void>;
@@ -30,10 +33,16 @@ export interface WebhookNotifier {
 
 /** Few retries, because the request that made the change waits for them. */
 const RETRIES_MAX = 2;
+const PAUSES_MS = [1_000, 5_000, 20_000, 60_000];
+/** Changes that wait for their next attempt. */
+const WAITING_MAX = 1_000;
 /** A command that timed out may be run all the same, when a Redis that hangs goes on. */
 const UNCONFIRMED = 'webhook deliveries of a change are lost, unless Redis has taken them without confirming it';
 
-export function createWebhookNotifier({ catalog, queueShards, logger, now }: WebhookNotifierDeps): WebhookNotifier {
+export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifier {
+  const { catalog, queueShards, logger, now, pausesMs = PAUSES_MS } = deps;
+  const closing = new AbortController();
+  let waiting = 0;
   const connections = queueShards.map((redis) => {
     const connection = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
     connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
@@ -61,13 +70,12 @@ export function createWebhookNotifier({ catalog, queueShards, logger, now }: Web
     subjectId: string,
     dataOf: () => Promise<object | undefined>,
   ) {
-    let eventId: string | undefined;
-    try {
+    const eventId = createWebhookEventId();
+    const createdAtMs = now();
+    async function attempt(): Promise<void> {
       const active = await catalog.webhooks.active(workspaceId);
       const webhooks = active.filter(({ triggers }) => triggers.includes(event));
       if (webhooks.length === 0) return;
-      eventId = createWebhookEventId();
-      const createdAtMs = now();
       const data = await dataOf();
       if (data === undefined) return;
       const outgoing = outgoingEvent(eventId, event, createdAtMs, data);
@@ -78,9 +86,29 @@ export function createWebhookNotifier({ catalog, queueShards, logger, now }: Web
           data: jobText({ workspaceId, webhookId, event, events: [outgoing] }),
         })),
       );
-    } catch (err) {
-      logger.error({ err, workspaceId, event, eventId, subjectId }, UNCONFIRMED);
     }
+    /** @throws the last error */
+    async function retry(first: unknown): Promise<void> {
+      if (waiting >= WAITING_MAX) throw first;
+      let error = first;
+      waiting++;
+      try {
+        for (const ms of pausesMs) {
+          await delay(ms, undefined, { signal: closing.signal });
+          try {
+            return await attempt();
+          } catch (err) {
+            error = err;
+          }
+        }
+      } finally {
+        waiting--;
+      }
+      throw error;
+    }
+    await attempt().catch((first: unknown) => {
+      retry(first).catch((err: unknown) => logger.error({ err, workspaceId, event, eventId, subjectId }, UNCONFIRMED));
+    });
   }
 
   return {
@@ -93,6 +121,7 @@ export function createWebhookNotifier({ catalog, queueShards, logger, now }: Web
     partnerEnrolled: (workspaceId, partner) => notify(workspaceId, 'partner.enrolled', partner.id, async () => partner),
 
     close() {
+      closing.abort();
       for (const connection of connections) connection.disconnect();
     },
   };

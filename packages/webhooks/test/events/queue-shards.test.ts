@@ -48,7 +48,7 @@ beforeEach(async () => {
     ...{ redis, queueShards: [other], clickhouse: database.client, instanceKey: Buffer.alloc(32, 1) },
     ...{ now: Date.now, logger, baseUrl: 'https://api.example.com' },
   });
-  notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
+  notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now, pausesMs: [10, 10, 10] });
   jobNotifier = createJobNotifier({ catalog, queueShards, logger });
 });
 afterEach(async () => {
@@ -117,11 +117,28 @@ it('a shard that hangs and then takes the jobs after all delivers under the same
   expect(await ids(1)).toEqual(expect.arrayContaining(await ids(0)));
 });
 
+it('a change whose look-ups fail is delivered when ClickHouse answers again', async () => {
+  const link = await aLinkOn(0);
+  let failures = 3;
+  const objects: Catalog['links']['objects'] = (...parameters) => {
+    if (failures-- > 0) return Promise.reject(new Error('ClickHouse does not answer'));
+    return catalog.links.objects(...parameters);
+  };
+  const failing = createWebhookNotifier({
+    ...{ catalog: { ...catalog, links: { ...catalog.links, objects } }, queueShards, logger, now: Date.now },
+    pausesMs: [10, 10, 10],
+  });
+  await failing.linkChanged('link.created', link);
+  await waitFor(async () => (await waiting(0)) === 1, { what: 'the delivery' });
+  failing.close();
+  expect([failures, errors]).toEqual([-1, []]);
+});
+
 it('a change that no Redis confirms is logged with its link and the id of its event', async () => {
   const link = await aLinkOn(1);
   await Promise.all(servers.map((server) => server.kill9()));
   await notifier.linkChanged('link.created', link);
-  expect(errors).toHaveLength(1);
+  await waitFor(() => errors.length === 1, { what: 'the error' });
   const { id: subjectId, workspaceId } = link;
   expect(errors[0]).toMatchObject({ workspaceId, event: 'link.created', subjectId, eventId: expect.any(String) });
 });
