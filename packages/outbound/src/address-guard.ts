@@ -1,12 +1,13 @@
 import ipaddr from 'ipaddr.js';
 
-/** A request was refused because its address is neither public nor allowed. */
+/** A request was refused because its host has no address, or none that is public or allowed. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError';
 
   constructor() {
-    // The message does not contain the address, because that would reveal names of the internal network.
-    super('the address is not public');
+    // The message is the same for a name without an address and one with a private address, because names of the internal network
+    // would be revealed otherwise.
+    super('the host has no public address');
   }
 }
 

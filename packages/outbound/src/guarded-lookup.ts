@@ -7,6 +7,8 @@ export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
 const DNS_TIMEOUT_MS = 2000;
 const DNS_TRIES = 2;
+/** Codes of answers that there is no such name, or that it has no address. */
+const NO_ADDRESS: ReadonlySet<string | undefined> = new Set(['ENOTFOUND', 'ENODATA']);
 const LOCALHOST = ['127.0.0.1', '::1'];
 
 /**
@@ -38,6 +40,8 @@ export function createGuardedLookup(guard: AddressGuard, resolve: ResolveHost): 
       else if (options.all === true) callback(null, ofFamily);
       else callback(null, first.address, first.family);
     };
-    resolve(hostname).then(finish, (err: NodeJS.ErrnoException) => callback(err, ''));
+    resolve(hostname).then(finish, (err: NodeJS.ErrnoException) =>
+      callback(NO_ADDRESS.has(err.code) ? new AddressRefusedError() : err, ''),
+    );
   };
 }

@@ -64,6 +64,20 @@ describe('requests to URLs that users have chosen', () => {
     await expect(aClient({ allowedRanges: [] }).send({ ...post, url })).rejects.toThrow(AddressRefusedError);
   });
 
+  it('refuses a name that does not exist as one with a private address, so that names of the network stay unknown', async () => {
+    const refusalOf = (resolveHost: () => Promise<string[]>) =>
+      aClient({ allowedRanges: [], resolveHost })
+        .send({ ...post, url: 'http://a.internal.example/' })
+        .catch((err: Error) => [err.name, err.message]);
+    const refusals = await Promise.all(
+      ['ENOTFOUND', 'ENODATA'].map((code) =>
+        refusalOf(() => Promise.reject(Object.assign(new Error(`queryA ${code}`), { code }))),
+      ),
+    );
+    const hidden = await refusalOf(async () => ['10.0.0.1']);
+    expect(refusals).toEqual([hidden, hidden]);
+  });
+
   it('connects to the address that was checked, even if the name resolves to another one later', async () => {
     let requests = 0;
     const port = await aReceiver((_request, response) => {

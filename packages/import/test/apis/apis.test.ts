@@ -245,7 +245,7 @@ describe('an API', () => {
       ...{ now: () => NOW, wait: async () => undefined },
     });
     const first = opened.rows[Symbol.asyncIterator]().next();
-    await expect(first).rejects.toThrow('the address is not public');
+    await expect(first).rejects.toThrow('the host has no public address');
   });
 
   it('needs an address for systems that everyone installs, and does not exist for tables', async () => {

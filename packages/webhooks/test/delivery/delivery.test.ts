@@ -290,7 +290,7 @@ describe('a receiver', () => {
     const hook = await aLinkHook();
     await notify();
     const [line] = await untilLogged(hook, 1);
-    expect(line).toMatchObject({ status: 503, error: 'the address is not public' });
+    expect(line).toMatchObject({ status: 503, error: 'the host has no public address' });
     expect(receiver.received).toEqual([]);
   });
 

@@ -41,7 +41,7 @@ const LATE_NAMES: ReadonlySet<unknown> = new Set(['AbortError', 'TimeoutError'])
 
 /** The reason for the owner; undefined = the error is not about the storage, but a fault of this program. */
 function reasonOf(err: SdkError, status: number | undefined): string | undefined {
-  if (err instanceof AddressRefusedError) return 'The address of the storage is not public.';
+  if (err instanceof AddressRefusedError) return 'The storage has no public address.';
   if (status === undefined) {
     if (typeof err.code === 'string') return `The storage cannot be reached (${readable(err.code)}).`;
     return LATE_NAMES.has(err.name) ? 'The storage has not answered in time.' : undefined;

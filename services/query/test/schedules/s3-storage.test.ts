@@ -142,7 +142,7 @@ test('an answer without end is cut off', async () => {
 
 test('a storage at a private address is refused, by address or by name, and a redirect to one is not followed', async () => {
   const closed = createGuardedAgents({ allowedRanges: [], resolveHost: async () => ['127.0.0.1'] });
-  const refused = { reason: 'The address of the storage is not public.', isRefusal: true };
+  const refused = { reason: 'The storage has no public address.', isRefusal: true };
   for (const url of [storage.url, storage.url.replace('127.0.0.1', 'storage.example')]) {
     await expect(opened(url, closed).put('key', text, never)).rejects.toMatchObject(refused);
   }

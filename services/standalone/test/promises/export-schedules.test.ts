@@ -333,7 +333,7 @@ test.each([
   ],
   [
     () => ({ destination: destination({ endpoint: 'http://10.0.0.1/' }) }),
-    /failed: The address of the storage is not public\.$/,
+    /failed: The storage has no public address\.$/,
   ],
   [
     () => ({ destination: destination({ endpoint: api.url }) }),
