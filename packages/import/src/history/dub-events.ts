@@ -1,5 +1,6 @@
 import { PAYMENT_PROCESSORS, type PaymentProcessor, TRIGGERS, type Trigger } from '@waymark/contract';
 import { type Fields, fieldsOf, isObject } from '../model/fields.js';
+import { parseValue } from '../model/parse-value.js';
 import { RowError } from '../model/source-link.js';
 import type { PastAddress, PastClick, PastCustomer, PastEvent } from './past-event.js';
 
@@ -78,8 +79,9 @@ function metadataOf(value: unknown): Readonly<Record<string, unknown>> | null {
   let metadata = value;
   if (typeof metadata === 'string') {
     try {
-      metadata = JSON.parse(metadata);
-    } catch {
+      metadata = parseValue('metadata', metadata);
+    } catch (err) {
+      if (err instanceof RowError) throw err;
       throw new RowError('metadata must be an object');
     }
   }

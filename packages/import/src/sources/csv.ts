@@ -1,5 +1,6 @@
 import { createLinkBodySchema } from '@waymark/contract';
 import { addressOf, countsOf, type Fields, fieldsOf } from '../model/fields.js';
+import { parseValue } from '../model/parse-value.js';
 import { type MapRecord, RowError } from '../model/source-link.js';
 
 /** The headings of each field, as the systems write them, without case, spaces, `_` and `-`. */
@@ -75,8 +76,9 @@ function jsonOf(fields: Fields, name: string): unknown {
   const text = fields.text(name);
   if (text === null) return null;
   try {
-    return JSON.parse(text);
-  } catch {
+    return parseValue(name, text);
+  } catch (err) {
+    if (err instanceof RowError) throw err;
     throw new RowError(`${name} must be JSON`);
   }
 }

@@ -115,4 +115,6 @@ it('a row of a table becomes a link with every field', () => {
   });
   expect(() => csvLinks({ url: 'https://a.test', geo: '{' }, {})).toThrow('geo must be JSON');
   expect(() => csvLinks({ url: 'https://a.test', geo: '[1]' }, {})).toThrow('geo');
+  const many = `{${Array.from({ length: 5_000 }, (_, index) => `"${index}":1`)}`;
+  expect(() => csvLinks({ url: 'https://a.test', geo: many }, {})).toThrow('geo has more than 5000 values');
 });
