@@ -79,7 +79,7 @@ function bytesOf(file: FileHandle, part: Part): Readable {
 /**
  * Sends a file with its tag, or the part that `Range` selects. The response to `HEAD` has the headers of that to `GET`.
  *
- * @returns whether there is such a file. A handler returns `reply` afterwards; a promise of `reply` itself would wait for its end
+ * @returns whether there is such a file; then return `reply` from the handler. Not `reply` itself: to await it waits until it was sent
  * @throws ApiError 412 or 416
  */
 export async function sendStoredFile(reply: FastifyReply, { path, name, contentType }: StoredFile): Promise<boolean> {

@@ -44,7 +44,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.close();
-  expect(log.read()?.toString() ?? '').toBe('');
   rmSync(directory, { recursive: true });
 });
 
@@ -152,4 +151,8 @@ describe('a condition', () => {
     if (status === 304) expect([answer.text, answer.headers.get('etag')]).toEqual(['', etag]);
     if (status === 412) expect(errorOf(answer)).toBe('unprocessable_entity');
   });
+});
+
+test('none of these answers has logged an error', () => {
+  expect(log.read()?.toString() ?? '').toBe('');
 });

@@ -1,7 +1,8 @@
 /** A place of a running job. */
 export interface Place {
   /**
-   * Runs what needs no place, such as a wait for another system: others may take it meanwhile. Ends once a place is free again.
+   * Runs what needs no place, such as a wait for another system: others may take it meanwhile. Ends once a place is free again. The place is
+   * left for good if `work` fails.
    *
    * @throws what `work` throws; the reason of `signal`, also while no place is free
    */
@@ -23,6 +24,7 @@ export function createPlaces(max: number, onFree: () => void): Places {
 
   function free(): void {
     taken--;
+    if (taken >= max) return;
     const next = returning.shift();
     if (next === undefined) {
       onFree();
@@ -67,13 +69,12 @@ export function createPlaces(max: number, onFree: () => void): Places {
       return {
         leave,
         async lend(work, signal) {
+          if (!isHeld) throw new Error('the place is lent or left already');
           leave();
-          try {
-            return await work();
-          } finally {
-            await regain(signal);
-            isHeld = true;
-          }
+          const result = await work();
+          await regain(signal);
+          isHeld = true;
+          return result;
         },
       };
     },

@@ -122,13 +122,18 @@ it('a job that is stopped while it waits for a place does not take it', async ()
   const places = createPlaces(1, () => undefined);
   const first = places.take();
   const stop = new AbortController();
-  const waiting = first.lend(async () => void places.take(), stop.signal);
+  let second = first;
+  const waiting = first.lend(async () => {
+    second = places.take();
+  }, stop.signal);
   const refused = expect(waiting).rejects.toThrow('stopped');
   await redis.ping();
   stop.abort(new Error('stopped'));
   await refused;
   first.leave();
   expect(places.hasFree()).toBe(false);
+  second.leave();
+  expect(places.hasFree()).toBe(true);
 });
 
 it('a job that cannot go on fails with its reason, and one that is stopped stays for the next process', async () => {

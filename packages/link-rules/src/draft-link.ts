@@ -1,4 +1,4 @@
-import { type NewLink, normaliseKey } from '@waymark/catalog';
+import { type NewLink, normaliseKey, prefixedKey } from '@waymark/catalog';
 import { type CreateLinkBody, domainName, fieldError, ROOT_KEY } from '@waymark/contract';
 import { checkChosenKey, checkShortKey } from './key-rules.js';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
@@ -43,7 +43,8 @@ export function draftLink(context: LinkContext, body: CreateLinkBody): NewLink {
   const testVariants = variantsOf(body.testVariants, body.trackConversion === true);
   const domain = domainOf(references, body.domain);
   if (body.key !== undefined && body.key !== null) checkChosenKey(body.key, workspace, domain.isShared);
-  else if (domain.isShared && body.keyLength && !body.prefix) checkShortKey(body.keyLength, workspace);
+  else if (domain.isShared && body.keyLength)
+    checkShortKey(prefixedKey(body.prefix, 'x'.repeat(body.keyLength)).length, workspace);
   return {
     ...plain,
     url,

@@ -139,7 +139,9 @@ describe('an A/B test that has ended', () => {
     ['query', ['https://acme.com/?v=a', 'https://acme.com/?v=b']],
     ['query, one without', ['https://acme.com/', 'https://acme.com/?v=b']],
     ['parameters, one with more', ['https://acme.com/?v=a', 'https://acme.com/?w=1&v=a']],
+    ['last parameter without a value', ['https://acme.com/?v=1&a', 'https://acme.com/?v=1&b']],
     ['fragment', ['https://acme.com/#/a', 'https://acme.com/#/b']],
+    ['fragment with a query', ['https://acme.com/#/a?x=1', 'https://acme.com/#/b?x=1']],
     ['fragment, one without', ['https://acme.com/?v=a', 'https://acme.com/?v=a#b']],
   ])('distinguishes variants that differ in their %s', async (_what, variants) => {
     const [a = '', b = ''] = variants;
@@ -174,14 +176,20 @@ describe('an A/B test that has ended', () => {
     };
     const ended = await set(await aTest(1, { [A]: 3 }));
     const running = await set(await aTest(-1, { [A]: 3 }));
+    // A choice at the end of a test is none for the next one.
+    const again = await set(await aTest(1, { [A]: 3 }));
     const endedMs = Date.now() - HOUR_MS;
+    await catalog.links.update(workspaceId, again.id, (record) => ({
+      ...record,
+      testCompletedAt: new Date(endedMs + 1).toISOString(),
+    }));
     await catalog.links.update(workspaceId, running.id, (record) => ({
       ...record,
       testCompletedAt: new Date(endedMs).toISOString(),
     }));
     await earlier();
     await run();
-    expect([await urlOf(ended), await urlOf(running)]).toEqual([B, A]);
+    expect([await urlOf(ended), await urlOf(running), await urlOf(again)]).toEqual([B, A, A]);
   });
 
   it('is not completed before it ends, nor while its last leads may be in the queue', async () => {

@@ -30,8 +30,10 @@ export interface EndedWithin {
 }
 
 const WORKSPACES_PER_READ = 1000;
-/** As far back as tests are completed. */
+/** The writer looks back as far for tests to complete. */
 const CHOICE_SECONDS = 7 * 86_400;
+/** How far the clock of a client that ends a test "now" may be ahead. */
+const CLOCK_MS = 5_000;
 
 /** Also finds links by older versions of their rows; `end` checks the current record afterwards. */
 const ENDED = `
@@ -42,17 +44,18 @@ WHERE workspace_id IN {workspaces:Array(UInt64)}
 
 /**
  * Leads of each variant, by its number. A lead belongs to the variants with its base URL; of several such variants to the one with its
- * fragment, then with the fewest parameters that the lead lacks, then with the most that it has. It counts for each of equal ones.
+ * fragment, then with the fewest parameters that the lead lacks, then with the most that it has. If several fit equally well, it counts for each.
  */
 const LEADS_BY_VARIANT = `
 WITH
   {variants:Array(String)} AS variants,
-  extractURLParameters(url) AS sent,
+  address -> arrayFilter(parameter -> parameter != '', splitByChar('&', queryString(cutFragment(address)))) AS parametersOf,
+  parametersOf(url) AS sent,
   arrayMap(
-    variant -> (cutQueryStringAndFragment(variant) = cutQueryStringAndFragment(url)) * (
+    variant -> (cutQueryString(cutFragment(variant)) = cutQueryString(cutFragment(url))) * (
       1e9 + 1e8 * (fragment(variant) = fragment(url))
-      - 1e4 * arrayCount(parameter -> NOT has(sent, parameter), extractURLParameters(variant))
-      + arrayCount(parameter -> has(sent, parameter), extractURLParameters(variant))
+      - 1e4 * arrayCount(parameter -> NOT has(sent, parameter), parametersOf(variant))
+      + arrayCount(parameter -> has(sent, parameter), parametersOf(variant))
     ),
     variants
   ) AS scores
@@ -114,21 +117,23 @@ export function createLinkTests({ redis, clickhouse, settings, namesTable, store
     const endedAtMs = Date.parse(testCompletedAt);
     if (endedAtMs <= within.fromMs || endedAtMs > within.untilMs) return undefined;
     if (within.untouchedOnly && Date.parse(link.updatedAt) > endedAtMs) return undefined;
-    if ((await redis.run((client) => client.exists(choiceKey(id)))) === 1) return undefined;
+    if ((await redis.run((client) => client.get(choiceKey(id)))) === testCompletedAt) return undefined;
     const url = await winnerOf(link, endedAtMs, within.random);
     if (url === undefined || url === link.url) return undefined;
-    // If the test is extended at the same time, the extension wins.
+    // If the test is extended or a destination is set at the same time, that wins.
     const ended = (record: LinkRecord) =>
-      record.testCompletedAt === testCompletedAt ? { ...record, url, ...readUtm(url) } : record;
+      record.testCompletedAt === testCompletedAt && record.url === link.url
+        ? { ...record, url, ...readUtm(url) }
+        : record;
     const updated = await update(workspaceId, id, ended);
     return updated.url === url ? updated : undefined;
   }
 
   return {
-    /** Keeps the destination that a user sets when a test ends, or before its winner is written. Does nothing while the test runs. */
+    /** Keeps the destination that a user sets when a test ends, or before its winner is written. Does nothing while the test runs. @param link as changed */
     async keepDestination({ id, testVariants, testCompletedAt }: LinkRecord): Promise<void> {
-      if (testVariants === null || testCompletedAt === null || Date.parse(testCompletedAt) > now()) return;
-      await redis.run((client) => client.set(choiceKey(id), '1', 'EX', CHOICE_SECONDS));
+      if (testVariants === null || testCompletedAt === null || Date.parse(testCompletedAt) > now() + CLOCK_MS) return;
+      await redis.run((client) => client.set(choiceKey(id), testCompletedAt, 'EX', CHOICE_SECONDS));
     },
 
     /** Sets the destination of links whose test has ended to the variant with the most leads. @returns the changed links */

@@ -1,45 +1,52 @@
 /** What a JSON text may have at most. */
 export interface JsonSize {
-  /** Lists, objects and their members. */
+  /** The value of the text itself, and each member of its lists and objects. */
   readonly values: number;
   /** Lists and objects in each other. */
   readonly levels: number;
 }
 
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [LIST, LIST_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
+const BLANKS: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09]);
+
 /** The position of the quote that ends the string which begins at `start`, or the end of the text. */
 function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let escapes = 0;
-    while (text[end - 1 - escapes] === '\\') escapes++;
-    if (escapes % 2 === 0) return end;
+  let at = start + 1;
+  for (; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) return at;
+    if (char === BACKSLASH) at++;
   }
-  return text.length;
+  return at;
 }
 
-/** Whether the list or object that begins at `start` has a value. */
-function hasValue(text: string, start: number): boolean {
+/** Whether the list or object that begins at `start` has a member. */
+function hasMember(text: string, start: number): boolean {
   let next = start + 1;
-  while (text[next] === ' ' || text[next] === '\n' || text[next] === '\r' || text[next] === '\t') next++;
-  return text[next] !== ']' && text[next] !== '}';
+  while (BLANKS.has(text.charCodeAt(next))) next++;
+  const char = text.charCodeAt(next);
+  return char !== LIST_END && char !== OBJECT_END;
 }
 
 /**
- * Whether a JSON text has more values or levels than it may, counted before it is parsed: a value costs a hundred times as much as
- * a character of text. Undefined when it has not.
+ * Measures a JSON text before it is parsed, because to parse a value costs a hundred times as much as a character.
+ *
+ * @returns what it has more of than it may, or undefined
  */
 export function exceededJsonSize(text: string, max: JsonSize): keyof JsonSize | undefined {
   let values = 1;
   let levels = 0;
   for (let at = 0; at < text.length; at++) {
-    const char = text[at];
-    if (char === '"') {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) {
       at = endOfString(text, at);
-    } else if (char === ',') {
+    } else if (char === COMMA) {
       values++;
-    } else if (char === '[' || char === '{') {
-      if (hasValue(text, at)) values++;
+    } else if (char === LIST || char === OBJECT) {
+      if (hasMember(text, at)) values++;
       levels++;
-    } else if (char === ']' || char === '}') {
+    } else if (char === LIST_END || char === OBJECT_END) {
       levels--;
     }
     if (levels > max.levels) return 'levels';

@@ -1,11 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { JSONParser } from '@streamparser/json';
 
-/** How much is parsed at once: at most two thousand values. */
+/** How much is parsed at once: a few thousand values. */
 const PART_BYTES = 16 * 1024;
-/** A page of a thousand events has about half a million: names, colons, values and commas. */
+/** A page of a thousand events has about half a million tokens: names, colons, values and commas. */
 const TOKENS_MAX = 2_000_000;
-const SPACE = 0x20;
+/** Without them the parser appends to strings and numbers character by character, which takes several times the memory. */
+const BUFFERS = { stringBufferSize: 64 * 1024, numberBufferSize: 64 };
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this finds
+const CONTROL_CHARACTERS = /[\u0000-\u001f]/g;
 
 /** Thrown for JSON with more values than are kept in memory. */
 export class TooManyValuesError extends Error {
@@ -14,15 +17,15 @@ export class TooManyValuesError extends Error {
 
 /**
  * Parses a long JSON text in turns with the requests of the process. Raw control characters, which some sources leave in titles, count as
- * spaces.
+ * spaces; bytes that are no UTF-8 become U+FFFD.
  *
- * @param body is changed: spaces replace its control characters
  * @throws TooManyValuesError, or an Error when it is no JSON
  */
 export async function parseJsonInTurns(body: Uint8Array): Promise<unknown> {
   let parsed: unknown;
   let tokens = 0;
-  const parser = new JSONParser({ paths: ['$'] });
+  const decoder = new TextDecoder();
+  const parser = new JSONParser({ paths: ['$'], ...BUFFERS });
   parser.onValue = ({ value }) => {
     parsed = value;
   };
@@ -30,9 +33,8 @@ export async function parseJsonInTurns(body: Uint8Array): Promise<unknown> {
     tokens++;
   };
   for (let start = 0; start < body.length; start += PART_BYTES) {
-    const part = body.subarray(start, start + PART_BYTES);
-    for (let at = 0; at < part.length; at++) if ((part[at] ?? SPACE) < SPACE) part[at] = SPACE;
-    parser.write(part);
+    const part = decoder.decode(body.subarray(start, start + PART_BYTES), { stream: true });
+    parser.write(part.replace(CONTROL_CHARACTERS, ' '));
     if (tokens > TOKENS_MAX) throw new TooManyValuesError('too many values');
     await turn();
   }

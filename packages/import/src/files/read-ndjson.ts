@@ -1,4 +1,4 @@
-import { exceededJsonSize } from '@waymark/contract';
+import { cutText, exceededJsonSize } from '@waymark/contract';
 import { ImportError } from '../model/import-error.js';
 import type { SourceRow } from '../model/source-link.js';
 import { decodeText } from './decode-text.js';
@@ -9,11 +9,11 @@ const VALUES_MAX = 20_000;
 
 function toRow(row: number, line: string): SourceRow {
   if (exceededJsonSize(line, { values: VALUES_MAX, levels: VALUES_MAX }) !== undefined)
-    return { row, record: line.slice(0, 1000), error: `the line has more than ${VALUES_MAX} values` };
+    return { row, record: cutText(line, 1000), error: `the line has more than ${VALUES_MAX} values` };
   try {
     return { row, record: JSON.parse(line) };
   } catch {
-    return { row, record: line.slice(0, 1000), error: 'the line is not JSON' };
+    return { row, record: cutText(line, 1000), error: 'the line is not JSON' };
   }
 }
 

@@ -76,7 +76,7 @@ function customerOf(value: unknown): PastCustomer {
 /** Metadata: an object, or its JSON text. */
 function metadataOf(value: unknown): Readonly<Record<string, unknown>> | null {
   if (value === null || value === undefined || value === '') return null;
-  let metadata = value;
+  let metadata: unknown = value;
   if (typeof metadata === 'string') {
     try {
       metadata = parseValue('metadata', metadata);

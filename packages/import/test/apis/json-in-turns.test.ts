@@ -43,17 +43,19 @@ describe('an answer of a source', () => {
     expect(await parseJsonInTurns(bytes(`{"title":"${title}"}\n`))).toEqual({ title: title.replace('\u0001', ' ') });
   });
 
+  it('may have bytes that are no UTF-8', async () => {
+    expect(await parseJsonInTurns(Buffer.from('{"title":"caf\u00e9"}', 'latin1'))).toEqual({ title: 'caf\ufffd' });
+  });
+
   it('is parsed in turns with requests, and not to its end when it has millions of values', async () => {
     let turns = 0;
-    let isDone = false;
-    const count = () => {
+    let counting = setImmediate(function count() {
       turns++;
-      if (!isDone) setImmediate(count);
-    };
-    setImmediate(count);
+      counting = setImmediate(count);
+    });
     const page = bytes(`[${'{"34":0},'.repeat(500_000)}0]`);
-    await expect(parseJsonInTurns(page)).rejects.toThrow(TooManyValuesError);
-    isDone = true;
+    const parsing = parseJsonInTurns(page).finally(() => clearImmediate(counting));
+    await expect(parsing).rejects.toThrow(TooManyValuesError);
     expect(turns).toBeGreaterThan(100);
   });
 });

@@ -31,6 +31,8 @@ export interface RunImportDeps {
 const ROWS_AT_ONCE = 20;
 /** Interval of checks whether the import may go on, while its source asks to wait. */
 const WAIT_SLICE_MS = 2_000;
+/** In a shorter wait the import keeps its place, which a long import could take otherwise. */
+const LENT_MS_MIN = 5_000;
 /** Most bytes of both reports. */
 const REPORT_BYTES_MAX = 256 * 1024 ** 2;
 
@@ -75,12 +77,14 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   }
 
   async function wait(ms: number): Promise<void> {
-    await deps.place.lend(async () => {
+    const pause = async () => {
       for (const endMs = now() + ms; now() < endMs; ) {
         await delay(Math.min(WAIT_SLICE_MS, endMs - now()), undefined, { signal });
         await checkMayContinue();
       }
-    }, signal);
+    };
+    if (ms < LENT_MS_MIN) return pause();
+    await deps.place.lend(pause, signal);
     await checkMayContinue();
   }
 

@@ -40,7 +40,7 @@ function checkHeader(bytes: Buffer): void {
     throw invalid('must be a PNG image');
   // The decoder uses the last header.
   const [first, ...others] = chunkTypes(bytes);
-  if (first !== 'IHDR' || others.includes('IHDR')) throw invalid('must begin with its only header');
+  if (first !== 'IHDR' || others.includes('IHDR')) throw invalid('must have exactly one header, at its beginning');
   const [width, height] = [bytes.readUInt32BE(HEADER_OFFSETS.width), bytes.readUInt32BE(HEADER_OFFSETS.height)];
   const isDeep = bytes[HEADER_OFFSETS.depth] === 16;
   const sideMax = isDeep ? DEEP_SIDE_PIXELS_MAX : SIDE_PIXELS_MAX;

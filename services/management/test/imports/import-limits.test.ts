@@ -113,7 +113,10 @@ describe('imports', () => {
     for (const address of ['http://127.0.0.2:9', 'http://169.254.169.254', 'http://[::1]:9', 'http://10.0.0.1']) {
       const { id } = (await post({ source: 'kutt', address, credentials })).body;
       const failed = await ended(id);
-      expect([failed.status, failed.error]).toEqual(['failed', expect.stringContaining('the host has no public address')]);
+      expect([failed.status, failed.error]).toEqual([
+        'failed',
+        expect.stringContaining('the host has no public address'),
+      ]);
     }
     const redirect = await startSource(() => [302, { location: 'http://169.254.169.254/' }, {}]);
     onTestFinished(redirect.close);

@@ -311,6 +311,7 @@ describe('the shared domain', () => {
     expect([status, body.domain]).toEqual([200, DEFAULT_DOMAIN]);
     expect(codeOf(await free.post({ url: URL_A, key: 'abc' }))).toEqual([403, 'forbidden']);
     expect(codeOf(await free.post({ url: URL_A, keyLength: 3 }))).toEqual([403, 'forbidden']);
+    expect(codeOf(await free.post({ url: URL_A, keyLength: 3, prefix: '/' }))).toEqual([403, 'forbidden']);
     expect((await free.post({ url: URL_A, keyLength: 3, prefix: 'c' })).status).toBe(200);
     expect(codeOf(await free.post({ url: URL_A, key: 'Login' }))).toEqual([409, 'conflict']);
     expect((await acme.post({ url: URL_A, key: 'abc', domain: DEFAULT_DOMAIN })).status).toBe(200);

@@ -215,7 +215,7 @@ describe('a logo', () => {
     const { status, image } = await getQr({ url: shortLink, logo: `${imagesUrl}/two-headers.png` });
     expect([status, JSON.parse(image.toString()).error.message]).toEqual([
       422,
-      'invalid_value: logo: must begin with its only header',
+      'invalid_value: logo: must have exactly one header, at its beginning',
     ]);
   });
 

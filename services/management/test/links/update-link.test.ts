@@ -1,5 +1,5 @@
 import { type Link, linkSchema } from '@waymark/contract';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   type Answer,
   aCaller,
@@ -43,6 +43,26 @@ describe('PATCH /links/{linkId}', () => {
       expect(linkSchema.parse(body)).toEqual({ ...link, comments, updatedAt: body.updatedAt });
       expect((await acme.get(`/links/${link.id}`)).body).toEqual(body);
     }
+  });
+
+  it('a destination that is set with the end of an A/B test or after it is kept, and not one that an upsert names', async () => {
+    const testVariants = [URL_A, 'https://acme.com/b'].map((url) => ({ url, percentage: 50 }));
+    const link = await aLink({ url: 'https://acme.com/tested', trackConversion: true, testVariants });
+    const keep = vi.spyOn(management.catalog.linkTests, 'keepDestination');
+    const kept = async (request: Promise<Answer>) => {
+      keep.mockClear();
+      expect((await request).status).toBe(200);
+      return keep.mock.calls.length;
+    };
+    const [url, other] = ['https://acme.com/b', 'https://acme.com/c'];
+    const testCompletedAt = new Date().toISOString();
+    expect(await kept(patch(link, { comments: 'x' }))).toBe(0);
+    expect(await kept(patch(link, { url, testCompletedAt }))).toBe(1);
+    expect(await kept(patch(link, { url: other }))).toBe(1);
+    expect(await kept(patch(link, { url: other, title: 'x' }))).toBe(0);
+    expect(await kept(acme.call('PUT', '/links/upsert', { url: other, title: 'y' }))).toBe(0);
+    const bulk = { linkIds: [link.id], data: { url, comments: 'z' } };
+    expect(await kept(acme.call('PATCH', '/links/bulk', bulk))).toBe(1);
   });
 
   it('null clears a field, absent fields stay unchanged', async () => {

@@ -9,15 +9,13 @@ import { StorageError, storageError } from './storage-error.js';
 
 const CONNECT_MS_MAX = 10_000;
 const SILENCE_MS_MAX = 30_000;
-/** For a part of an upload and its answer: a storage that takes longer is not used. */
-const REQUEST_MS_MAX = 600_000;
 const ATTEMPTS_MAX = 3;
 /** Answers to uploads have a few hundred bytes. */
 const ANSWER_BYTES_MAX = 1024 ** 2;
 const PART_BYTES = 5 * 1024 ** 2;
 
-/** Ends an answer that is too long, because the SDK reads it into memory, or that takes too long. */
-function bounded(body: Readable, late: AbortSignal): Readable {
+/** Ends an answer that is too long: the SDK reads it into memory. */
+function bounded(body: Readable): Readable {
   let bytes = 0;
   const limit = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -26,22 +24,16 @@ function bounded(body: Readable, late: AbortSignal): Readable {
       else done(null, chunk);
     },
   });
-  const end = () => limit.destroy(new StorageError('The storage does not end its answer.', true));
-  late.addEventListener('abort', end);
   body.once('error', (err) => limit.destroy(err));
-  limit.once('close', () => {
-    late.removeEventListener('abort', end);
-    body.destroy();
-  });
+  limit.once('close', () => body.destroy());
   return body.pipe(limit);
 }
 
-/** Opens a storage with the interface of S3. Its requests go through the agents. @param requestMsMax tests lower it */
+/** Opens a storage with the interface of S3. Its requests go through the agents. */
 export function openS3Storage(
   agents: Pick<GuardedAgents, 'http' | 'https'>,
   destination: ExportScheduleRecord['destination'],
   credentials: ExportCredentials,
-  requestMsMax = REQUEST_MS_MAX,
 ): Storage {
   const handler = new NodeHttpHandler({
     httpAgent: agents.http,
@@ -65,11 +57,9 @@ export function openS3Storage(
     useFipsEndpoint: false,
     requestHandler: {
       metadata: handler.metadata,
-      async handle(request: Parameters<typeof handler.handle>[0], options: { abortSignal?: AbortSignal } = {}) {
-        const late = AbortSignal.timeout(requestMsMax);
-        const abortSignal = AbortSignal.any([late, ...(options.abortSignal ? [options.abortSignal] : [])]);
-        const { response } = await handler.handle(request, { ...options, abortSignal });
-        response.body = bounded(response.body as Readable, late);
+      async handle(...request: Parameters<typeof handler.handle>) {
+        const { response } = await handler.handle(...request);
+        response.body = bounded(response.body as Readable);
         return { response };
       },
     },
@@ -88,7 +78,8 @@ export function openS3Storage(
         try {
           yield* bytes;
         } catch (err) {
-          sourceError = err;
+          // Thrown into this generator by the SDK when the storage fails, in contrast to an error of `bytes`.
+          if (!(err instanceof Error && err.name === 'AbortError')) sourceError = err;
           throw err;
         }
       }

@@ -28,7 +28,7 @@ afterAll(async () => {
   await storage.stop();
 });
 
-function opened(endpoint = storage.url, pool = agents, requestMsMax?: number) {
+function opened(endpoint = storage.url, pool = agents) {
   const place = {
     type: 's3',
     endpoint,
@@ -38,7 +38,7 @@ function opened(endpoint = storage.url, pool = agents, requestMsMax?: number) {
     forcePathStyle: true,
   } as const;
   const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'secret' };
-  return openS3Storage(pool, { ...place, accessKeyHint: '…' }, credentials, requestMsMax);
+  return openS3Storage(pool, { ...place, accessKeyHint: '…' }, credentials);
 }
 const otherUrl = () => `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
 const text = { text: 'x', mediaType: 'text/plain' };
@@ -110,19 +110,14 @@ test.each([
   },
 );
 
-test('an answer that comes a byte at a time, and never ends, is given up', async () => {
-  const timers: NodeJS.Timeout[] = [];
-  answer = (response) => {
-    response.writeHead(200, { 'content-type': 'application/xml' });
-    timers.push(setInterval(() => response.write(' '), 20));
-  };
-  try {
-    await expect(opened(otherUrl(), agents, 300).put('slow', text, never)).rejects.toThrow(
-      'The storage does not end its answer.',
-    );
-  } finally {
-    for (const timer of timers) clearInterval(timer);
-  }
+test('an upload in parts that the storage refuses has its reason', async () => {
+  answer = (response) =>
+    response
+      .writeHead(403, { 'content-type': 'application/xml' })
+      .end('<Error><Code>AccessDenied</Code><Message>No.</Message></Error>');
+  const bytes = letters(13 * MB);
+  const uploading = opened(otherUrl()).upload('refused', { bytes, mediaType: 'text/csv' }, never);
+  await expect(uploading).rejects.toMatchObject({ reason: 'AccessDenied: No.', isRefusal: true });
 });
 
 test('an answer without end is cut off', async () => {

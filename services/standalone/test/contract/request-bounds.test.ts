@@ -79,6 +79,12 @@ it.each([
   },
 );
 
+it('a browser sends fewer values', async () => {
+  const body = { domain: 'go.acme.com', key: 'try', more: Array.from({ length: 8_200 }, () => 1) };
+  const { status, message } = await documented.send({ route: 'POST /track/click', body });
+  expect([status, message]).toEqual([400, expect.stringContaining('more than 8192 values')]);
+});
+
 it('a body within the limits is accepted', async () => {
   const metadata = { list: Array.from({ length: 2000 }, () => 1), deep: nested(90) };
   const { status } = await documented.send({

@@ -35,17 +35,20 @@ async function updateRecords(
   // Also look up the links' current folders and partners, and the current domain in case the body has none.
   const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
   const context = await linkContext(deps, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
-  const domainOf = new Map(found.map(({ id, domain }) => [id, domain]));
-  const updated = await links.updateMany(caller.workspace.id, [...domainOf.keys()], (record) =>
+  const before = new Map(found.map((record) => [record.id, record]));
+  const updated = await links.updateMany(caller.workspace.id, [...before.keys()], (record) =>
     changeOne(context, record),
   );
-  const isAnyMoved = updated.some(({ id, domain }) => domain !== domainOf.get(id));
+  const isAnyMoved = updated.some(({ id, domain }) => domain !== before.get(id)?.domain);
   const settled = await (isAnyMoved ? settleStoredLinks : detachFromLost)(deps, caller.workspace.id, updated);
   const records = settled.map((result) => {
     if (result instanceof ApiError) throw result;
     return result;
   });
-  if (body.url !== undefined) await Promise.all(records.map(linkTests.keepDestination));
+  // An upsert names the `url` that the link has.
+  const isChosen = ({ id, url, testCompletedAt }: LinkRecord) =>
+    url !== before.get(id)?.url || testCompletedAt !== before.get(id)?.testCompletedAt;
+  if (body.url !== undefined) await Promise.all(records.filter(isChosen).map(linkTests.keepDestination));
   return records;
 }
 
