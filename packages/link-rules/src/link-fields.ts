@@ -124,10 +124,17 @@ const PLAIN_FIELDS = {
 } satisfies { [Field in keyof LinkRecord]?: (body: UpdateLinkBody) => LinkRecord[Field] };
 type PlainFields = Pick<LinkRecord, keyof typeof PLAIN_FIELDS>;
 
+/** By body, because a bulk change applies one to a hundred links. */
+const plainOfBody = new WeakMap<UpdateLinkBody, Partial<PlainFields>>();
+
 /** The stored form of the plain fields in the body. @throws ApiError unprocessable_entity */
 export function plainFields(body: UpdateLinkBody): Partial<PlainFields> {
+  const cached = plainOfBody.get(body);
+  if (cached !== undefined) return cached;
   const present = Object.entries(PLAIN_FIELDS).filter(([field]) => body[field as keyof PlainFields] !== undefined);
-  return Object.fromEntries(present.map(([field, read]) => [field, read(body)]));
+  const plain: Partial<PlainFields> = Object.fromEntries(present.map(([field, read]) => [field, read(body)]));
+  plainOfBody.set(body, plain);
+  return plain;
 }
 
 /** Whether the image is a data URL, and so stored in the link itself. */

@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { API_READ, type Catalog, type FolderRecord, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
-import { csvItems, domainName, type UpdateLinkBody } from '@waymark/contract';
+import { csvItems, domainName, fieldError, type UpdateLinkBody } from '@waymark/contract';
 import type { LinkRuleDeps } from './link-rule-deps.js';
 
 /** Fields of a body that refer to other resources. */
@@ -48,14 +49,28 @@ export function requestedTags({
   return { ids: [...new Set(ids)], names: [...new Set(itemsOf(tagNames))] };
 }
 
+/** Most different tags that a request names, in all of its links: each is looked up by itself. */
+const TAG_NAMES_MAX = 5_000;
+/** Looked up at once, before other requests have a turn. */
+const ITEMS_AT_ONCE = 100;
+
 /** Calls `find` once for each distinct item; missing results are left out. */
 async function findEach<T>(
   items: readonly (string | null | undefined)[],
   find: (item: string) => Promise<T | undefined>,
 ): Promise<Map<string, T>> {
   const distinct = [...new Set(items)].filter((item): item is string => Boolean(item));
-  const found = await Promise.all(distinct.map(async (item) => [item, await find(item)] as const));
-  return new Map(found.filter((pair): pair is [string, Awaited<T>] => pair[1] !== undefined));
+  const found = new Map<string, T>();
+  for (let start = 0; start < distinct.length; start += ITEMS_AT_ONCE) {
+    if (start > 0) await nextTurn();
+    const items = distinct.slice(start, start + ITEMS_AT_ONCE);
+    const results = await Promise.all(items.map(find));
+    for (const [index, item] of items.entries()) {
+      const result = results[index];
+      if (result !== undefined) found.set(item, result);
+    }
+  }
+  return found;
 }
 
 /** The default folder of the workspace's program; undefined when there is none, or it was deleted. */
@@ -75,6 +90,9 @@ export async function readReferences(
 ): Promise<LinkReferences> {
   const workspaceId = workspace.id;
   const tags = bodies.map((body) => requestedTags(body) ?? { ids: [], names: [] });
+  const names = new Set(tags.flatMap((requested) => requested.names));
+  if (names.size > TAG_NAMES_MAX)
+    throw fieldError('too_big', 'tagNames', `must name at most ${TAG_NAMES_MAX} different tags in a request`);
   const isPartners = bodies.some(({ programId, partnerId, tenantId }) => programId || partnerId || tenantId);
   const [primary, domains, tagsById, tagsByName, folders, partners, partnerByTenant, webhooks, partnerFolder] =
     await Promise.all([
@@ -87,10 +105,7 @@ export async function readReferences(
         workspaceId,
         tags.flatMap(({ ids }) => ids),
       ),
-      findEach(
-        tags.flatMap(({ names }) => names),
-        (name) => catalog.tags.findByName(workspaceId, name),
-      ),
+      findEach([...names], (name) => catalog.tags.findByName(workspaceId, name)),
       catalog.folders.getMany(workspaceId, itemsOf(bodies.flatMap(({ folderId }) => folderId ?? []))),
       catalog.partners.getMany(workspaceId, itemsOf(bodies.flatMap(({ partnerId }) => partnerId ?? []))),
       findEach(

@@ -4,8 +4,8 @@ import { formatCheck } from './format-check.js';
 /** Longest URL that is accepted anywhere. */
 export const URL_CHARS_MAX = 32_000;
 
-/** Host names have at most 253 characters, which take up to nine each when percent-encoded; real ones stay below this. */
-const HOST_CHARS_MAX = 1024;
+/** Host names have at most 253 characters, and a port six. Few are longer in a URL, where the characters may be percent-encoded. */
+const HOST_CHARS_MAX = 300;
 
 /**
  * Matches a URL up to its host and port as the URL parser finds them: after any number of slashes or backslashes, and ignoring

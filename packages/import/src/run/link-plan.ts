@@ -54,6 +54,9 @@ function shortenings({ title, description }: SourceLink['fields']): Lost[] {
   return lost;
 }
 
+/** As many as a link may have. */
+const TAGS_MAX = 1000;
+
 /** Runs `find` for something that a link can be made without; what it refuses is lost, with the reason. */
 async function orLost<T>(lost: Lost[], field: string, value: string, find: () => Promise<T>): Promise<T | undefined> {
   try {
@@ -95,6 +98,7 @@ export async function planLink(
   await places.domain(domain);
   const lost = [...link.lost, ...shortenings(link.fields)];
   const tags = [...options.tags.map((name) => ({ name })), ...link.tags];
+  if (tags.length > TAGS_MAX) throw new RowError(`tags: more than ${TAGS_MAX}`);
   const tagIds: string[] = [];
   for (const tag of tags) {
     const id = await orLost(lost, 'tags', tag.name, async () => places.tag(tag));

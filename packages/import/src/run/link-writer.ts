@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { API_READ, type LinkRecord, type NewLink, normaliseKey, workspaceLimits } from '@waymark/catalog';
 import { ApiError, ROOT_KEY, resourceIdTime } from '@waymark/contract';
 import {
@@ -240,6 +241,8 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
       const drafts: Draft[] = [];
       const updates: (Update & { readonly index: number })[] = [];
       for (const [index, plan] of plans.entries()) {
+        // The checks of a large link take milliseconds.
+        await nextTurn();
         const record = found[index];
         if (record !== undefined) {
           const outcome = existingOutcome(context, record, plan);

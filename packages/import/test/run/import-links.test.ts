@@ -142,6 +142,14 @@ describe('an import', () => {
     for (const [index, part] of parts.entries()) expect(reasons.get(index + 3), `row ${index + 3}`).toContain(part);
   });
 
+  it('rejects a row with more tags than a link may have, and makes none of them', async () => {
+    const acme = await imports.workspace();
+    const tags = Array.from({ length: 1_001 }, (_, index) => `t${index}`).join('|');
+    const result = await imports.table(acme, `url,key,tags\nhttps://a.test,many,${tags}\n`);
+    expect(result).toMatchObject({ created: 0, rejected: 1, rejections: [{ reason: 'tags: more than 1000' }] });
+    expect(await imports.catalog.tags.findByName(acme.id, 't0')).toBeUndefined();
+  });
+
   it('says in a dry run what it would do, and makes no link, tag, folder or domain', async () => {
     const acme = await imports.workspace();
     const table = `url,key,tags,folder,domain\nhttps://a.test,a,new,F,dry.${acme.host}\nhttps://b.test,b,,,\nno url,c,,,\n`;
