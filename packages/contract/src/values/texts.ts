@@ -1,6 +1,4 @@
-/*
- * Linear-time replacements for expressions such as /\/+$/, which take quadratic time on long runs of the character.
- */
+// Trimming in linear time, in place of expressions such as /\/+$/, which take quadratic time on long runs of the character.
 
 /** Removes every occurrence of `character` (one UTF-16 unit) from the end of the text. */
 export function trimEndCharacter(text: string, character: string): string {
@@ -14,4 +12,11 @@ export function trimCharacter(text: string, character: string): string {
   let start = 0;
   while (text[start] === character) start += 1;
   return trimEndCharacter(start === 0 ? text : text.slice(start), character);
+}
+
+const FIRST_HALF_AT_END = /[\ud800-\udbff]$/;
+
+/** The first characters (UTF-16 code units) of a text, at most that many; a character of two units is never cut in half. */
+export function cutText(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : text.slice(0, charsMax).replace(FIRST_HALF_AT_END, '');
 }
