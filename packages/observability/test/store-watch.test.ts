@@ -5,7 +5,7 @@ import { createStoreWatch } from '../src/components/store-watch.js';
 
 function aWatch() {
   let nowMs = 1_000_000;
-  let uptimeSeconds: number | undefined;
+  let uptimeSeconds: number | 'busy' | undefined;
   let wasUptimeRead = false;
   const watch = createStoreWatch({
     name: 'store',
@@ -13,14 +13,16 @@ function aWatch() {
     async check(_limitMs, withUptime) {
       wasUptimeRead = withUptime;
       if (uptimeSeconds === undefined) throw new Error('refused');
-      return withUptime ? { uptimeSeconds, detail: 'Store 1' } : { uptimeSeconds: undefined, detail: undefined };
+      return withUptime && uptimeSeconds !== 'busy'
+        ? { uptimeSeconds, detail: 'Store 1' }
+        : { uptimeSeconds: undefined, detail: undefined };
     },
   });
   return {
     /** Whether the last look asked the store for its uptime. */
     wasUptimeRead: () => wasUptimeRead,
-    /** The state after a look so many milliseconds later; undefined = the store does not answer. */
-    async after(milliseconds: number, uptime: number | undefined) {
+    /** The state after a look so many milliseconds later; undefined = the store does not answer, busy = not with its uptime. */
+    async after(milliseconds: number, uptime: number | 'busy' | undefined) {
       nowMs += milliseconds;
       uptimeSeconds = uptime;
       await watch.poll();
@@ -34,6 +36,14 @@ it('a store that is killed within its first two seconds, and is back as soon, wa
   expect(await after(0, 0)).toMatchObject({ state: 'up', starts: 1 });
   expect(await after(500, undefined)).toMatchObject({ state: 'down', detail: 'refused' });
   expect(await after(600, 0)).toMatchObject({ state: 'restarted', starts: 2 });
+});
+
+it('a store that was killed, and is too busy to say its uptime when it is back, was restarted', async () => {
+  const { after } = aWatch();
+  expect(await after(0, 1)).toMatchObject({ state: 'up', starts: 1 });
+  expect(await after(500, undefined)).toMatchObject({ state: 'down' });
+  expect(await after(600, 'busy')).toMatchObject({ state: 'up', starts: 1 });
+  expect(await after(1_000, 1)).toMatchObject({ state: 'restarted', starts: 2 });
 });
 
 it('a store that hung is the same one, however uptimes are rounded', async () => {

@@ -50,6 +50,8 @@ export function createStoreWatch({ name, check, now }: StoreWatchOptions): Store
   let answeredAt = Number.NEGATIVE_INFINITY;
   let uptimeReadAt = Number.NEGATIVE_INFINITY;
   let restartedAt = Number.NEGATIVE_INFINITY;
+  /** Whether it has been down since its uptime was last read: a busy store may answer some checks without it. */
+  let wasDown = true;
 
   /** Counts a start if the uptime shows that the store is another process than at the last answer. */
   function noteStart(uptimeSeconds: number | undefined): void {
@@ -57,13 +59,14 @@ export function createStoreWatch({ name, check, now }: StoreWatchOptions): Store
     uptimeReadAt = now();
     const start = now() - uptimeSeconds * 1000;
     // A new process, even if the old one had started so shortly before that the start times are within the tolerance.
-    const hasStartedWhileDown = current.state === 'down' && start > answeredAt;
+    const hasStartedWhileDown = wasDown && start > answeredAt;
     const isSame =
       startedAt !== undefined &&
       uptimeSeconds >= lastUptimeSeconds &&
       start - startedAt <= SAME_START_MS &&
       !hasStartedWhileDown;
     lastUptimeSeconds = uptimeSeconds;
+    wasDown = false;
     if (isSame) return;
     if (startedAt !== undefined) restartedAt = now();
     startedAt = start;
@@ -74,17 +77,18 @@ export function createStoreWatch({ name, check, now }: StoreWatchOptions): Store
     state: () => current,
     async poll() {
       try {
-        const withUptime = current.state === 'down' || now() - uptimeReadAt >= UPTIME_EVERY_MS;
+        const withUptime = wasDown || now() - uptimeReadAt >= UPTIME_EVERY_MS;
         const answer = await within(check(TIMEOUT_MS, withUptime), TIMEOUT_MS, name);
         const { uptimeSeconds, detail = current.detail } = answer;
         noteStart(uptimeSeconds);
-        answeredAt = now();
+        if (!wasDown) answeredAt = now();
         const state = now() - restartedAt < RESTART_SHOWN_MS ? 'restarted' : 'up';
         const since = startedAt ?? (current.state === 'down' ? now() : current.since);
         current = { ...current, state, since, detail };
       } catch (err) {
         const detail = err instanceof Error && err.message !== '' ? err.message : `${name} does not answer`;
         const since = current.state === 'down' ? current.since : now();
+        wasDown = true;
         current = { ...current, state: 'down', since, detail };
       }
     },
