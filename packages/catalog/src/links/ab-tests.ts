@@ -130,7 +130,7 @@ export function createLinkTests({ redis, clickhouse, settings, namesTable, store
   }
 
   return {
-    /** Keeps the destination that a user sets when a test ends, or before its winner is written. Does nothing while the test runs. @param link as changed */
+    /** Keeps the destination of a changed link, when a user sets it at the end of its test or later. Does nothing while the test runs. */
     async keepDestination({ id, testVariants, testCompletedAt }: LinkRecord): Promise<void> {
       if (testVariants === null || testCompletedAt === null || Date.parse(testCompletedAt) > now() + CLOCK_MS) return;
       await redis.run((client) => client.set(choiceKey(id), testCompletedAt, 'EX', CHOICE_SECONDS));
