@@ -2,6 +2,7 @@ import { ApiError } from '@waymark/contract';
 import type { LinkAuthor, LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { type MappingOptions, type MapRecord, RowError, type Source, type SourceRow } from '../model/source-link.js';
+import { textChars } from '../model/text-chars.js';
 import type { DomainMap } from './domain-map.js';
 import { type ImportCounts, type ImportPosition, type ImportReport, NO_COUNTS } from './import-report.js';
 import { addressKey, type LinkPlan, planLink } from './link-plan.js';
@@ -10,6 +11,8 @@ import { createPlaces } from './places.js';
 
 /** Links of one insert. They are planned and written in one piece, while other requests of the process wait. */
 const BATCH_MAX = 100;
+/** Characters of their records after which a batch is full, because records of a file may have millions each. */
+const BATCH_CHARS_MAX = 8_000_000;
 /** Rows after which progress is reported although no batch is full, because most of them are rejected. */
 const ROWS_UNSETTLED_MAX = 1000;
 
@@ -78,11 +81,13 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
   }
 
   let batch = new Map<string, LinkPlan>();
+  let batchChars = 0;
   let unsettled = 0;
 
   async function flush(): Promise<void> {
     const plans = [...batch.values()];
     batch = new Map();
+    batchChars = 0;
     if (plans.length > 0) {
       const outcomes = await writer.write(plans);
       for (const [index, plan] of plans.entries()) await account(plan, outcomes[index]);
@@ -115,9 +120,10 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
       if (batch.has(address)) await flush();
       batch.set(address, plan);
     }
+    batchChars += textChars(sourceRow.record);
     lastRow = sourceRow.row;
     unsettled++;
-    if (batch.size >= BATCH_MAX || unsettled >= ROWS_UNSETTLED_MAX) {
+    if (batch.size >= BATCH_MAX || batchChars >= BATCH_CHARS_MAX || unsettled >= ROWS_UNSETTLED_MAX) {
       await settle();
       unsettled = 0;
     }

@@ -51,3 +51,16 @@ it('changes of a killed import count as changes, and those of nobody as none', a
   const again = await imports.table(acme, rows, { onConflict: 'update', position });
   expect(again).toMatchObject({ updated: 1, skipped: 1, created: 1 });
 });
+
+it('few links make a batch when their records are long, so that an import holds little at a time', async () => {
+  const acme = await imports.workspace();
+  const long = 'x'.repeat(900_000);
+  const rows = Array.from({ length: 10 }, (_, index) => `${row(index)},${long}`);
+  const positions: number[] = [];
+  const ignore = async () => undefined;
+  const progress = (_counts: ImportCounts, lastRow: number) => void positions.push(lastRow);
+  await imports.table(acme, `url,key,remark\n${rows.join('\n')}\n`, {
+    report: { rejected: ignore, lost: ignore, progress },
+  });
+  expect(positions).toEqual([10, 11]);
+});
