@@ -23,6 +23,7 @@ export * from './imports/import-job.js';
 export * from './links/bulk-links.js';
 export * from './links/domain.js';
 export * from './links/folder.js';
+export { IMAGE_DATA_URL_CHARS_MAX, parseImageDataUrl } from './links/image-data-url.js';
 export * from './links/link.js';
 export * from './links/link-body.js';
 export * from './links/link-queries.js';

@@ -1,12 +1,18 @@
 import { isIP } from 'node:net';
 import { keepUtm, type LinkRecord, mergeUtm, normaliseUrl, type UtmValues } from '@waymark/catalog';
-import { cutText, fieldError, HIDDEN_PASSWORD, parseUrl, type UpdateLinkBody, URL_CHARS_MAX } from '@waymark/contract';
+import {
+  cutText,
+  fieldError,
+  HIDDEN_PASSWORD,
+  IMAGE_DATA_URL_CHARS_MAX,
+  parseImageDataUrl,
+  parseUrl,
+  type UpdateLinkBody,
+  URL_CHARS_MAX,
+} from '@waymark/contract';
 
 const TITLE_CHARS_MAX = 120;
 const DESCRIPTION_CHARS_MAX = 240;
-/** An image as data URL is part of the link record, and so of every cached copy of it. */
-const DATA_URL_CHARS_MAX = 100_000;
-const DATA_URL = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 const COUNTRY = /^[A-Z]{2}$/;
 const PERCENT_TOTAL = 100;
 
@@ -89,9 +95,9 @@ function shortened(text: string | null | undefined, charsMax: number): string | 
 /** A preview image: an http(s) URL or a small data URL; any other text becomes null. */
 function imageOf(image: string | null | undefined): string | null {
   if (!image) return null;
-  if (DATA_URL.test(image)) {
-    if (image.length > DATA_URL_CHARS_MAX)
-      throw fieldError('too_big', 'image', `must have at most ${DATA_URL_CHARS_MAX} characters as data URL`);
+  if (parseImageDataUrl(image) !== undefined) {
+    if (image.length > IMAGE_DATA_URL_CHARS_MAX)
+      throw fieldError('too_big', 'image', `must have at most ${IMAGE_DATA_URL_CHARS_MAX} characters as data URL`);
     return image;
   }
   const parsed = /^https?:\/\//i.test(image) ? parseUrl(image) : undefined;

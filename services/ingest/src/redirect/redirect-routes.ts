@@ -4,6 +4,7 @@ import { BROWSER_TRACK_PATHS } from '@waymark/contract';
 import type { FastifyInstance } from 'fastify';
 import { BAD_REQUEST_PAGE } from './pages/pages.js';
 import { type LinkResponse, pageResponse } from './pages/responses.js';
+import { IMAGE_PATH } from './preview-image.js';
 import { createRedirector, type LinkRequest, type RedirectDeps, type Redirector } from './redirector.js';
 
 function isVisit({ method }: IncomingMessage): boolean {
@@ -56,7 +57,8 @@ function linkRequest(request: IncomingMessage, target: string): LinkRequest {
 }
 
 function send(answer: LinkResponse, response: ServerResponse, isClosing: boolean): void {
-  answer.headers.push('content-length', String(Buffer.byteLength(answer.body)));
+  // That of a 304 would be the length of the body that is left out (RFC 9110, 8.6).
+  if (answer.status !== 304) answer.headers.push('content-length', String(Buffer.byteLength(answer.body)));
   if (isClosing) answer.headers.push('connection', 'close');
   response.writeHead(answer.status, answer.headers).end(answer.body);
 }
@@ -72,7 +74,7 @@ async function serve(
   if (script !== undefined) return sendScript(script, request, response, isClosing());
   const answer = hasTwoHosts(request)
     ? pageResponse(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
-    : await redirector.answer(linkRequest(request, target));
+    : await (target.startsWith(IMAGE_PATH) ? redirector.image : redirector.answer)(linkRequest(request, target));
   send(answer, response, isClosing());
   return answer.status;
 }
@@ -97,7 +99,10 @@ async function formRoute(app: FastifyInstance, redirector: Redirector): Promise<
   });
 }
 
-/** Registers short links and the browser script: every path of every domain. The app must not have other GET routes. */
+/**
+ * Registers short links, the images of their previews and the browser script: every path of every domain. The app must not have other GET
+ * routes.
+ */
 export async function redirectRoutes(app: FastifyInstance, deps: RedirectDeps): Promise<void> {
   const redirector = createRedirector(deps);
   for (const url of ['/', '/*']) {

@@ -17,6 +17,7 @@ import { NOT_FOUND_PAGE, UNAVAILABLE_PAGE } from './pages/pages.js';
 import { fileResponse, type LinkResponse, pageResponse, redirectResponse } from './pages/responses.js';
 import { secureAttribute } from './password/cookies.js';
 import type { PasswordGate } from './password/password-gate.js';
+import { IMAGE_PATH, imageResponse, storedImage } from './preview-image.js';
 import { decidePath, NOT_FOUND, type Refusal, visitOutcome } from './rules/decision.js';
 import { clickCookie, preparedLink } from './rules/prepared-link.js';
 
@@ -29,7 +30,7 @@ export interface RedirectDeps {
   };
   readonly producers: ProducerDeps['producers'];
   readonly readVisit: VisitReader;
-  readonly admission: Pick<Admission, 'decide' | 'decideFromCache' | 'privacySignal'>;
+  readonly admission: Pick<Admission, 'decide' | 'decideFromCache' | 'isOpen' | 'privacySignal'>;
   readonly passwords: Pick<PasswordGate, 'cookie'>;
   readonly appOpens: Pick<AppOpens, 'record'>;
   readonly freshClicks: Pick<FreshClicks, 'add'>;
@@ -55,9 +56,12 @@ export interface Redirector {
   answer(request: LinkRequest): Promise<LinkResponse>;
   /** Handles the password form of a link; never rejects. */
   submit(request: LinkRequest, password: string): Promise<LinkResponse>;
+  /** Answers with the stored image of a link's preview. The target begins with {@link IMAGE_PATH}. Never rejects, and counts no click. */
+  image(request: LinkRequest): Promise<LinkResponse>;
 }
 
 const NO_PARAMETERS = new URLSearchParams();
+const NO_INDEX = ['x-robots-tag', 'googlebot: noindex'];
 
 /** Handles visits of short links: every path of every domain. */
 export function createRedirector(deps: RedirectDeps): Redirector {
@@ -176,6 +180,17 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     return redirectResponse(303, path + (query === '' ? '' : `?${query}`), headers);
   }
 
+  function robotsHeader({ domain, host }: ShortAddress, link: LinkRecord | undefined): readonly string[] {
+    const isIndexed = link?.doIndex === true || domain === defaultDomain || host === defaultDomain;
+    return isIndexed ? [] : NO_INDEX;
+  }
+
+  function unavailable(request: LinkRequest, err: unknown): LinkResponse {
+    const { host } = request.headers;
+    logger.error({ err, requestId: requestId(request), host }, 'a short link could not be opened');
+    return pageResponse(UNAVAILABLE_PAGE, ['cache-control', 'no-store', 'retry-after', '1']);
+  }
+
   async function answerWith(
     request: LinkRequest,
     serve: (address: ShortAddress, link: LinkRecord, headers: string[]) => Promise<LinkResponse>,
@@ -188,17 +203,27 @@ export function createRedirector(deps: RedirectDeps): Redirector {
         refusal === undefined
           ? (cachedLinkAt(links, address, key) ?? (await findLinkAt(links, address, key)))
           : undefined;
-      const headers = ['cache-control', 'no-store'];
-      const isIndexed = link?.doIndex === true || address.domain === defaultDomain || address.host === defaultDomain;
-      if (!isIndexed) headers.push('x-robots-tag', 'googlebot: noindex');
+      const headers = ['cache-control', 'no-store', ...robotsHeader(address, link)];
       if (link !== undefined) return await serve(address, link, headers);
       return await respondTo(refusal ?? NOT_FOUND, address, headers);
     } catch (err) {
-      logger.error(
-        { err, requestId: requestId(request), host: request.headers.host },
-        'a short link could not be opened',
-      );
-      return pageResponse(UNAVAILABLE_PAGE, ['cache-control', 'no-store', 'retry-after', '1']);
+      return unavailable(request, err);
+    }
+  }
+
+  async function imageOf(request: LinkRequest): Promise<LinkResponse> {
+    try {
+      const { headers, target } = request;
+      // The rest of the path is that of the link.
+      const address = readShortAddress(headers.host, target.slice(IMAGE_PATH.length - 1));
+      const link = cachedLinkAt(links, address, address.key) ?? (await findLinkAt(links, address, address.key));
+      const stored = link === undefined ? undefined : storedImage(link);
+      const robots = robotsHeader(address, link);
+      if (link === undefined || stored === undefined || !(await admission.isOpen(link)))
+        return pageResponse(NOT_FOUND_PAGE, ['cache-control', 'no-store', ...robots]);
+      return imageResponse(stored, headers['if-none-match'], robots);
+    } catch (err) {
+      return unavailable(request, err);
     }
   }
 
@@ -206,5 +231,6 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     answer: (request) => answerWith(request, (address, link, headers) => visitLink(request, address, link, headers)),
     submit: (request, password) =>
       answerWith(request, (address, link, headers) => checkPasswordForm(request, address, link, password, headers)),
+    image: imageOf,
   };
 }

@@ -1,10 +1,14 @@
 import { type DomainRecord, normaliseUrl } from '@waymark/catalog';
-import { ApiError, fieldError, type Plan, planAtLeast, type UpdateDomainBody } from '@waymark/contract';
+import {
+  ApiError,
+  fieldError,
+  IMAGE_DATA_URL_CHARS_MAX,
+  type Plan,
+  parseImageDataUrl,
+  planAtLeast,
+  type UpdateDomainBody,
+} from '@waymark/contract';
 import { domainSlug } from '@waymark/link-rules';
-
-const DATA_URL = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
-/** A logo as data URL is part of the domain record, and so of every cached copy of it. */
-const DATA_URL_CHARS_MAX = 100_000;
 
 const GATED_FIELDS = ['logo', 'expiredUrl', 'notFoundUrl', 'assetLinks', 'appleAppSiteAssociation'] as const;
 
@@ -19,13 +23,13 @@ function urlOf(field: string, text: string | null): string | null {
 
 function logoOf(text: string | null): string | null {
   if (!text) return null;
-  if (!DATA_URL.test(text)) {
+  if (parseImageDataUrl(text) === undefined) {
     if (!/^https?:\/\//i.test(text))
       throw fieldError('invalid_format', 'logo', 'must be an image as data URL, or an http or https URL');
     return urlOf('logo', text);
   }
-  if (text.length > DATA_URL_CHARS_MAX)
-    throw fieldError('too_big', 'logo', `must have at most ${DATA_URL_CHARS_MAX} characters as data URL`);
+  if (text.length > IMAGE_DATA_URL_CHARS_MAX)
+    throw fieldError('too_big', 'logo', `must have at most ${IMAGE_DATA_URL_CHARS_MAX} characters as data URL`);
   return text;
 }
 

@@ -105,6 +105,13 @@ const WAYS: readonly Way[] = [
   visitOf('a visit with redir_url', {}, { query: `?redir_url=${encodeURIComponent(target('other'))}` }),
   visitOf('a bot', {}, { headers: { 'user-agent': UNFURLER } }),
   visitOf('a link preview', { proxy: true, title: SECRET }, { headers: { 'user-agent': UNFURLER }, status: 200 }),
+  {
+    name: 'the stored image of a link preview',
+    fields: { proxy: true, image: `data:image/png;base64,${Buffer.from(SECRET).toString('base64')}` },
+    request: ({ domain, key }) => callLinks({ url: `/_image/${key}`, headers: { host: domain } }),
+    open: { status: 200, isShown: true },
+    refused: 404,
+  },
   visitOf('a cloaked link', { rewrite: true, title: SECRET }, { status: 200 }),
   visitOf('a mail address', { url: `mailto:${SECRET}@acme.com` }, { status: 200 }),
   visitOf('a target for iOS', { url: 'https://acme.com', ...appStore }, { headers: { 'user-agent': IPHONE } }),

@@ -1,5 +1,6 @@
 import { type LinkRecord, shortLinkOf } from '@waymark/catalog';
 import { escapeHtml } from '@waymark/http-kit';
+import { previewImageUrl } from '../preview-image.js';
 import { isWebUrl } from '../rules/follow.js';
 import { htmlPage, type Page } from './html.js';
 
@@ -19,7 +20,7 @@ function webUrl(url: string | null): string | null {
 /** Meta tags for link previews. */
 function previewTags(link: LinkRecord): string {
   const { title, description } = link;
-  const image = webUrl(link.image);
+  const image = webUrl(link.image) ?? previewImageUrl(link) ?? null;
   const video = webUrl(link.video);
   return [
     meta('name', 'description', description),

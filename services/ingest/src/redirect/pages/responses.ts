@@ -6,7 +6,7 @@ export interface LinkResponse {
   readonly status: number;
   /** Alternating names and values, as Node's `writeHead` accepts them. */
   readonly headers: string[];
-  readonly body: string;
+  readonly body: string | Buffer;
 }
 
 export function pageResponse(page: Page, headers: readonly string[]): LinkResponse {

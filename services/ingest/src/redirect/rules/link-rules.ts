@@ -44,8 +44,12 @@ const withoutDestination: RuleFactory<LinkRule> = ({ url }) =>
 /** Row 8: bots get a preview page. */
 const previewed: RuleFactory<LinkRule> = (link) => {
   if (!link.proxy) return undefined;
-  const preview: VisitOutcome = { action: 'show', page: previewPage(link) };
-  return ({ visit }) => (visit.isBot ? preview : undefined);
+  let preview: VisitOutcome | undefined;
+  return ({ visit }) => {
+    if (!visit.isBot) return undefined;
+    preview ??= { action: 'show', page: previewPage(link) };
+    return preview;
+  };
 };
 
 /** Rows 9 to 14: the destination or a variant of an A/B test; a plain redirect may be replaced by a device or country target. */
