@@ -7,10 +7,11 @@ import type { Logger } from '@waymark/http-kit';
 const START_WAIT_MS = 2_000;
 
 /**
- * Checks that the queue shards are those of the installation, now and after each reconnect. A wrong one ends the process, because
- * events would be recorded twice: at its start, or when a Redis answers that was away then. With one shard the start does not wait.
+ * Checks that the queue shards are those of the installation, now and after each reconnect. With a wrong shard events would be recorded
+ * twice, so it ends the process: this function rejects during the start, and a later check throws an uncaught error. With one shard the
+ * start does not wait for the check.
  *
- * @throws ShardMismatchError
+ * @throws ShardMismatchError when a shard that answers within two seconds is not the one that the installation has under its number
  */
 export async function checkShards(queues: Stores['queues'], logger: Pick<Logger, 'warn'>): Promise<void> {
   let isStarting = queues.length > 1;
