@@ -57,17 +57,17 @@ export function createPartners(
         ...{ sort: BY_CREATION, order: 'asc', limit, offset: 0 },
       }),
 
-    /** The oldest links of several partners, at most `each` per partner. */
+    /** The oldest links of several partners, at most `limitEach` of each partner. */
     async linksOfMany(
       workspaceId: string,
       ids: readonly string[],
-      each: number,
+      limitEach: number,
       hidesFolders: boolean,
     ): Promise<Map<string, LinkRecord[]>> {
       const { sql, values } = hasId('partner_id', 'partner', ids);
       const visible = hidesFolders ? `AND ${IN_NO_HIDDEN_FOLDER.sql}` : '';
       const tail = `AND ${sql} ${visible} ORDER BY id LIMIT {each:UInt32} BY partner_id`;
-      const found = await links.table.select(workspaceId, tail, { ...values, each });
+      const found = await links.table.select(workspaceId, tail, { ...values, each: limitEach });
       const byPartner = new Map<string, LinkRecord[]>(ids.map((id) => [id, []]));
       for (const { record } of found) byPartner.get(record.partnerId ?? '')?.push(record);
       return byPartner;
