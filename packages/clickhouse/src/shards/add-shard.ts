@@ -22,8 +22,9 @@ export function definitionOnCluster(definition: string, cluster: string): string
 }
 
 /**
- * Gives the servers that have been added to the cluster the tables and views of the others, as they are now: migrations would change
- * columns back and forth. Nothing is placed on a new shard until logical shards are moved to it. May be repeated.
+ * Creates the tables and views of the cluster on servers that were added to it, by the definitions that the other servers have now.
+ * Running the migrations instead would change columns of the other servers back and forth. A new shard gets no rows until logical shards
+ * are moved to it. May be repeated.
  *
  * @returns the names of the servers that had no tables
  */
