@@ -23,7 +23,7 @@ export interface JobRunnerDeps<R extends JobRecord> {
   readonly logger: Pick<Logger, 'warn'>;
   readonly subscribe: Catalog['subscribe'];
   readonly now: () => number;
-  /** One of them, such as `export`; the leases have it in their keys. */
+  /** The kind of job, such as `export`. It is part of the keys of the leases, and of log lines. */
   readonly what: string;
   /** The table of their records, whose changes wake the runner. */
   readonly table: string;
@@ -32,7 +32,7 @@ export interface JobRunnerDeps<R extends JobRecord> {
   readonly open: () => Promise<readonly R[]>;
   /** Begins the next attempt, unless the job has ended. @returns the record as it is then */
   readonly begin: (job: R) => Promise<R>;
-  /** @returns how the place is freed; undefined when the workspace has none left */
+  /** Takes a slot of the workspace. @returns the function that frees it; undefined when all its slots are taken */
   readonly takeSlot: (workspaceId: string) => (() => void) | undefined;
   /** Runs the job to its end, and records that. @throws JobStopped; JobFailure; the reason of `signal` */
   readonly run: (job: R, signal: AbortSignal, place: Pick<Place, 'lend'>) => Promise<void>;
@@ -57,7 +57,7 @@ export interface JobRunner {
 const POLL_INTERVAL_MS = 60_000;
 /** Pause after an error that may be gone later. */
 const RETRY_MS = 5_000;
-/** A job that ends its process this often is given up. */
+/** A job that was begun this often without coming to an end fails: it may be what ends its process. */
 const ATTEMPTS_MAX = 20;
 /** Most jobs of a process for each place: those that have lent theirs take memory, too. */
 const JOBS_PER_PLACE = 16;
