@@ -44,11 +44,11 @@ const JOBS_MAX = PLACES + 16;
 /** Other workers take over the jobs of a killed worker after at most the lock and two checks. */
 const LOCK_MS = 10_000;
 const STALLED_CHECK_MS = 5_000;
-/** In effect no limit: a job is not the cause when its workers are killed. */
+/** In effect no limit: BullMQ would fail a job whose workers were killed more often, although the job is not the cause. */
 const STALLED_MAX = 1_000_000_000;
 const RECONNECT_MS = 500;
 const CLOSE_MS = 5_000;
-/** Delay between tries of a job that only a newer version supports. */
+/** Delay before a job that only a newer version supports is tried again. */
 const UNSUPPORTED_JOB_DELAY_MS = 15_000;
 
 export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorker {
@@ -80,7 +80,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     throw new DelayedError();
   };
 
-  const process = async (job: Job<unknown>, token = ''): Promise<void> => {
+  const processJob = async (job: Job<unknown>, token = ''): Promise<void> => {
     const data = readJobData(job.data);
     if (data === undefined) {
       logger.error({ jobId: job.id }, 'a webhook job is not supported by this version');
@@ -101,7 +101,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     }
   };
 
-  const worker = new Worker<unknown>(WEBHOOK_QUEUE, process, {
+  const worker = new Worker<unknown>(WEBHOOK_QUEUE, processJob, {
     connection: redis,
     prefix: QUEUE_PREFIX,
     concurrency: JOBS_MAX,
