@@ -18,7 +18,7 @@ export interface HeldClaims {
   toFinal(name: string, value: string, ttlMs: number): FinalClaim;
 }
 
-/** Longer than an import usually stores a batch. */
+/** Longer than an import usually takes to store a batch, while which it holds claims. */
 const PENDING_WAIT_MS = 5000;
 const POLL_FIRST_MS = 10;
 const POLL_MAX_MS = 100;
@@ -84,7 +84,7 @@ export async function withClaims<T>(
     return result;
   } finally {
     const left = [...held].filter(([name, { state }]) => state === 'mine' && !(isDone && committed.has(name)));
-    // What cannot be released at once is released later.
+    // Claims that cannot be released now are released when Redis answers again.
     if (left.length > 0)
       await claims
         .release(
