@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '../client.js';
+import { quoteIdentifier } from '../quote-identifier.js';
 import type { RenderTarget } from './render.js';
 
 /**
@@ -12,7 +13,7 @@ function migrationTable(
   orderBy: string,
   { cluster }: RenderTarget,
 ): string {
-  const on = cluster === undefined ? '' : `ON CLUSTER \`${cluster.replace(/[\\`]/g, '\\$&')}\``;
+  const on = cluster === undefined ? '' : `ON CLUSTER ${quoteIdentifier(cluster)}`;
   const replicaPath = `'/clickhouse/tables/{database}/${name}', '{shard}-{replica}'`;
   const engine =
     cluster === undefined

@@ -3,9 +3,8 @@ import { bookkeepingTables } from '../migrations/bookkeeping.js';
 import { createDatabase } from '../migrations/database.js';
 import { takeLease } from '../migrations/lease.js';
 import { REPLICA_PATH } from '../migrations/render.js';
+import { quoteIdentifier } from '../quote-identifier.js';
 import { connectNodes } from './cluster-nodes.js';
-
-const quoted = (name: string) => `\`${name.replace(/[\\`]/g, '\\$&')}\``;
 
 /** Local tables first, views last: each needs those before it. */
 const ORDER = ['MergeTree', 'Distributed', 'View', 'MaterializedView'];
@@ -16,7 +15,7 @@ export function definitionOnCluster(definition: string, cluster: string): string
   return definition
     .replace(
       /^(CREATE (?:TABLE|VIEW|MATERIALIZED VIEW)) (?:\S+?\.)?(\S+)/,
-      `$1 IF NOT EXISTS $2 ON CLUSTER ${quoted(cluster)}`,
+      `$1 IF NOT EXISTS $2 ON CLUSTER ${quoteIdentifier(cluster)}`,
     )
     .replace(/(ENGINE = Replicated\w+\()'[^']*', '[^']*'/, `$1${REPLICA_PATH}`);
 }
