@@ -13,7 +13,7 @@ import type { Outbound } from '@waymark/outbound';
 import { connectRedis } from '@waymark/redis';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import { createEventBodies } from '../events/event-bodies.js';
-import { createConcurrencyLimit, PLACES } from './concurrency-limit.js';
+import { createConcurrencyLimit, SLOTS } from './concurrency-limit.js';
 import { createDeliverJob } from './deliver-job.js';
 import { createDeliveryLog } from './delivery-log.js';
 import { createFailureCounts } from './failure-counts.js';
@@ -39,8 +39,8 @@ export interface WebhookWorker {
   close(): Promise<void>;
 }
 
-/** More than the places, so that jobs without a place are postponed, and deliveries logged, while every place is taken. */
-const JOBS_MAX = PLACES + 16;
+/** More than the slots, so that jobs without a slot are postponed, and deliveries logged, while every slot is taken. */
+const JOBS_MAX = SLOTS + 16;
 /** Other workers take over the jobs of a killed worker after at most the lock and two checks. */
 const LOCK_MS = 10_000;
 const STALLED_CHECK_MS = 5_000;
