@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Stores } from '@waymark/catalog';
 import { checkShardMark, ShardMismatchError } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
@@ -37,6 +37,6 @@ export async function checkShards(queues: Stores['queues'], logger: Pick<Logger,
     });
 
   const checks = Promise.all(queues.map(firstCheck));
-  if (isStarting) await Promise.race([checks, sleep(START_WAIT_MS)]);
+  if (isStarting) await Promise.race([checks, delay(START_WAIT_MS)]);
   isStarting = false;
 }

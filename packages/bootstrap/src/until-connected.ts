@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const CONNECT_WAIT_MS_MAX = 5_000;
 
@@ -15,7 +15,7 @@ export async function untilConnected(checks: readonly (() => Promise<unknown>)[]
         () => false,
       );
       if (isConnected) break;
-      await sleep(10);
+      await delay(10);
     }
   }
 }

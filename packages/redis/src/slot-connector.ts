@@ -1,5 +1,5 @@
 import { createConnection, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Redis, type RedisOptions } from 'ioredis';
 import { firstEnds } from './end-once.js';
@@ -92,7 +92,7 @@ export class SlotConnector extends AbstractConnector {
   async connect(emitError: (event: string, err: Error) => void): Promise<Socket> {
     this.connecting = true;
     const waitMs = this.#connectedMs + CONNECT_EVERY_MS - performance.now();
-    if (waitMs > 0) await sleep(waitMs);
+    if (waitMs > 0) await delay(waitMs);
     this.#connectedMs = performance.now();
     const { host, port } = await this.#search(emitError);
     if (!this.connecting) throw new Error(CLOSED);
@@ -114,7 +114,7 @@ export class SlotConnector extends AbstractConnector {
         const delayMs = this.#options.clusterRetryDelay?.(times) ?? null;
         if (delayMs === null) throw err;
         emitError('error', err as Error);
-        await sleep(delayMs);
+        await delay(delayMs);
       }
     }
     throw new Error(CLOSED);

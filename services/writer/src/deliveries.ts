@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '@waymark/http-kit';
 
@@ -39,7 +39,7 @@ export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions
     child.on('exit', async (code, exitSignal) => {
       if (signal.aborted) return;
       logger.error({ code, signal: exitSignal }, 'the process of webhook deliveries has ended; restarting it');
-      await sleep(RESTART_MS, undefined, { signal }).then(start, () => undefined);
+      await delay(RESTART_MS, undefined, { signal }).then(start, () => undefined);
     });
   }
 
@@ -50,7 +50,7 @@ export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions
         return false;
       });
       if (mayStart && !signal.aborted) return start();
-      await sleep(CHECK_MS, undefined, { signal }).catch(() => undefined);
+      await delay(CHECK_MS, undefined, { signal }).catch(() => undefined);
     }
   }
   void startWhenNeeded();

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createEventId } from '@waymark/contract';
 import type { ClaimState, Claims, FinalClaim } from '@waymark/event-queue';
 import { unavailable } from '../unavailable.js';
@@ -28,7 +28,7 @@ type HeldState = Extract<ClaimState, { state: 'mine' | 'final' }>;
 async function waitUntilNonePending(claims: Claims, names: readonly string[], deadlineMs: number): Promise<void> {
   for (let delayMs = POLL_FIRST_MS; ; delayMs = Math.min(delayMs * 2, POLL_MAX_MS)) {
     if (performance.now() >= deadlineMs) throw unavailable('another request works on the same event');
-    await pause(delayMs);
+    await delay(delayMs);
     const states = await claims.read(names);
     if (states.every(({ state }) => state !== 'pending')) return;
   }
