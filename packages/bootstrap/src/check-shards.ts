@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Stores } from '@waymark/catalog';
 import { checkShardMark, ShardMismatchError } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
@@ -7,10 +7,11 @@ import type { Logger } from '@waymark/http-kit';
 const START_WAIT_MS = 2_000;
 
 /**
- * Checks that the queue shards are those of the installation, now and after each reconnect. A wrong one ends the process, because
- * events would be recorded twice: at its start, or when a Redis answers that was away then. With one shard the start does not wait.
+ * Checks that the queue shards are those of the installation, now and after each reconnect. With a wrong shard events would be recorded
+ * twice, so it ends the process: this function rejects during the start, and a later check throws an uncaught error. With one shard the
+ * start does not wait for the check.
  *
- * @throws ShardMismatchError
+ * @throws ShardMismatchError when a shard that answers within two seconds is not the one that the installation has under its number
  */
 export async function checkShards(queues: Stores['queues'], logger: Pick<Logger, 'warn'>): Promise<void> {
   let isStarting = queues.length > 1;
@@ -36,6 +37,6 @@ export async function checkShards(queues: Stores['queues'], logger: Pick<Logger,
     });
 
   const checks = Promise.all(queues.map(firstCheck));
-  if (isStarting) await Promise.race([checks, sleep(START_WAIT_MS)]);
+  if (isStarting) await Promise.race([checks, delay(START_WAIT_MS)]);
   isStarting = false;
 }

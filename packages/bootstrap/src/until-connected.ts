@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const CONNECT_WAIT_MS_MAX = 5_000;
 
 /**
- * Waits until each check has resolved once, because requests before the first connections would fail. Begins no check after five
- * seconds, so that an outage delays no start for long; a check that hangs then is waited for.
+ * Waits until each check has resolved once, because requests before the first connections would fail. Starts no check after five
+ * seconds, so that an outage does not delay the start for long. A check that is running by then is awaited, however long it takes.
  */
 export async function untilConnected(checks: readonly (() => Promise<unknown>)[]): Promise<void> {
   const deadlineMs = performance.now() + CONNECT_WAIT_MS_MAX;
@@ -15,7 +15,7 @@ export async function untilConnected(checks: readonly (() => Promise<unknown>)[]
         () => false,
       );
       if (isConnected) break;
-      await sleep(10);
+      await delay(10);
     }
   }
 }

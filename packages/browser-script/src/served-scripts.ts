@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { SCRIPT_PATHS } from '@waymark/contract';
 
-/** The variants as built, beside their compressed forms; the compiled files also where this module runs from its source. */
+/** The built variants and their compressed copies. They are in `dist` also when this module runs from `src`. */
 const DIRECTORY = new URL('../dist/variants/', import.meta.url);
 
-/** Content codings in the order of preference, with the endings of their files. */
+/** Content codings in the order of preference, with the suffixes of their files. */
 const CODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -33,10 +33,11 @@ export interface ScriptResponse {
 }
 
 const paths: ReadonlySet<string> = new Set(SCRIPT_PATHS);
-const read = new Map<string, Script>();
+/** The variants that were requested before, by path. */
+const cachedScripts = new Map<string, Script>();
 const EMPTY = Buffer.alloc(0);
 
-/** Pages load it once an hour at most, and then mostly get a 304; after an upgrade the new script is used within the hour. */
+/** Browsers request the script at most once an hour, mostly answered with a 304; after an upgrade they have the new one within the hour. */
 const HEADERS = {
   'content-type': 'text/javascript; charset=utf-8',
   'cache-control': 'public, max-age=3600, stale-while-revalidate=86400',
@@ -66,10 +67,10 @@ function readScript(path: string): Script {
 
 /** Reads a variant at its first request; later ones are answered from memory. */
 function scriptAt(path: string): Script {
-  const known = read.get(path);
-  if (known !== undefined) return known;
+  const cached = cachedScripts.get(path);
+  if (cached !== undefined) return cached;
   const script = readScript(path);
-  read.set(path, script);
+  cachedScripts.set(path, script);
   return script;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A set of 64-bit digests in little memory. It has every digest that was added, and about one in a hundred of the others, if it was made
- * for as many as were added.
+ * A Bloom filter of 64-bit digests: it finds every digest that was added, and also about one in a hundred of the others, as long as no
+ * more digests were added than its capacity.
  */
 export interface BloomFilter {
   readonly bytes: number;
@@ -10,12 +10,12 @@ export interface BloomFilter {
   mayHave(bytes: Buffer): boolean;
 }
 
-/** Ten bits and seven positions for each digest let 0.8 % of the others pass. */
+/** Ten bits and seven bit positions for each digest give 0.8 % false positives. */
 const BITS_PER_DIGEST = 10;
 const POSITIONS = 7;
 const BITS_PER_WORD = 32;
 
-/** @param capacity how many digests it is made for */
+/** @param capacity number of digests up to which the rate of false positives holds */
 export function createBloomFilter(capacity: number): BloomFilter {
   const words = new Uint32Array(Math.ceil((Math.max(1, capacity) * BITS_PER_DIGEST) / BITS_PER_WORD));
   const bits = words.length * BITS_PER_WORD;

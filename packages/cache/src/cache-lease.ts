@@ -38,7 +38,7 @@ return holders`;
 export interface FeedConnections {
   /** The connection for subscriptions. */
   readonly subscriber: Redis;
-  /** What the names of keys begin with. */
+  /** Prefix of the names of all keys. */
   readonly keyPrefix: string;
   /** The answer, or undefined when Redis is away, slow or failing. Never throws. */
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;

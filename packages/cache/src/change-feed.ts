@@ -121,7 +121,7 @@ export function createChangeFeed<Message extends object, Change>({
       onGap();
       lease.subscribed();
     } catch (err) {
-      logger.warn({ err }, 'catalog could not subscribe to changes; it uses no copies of its own');
+      logger.warn({ err }, 'could not subscribe to changes; this process uses no cached copies until it is subscribed');
     }
   }
   redis.on('ready', () => void listen());

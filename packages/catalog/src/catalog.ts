@@ -8,7 +8,7 @@ import { createSubjectHash } from './erasures/subject-hash.js';
 import { createExportJobs } from './exports/export-jobs.js';
 import { createExportSchedules } from './exports/export-schedules.js';
 import { createImportJobs } from './imports/import-jobs.js';
-import { createLinkTests } from './links/ab-tests.js';
+import { createAbTests } from './links/ab-tests.js';
 import { createLinkChanges } from './links/link-changes.js';
 import { folderDetacher, tagDetacher, webhookLinks } from './links/link-detach.js';
 import { createHiddenFolders } from './links/link-visibility.js';
@@ -246,7 +246,7 @@ export function createCatalog(options: CatalogOptions) {
       exportSchedules: exportScheduleStore,
       workspaceIds: async () => (await workspaces.list()).map(({ id }) => id),
     }),
-    linkTests: createLinkTests({
+    abTests: createAbTests({
       ...{ redis, now },
       clickhouse,
       settings: settings.read,

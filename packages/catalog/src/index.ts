@@ -2,6 +2,7 @@ export { type Catalog, type CatalogOptions, createCatalog } from './catalog.js';
 export { customerName, customerRow, draftCustomer, type NewCustomer } from './customers/customers.js';
 export { generatedName } from './customers/generated-name.js';
 export { draftDomain, type NewDomain } from './domains/domains.js';
+export { foreignDomain } from './domains/foreign-domain.js';
 export type { ErasedPeople, ErasedPeopleReader } from './erasures/erased-people.js';
 export type { ErasureSubject } from './erasures/erasures.js';
 export { isUnfinished, type NewExportJob } from './exports/export-jobs.js';
@@ -11,7 +12,13 @@ export type { LinkFilters } from './links/link-filters.js';
 export type { LinkGroup } from './links/link-list.js';
 export { shortLinkOf } from './links/link-object.js';
 export { keepUtm, mergeUtm, normaliseUrl, readUtm, type UtmValues } from './links/link-url.js';
-export { isFolderHidden, type LinkVisibility, linkVisibility, WEBHOOK_VISIBILITY } from './links/link-visibility.js';
+export {
+  checkFolderVisible,
+  isFolderHidden,
+  type LinkVisibility,
+  linkVisibility,
+  WEBHOOK_VISIBILITY,
+} from './links/link-visibility.js';
 export type { LinkSort } from './links/links-by-total.js';
 export { draftLink, type LinkDraft, type NewLink, prefixedKey } from './links/new-link.js';
 export {

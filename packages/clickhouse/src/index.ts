@@ -41,7 +41,7 @@ export {
   runCompiledQuery,
   runLargeQuery,
 } from './run-query.js';
-export { addServers } from './shards/add-shard.js';
+export { addServers } from './shards/add-servers.js';
 export { applyPlacement } from './shards/apply-placement.js';
 export { type ReplicaRead, readEveryReplica } from './shards/every-replica.js';
 export { listShards, type ShardList } from './shards/list-shards.js';

@@ -52,7 +52,7 @@ function currentKey({ instanceKey, dataDir }: KeySettings): NamedKey {
   throw new SettingsError([`INSTANCE_KEY: is required, as there is no ${keyFile(dataDir)}`]);
 }
 
-/** The file counts only beside the file of the current key: a process that was given its key must not mix it with files. */
+/** The file of the previous key is read only if the current key is in a file too: keys from settings and from files are not mixed. */
 function previousKey({ instanceKey, instanceKeyPrevious, dataDir }: KeySettings): NamedKey | undefined {
   const given = namedKey(instanceKeyPrevious, 'INSTANCE_KEY_PREVIOUS');
   return given ?? (instanceKey === undefined ? keyIn(previousInstanceKeyFile(dataDir)) : undefined);
@@ -86,15 +86,15 @@ export function readInstanceKeys(settings: KeySettings): InstanceKeys {
   };
 }
 
-/** Texts that stand for keys where processes compare them, and from which no key can be computed. */
+/** Fingerprints of keys, by which processes compare their keys. No key can be computed from its fingerprint. */
 export interface KeyMarks {
-  /** Of the key that seals. */
+  /** The mark of the key that seals. */
   readonly current: string;
-  /** Of all keys that open. */
+  /** The marks of all keys that open what is sealed. */
   readonly accepted: readonly string[];
 }
 
-/** The marks of the keys, for telling other processes which keys this one has. */
+/** The marks of the keys of this process; it publishes them for the other processes. */
 export function keyMarks({ current, others }: Pick<InstanceKeys, 'current' | 'others'>): KeyMarks {
   const markOf = (key: Buffer) => createHmac('sha256', key).update('mark').digest('base64url').slice(0, MARK_CHARS);
   return { current: markOf(current), accepted: [current, ...others].map(markOf) };

@@ -24,7 +24,7 @@ function mayBeDirectory(value: string): boolean {
   try {
     return statSync(value).isDirectory();
   } catch (err) {
-    // A file is in its path. What else is wrong with the path, whoever uses it says.
+    // ENOTDIR: a part of the path is a file. Any other fault is reported by the code that uses the path.
     return (err as NodeJS.ErrnoException).code !== 'ENOTDIR';
   }
 }

@@ -7,12 +7,12 @@ import {
 } from './columns.js';
 import { type EventPayload, PAYLOAD_HEAD, parsePayload } from './payload.js';
 
-/** The event name of a lead or sale whose own name nobody else has. */
+/** Replaces the event name of an erased lead or sale when no other person has events with that name. */
 export const ERASED_EVENT_NAME = 'Erased';
 
 /**
- * What stands in the columns of an event after an erasure. All other columns stay: ids, times, trigger, country, continent, device,
- * browser, operating system, amount and kind of a sale.
+ * Values of columns of an event after an erasure. The columns that are not named here stay: ids, times, trigger, country, continent,
+ * device, browser, operating system, amount and kind of a sale.
  */
 export const ERASED_ATTRIBUTES = {
   region: 'Unknown',
@@ -38,7 +38,7 @@ export const ERASED_CLICK_FIELDS = {
   refererUrl: '(direct)',
 } as const;
 
-/** The payload without what identifies the visitor: the text that the erasure of stored rows makes of it, too. */
+/** The payload without what identifies the visitor. The erasure of stored rows writes the same text in SQL (packages/clickhouse). */
 export function anonymisedPayload(text: string): string {
   const { click, sale, metadata }: EventPayload = parsePayload(text);
   const saleText = sale === undefined ? '' : `"sale":${JSON.stringify({ ...(sale as object), invoiceId: null })},`;

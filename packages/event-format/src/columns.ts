@@ -58,7 +58,7 @@ export const EVENT_TABLES = {
   sale: { table: 'sale_events', idColumn: 'event_id', columns: { 1: SALE_COLUMNS } },
 } as const;
 
-/** When an event was stored: the writer adds it to each row that it inserts. */
+/** The column with the time at which an event was stored. The writer adds it to each row that it inserts. */
 export const STORED_AT = 'stored_at';
 
 export type EventTableKind = keyof typeof EVENT_TABLES;

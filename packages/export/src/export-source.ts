@@ -11,7 +11,7 @@ export type ExportSource = AsyncIterable<ExportSlice>;
 
 /** Most rows of a slice, and its usual length in characters. */
 const SLICE = { rows: 100, chars: 250_000 };
-/** Rows of the first page and of the first slice, when nothing tells yet how large they are. */
+/** Rows of the first page and of the first slice, when the size of rows is not known yet. */
 const FIRST_PAGE_ROWS = 100;
 const FIRST_SLICE_ROWS = 10;
 

@@ -8,7 +8,7 @@ import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
 import type { ExportSlot } from './export-slots.js';
 
-/** Bytes that wait for a slow client before the next are made. */
+/** Bytes that are buffered for a slow client before more are produced. */
 const BUFFERED_BYTES = 256 * 1024;
 /** The fastest level: the level above takes twice the time for a tenth fewer bytes. */
 const GZIP = { level: constants.Z_BEST_SPEED };
@@ -47,15 +47,15 @@ async function* continued(
 }
 
 /**
- * Sends a file as it is made, no faster than the client reads. Its first bytes are made before anything is sent, so that errors up to
- * then are proper error responses. After a later error the connection is cut, so that the body never looks complete.
+ * Sends a file while it is produced, no faster than the client reads. Its first bytes are produced before anything is sent, so that an
+ * error up to then is answered as an error. After a later error the connection is cut, so that the body never looks complete.
  */
 export async function sendFile(
   reply: FastifyReply,
   { name, mediaType, isCompressed, bytes, trailers, slot }: FileResponse,
 ): Promise<FastifyReply> {
   const { headers, raw } = reply.request;
-  // It could not show that the body is complete: there are no chunks, and the end of the connection is that of the body.
+  // HTTP/1.0 has no chunked encoding: the body ends with the connection, so that a client could not detect a download that was cut off.
   if (raw.httpVersion === '1.0') {
     slot.free();
     throw new ApiError('bad_request', 'Exports need HTTP/1.1. A proxy in between may have to be told to use it.');

@@ -48,10 +48,11 @@ function partOf(range: string | undefined, size: number): Part | undefined {
 type Conditions = Readonly<Record<'if-match' | 'if-none-match' | 'if-unmodified-since' | 'if-modified-since', string>>;
 
 /**
- * What the conditions of a request make of it, in the order of RFC 9110 (Precedence of Preconditions). Times are whole seconds, in epoch
- * milliseconds.
+ * Evaluates the conditional headers of a request, in the order of RFC 9110 (Precedence of Preconditions).
  *
- * @throws ApiError 412 when the client has another file in mind
+ * @param modifiedMs epoch milliseconds of a whole second, because dates in headers have no fractions
+ * @returns whether the client has the file already (304)
+ * @throws ApiError 412 when `If-Match` or `If-Unmodified-Since` excludes the file
  */
 function isNotModified(conditions: Partial<Conditions>, etag: string, modifiedMs: number): boolean {
   const tagsOf = (header: string) => header.match(TAGS) ?? [];
@@ -71,7 +72,7 @@ function isNotModified(conditions: Partial<Conditions>, etag: string, modifiedMs
   return modifiedMs <= Date.parse(modifiedSince ?? '');
 }
 
-/** Closes the file when the body has ended or the client has left. */
+/** The bytes of a part. They do not close the file: the caller does, when the response is closed. */
 function bytesOf(file: FileHandle, part: Part): Readable {
   return part.end < part.start ? Readable.from([]) : file.createReadStream({ ...part, autoClose: false });
 }
@@ -79,7 +80,8 @@ function bytesOf(file: FileHandle, part: Part): Readable {
 /**
  * Sends a file with its tag, or the part that `Range` selects. The response to `HEAD` has the headers of that to `GET`.
  *
- * @returns whether there is such a file; then return `reply` from the handler. Not `reply` itself: to await it waits until it was sent
+ * @returns whether there is such a file; the handler then returns `reply`. (A promise of `reply` would resolve only when it was sent,
+ * because a reply of Fastify is itself a promise.)
  * @throws ApiError 412 or 416
  */
 export async function sendStoredFile(reply: FastifyReply, { path, name, contentType }: StoredFile): Promise<boolean> {

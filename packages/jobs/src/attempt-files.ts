@@ -2,8 +2,8 @@ import { open, readdir, readFile, rename, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
 /**
- * Files of background jobs: a directory for each job, with one for each of its attempts. A checkpoint in it says how much of the other
- * files is on disk for certain.
+ * Files of background jobs: each job has a directory, and each of its attempts a directory in it. The checkpoint of an attempt records how
+ * much of its other files is synced to disk.
  */
 
 export const CHECKPOINT = 'checkpoint.json';

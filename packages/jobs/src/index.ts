@@ -10,6 +10,6 @@ export {
 export { failureOf, JobFailure, JobStopped } from './job-error.js';
 export { type JobLease, LEASE_MS, takeLease } from './job-lease.js';
 export { createJobRunner, type JobRecord, type JobRunner, type JobRunnerDeps } from './job-runner.js';
+export type { JobSlot } from './job-slots.js';
 export { makeRoom, type RoomOptions, type StoredJob } from './make-room.js';
-export type { Place } from './places.js';
 export { createPollLoop, type PollLoop, type PollLoopOptions } from './poll-loop.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { keyPrefix } from '@waymark/redis';
+import { deleteIfEqual, keyPrefix } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 
 /** How long a job counts as running after the last renewal of its lease. */
@@ -7,7 +7,6 @@ export const LEASE_MS = 5_000;
 const RENEW_EVERY_MS = 1_000;
 
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`;
-const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
 
 /** The right to run a job, which one process at a time has. */
 export interface JobLease {
@@ -35,7 +34,7 @@ export async function takeLease(redis: Redis, name: string): Promise<JobLease | 
     async release() {
       clearInterval(renewing);
       // A lease that cannot be released expires.
-      await redis.eval(RELEASE, 1, key, owner).catch(() => undefined);
+      await deleteIfEqual(redis, key, owner).catch(() => undefined);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Logger } from '@waymark/http-kit';
 import type { Redis } from 'ioredis';
 import { failureOf, JobStopped } from './job-error.js';
 import { LEASE_MS, takeLease } from './job-lease.js';
-import { createPlaces, type Place } from './places.js';
+import { createJobSlots, type JobSlot } from './job-slots.js';
 import { createPollLoop } from './poll-loop.js';
 
 /** What the runner reads of the record of a job. */
@@ -23,7 +23,7 @@ export interface JobRunnerDeps<R extends JobRecord> {
   readonly logger: Pick<Logger, 'warn'>;
   readonly subscribe: Catalog['subscribe'];
   readonly now: () => number;
-  /** One of them, such as `export`; the leases have it in their keys. */
+  /** The kind of job, such as `export`. It is part of the keys of the leases, and of log lines. */
   readonly what: string;
   /** The table of their records, whose changes wake the runner. */
   readonly table: string;
@@ -32,15 +32,15 @@ export interface JobRunnerDeps<R extends JobRecord> {
   readonly open: () => Promise<readonly R[]>;
   /** Begins the next attempt, unless the job has ended. @returns the record as it is then */
   readonly begin: (job: R) => Promise<R>;
-  /** @returns how the place is freed; undefined when the workspace has none left */
+  /** Takes a slot of the workspace. @returns the function that frees it; undefined when all its slots are taken */
   readonly takeSlot: (workspaceId: string) => (() => void) | undefined;
   /** Runs the job to its end, and records that. @throws JobStopped; JobFailure; the reason of `signal` */
-  readonly run: (job: R, signal: AbortSignal, place: Pick<Place, 'lend'>) => Promise<void>;
+  readonly run: (job: R, signal: AbortSignal, slot: Pick<JobSlot, 'lend'>) => Promise<void>;
   /** Records that the job cannot be completed. */
   readonly fail: (job: R, reason: string) => Promise<void>;
   /** Sends the end of the job to webhooks. */
   readonly report: (job: R) => Promise<void>;
-  /** Jobs that this process runs at the same time, besides those that have lent their places. */
+  /** Jobs that this process runs at the same time, besides those that have lent their slots. */
   readonly jobsMax: number;
   /** A job that is older is given up. */
   readonly ageMsMax: number;
@@ -57,10 +57,10 @@ export interface JobRunner {
 const POLL_INTERVAL_MS = 60_000;
 /** Pause after an error that may be gone later. */
 const RETRY_MS = 5_000;
-/** A job that ends its process this often is given up. */
+/** A job that was begun this often without coming to an end fails: it may be what ends its process. */
 const ATTEMPTS_MAX = 20;
-/** Most jobs of a process for each place: those that have lent theirs take memory, too. */
-const JOBS_PER_PLACE = 16;
+/** Limit on the jobs of a process for each slot, because a job that has lent its slot takes memory too. */
+const JOBS_PER_SLOT = 16;
 
 const isUnfinished = ({ status }: JobRecord) => status === 'queued' || status === 'processing';
 
@@ -74,19 +74,19 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   const running = new Map<string, Promise<void>>();
   /** When jobs that were interrupted are tried again, by id. */
   const notBefore = new Map<string, number>();
-  const places = createPlaces(jobsMax, () => loop.wake());
-  const hasRoom = () => places.hasFree() && running.size < jobsMax * JOBS_PER_PLACE;
+  const slots = createJobSlots(jobsMax, () => loop.wake());
+  const hasRoom = () => slots.hasFree() && running.size < jobsMax * JOBS_PER_SLOT;
 
   const leaseOf = ({ id }: R) => takeLease(redis, `${what}-job:${id}`);
 
-  async function attempt(job: R, signal: AbortSignal, place: Place): Promise<void> {
+  async function attempt(job: R, signal: AbortSignal, slot: JobSlot): Promise<void> {
     const begun = await deps.begin(job);
     if (!isUnfinished(begun)) return;
     try {
       if (begun.attempt > ATTEMPTS_MAX || now() - Date.parse(begun.createdAt) > deps.ageMsMax) {
         await deps.fail(begun, `The ${what} has not ended in time, or ended its process too often.`);
       } else {
-        await deps.run(begun, signal, place);
+        await deps.run(begun, signal, slot);
       }
     } catch (err) {
       if (err instanceof JobStopped || signal.aborted) return;
@@ -111,7 +111,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     }
   }
 
-  /** Runs a job in the background, unless its workspace has no place left or another process runs it. */
+  /** Runs a job in the background, unless its workspace has no slot left or another process runs it. */
   async function tryStart(job: R): Promise<void> {
     const { id, workspaceId } = job;
     const freeSlot = deps.takeSlot(workspaceId);
@@ -123,10 +123,10 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     if (lease === undefined) return freeSlot();
     lastTurn += 1;
     turns.set(workspaceId, lastTurn);
-    const place = places.take();
+    const slot = slots.take();
     const run = async () => {
       try {
-        await attempt(job, AbortSignal.any([closing.signal, lease.lost]), place);
+        await attempt(job, AbortSignal.any([closing.signal, lease.lost]), slot);
         notBefore.delete(id);
       } catch (err) {
         notBefore.set(id, now() + RETRY_MS);
@@ -137,7 +137,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
         await lease.release();
         freeSlot();
         running.delete(id);
-        place.leave();
+        slot.release();
         loop.wake();
       }
     };

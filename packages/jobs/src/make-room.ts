@@ -1,4 +1,4 @@
-/** The files of a job that may take up room. */
+/** A job that has files on disk. */
 export interface StoredJob<R> {
   readonly job: R;
   readonly workspaceId: string;
@@ -8,7 +8,7 @@ export interface StoredJob<R> {
 }
 
 export interface RoomOptions<R> {
-  /** Most bytes of all files together. */
+  /** Limit on the bytes of all files together. */
   readonly bytesMax: number;
   /** Bytes of all files, and the jobs that they belong to. */
   readonly stored: () => Promise<{ readonly bytes: number; readonly jobs: readonly StoredJob<R>[] }>;
@@ -23,10 +23,11 @@ function largestOwner<R>(jobs: readonly StoredJob<R>[]): string | undefined {
 }
 
 /**
- * Removes files until all together are within the limit: each time the oldest of a job that has ended, of the workspace whose files have
- * the most bytes, so that no workspace loses files to one that uses more.
+ * Removes files until all together are within the limit. It always removes those of the oldest ended job of the workspace whose files have
+ * the most bytes, so that no workspace loses files because another one uses more.
  *
- * @returns whether they are; if not, the workspace that uses the most, whose files are all in use
+ * @returns `isMade`: whether the files are within the limit. If not, `largest` is the workspace with the most bytes, whose files are all
+ * in use
  */
 export async function makeRoom<R>({
   bytesMax,

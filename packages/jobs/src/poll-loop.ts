@@ -4,7 +4,7 @@ export interface PollLoopOptions {
   /** Called with the error of a poll; the next one follows after `retryMs`. */
   readonly onError: (err: unknown) => void;
   readonly retryMs: number;
-  /** Ends the loop after the poll that runs. */
+  /** Aborting it ends the loop after the current poll. */
   readonly closing: AbortSignal;
 }
 
@@ -13,7 +13,7 @@ export interface PollLoop {
   start(): void;
   /** Polls at once; if a poll runs, again after it. */
   wake(): void;
-  /** Resolves when the loop has ended; abort `closing` before. */
+  /** Resolves when the loop has ended; abort `closing` before calling it. */
   ended(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createJobRunner, JobFailure, type JobRecord, type JobRunnerDeps, makeRoom } from '../src/index.js';
-import { createPlaces } from '../src/places.js';
+import { createJobSlots } from '../src/job-slots.js';
 
 let server: TestRedis;
 let redis: Redis;
@@ -52,8 +52,8 @@ function createRecords(workspaceIds: readonly string[]) {
         return change(id, { status: 'processing', attempt: current.attempt + 1 });
       },
       takeSlot: () => () => undefined,
-      async run(job, signal, place) {
-        await run(job, signal, place);
+      async run(job, signal, slot) {
+        await run(job, signal, slot);
         change(job.id, { status: 'completed', isUnreported: true });
       },
       fail: async ({ id }, error) => void change(id, { status: 'failed', error, isUnreported: true }),
@@ -95,14 +95,14 @@ it('as many jobs run at the same time as may, and the next begins when one has e
   await waitFor(async () => ended().length === 3, { what: 'all ends' });
 });
 
-it('a job that waits for another system lends its place, and goes on when one is free', async () => {
+it('a job that waits for another system lends its slot, and goes on when one is free', async () => {
   const { ended, startRunner } = createRecords(['a', 'b']);
   const steps: string[] = [];
   const ends = new Map<string, () => void>();
   const endOf = (what: string) => new Promise<void>((resolve) => ends.set(what, resolve));
-  startRunner(async ({ workspaceId }, signal, place) => {
+  startRunner(async ({ workspaceId }, signal, slot) => {
     if (workspaceId === 'b') return endOf('second');
-    await place.lend(async () => {
+    await slot.lend(async () => {
       await endOf('wait');
       steps.push('the wait has ended');
     }, signal);
@@ -118,22 +118,22 @@ it('a job that waits for another system lends its place, and goes on when one is
   expect(steps).toEqual(['the wait has ended', 'the first goes on']);
 });
 
-it('a job that is stopped while it waits for a place does not take it', async () => {
-  const places = createPlaces(1, () => undefined);
-  const first = places.take();
+it('a job that is stopped while it waits for a slot does not take it', async () => {
+  const slots = createJobSlots(1, () => undefined);
+  const first = slots.take();
   const stop = new AbortController();
   let second = first;
   const waiting = first.lend(async () => {
-    second = places.take();
+    second = slots.take();
   }, stop.signal);
   const refused = expect(waiting).rejects.toThrow('stopped');
   await redis.ping();
   stop.abort(new Error('stopped'));
   await refused;
-  first.leave();
-  expect(places.hasFree()).toBe(false);
-  second.leave();
-  expect(places.hasFree()).toBe(true);
+  first.release();
+  expect(slots.hasFree()).toBe(false);
+  second.release();
+  expect(slots.hasFree()).toBe(true);
 });
 
 it('a job that cannot go on fails with its reason, and one that is stopped stays for the next process', async () => {

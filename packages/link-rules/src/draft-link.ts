@@ -1,10 +1,10 @@
-import { type NewLink, normaliseKey, prefixedKey } from '@waymark/catalog';
+import { foreignDomain, type NewLink, normaliseKey, prefixedKey } from '@waymark/catalog';
 import { type CreateLinkBody, domainName, fieldError, ROOT_KEY } from '@waymark/contract';
 import { checkChosenKey, checkShortKey } from './key-rules.js';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
 import type { LinkReferences } from './link-references.js';
 import { checkLinkSize } from './link-size.js';
-import { foreignDomain } from './lost-references.js';
+
 import { checkPlan } from './plan-gates.js';
 import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
 import { dateFields } from './request-date.js';

@@ -1,8 +1,8 @@
 import { fieldError } from '@waymark/contract';
 
 /**
- * Characters of a link as JSON, without its image, which has its own limit. Every list, and every page of events, has the whole links: a
- * thousand of the largest must not fill a process.
+ * Limit on the characters of a link as JSON, without its image, which has its own limit. Lists and pages of events contain whole links, so
+ * a thousand of the largest must fit into the memory of a process.
  */
 const LINK_CHARS_MAX = 65_000;
 
@@ -16,7 +16,7 @@ function longestField({ image: _image, ...fields }: LinkFields): string {
 }
 
 /**
- * Checks the size of a new or changed link. A change may leave one that is larger, from an earlier release, as large as it is.
+ * Checks the size of a new or changed link. A link from an earlier release may be larger than the limit; a change must not make it grow.
  *
  * @throws ApiError unprocessable_entity that names the longest field
  */

@@ -1,20 +1,15 @@
-import { API_READ, type LinkRecord } from '@waymark/catalog';
+import { API_READ, foreignDomain, type LinkRecord } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import type { LinkRuleDeps } from './link-rule-deps.js';
 
-// The removal of a domain, folder, tag or webhook changes the links that are stored by then. A link that is stored later, by a request that
-// was checked before, would keep a reference to what is gone. So each request looks once more when its links are stored.
+// The removal of a domain, folder, tag or webhook also changes the links that refer to it. A request that was checked before the removal may
+// store a link after it, whose reference would lead nowhere. Every request therefore checks the references again after storing its links.
 
 type Result = LinkRecord | ApiError;
 
 const isLink = (result: Result): result is LinkRecord => !(result instanceof ApiError);
 
-/** The error for a domain that a workspace may not create links on. */
-export function foreignDomain(slug: string): ApiError {
-  return new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
-}
-
-/** Removes those of the links whose domain was removed or renamed meanwhile: they would redirect for the next owner of its name. */
+/** Removes the links whose domain was removed or renamed meanwhile. They would redirect for the next owner of the domain. */
 async function removeFromLostDomains(
   { catalog, defaultDomain }: LinkRuleDeps,
   workspaceId: string,

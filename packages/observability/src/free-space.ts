@@ -32,7 +32,7 @@ export interface DiskNeed {
 
 const megabytes = (bytes: number) => Math.floor(bytes / 1024 ** 2);
 
-/** What to tell the operator at the start; undefined while there is enough space, and if the space cannot be read. */
+/** A warning for the operator at the start; undefined if there is enough space, or the space cannot be read. */
 export async function diskShortage({ setting, directory, bytes, risk }: DiskNeed): Promise<string | undefined> {
   const space = await diskSpace(directory);
   if (space === undefined || space.freeBytes >= bytes) return undefined;

@@ -107,7 +107,7 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
   });
   const windows = new Map<string, Window>();
   let isAvailable = true;
-  /** Not by the time of day, whose clock may be set back. */
+  /** By `performance.now()`, because the clock of the time of day may be set back. */
   let retryRedisAtMs = 0;
 
   function windowOf(bucket: string, windowSeconds: number): Window {

@@ -7,12 +7,12 @@ if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then redis.call('SET', KEYS[1], 
 return 1`;
 const KEY_TTL_MS = 24 * 3_600_000;
 
-/** The arguments of an EVAL that writes a key without meaning. */
+/** The arguments of an EVAL that writes a key which nothing reads. */
 export const PROBE_WRITE = [WRITE, 1, `${HASH_TAG}:probe`, KEY_TTL_MS] as const;
 
 /**
- * Resolves if the server takes writes. A replica, a node that has lost its cluster and a master without the replicas that
- * `min-replicas-to-write` demands answer PING all the same.
+ * Resolves if the server takes writes. PING would not do: a replica, a node that has lost its cluster and a master without the replicas
+ * that `min-replicas-to-write` demands answer it as well.
  *
  * @throws the error of Redis or the connection
  */

@@ -38,7 +38,7 @@ export function createReplication(redis: Redis, replicas: number): Replication {
   /** @returns how many replicas have everything that this connection wrote */
   async function countReplicas(): Promise<number> {
     const pipeline = redis.pipeline();
-    // WAIT counts from the last write of the connection, and `work` may have found its own done before.
+    // WAIT counts replicas from the last write of the connection, and `work` may have written nothing: its write may have been made before.
     pipeline.eval(...PROBE_WRITE).wait(replicas, CONFIRMATION_MS);
     const answers = (await pipeline.exec()) ?? [];
     for (const [err] of answers) {

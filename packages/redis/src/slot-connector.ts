@@ -1,5 +1,5 @@
 import { createConnection, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Redis, type RedisOptions } from 'ioredis';
 import { firstEnds } from './end-once.js';
@@ -15,27 +15,33 @@ interface ClusterOptions extends RedisOptions {
   readonly clusterRetryDelay?: (times: number) => number | null;
 }
 
-const QUESTION_MS = 2_000;
+const NODE_TIMEOUT_MS = 2_000;
 /** While a cluster is down, every command would otherwise open another connection. */
 const CONNECT_EVERY_MS = 250;
 /** The message of ioredis for a connection that was closed while it was opened. */
 const CLOSED = 'Connection is closed.';
 
-/** A connection for a question or two. */
-function ask(node: RedisNode, { username, password, tls }: RedisOptions): Redis {
+/** A connection to one node for a few commands; it does not reconnect. */
+function nodeConnection(node: RedisNode, { username, password, tls }: RedisOptions): Redis {
   const redis = new Redis({
     ...node,
-    ...{ username, password, tls },
-    ...{ lazyConnect: true, retryStrategy: () => null, enableReadyCheck: false, maxRetriesPerRequest: 0 },
-    ...{ connectTimeout: QUESTION_MS, commandTimeout: QUESTION_MS },
+    username,
+    password,
+    tls,
+    lazyConnect: true,
+    retryStrategy: () => null,
+    enableReadyCheck: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: NODE_TIMEOUT_MS,
+    commandTimeout: NODE_TIMEOUT_MS,
   });
   redis.on('error', () => undefined);
   return redis;
 }
 
-/** The node that owns the slot of {@link HASH_TAG} in the view of `node`, and the other masters. */
+/** The node that owns the slot of {@link HASH_TAG} according to `node`, and all masters. @throws Error when it has no owner */
 async function ownerAccordingTo(node: RedisNode, options: RedisOptions) {
-  const redis = ask(node, options);
+  const redis = nodeConnection(node, options);
   try {
     await redis.connect();
     const [slot, ranges] = await Promise.all([redis.cluster('KEYSLOT', HASH_TAG), redis.cluster('SLOTS')]);
@@ -67,7 +73,7 @@ export class SlotConnector extends AbstractConnector {
 
   constructor(options: unknown) {
     const clusterOptions = options as ClusterOptions;
-    super(clusterOptions.disconnectTimeout ?? QUESTION_MS);
+    super(clusterOptions.disconnectTimeout ?? NODE_TIMEOUT_MS);
     this.#options = clusterOptions;
     this.#nodes = clusterOptions.clusterNodes ?? [];
   }
@@ -77,7 +83,7 @@ export class SlotConnector extends AbstractConnector {
     else this.connecting = false;
   }
 
-  /** Of the reply to INFO on a new connection: a replica is not the owner any more. */
+  /** ioredis passes the reply to INFO on a new connection. A replica does not own the slot any more, so its connection is refused. */
   override check(info: { readonly role?: string }): boolean {
     return info.role === undefined || info.role === 'master';
   }
@@ -86,7 +92,7 @@ export class SlotConnector extends AbstractConnector {
   async connect(emitError: (event: string, err: Error) => void): Promise<Socket> {
     this.connecting = true;
     const waitMs = this.#connectedMs + CONNECT_EVERY_MS - performance.now();
-    if (waitMs > 0) await sleep(waitMs);
+    if (waitMs > 0) await delay(waitMs);
     this.#connectedMs = performance.now();
     const { host, port } = await this.#search(emitError);
     if (!this.connecting) throw new Error(CLOSED);
@@ -108,7 +114,7 @@ export class SlotConnector extends AbstractConnector {
         const delayMs = this.#options.clusterRetryDelay?.(times) ?? null;
         if (delayMs === null) throw err;
         emitError('error', err as Error);
-        await sleep(delayMs);
+        await delay(delayMs);
       }
     }
     throw new Error(CLOSED);

@@ -61,7 +61,7 @@ export function createClientAddressReader(trustedProxies: readonly string[]): Cl
       const comma = chain.lastIndexOf(',', end - 1);
       const start = chain.charCodeAt(comma + 1) === SPACE ? comma + 2 : comma + 1;
       const hop = readHop(chain.slice(start, end));
-      // Not an address ("unknown"): hops further left cannot be trusted.
+      // The text is not an address (`unknown`), so hops further left cannot be trusted.
       if (hop.text === undefined) break;
       address = hop.text;
       if (!hop.isTrusted) break;

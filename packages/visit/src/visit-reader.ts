@@ -19,7 +19,7 @@ export interface VisitReaderOptions extends ReloadOptions {
   readonly geoHeaders?: GeoHeaderNames | undefined;
   /** Visitors whose addresses are not stored: those from the EU and GB or from an unknown country, or all. */
   readonly anonymisedAddresses?: 'eu' | 'all' | undefined;
-  /** Secret of the installation. Without it, the address of an identity cannot be found by trying all addresses. */
+  /** Secret of the installation. Nobody without it can find the address of an identity by hashing all addresses. */
   readonly identitySalt: string;
 }
 

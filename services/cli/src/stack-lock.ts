@@ -5,7 +5,7 @@ import { CommandError } from './command-error.js';
 
 const lockSchema = z.object({ supervisor: z.object({ pid: z.int() }) });
 
-/** The process that has locked DATA_DIR, and whether it lives; undefined when there is no lock. */
+/** The process that has locked DATA_DIR, and whether it is running; undefined when there is no lock. */
 function readLock(dataDir: string): { readonly pid: number; readonly isAlive: boolean } | undefined {
   const file = join(dataDir, 'run', 'supervisor.lock');
   if (!existsSync(file)) return undefined;

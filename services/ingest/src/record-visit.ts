@@ -24,7 +24,7 @@ export interface ClickDetails {
   readonly nowMs: number;
   /** Whether the click's id is passed on, so that a lead may refer to it. */
   readonly isPassedOn: boolean;
-  /** Who was erased lately: nothing may refer to a click that an erasure deletes. */
+  /** People who were erased lately. Nothing may refer to a click that an erasure deletes. */
   readonly erased: Pick<ErasedPeopleReader, 'peek'>;
 }
 
@@ -73,7 +73,7 @@ export function recordVisit(
   const record = async (claim: string): Promise<RecordedClick> => {
     const counted = await producer.recordClick({ claim, clickId, rowText, isFindable: details.isPassedOn });
     if (counted.recorded || !isDeletedClick(details.erased, prepared.link.workspaceId, counted.clickId)) return counted;
-    // The claim of the deleted click ends within the hour; until then the visitor's next click has another.
+    // The claim of the deleted click expires within an hour. Until then the visitor's next click is recorded under another claim.
     return record(`${claim}:${counted.clickId}`);
   };
   return { clickId, rowText, click: record(visitClaim(prepared, visit)) };

@@ -1,18 +1,18 @@
-import { setTimeout as pauseFor } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 
-/** Counts what runs, for work that should rather be done in between. */
+/** Counts requests that run, so that other work can wait until none does. */
 export interface IdleWait {
-  /** @returns marks the end; may be called more than once */
+  /** Call it when a request begins. @returns the function to call at its end; idempotent */
   begin(): () => void;
   /** Whether nothing has run for {@link QUIET_MS}. */
   isQuiet(): boolean;
-  /** Resolves when nothing runs, or after that time. */
+  /** Resolves when nothing runs, at the latest after `msMax`. */
   untilIdle(msMax: number): Promise<void>;
-  /** Resolves when nothing has run for {@link QUIET_MS}, or after that time. */
+  /** Resolves when nothing has run for {@link QUIET_MS}, at the latest after `msMax`. */
   untilQuiet(msMax: number): Promise<void>;
 }
 
-/** A client that sends a request after each response pauses for less. */
+/** Longer than the pause of a client that sends its next request after each response. */
 const QUIET_MS = 50;
 
 export function createIdleWait(): IdleWait {
@@ -51,7 +51,7 @@ export function createIdleWait(): IdleWait {
         if (isQuiet() || left <= 0) return;
         await untilIdle(left);
         const pause = Math.min(QUIET_MS - (performance.now() - endedAt), until - performance.now());
-        if (pause > 0) await pauseFor(Math.ceil(pause));
+        if (pause > 0) await delay(Math.ceil(pause));
       }
     },
   };

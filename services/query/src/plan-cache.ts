@@ -10,7 +10,7 @@ const ENTRIES_MAX = 10_000;
 const LATE_EVENTS_MS = 600_000;
 /** Fallback TTL, in case an invalidation is lost. */
 const REMOVED_TTL_MS = 10_000;
-/** TTL where removed links are too many to notice that one of them gets an event, which may have been queued before its removal. */
+/** TTL in workspaces with so many removed links that a new event of one of them, which was queued before its removal, is not detected. */
 const MANY_REMOVED_TTL_MS = 1000;
 /** Long, because an outdated number of events affects only the speed of a query, never its result. */
 const EVENTS_TTL_MS = 600_000;

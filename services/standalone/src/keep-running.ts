@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describeExit, type Launched } from './launch.js';
 
 const BACKOFF_MS_MIN = 100;
@@ -51,7 +51,7 @@ export async function keepRunning(plan: ChildPlan): Promise<KeptChild> {
 
   async function tryAgain(): Promise<boolean> {
     if (plan.now() - startedAt > STEADY_AFTER_MS) backoffMs = BACKOFF_MS_MIN;
-    await sleep(backoffMs, undefined, { signal }).catch(() => undefined);
+    await delay(backoffMs, undefined, { signal }).catch(() => undefined);
     backoffMs = Math.min(backoffMs * 2, BACKOFF_MS_MAX);
     startedAt = plan.now();
     if (signal.aborted) return false;

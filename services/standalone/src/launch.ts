@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 /** A child process that is ready. `pid` is that of the process doing the work, which may be a child of `child`. */
 export interface Launched {
@@ -79,6 +78,11 @@ export async function untilReady<T>(
   }
 }
 
+/** The entry file of another process of this service: compiled like this module, or TypeScript in tests. */
+export function processEntry(name: 'http' | 'prepare' | 'redis-guard'): URL {
+  return new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+}
+
 export interface NodeProcess {
   readonly name: string;
   readonly entry: URL;
@@ -95,7 +99,7 @@ export interface NodeProcess {
 export async function launchNode(node: NodeProcess, signal: AbortSignal): Promise<Launched> {
   const { name, entry, dataDir, args = [], env } = node;
   const log = openLog(dataDir, name);
-  const child = fork(fileURLToPath(entry), args, { detached: true, stdio: ['ignore', log.fd, log.fd, 'ipc'], env });
+  const child = fork(entry, args, { detached: true, stdio: ['ignore', log.fd, log.fd, 'ipc'], env });
   closeSync(log.fd);
   await untilReady(name, child, log.file, signal, () => readyMessage(child));
   return { child, pid: child.pid ?? 0 };

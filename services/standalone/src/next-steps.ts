@@ -1,14 +1,14 @@
-/** The domain of the first workspace when DEFAULT_DOMAIN is not set: every machine resolves it to itself. */
+/** The domain of the first workspace when DEFAULT_DOMAIN is not set: it needs no DNS record. */
 export const LOCAL_DOMAIN = 'localhost';
 
-/** Sent instead of curl's own User-Agent, which counts as a bot, whose visits are not clicks. */
+/** Sent instead of curl's own User-Agent: visits with that one count as visits of a bot, and are not recorded as clicks. */
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
 export interface NextSteps {
   readonly api: string;
   readonly links: string;
   readonly domain: string;
-  /** In its folder `run`, one command stores the click id for the next. */
+  /** The second command stores the click id in its folder `run`, for the third one. */
   readonly dataDir: string;
   /** The API key, if this start created it; undefined = an earlier start created and showed it. */
   readonly apiKey: string | undefined;

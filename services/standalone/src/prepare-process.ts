@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { closeSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+
 import type { Settings } from '@waymark/config';
-import { describeExit, openLog } from './launch.js';
+import { describeExit, openLog, processEntry } from './launch.js';
 import type { FirstWorkspace, PrepareOptions } from './prepare-stores.js';
 
 /** The only message to the process of `prepare.ts`. */
@@ -16,15 +16,14 @@ export type PrepareAnswer =
   | { readonly type: 'prepared'; readonly apiKey: string | undefined }
   | { readonly type: 'failed'; readonly message: string };
 
-/** As `prepareStores`, in a process that ends afterwards; its log is `prepare.log`. */
+/** Runs `prepareStores` in a child process, which ends afterwards. Its log is `prepare.log`. */
 export async function prepareInProcess(
   request: PrepareRequest,
   report: (line: string) => void,
 ): Promise<FirstWorkspace | undefined> {
-  const entry = new URL(import.meta.url.endsWith('.ts') ? './prepare.ts' : './prepare.js', import.meta.url);
   const log = openLog(request.settings.dataDir, 'prepare');
   // `advanced` passes keys as buffers. `detached`: Ctrl-C reaches only the supervisor, so that no migration is interrupted.
-  const child = fork(fileURLToPath(entry), {
+  const child = fork(processEntry('prepare'), {
     detached: true,
     serialization: 'advanced',
     stdio: ['ignore', log.fd, log.fd, 'ipc'],

@@ -2,11 +2,11 @@ import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process
 import { once } from 'node:events';
 import { accessSync, closeSync, constants, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+
 import { connectRedis } from '@waymark/redis';
 import type { Redis } from 'ioredis';
-import { type Launched, openLog, untilReady } from './launch.js';
+import { type Launched, openLog, processEntry, untilReady } from './launch.js';
 
 export interface RedisOptions {
   readonly dataDir: string;
@@ -79,7 +79,7 @@ async function untilServing({ port, password }: RedisOptions, signal: AbortSigna
     });
     redis.on('error', () => undefined);
     if (await answersPing(redis)) return;
-    await sleep(PROBE_EVERY_MS);
+    await delay(PROBE_EVERY_MS);
   }
 }
 
@@ -113,7 +113,7 @@ export async function launchRedis(options: RedisOptions, signal: AbortSignal): P
   const setpriv = findSetpriv(path);
   const child =
     setpriv === undefined
-      ? fork(fileURLToPath(guardEntry()), command, { detached: true, stdio: ['pipe', log.fd, log.fd, 'ipc'] })
+      ? fork(processEntry('redis-guard'), command, { detached: true, stdio: ['pipe', log.fd, log.fd, 'ipc'] })
       : spawn(setpriv, ['--pdeathsig', 'KILL', ...command], { detached: true, stdio: ['pipe', log.fd, log.fd] });
   closeSync(log.fd);
   // Ignore errors of a server that cannot start and so reads nothing: `untilReady` reports its exit.
@@ -122,8 +122,4 @@ export async function launchRedis(options: RedisOptions, signal: AbortSignal): P
   const pid = setpriv === undefined ? guardedPid(child) : Promise.resolve(child.pid ?? 0);
   await untilReady('redis', child, log.file, signal, (ended) => untilServing(options, ended));
   return { child, pid: await pid };
-}
-
-function guardEntry(): URL {
-  return new URL(import.meta.url.endsWith('.ts') ? './redis-guard.ts' : './redis-guard.js', import.meta.url);
 }

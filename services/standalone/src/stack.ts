@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import {
   embeddedArguments,
@@ -23,7 +23,7 @@ import {
 import { Children } from './children.js';
 import { type DataDirLock, lockDataDir } from './data-dir/data-dir-lock.js';
 import { reportShortages } from './data-dir/disk-needs.js';
-import { launchNode } from './launch.js';
+import { launchNode, processEntry } from './launch.js';
 import { checkPort, stablePort } from './ports.js';
 import { isRunning } from './process-identity.js';
 import { launchRedis } from './redis-process.js';
@@ -71,7 +71,7 @@ async function clearLeftovers({ leftovers }: DataDirLock, report: StackOptions['
   const deadlineMs = Date.now() + LEFTOVER_WAIT_MS_MAX;
   while (leftovers.some(isRunning)) {
     if (Date.now() > deadlineMs) for (const { pid } of leftovers.filter(isRunning)) process.kill(pid, 'SIGKILL');
-    await sleep(50);
+    await delay(50);
   }
 }
 
@@ -148,8 +148,7 @@ async function startServices({ settings, domain }: StackOptions, children: Child
   const stopMs = shutdownDeadlineMs + SERVICE_STOP_EXTRA_MS;
   const writer = { name: 'writer', entry: entryOf('@waymark/writer'), dataDir, env };
   await children.start('writer', stopMs, (signal) => launchNode(writer, signal));
-  const httpEntry = new URL(import.meta.url.endsWith('.ts') ? './http.ts' : './http.js', import.meta.url);
-  const http = { name: 'http', entry: httpEntry, dataDir, env };
+  const http = { name: 'http', entry: processEntry('http'), dataDir, env };
   await children.start('http', stopMs, (signal) => launchNode(http, signal));
 }
 
@@ -182,7 +181,7 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
   };
   let isNoting = false;
   let isClosed = false;
-  /** On a full disk the processes run on, and are written down once there is room. */
+  /** On a full disk the processes keep running; the run state is written once there is space again. */
   const noteRestart = () => {
     if (isClosed) return;
     try {

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '@waymark/http-kit';
 
@@ -24,9 +24,9 @@ const RESTART_MS = 1000;
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './delivery-main.ts' : './delivery-main.js', import.meta.url);
 
 /**
- * Starts the deliveries in a process of their own, with this process's environment, and restarts it when it ends. There, thousands
- * of requests a second do not delay inserts, and a lower priority leaves the processor to the other processes. The process is
- * started when the first job was added: an installation without webhooks does without its memory.
+ * Starts the process that sends webhook deliveries, with the environment of this process, and restarts it when it ends. In a process of
+ * their own, thousands of requests a second do not delay inserts, and run at a lower priority. The process is started when the first job
+ * was added, so that an installation without webhooks does not spend memory on it.
  */
 export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions): Deliveries {
   const closing = new AbortController();
@@ -39,7 +39,7 @@ export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions
     child.on('exit', async (code, exitSignal) => {
       if (signal.aborted) return;
       logger.error({ code, signal: exitSignal }, 'the process of webhook deliveries has ended; restarting it');
-      await sleep(RESTART_MS, undefined, { signal }).then(start, () => undefined);
+      await delay(RESTART_MS, undefined, { signal }).then(start, () => undefined);
     });
   }
 
@@ -50,7 +50,7 @@ export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions
         return false;
       });
       if (mayStart && !signal.aborted) return start();
-      await sleep(CHECK_MS, undefined, { signal }).catch(() => undefined);
+      await delay(CHECK_MS, undefined, { signal }).catch(() => undefined);
     }
   }
   void startWhenNeeded();

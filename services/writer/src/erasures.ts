@@ -21,11 +21,11 @@ import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 
 export interface ErasuresOptions {
   readonly catalog: Catalog;
-  /** Has the lease. */
+  /** The Redis that holds the lease. */
   readonly redis: Stores['redis'];
   /** The Redis of each queue shard. */
   readonly queueShards: readonly Stores['redis'][];
-  /** How many replicas of Redis must have what erasures rely on; 0 by default. */
+  /** How many replicas of Redis must confirm the changes of an erasure; 0 by default. */
   readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
   readonly cluster: string | undefined;
@@ -42,13 +42,13 @@ export interface ErasuresOptions {
 const INTERVAL_MS = 30_000;
 /** An insert that began before a writer had read the erasure has ended by then. */
 const SETTLE_MS = 5 * 60_000;
-/** Ids of customers and clicks in a batch: they are sent in the URL of a statement. */
+/** Limit on the ids of customers and clicks of a batch, because they are sent in the URL of a statement. */
 const IDS_MAX = 12_000;
 const REWRITE_WITHIN_MS = 5 * 60_000;
 
 const numberOf = (kind: 'workspace' | 'customer', id: string) => parseResourceId(kind, id) ?? '0';
 
-/** Those of the oldest erasures whose ids fit into a batch, one at least. */
+/** The oldest erasures whose ids fit into a batch together; at least one. */
 function fitting(erasures: readonly ErasureRecord[]): readonly ErasureRecord[] {
   let ids = 0;
   const end = erasures.findIndex(({ customerIds, clickIds }) => {
@@ -123,7 +123,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     }
   }
 
-  /** The commands that added what is removed now are in the files of Redis until these are rewritten. */
+  /** Rewrites the append-only files: until then they contain the commands that had added what is removed now. @returns whether all are rewritten */
   async function rewriteFiles(): Promise<boolean> {
     for (const shard of queueShards) {
       try {
@@ -160,7 +160,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     }
   }
 
-  /** Does the next step of the batch that has begun, or begins one. Every step may be repeated. */
+  /** Continues the batch that has begun, or begins one. Every step may be repeated. */
   async function step(lost: AbortSignal): Promise<void> {
     const open = await catalog.erasures.open();
     const begun = open.filter(({ status }) => status === 'processing');

@@ -1,7 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import type { LateRows } from '@waymark/event-queue';
 
-/** What the writer does about rows of erased people: the erasures are in the catalog. */
+/** Connects the check of the writer for late rows of erased people (event-queue) with the erasures in the catalog. */
 export function lateRowsOf({ erasures, customers }: Pick<Catalog, 'erasures' | 'customers'>): LateRows {
   return {
     current: () => erasures.people.current(),

@@ -16,12 +16,12 @@ export interface NightlyRetentionOptions {
 
 const INTERVAL_MS = 10 * 60_000;
 const HOUR_MS = 3_600_000;
-/** When a night begins, UTC: what expires at midnight is then in ClickHouse and in no queue. */
+/** When the work of a night starts, after midnight UTC: by then, what expires at midnight has left the queue for ClickHouse. */
 const BEGINS_MS = HOUR_MS;
-/** How long it is stored that a night's work is done. */
+/** How long Redis stores the last night whose work is done. */
 const DONE_MS = 48 * HOUR_MS;
 
-/** Deletes what workspaces should not have any more, once a night, in one writer at a time. */
+/** Deletes events and addresses whose retention has ended, once a night, in one writer at a time. */
 export function startNightlyRetention(options: NightlyRetentionOptions): PeriodicTask {
   const { catalog, clickhouse, redis, cluster, logger, now = Date.now } = options;
   const doneKey = `${keyPrefix(redis)}waymark:retention:night`;

@@ -5,11 +5,11 @@ import { type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter, type EventWriter, hasHadWebhookJobs } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
 import { createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhooks';
+import { startAbTests } from './ab-tests.js';
 import { CLOSE_SHARE } from './close-share.js';
 import { startDeliveries } from './deliveries.js';
 import { startErasures } from './erasures.js';
 import { lateRowsOf } from './late-rows.js';
-import { startLinkTests } from './link-tests.js';
 import { startNightlyRetention } from './nightly-retention.js';
 
 /** Share of the deadline after which the process of the deliveries is killed: more than the share for its work, less than all. */
@@ -100,14 +100,14 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   });
   const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
-  const linkTests = startLinkTests({ catalog, redis, logger, onChanged });
+  const abTests = startAbTests({ catalog, redis, logger, onChanged });
   const retention = startNightlyRetention({ catalog, clickhouse, redis, cluster, logger });
   const erasures = startErasures({
     ...{ catalog, redis, queueShards, waitReplicas, clickhouse, cluster, lateRows, logger },
     gatherMs: settings.erasureGatherMs,
   });
   const close = async () => {
-    const jobs = [deliveries, linkTests, retention, erasures];
+    const jobs = [deliveries, abTests, retention, erasures];
     await Promise.all([...writers, ...jobs].map((one) => one.close()));
     notifier.close();
     await base.close();

@@ -14,21 +14,21 @@ type PartnerData = Pick<Click, 'partner' | 'discount'>;
 
 export const clickId = () => cookies.read(CLICK_COOKIE);
 
-/** Whether a click may take the place of the one that the visitor has. */
+/** Whether a new click id replaces the stored one: not with the attribution model `first-click`. */
 export const mayReplace = () => !(isFirstClick && clickId());
 
-/** Keeps a click id. The id may come from the address of the page, so it must not contain what ends a cookie's value. */
+/** Stores a click id. It may come from the address of the page, so characters such as `;`, which end a cookie's value, are refused. */
 export function keepClickId(id: string): void {
   if (/^[\w.~-]{1,255}$/.test(id) && mayReplace()) cookies.write(CLICK_COOKIE, id);
 }
 
-/** Keeps a recorded click and what it says about the partner, for the page and for `useAnalytics()`. */
+/** Stores the id of a recorded click, and its partner and discount for the page and for `useAnalytics()`. */
 export function keepClick({ clickId: id, partner, discount }: Click): void {
   if (!mayReplace()) return;
   keepClickId(id);
-  // An earlier partner gives way, also to a link without one.
+  // The click replaces a stored partner, even if its own link has none.
   if (!partner && !cookies.read(PARTNER_COOKIE)) return;
-  // Texts are encoded, because a name may contain what ends a cookie's value.
+  // Texts are encoded, because a name may contain `;`, which would end the value of the cookie.
   const encoded = JSON.stringify({ clickId: id, partner, discount }, (_key, value) =>
     typeof value === 'string' ? encodeURIComponent(value) : value,
   );

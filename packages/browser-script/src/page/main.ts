@@ -28,13 +28,13 @@ interface PageWindow {
 }
 
 function start(page: PageWindow): void {
-  // The address of the landing: the page may have changed it when consent is given.
+  // Read now, because a single-page application may have changed the address by the time consent is given.
   const { href: url, search } = location;
   const { referrer } = document;
   const parameters = new URLSearchParams(search);
   const waiting: Call[] = [];
   let isRunning = false;
-  /** The click or visit that is being recorded: what refers to it waits. */
+  /** Settles when the click or visit of this page is recorded. Calls that need its click id wait for it. */
   let recording: Promise<void> = Promise.resolve();
 
   const record = (path: string, body: object): Promise<void> => {
@@ -60,7 +60,7 @@ function start(page: PageWindow): void {
       trackLead(input?: object) {
         return convert('lead/client', (id) => {
           const lead: { clickId?: string } = { ...(id && { clickId: id }), ...input };
-          // A visitor whom no link has brought.
+          // Without a click id the visitor did not come through a link, and there is nothing to attribute the lead to.
           return lead.clickId ? lead : undefined;
         });
       },
@@ -69,12 +69,13 @@ function start(page: PageWindow): void {
     consent() {},
   };
 
-  function land(): void {
+  /** Starts tracking, at once or when consent is given, and runs the calls that were queued until then. */
+  function startTracking(): void {
     isRunning = true;
-    const landed = parameters.get('dub_id');
-    if (landed) keepClickId(landed);
+    const idInAddress = parameters.get('dub_id');
+    if (idInAddress) keepClickId(idInAddress);
     const key = queryParams.map((name) => parameters.get(name)).find(Boolean);
-    if (key && referDomain && !landed && mayReplace()) record('click', { domain: referDomain, key });
+    if (key && referDomain && !idInAddress && mayReplace()) record('click', { domain: referDomain, key });
     else if (SITE_VISIT && domains.site && !clickId()) record('visit', { domain: domains.site });
     page.DubAnalytics = partnerData();
     if (OUTBOUND_DOMAINS) passClickId();
@@ -83,19 +84,19 @@ function start(page: PageWindow): void {
 
   function run(call: Call): unknown {
     const [name, ...input] = Array.from(call) as [string, ...never[]];
-    if (name === 'consent' && !isRunning) return land();
+    if (name === 'consent' && !isRunning) return startTracking();
     if (isRunning) return methods[name]?.(...input);
     return waiting.push(call);
   }
 
   const queued = page.dubAnalytics?.q as Call[] | undefined;
   const analytics = ((...call: unknown[]) => run(call)) as unknown as Analytics;
-  // Loaders replace the methods when they run again, by ones that push.
+  // A loader that runs again replaces the methods with its own, which call `q.push`.
   analytics.q = { push: run };
   for (const name of Object.keys(methods)) analytics[name] = (...input: unknown[]) => run([name, ...input]);
   page.dubAnalytics = analytics;
   page._dubAnalytics = { cookies, domains, queryParams };
-  if (!needsConsent) land();
+  if (!needsConsent) startTracking();
   for (const call of queued ?? []) run(call);
 }
 

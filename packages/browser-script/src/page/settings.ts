@@ -10,7 +10,7 @@ interface Domains {
 // Null when the script runs as a module.
 const tag = document.currentScript ?? document.querySelector('script[src*="/analytics/script"]');
 
-/** `data-name` of the tag. Loaders assign it as a property, because that is all they can do. */
+/** The value of `data-name` of the tag. Loaders that create the tag with JavaScript set it as a property instead of an attribute. */
 function attribute(name: string): string | null | undefined {
   const key = `data-${name}`;
   return tag?.getAttribute(key) ?? (tag as unknown as Readonly<Record<string, string>> | null)?.[key];
@@ -27,7 +27,7 @@ function jsonAttribute<T>(name: string): T | undefined {
   }
 }
 
-/** The API of the tag: its own origin unless it names another. */
+/** Base URL of the calls: `data-api-host`, or else the origin that the script was loaded from. */
 export const apiHost = (attribute('api-host') || new URL((tag as HTMLScriptElement).src, location.href).origin).replace(
   /\/$/,
   '',

@@ -7,8 +7,8 @@ const TTL_MS = 1_000;
 const READS_AT_ONCE = 4;
 
 /**
- * Finds the default domain of a workspace: the primary one or, while that is archived, the oldest other one. Its id is cached for a
- * second; each use checks the record of the domain.
+ * Finds the domain for links of a workspace whose request names none: the primary one or, while that is archived, the oldest that is not.
+ * Its id is cached for a second; each use checks the record of the domain.
  */
 export function createPrimaryDomains(
   { get, table }: Pick<RecordStore<DomainRecord>, 'get' | 'table'>,
@@ -20,7 +20,7 @@ export function createPrimaryDomains(
     now,
   });
 
-  const findDefault = createDataLoader<string, DomainRecord>({
+  const findPrimary = createDataLoader<string, DomainRecord>({
     identify: (workspaceId) => workspaceId,
     group: (workspaceId) => workspaceId,
     async load([workspaceId = '']) {
@@ -39,7 +39,7 @@ export function createPrimaryDomains(
     const id = idsByWorkspace.get(workspaceId);
     const cached = id === undefined ? undefined : await get(workspaceId, id);
     if (cached?.primary && !cached.archived) return cached;
-    const found = await findDefault(workspaceId);
+    const found = await findPrimary(workspaceId);
     if (found === undefined) idsByWorkspace.evict(workspaceId);
     else idsByWorkspace.set(workspaceId, found.id);
     return found;

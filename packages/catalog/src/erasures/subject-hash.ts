@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** Says which hashes an external id may have been stored under. */
+/** Hashes of external ids of erased customers: the id itself must not be stored. */
 export interface SubjectHash {
   /** The hash to store. */
   current(workspaceId: string, externalId: string): string;
@@ -8,7 +8,10 @@ export interface SubjectHash {
   all(workspaceId: string, externalId: string): readonly string[];
 }
 
-/** HMAC-SHA-256 of workspace and external id: without the instance key nobody can try ids. Only hashes with accepted keys are found. */
+/**
+ * HMAC-SHA-256 of workspace and external id, so that nobody without the instance key can find an id by hashing candidates. A hash that was
+ * made with a key which is not accepted any more is not found.
+ */
 export function createSubjectHash(instanceKey: Buffer, otherKeys: readonly Buffer[] = []): SubjectHash {
   const hashWith = (key: Buffer, workspaceId: string, externalId: string) =>
     createHmac('sha256', key)

@@ -9,7 +9,7 @@ import type { NamesTable } from '../store/unique-names.js';
 import type { createLinkChanges } from './link-changes.js';
 import { readUtm } from './link-url.js';
 
-export interface LinkTestsDeps {
+export interface AbTestsDeps {
   readonly redis: Pick<RedisConnections, 'run' | 'keyPrefix'>;
   readonly clickhouse: ClickHouseClient;
   readonly settings: Readonly<Record<string, number>>;
@@ -67,7 +67,7 @@ WHERE workspace_id = {workspace:UInt64} AND link_id = {link:UInt64}
 GROUP BY variant`;
 
 /** Completes A/B tests of links. */
-export function createLinkTests({ redis, clickhouse, settings, namesTable, store, update, now }: LinkTestsDeps) {
+export function createAbTests({ redis, clickhouse, settings, namesTable, store, update, now }: AbTestsDeps) {
   const choiceKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:chosen:${id}`;
 
   async function endedLinks({ fromMs, untilMs }: EndedWithin): Promise<(readonly [string, string])[]> {

@@ -1,4 +1,4 @@
-import { hasPermission } from '@waymark/contract';
+import { ApiError, hasPermission } from '@waymark/contract';
 import type { ApiKeyRecord, FolderRecord, LinkRecord } from '../model/record-schemas.js';
 import type { Condition } from '../store/list-conditions.js';
 import type { RecordStore } from '../store/record-store.js';
@@ -29,6 +29,12 @@ export const IN_NO_HIDDEN_FOLDER: Condition = {
 /** Whether the folder is hidden from the caller. */
 export function isFolderHidden({ hidesFolders }: LinkVisibility, folder: FolderRecord | undefined): boolean {
   return hidesFolders && folder?.accessLevel === null;
+}
+
+/** @throws ApiError forbidden when the folder is hidden from the caller */
+export function checkFolderVisible(visibility: LinkVisibility, folder: FolderRecord): void {
+  if (!isFolderHidden(visibility, folder)) return;
+  throw new ApiError('forbidden', 'You are not allowed to see this folder.');
 }
 
 export function createHiddenFolders(folders: Pick<RecordStore<FolderRecord>, 'getMany' | 'lists'>) {

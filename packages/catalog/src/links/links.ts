@@ -185,7 +185,7 @@ export function createLinks(deps: LinksDeps) {
 
     passwordOf,
 
-    /** Whether that is the link's password, null standing for none. A password that no key here can decrypt is no text at all. */
+    /** Whether it is the link's password; null means that the link has none. False when no instance key can decrypt the stored one. */
     isPassword(record: Pick<LinkRecord, 'id' | 'encryptedPassword'>, password: string | null): boolean {
       const { id, encryptedPassword } = record;
       if (encryptedPassword !== null && secrets.sealerOf(encryptedPassword, id) === 'unknown') return false;
@@ -199,7 +199,6 @@ export function createLinks(deps: LinksDeps) {
 
     /**
      * The link objects of a response, with current counters and tags, and with the states of their partners applied.
-     *
      *
      * @param records links that the caller may see
      * @param areNew the links were just created, so their counters are 0 and need not be read

@@ -30,7 +30,7 @@ export const exportJobRecordSchema = z.strictObject({
   filters: exportFiltersSchema,
   /** The API key whose access the job has. */
   keyId: z.string(),
-  /** What that key does not see: a key that sees less may not read the file. */
+  /** What the creating key must not see. A key with fewer rights may not read the file. */
   hidesFolders: z.boolean(),
   hidesPasswords: z.boolean(),
   status: z.enum(EXPORT_STATUSES),
@@ -69,7 +69,7 @@ export const importJobRecordSchema = z.strictObject({
   timezone: text,
   /** The API key whose access the import has. */
   keyId: z.string(),
-  /** What that key does not see: a key that sees less may not see the import. */
+  /** What the creating key must not see. A key with fewer rights may not read the import. */
   hidesFolders: z.boolean(),
   hidesPasswords: z.boolean(),
   /** Name of the directory that has its files. */
@@ -109,7 +109,7 @@ export const exportScheduleRecordSchema = z.strictObject({
   filters: exportFiltersSchema,
   /** The API key whose access the exports have. */
   keyId: z.string(),
-  /** What that key does not see. */
+  /** What the key that saved it last must not see. */
   hidesFolders: z.boolean(),
   hidesPasswords: z.boolean(),
   destination: z.strictObject({

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
+import { BASE62_ALPHABET } from '@waymark/contract';
 import { customAlphabet } from 'nanoid';
 
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-
 /** Random text of base62 characters, from the system's secure source. */
-export const randomText: (length: number) => string = customAlphabet(ALPHABET);
+export const randomText: (length: number) => string = customAlphabet(BASE62_ALPHABET);
 
 const TOKEN_PREFIX = { secret: 'dub_', publishable: 'dub_pk_' } as const;
 const TOKEN_CHARS = 24;

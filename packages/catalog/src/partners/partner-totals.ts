@@ -58,7 +58,7 @@ const sortsBy = (links: string) =>
 export const PARTNER_SORTS = sortsBy('partner_id != 0');
 
 /** For callers who may not see all folders: links in hidden folders are not counted. */
-export const SEEN_PARTNER_SORTS = sortsBy(`partner_id != 0 AND ${IN_NO_HIDDEN_FOLDER.sql}`);
+export const VISIBLE_PARTNER_SORTS = sortsBy(`partner_id != 0 AND ${IN_NO_HIDDEN_FOLDER.sql}`);
 
 /** Partners without events are absent. */
 export async function readPartnerTotals(

@@ -8,7 +8,7 @@ import { equals, hasId, isOneOf } from '../store/list-conditions.js';
 import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { PARTNER_RULES } from './partner-rules.js';
-import { type PartnerTotals, readPartnerTotals, SEEN_PARTNER_SORTS } from './partner-totals.js';
+import { type PartnerTotals, readPartnerTotals, VISIBLE_PARTNER_SORTS } from './partner-totals.js';
 
 export interface PartnersDeps extends ResourceDeps {
   readonly clickhouse: ClickHouseClient;
@@ -27,7 +27,7 @@ export function createPartners(
 
   const resources = createResources(partners, PARTNER_RULES, deps);
   /** Sorts partners by the totals of the links outside hidden folders. */
-  const sortedByVisible = createResources(partners, { ...PARTNER_RULES, sorts: SEEN_PARTNER_SORTS }, deps);
+  const sortedByVisible = createResources(partners, { ...PARTNER_RULES, sorts: VISIBLE_PARTNER_SORTS }, deps);
 
   return {
     ...resources,
@@ -57,17 +57,17 @@ export function createPartners(
         ...{ sort: BY_CREATION, order: 'asc', limit, offset: 0 },
       }),
 
-    /** The oldest links of several partners, at most `each` per partner. */
+    /** The oldest links of several partners, at most `limitEach` of each partner. */
     async linksOfMany(
       workspaceId: string,
       ids: readonly string[],
-      each: number,
+      limitEach: number,
       hidesFolders: boolean,
     ): Promise<Map<string, LinkRecord[]>> {
       const { sql, values } = hasId('partner_id', 'partner', ids);
       const visible = hidesFolders ? `AND ${IN_NO_HIDDEN_FOLDER.sql}` : '';
       const tail = `AND ${sql} ${visible} ORDER BY id LIMIT {each:UInt32} BY partner_id`;
-      const found = await links.table.select(workspaceId, tail, { ...values, each });
+      const found = await links.table.select(workspaceId, tail, { ...values, each: limitEach });
       const byPartner = new Map<string, LinkRecord[]>(ids.map((id) => [id, []]));
       for (const { record } of found) byPartner.get(record.partnerId ?? '')?.push(record);
       return byPartner;
@@ -92,7 +92,7 @@ export function createPartners(
     },
 
     /** Copies a partner's tenantId to all its links. */
-    tenantToLinks: (workspaceId: string, id: string, tenantId: string): Promise<void> =>
+    copyTenantToLinks: (workspaceId: string, id: string, tenantId: string): Promise<void> =>
       changeAll(links, workspaceId, [...linksOf(id), isOneOf('tenant_id', [tenantId], true)], (link) =>
         link.tenantId === tenantId ? link : { ...link, tenantId },
       ),
@@ -101,7 +101,7 @@ export function createPartners(
      * Disables the links of a banned partner, and enables those of any other. The status is read while each link is locked, so that
      * among concurrent calls the last one to change a link applies the latest status.
      */
-    banToLinks: (workspaceId: string, id: string): Promise<void> =>
+    applyBanToLinks: (workspaceId: string, id: string): Promise<void> =>
       changeAll(links, workspaceId, linksOf(id), async (link) => {
         const partner = await partners.table.get(workspaceId, id);
         const disabledAt = partner?.record.status === 'banned' ? partner.record.bannedAt : null;

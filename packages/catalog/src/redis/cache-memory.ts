@@ -10,7 +10,7 @@ const AMPLE_SHARE_MAX = 0.3;
 const MEMORY_SHARE_MAX = 0.6;
 const MEMORY_CHECK_MS = 1_000;
 
-/** How long cache entries live in Redis, by how much of its memory is used. */
+/** TTL of cache entries in Redis, by the share of its memory that is used. */
 export interface CacheMemory {
   /** TTL of entries that must be stored. */
   ttlMs(): number;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomUInt32 } from '@waymark/contract';
+import { deleteIfEqual } from '@waymark/redis';
 import { LockedError } from '../model/errors.js';
 import type { RedisConnections } from './connections.js';
 
@@ -12,8 +13,6 @@ const LOCK_MS = 30_000;
 const LOCK_WORK_MS = 15_000;
 const WAIT_MS_MAX = 10_000;
 const PAUSE_MS = 10;
-
-const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
 
 export interface Lock {
   /** Inserts under the lock must be sent before this time. */
@@ -39,7 +38,7 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
     if (names.length === 0) return;
     // A lock that cannot be released expires.
     await redis
-      .run((client) => Promise.all(names.map((name) => client.eval(RELEASE, 1, lockKey(name), owner))))
+      .run((client) => Promise.all(names.map((name) => deleteIfEqual(client, lockKey(name), owner))))
       .catch(() => undefined);
   }
 

@@ -181,7 +181,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     failingUntilMs = now() + FAILING_MS;
   }
 
-  /** Of the records with a row for the name, the first (oldest id) that still exists and has the name. */
+  /** The first record (oldest id) that has a row for the name, still exists, and still has the name. */
   async function ownerAmong(rows: readonly NameRow[], name: Name): Promise<Stored<R> | undefined> {
     for (const { workspaceNumber, number } of rows) {
       const stored = await table.get(formatResourceId('workspace', workspaceNumber), table.publicId(number));

@@ -29,7 +29,7 @@ export interface CountedInsert {
   readonly rows: readonly string[];
 }
 
-/** Found before the insert, and used again after it. */
+/** Results by the rows that they are of: they are computed before the insert, and needed again after it. */
 const found = new WeakMap<readonly string[], AffectedTotals[][]>();
 
 /**
@@ -47,7 +47,7 @@ export function affectedTotalsOf(kind: EventTableKind, rows: readonly string[]):
 
 function findAffected(kind: EventTableKind, rows: readonly string[]): AffectedTotals[][] {
   const messages: AffectedTotals[][] = [];
-  let room = 0;
+  let freeIds = 0;
   for (const [workspace, { links, customers }] of numbersOf(kind, rows)) {
     const workspaceId = formatResourceId('workspace', workspace);
     const ids = [
@@ -55,12 +55,12 @@ function findAffected(kind: EventTableKind, rows: readonly string[]): AffectedTo
       ...[...customers].map((number) => formatResourceId('customer', number)),
     ];
     while (ids.length > 0) {
-      if (room === 0) {
+      if (freeIds === 0) {
         messages.push([]);
-        room = IDS_PER_MESSAGE;
+        freeIds = IDS_PER_MESSAGE;
       }
-      const some = ids.splice(0, room);
-      room -= some.length;
+      const some = ids.splice(0, freeIds);
+      freeIds -= some.length;
       messages.at(-1)?.push({ workspaceId, ids: some });
     }
   }

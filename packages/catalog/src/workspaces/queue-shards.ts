@@ -7,25 +7,25 @@ import type { RecordStore } from '../store/record-store.js';
 
 /** Says which queue shard has the queue, the claims and the tail of a workspace. */
 export interface QueueShards {
-  /** How many there are. */
+  /** The number of shards. */
   readonly count: number;
   /**
-   * What belongs to the shard of a workspace; to shard 0 if there is no such workspace.
+   * The element of `perShard` for the shard of a workspace; that of shard 0 if there is no such workspace.
    *
-   * @param perShard by number of the shard
-   * @throws ApiError 500 with `Retry-After` when no store can say it, or `perShard` lacks it
+   * @param perShard one element for each shard, by its number
+   * @throws ApiError 500 with `Retry-After` when no store answers, or `perShard` has no such shard
    */
   pick<T>(perShard: readonly T[], workspaceId: string): Promise<T>;
   /** The same if it is cached in this process; sends no request. */
   pickKnown<T>(perShard: readonly T[], workspaceId: string): T | undefined;
 }
 
-/** A number each. */
-const PLACES_CACHED = 100_000;
+/** Workspaces whose shard is cached. An entry is one number. */
+const WORKSPACES_MAX = 100_000;
 
 /**
- * Places are read from the records of workspaces. A workspace gets its place when it is created and keeps it, so a place that is known
- * serves through any outage, and adding a shard moves nothing.
+ * Reads the shard of a workspace from its record. A workspace gets its shard when it is created and keeps it, so a cached number stays valid
+ * through any outage, and adding a shard moves nothing.
  *
  * @param count number of shards; with one, nothing is ever read
  * @param hotRead uses a stale record rather than failing
@@ -35,18 +35,18 @@ export function createQueueShards(
   count: number,
   hotRead: ReadOptions,
 ): QueueShards {
-  const places = createLru<string, number>(PLACES_CACHED);
+  const shards = createLru<string, number>(WORKSPACES_MAX);
 
   function note(record: WorkspaceRecord): number {
     const shard = record.queueShard ?? 0;
-    places.set(record.id, shard);
+    shards.set(record.id, shard);
     return shard;
   }
 
   function known(workspaceId: string): number | undefined {
     if (count === 1) return 0;
-    const place = places.get(workspaceId);
-    if (place !== undefined) return place;
+    const cached = shards.get(workspaceId);
+    if (cached !== undefined) return cached;
     const record = workspaces.fresh(workspaceId, workspaceId, hotRead);
     return record && note(record);
   }

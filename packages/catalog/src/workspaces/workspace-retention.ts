@@ -6,14 +6,13 @@ import {
   type ExpiredRows,
   type WorkspaceRetention,
 } from '@waymark/clickhouse';
-import { keyPrefix } from '@waymark/redis';
+import { deleteIfEqual, keyPrefix } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { numberOf } from '../model/entity-type.js';
 import type { WorkspaceRecord } from '../model/record-schemas.js';
 
 /** Longer than counting and asking for mutations takes; a run that was killed delays the next one by as much. */
 const LEASE_MS = 10 * 60_000;
-const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
 
 /** Whether the workspace may lack events that the counters of its links include, because it keeps events for a time, or did. */
 export function haveEventsExpired({ eventRetentionDays }: WorkspaceRecord): boolean {
@@ -72,6 +71,6 @@ export async function applyWorkspaceRetention(run: RetentionRun): Promise<Retent
     return { counts, ...(await deleteExpired(clickhouse, rules, counts, { cluster, nowMs })) };
   } finally {
     // A lease that cannot be released expires.
-    await redis.eval(RELEASE, 1, key, owner).catch(() => undefined);
+    await deleteIfEqual(redis, key, owner).catch(() => undefined);
   }
 }

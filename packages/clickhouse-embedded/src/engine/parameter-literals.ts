@@ -12,11 +12,11 @@ const TIMES: ReadonlyMap<string, RegExp> = new Map([
   ["DateTime('UTC')", /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/],
   ["DateTime64(3, 'UTC')", /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/],
 ]);
-/** What all of these types can hold. */
+/** Years that all of these types can hold. */
 const [YEAR_MIN, YEAR_MAX] = [1970, 2105];
-/** A parameter ends at a raw one; the engine refuses what follows. */
+/** The engine ends the value of a parameter at an unescaped tab or line break, and refuses the rest. */
 const RAW_CONTROL = /[\t\n]/;
-/** What an escape in the text of a parameter stands for. */
+/** The characters of escapes in the text of a parameter. */
 const ESCAPES: ReadonlyMap<string | undefined, string> = new Map([
   ['\\', '\\'],
   ["'", "'"],
@@ -53,7 +53,7 @@ function isListOfIntegers(type: string, text: string): boolean {
   return INTEGER_TYPE.test(element) && (inside === '' || inside.split(',').every((item) => isInteger(element, item)));
 }
 
-/** Whether a type is one of times, and the text a time of the calendar: a cast and a parameter read others, such as February 30, differently. */
+/** Whether a type is one of times, and the text a valid time. A cast and a parameter read invalid ones, such as February 30, differently. */
 function isTime(type: string, text: string): boolean {
   if (!TIMES.get(type)?.test(text)) return false;
   const [day = '', time = '00:00:00'] = text.split(' ');
@@ -75,7 +75,7 @@ function castLiteral(type: string, text: string): string | undefined {
 }
 
 /**
- * The SQL of a parameter's value, as the engine itself puts it in: a string as it is, anything else in a cast.
+ * The SQL of a parameter's value, in the form in which the engine itself substitutes it: a string as it is, anything else in a cast.
  *
  * @param type in the form of ClickHouse, such as `Array(UInt64)`
  * @param text the value in ClickHouse's escaped text form

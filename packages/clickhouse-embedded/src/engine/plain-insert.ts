@@ -6,7 +6,7 @@ const PLAIN_INSERT = /^(\s*INSERT\s+INTO\s+[\w.`]+\s*(?:\([\w\s,`]*\)\s*)?)(FORM
 /** Settings for which a SETTINGS clause comes too late, or that may forbid the insert. */
 const CONNECTION_SETTING = /^(?:max_parser_\w+|max_query_size|implicit_select|readonly)$/;
 
-/** An insert of fewer bytes runs on one thread: waking others costs more than they do, and parallel parsing works on 10 MB at a time. */
+/** A smaller insert runs on one thread: waking other threads costs more than they save, and parallel parsing splits into blocks of 10 MB. */
 const SMALL_BYTES = 1024 * 1024;
 const ONE_THREAD = [
   ['max_threads', '1'],

@@ -6,17 +6,17 @@ import { type Statement, settingAssignments } from './statement.js';
 const TOKENS =
   /'[^'\\]*(?:\\[\s\S][^'\\]*)*('?)|`[^`\\]*(?:\\[\s\S][^`\\]*)*(`?)|"[^"\\]*(?:\\[\s\S][^"\\]*)*("?)|--[^\n]*|\/\*|#|\{\s*(\w+)\s*:([^{}]*)\}/g;
 /**
- * Parts that are left to the engine: several statements (also with PARALLEL WITH), heredocs, typographic quotes, targets of a result,
- * writes, and the setting that forbids them.
+ * Statements with one of these are run on a connection of their own: several statements (also with PARALLEL WITH), heredocs, typographic
+ * quotes, targets of a result, writes, and the setting that forbids writes.
  */
 const SPECIAL = /[;$\u2018\u2019\u201c\u201d]|\b(?:INTO|INSERT|PARALLEL|READONLY)\b/i;
 const SETTINGS = /\bSETTINGS\b/i;
 /** Settings of the parser: a SETTINGS clause at the end of a statement comes too late for them. */
 const PARSER_SETTING = /^(?:max_parser_\w+|implicit_select)$/;
-/** Clients put it at the end. Added to a statement without it, it could be read as an alias. */
+/** Clients end a statement with FORMAT. In a statement without it, an appended SETTINGS clause could be read as an alias. */
 const FORMAT_CLAUSE = /\bFORMAT\s+\w+\s*$/i;
 const FORMAT = /\bFORMAT\b/i;
-/** Of the SQL, of each value and of the whole text. The engine parses at most 262,144 bytes; a value has no such limit. */
+/** Longest SQL, value of a parameter, and text of both. The engine parses at most 262,144 bytes of SQL; a parameter has no such limit. */
 const CHARS_MAX = 80_000;
 
 /** Whether a parameter is the value of a setting, where its literal is not allowed. */
@@ -25,7 +25,7 @@ function hasSettingByParameter(sql: string): boolean {
   return settings >= 0 && sql.includes('{', settings);
 }
 
-/** The SQL with its parameters as literals; undefined if one of them cannot be put in. */
+/** The SQL with its parameters as literals; undefined if one of them cannot be written as a literal. */
 function withLiterals(sql: string, parameters: ReadonlyMap<string, string>): string | undefined {
   let isComplete = true;
   const text = sql.replace(TOKENS, (token: string, ...groups: (string | undefined)[]) => {

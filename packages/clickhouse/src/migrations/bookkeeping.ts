@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '../client.js';
+import { quoteIdentifier } from '../quote-identifier.js';
 import type { RenderTarget } from './render.js';
 
 /**
@@ -12,7 +13,7 @@ function migrationTable(
   orderBy: string,
   { cluster }: RenderTarget,
 ): string {
-  const on = cluster === undefined ? '' : `ON CLUSTER \`${cluster.replace(/[\\`]/g, '\\$&')}\``;
+  const on = cluster === undefined ? '' : `ON CLUSTER ${quoteIdentifier(cluster)}`;
   const replicaPath = `'/clickhouse/tables/{database}/${name}', '{shard}-{replica}'`;
   const engine =
     cluster === undefined
@@ -23,9 +24,10 @@ function migrationTable(
 
 /** The table of a move into this database; it exists until the move is finished. */
 export const MOVE_TABLE = 'schema_move';
-/** The slices of a move, each with whether its rows have been copied. */
+/** The slices of a move; `is_copied` says whether the rows of a slice have been copied. */
 export const MOVE_SLICES_TABLE = 'schema_move_slices';
 
+/** Statements that create the two tables of a move. Idempotent. */
 export function moveTables(target: RenderTarget): string[] {
   return [
     migrationTable(
@@ -48,7 +50,7 @@ export function moveTables(target: RenderTarget): string[] {
   ];
 }
 
-/** Of a cluster: on which shard each logical shard is (packages/clickhouse/src/shards). */
+/** The placement of a cluster: on which shard each logical shard is (packages/clickhouse/src/shards). */
 export const SHARDS_TABLE = 'schema_shards';
 
 function shardTables(target: RenderTarget): string[] {
@@ -58,6 +60,7 @@ function shardTables(target: RenderTarget): string[] {
   return [migrationTable(SHARDS_TABLE, columns, 'version', 'logical', target)];
 }
 
+/** Statements that create the tables of the migration runner, and of a cluster's placement. Idempotent. */
 export function bookkeepingTables(target: RenderTarget): string[] {
   return [
     ...shardTables(target),
@@ -78,10 +81,12 @@ export function bookkeepingTables(target: RenderTarget): string[] {
   ];
 }
 
+/** Settings of writes to these tables: on a cluster a write needs a quorum, so that {@link readSettings} can find it. */
 export function writeSettings({ cluster }: RenderTarget) {
   return cluster === undefined ? {} : ({ insert_quorum: 'auto', insert_quorum_parallel: 0 } as const);
 }
 
+/** Settings of reads of these tables: on a cluster they see all acknowledged writes. */
 export function readSettings({ cluster }: RenderTarget) {
   return cluster === undefined ? {} : ({ select_sequential_consistency: '1' } as const);
 }

@@ -1,3 +1,5 @@
+import { quoteIdentifier } from '../quote-identifier.js';
+
 /** The target of migrations: one node, or every node of a cluster. */
 export interface RenderTarget {
   readonly cluster?: string | undefined;
@@ -41,7 +43,7 @@ function renderPlaceholder(name: string, argument: string, cluster: string | und
     case 'local':
       return cluster === undefined ? '' : '_local';
     case 'cluster':
-      return cluster === undefined ? '' : `ON CLUSTER ${quoted(cluster)}`;
+      return cluster === undefined ? '' : `ON CLUSTER ${quoteIdentifier(cluster)}`;
     case 'engine':
       return cluster === undefined ? argument : replicated(argument);
     case 'deduplication':
@@ -51,14 +53,10 @@ function renderPlaceholder(name: string, argument: string, cluster: string | und
     case 'distributed':
       return cluster === undefined ? '' : distributed(argument, cluster);
     case 'nodes':
-      return cluster === undefined ? argument : `clusterAllReplicas(${quoted(cluster)}, ${argument})`;
+      return cluster === undefined ? argument : `clusterAllReplicas(${quoteIdentifier(cluster)}, ${argument})`;
     default:
       return undefined;
   }
-}
-
-function quoted(identifier: string): string {
-  return `\`${identifier.replace(/[\\`]/g, '\\$&')}\``;
 }
 
 function replicated(engine: string): string {
@@ -71,6 +69,6 @@ function distributed(argument: string, cluster: string): string {
   const split = argument.indexOf(':');
   const table = argument.slice(0, split);
   const key = argument.slice(split + 1);
-  const name = quoted(cluster);
+  const name = quoteIdentifier(cluster);
   return `CREATE TABLE IF NOT EXISTS ${table} ON CLUSTER ${name} AS ${table}_local\nENGINE = Distributed(${name}, currentDatabase(), ${table}_local, ${key});`;
 }

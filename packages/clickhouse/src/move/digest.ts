@@ -18,7 +18,7 @@ export function isEmpty({ rows, keys }: Digest): boolean {
   return rows === '0' && keys === '0';
 }
 
-/** The table as queries see it, with the rows of one key merged. */
+/** The table as a query returns it, with the rows of one key merged. */
 export function merged({ name, merging }: Pick<TableShape, 'name' | 'merging'>): string {
   return merging === 'none' ? name : `${name} FINAL`;
 }

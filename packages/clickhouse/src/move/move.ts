@@ -29,7 +29,7 @@ export interface MoveOptions {
 
 export interface MoveProgress {
   readonly table: string;
-  /** Of all tables, those of earlier runs included. Bytes are those of the columns in memory. */
+  /** The copied slices of all tables, including those of earlier runs. Bytes are those of the columns in memory. */
   readonly rows: number;
   readonly bytes: number;
   readonly totalBytes: number;
@@ -40,7 +40,7 @@ export interface MoveProgress {
 /** A table that both databases hold alike. */
 export interface MovedTable {
   readonly table: string;
-  /** As queries see them. */
+  /** Rows as a query returns them, with the rows of one key merged. */
   readonly rows: number;
   readonly bytes: number;
   /** Sum of the hashes of all rows, modulo 2 to the 64th. */

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { MOVE_TABLE } from '../migrations/bookkeeping.js';
 import { listTables } from '../migrations/database.js';
 import { migrationStatus } from '../migrations/migrate.js';
@@ -86,6 +86,6 @@ export async function untilNothingIsInserted({ client, cluster }: OpenEnd): Prom
       parameters: { comment: MOVE_COMMENT },
     });
     if (running.length === 0) return;
-    await sleep(POLL_MS);
+    await delay(POLL_MS);
   }
 }

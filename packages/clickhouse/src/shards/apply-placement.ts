@@ -1,12 +1,11 @@
 import type { ClickHouseClient } from '../client.js';
+import { quoteIdentifier } from '../quote-identifier.js';
 import { type Placement, shardingKey } from './placement.js';
 import { readPlacement, writeFirstPlacement } from './placement-store.js';
 
 export interface PlacementTarget {
   readonly cluster?: string | undefined;
 }
-
-const quoted = (name: string) => `\`${name.replace(/[\\`]/g, '\\$&')}\``;
 
 async function distributedTables(client: ClickHouseClient): Promise<[name: string, engine: string][]> {
   return client.rows({
@@ -42,7 +41,7 @@ export async function placeTables(
 ): Promise<string[]> {
   const found = await Promise.all(servers.map((server) => tablesPlacedOtherwise(server, placement)));
   const tables = [...new Set(found.flat())];
-  const on = quoted(cluster);
+  const on = quoteIdentifier(cluster);
   for (const table of tables) {
     const engine = `Distributed(${on}, currentDatabase(), ${table}_local, ${shardingKey(table, placement)})`;
     await client.command({ query: `CREATE OR REPLACE TABLE ${table} ON CLUSTER ${on} AS ${table} ENGINE = ${engine}` });

@@ -42,7 +42,7 @@ export async function readShapes({ client }: ShardNode): Promise<ReadonlyMap<str
   );
 }
 
-/** Number and checksum of rows on a node, as queries see them. */
+/** Number and checksum of the rows that queries on a node return. */
 async function digestOf(node: ShardNode, { table, columns, isMerging, where }: RowSet): Promise<Digest> {
   const final = isMerging ? ' FINAL' : '';
   const rows = await node.client.rows<[string, string]>({

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, optionsOf } from '../client.js';
+import { quoteIdentifier } from '../quote-identifier.js';
 import { countShards } from './placement-store.js';
 
 /** What a server says about its replica of a table. */
@@ -43,7 +44,6 @@ export function caughtUp(
   });
 }
 
-const quoted = (name: string) => `\`${name.replace(/[\\`]/g, '\\$&')}\``;
 /** Servers that are away are left out, and each of the others answers for itself. */
 const EACH_ALONE = { skip_unavailable_shards: 1, distributed_group_by_no_merge: 1 } as const;
 
@@ -65,7 +65,7 @@ async function readStates(client: ClickHouseClient, { cluster, table }: ReplicaR
   const rows = await client.rows<StateRow>({
     query: `SELECT toString(serverUUID()) AS server, zookeeper_path AS path, toString(inserts_in_queue) AS inserts,
         toString(toUnixTimestamp(inserts_oldest_time)) AS oldest, toString(log_pointer) AS pointer, toString(log_max_index) AS log_end
-      FROM clusterAllReplicas(${quoted(cluster)}, system.replicas)
+      FROM clusterAllReplicas(${quoteIdentifier(cluster)}, system.replicas)
       WHERE database = {database:String} AND table = {table:String} AND NOT is_session_expired`,
     parameters: { database: optionsOf(client).database, table: `${table}_local` },
     settings: EACH_ALONE,
@@ -107,7 +107,7 @@ export async function readEveryReplica(client: ClickHouseClient, read: ReplicaRe
   }
   const answers = await client.rows<[server: string, values: string[]]>({
     query: `SELECT toString(serverUUID()) AS server, groupArray(${read.value}) AS found
-      FROM clusterAllReplicas(${quoted(read.cluster)}, currentDatabase(), ${read.table}_local) WHERE ${read.where}`,
+      FROM clusterAllReplicas(${quoteIdentifier(read.cluster)}, currentDatabase(), ${read.table}_local) WHERE ${read.where}`,
     parameters: read.parameters,
     settings: EACH_ALONE,
   });

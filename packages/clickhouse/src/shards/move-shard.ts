@@ -5,7 +5,7 @@ import { connectNodes, type ShardNode } from './cluster-nodes.js';
 import { copyRows, deleteRows, readShapes, rowSetsOf } from './copy-rows.js';
 import { isOfLogicalShard, LOGICAL_SHARDS } from './placement.js';
 import { readPlacement, type UnfinishedMove, writePlacement } from './placement-store.js';
-import { untilCaughtUp, untilEnded } from './settled.js';
+import { untilCaughtUp, untilEnded } from './wait-for-nodes.js';
 
 /** A move that cannot be made as it was asked for. */
 export class ShardMoveError extends Error {

@@ -19,7 +19,7 @@ export interface StoredPlacement {
   readonly shards: Placement;
   /** Grows with every change. */
   readonly version: number;
-  /** Of the last change, epoch milliseconds of the server. */
+  /** When the placement was last changed, epoch milliseconds by the clock of the server. */
   readonly changedAt: number;
   readonly move: UnfinishedMove | undefined;
 }

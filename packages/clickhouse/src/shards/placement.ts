@@ -1,18 +1,18 @@
 /**
- * Number of logical shards, fixed for ever: a workspace belongs to one of them. Divisible by every number of servers up to 8, and by
- * 10 and 12, so that clusters whose rows lie by workspace modulo shards can go on as they are.
+ * Number of logical shards, fixed for ever: a workspace belongs to one of them. It is divisible by every number up to 8, and by 10 and 12:
+ * a cluster with so many shards that has distributed its rows by `workspace_id % shards` so far keeps every row where it is.
  */
 export const LOGICAL_SHARDS = 840;
 
-/** On which shard of the cluster (from 1, as in `system.clusters`) the rows of each logical shard are. */
+/** For each logical shard, the shard of the cluster that has its rows, counted from 1 as in `system.clusters`. */
 export type Placement = readonly number[];
 
-/** The first placement of a cluster: what workspace modulo shards gives, if {@link canContinue}. */
+/** The first placement of a cluster. Where {@link canContinue} is true, it is the same as `workspace_id % shards`. */
 export function firstPlacement(shards: number): Placement {
   return Array.from({ length: LOGICAL_SHARDS }, (_, logical) => (logical % shards) + 1);
 }
 
-/** Whether the first placement leaves rows where workspace modulo shards has put them. */
+/** Whether the first placement leaves all rows where `workspace_id % shards` has put them. */
 export function canContinue(shards: number): boolean {
   return LOGICAL_SHARDS % shards === 0;
 }
@@ -22,7 +22,7 @@ export function logicalShard(workspaceId: bigint): number {
   return Number(workspaceId % BigInt(LOGICAL_SHARDS));
 }
 
-/** What rows are sharded by, where it is not the workspace: names are looked up without one, measurements have none. */
+/** Sharding keys of the tables that are not sharded by workspace: names are looked up without one, and measurements have none. */
 const KEYS: Readonly<Record<string, string>> = {
   names: 'cityHash64(kind, scope, name)',
   ops_batches: 'cityHash64(time, instance)',

@@ -43,7 +43,7 @@ const storedDeliverySchema = z.strictObject({
   url: z.string(),
   status: z.int(),
   error: z.string(),
-  /** Of the body that was sent, what is about the person: without the link and the partner. */
+  /** The part of the sent body that is about the person: all but the link and the partner. */
   sent: z.strictObject({
     customer: jsonValueSchema.optional(),
     click: jsonValueSchema.optional(),

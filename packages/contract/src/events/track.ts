@@ -102,7 +102,6 @@ const saleSchema = z.object({
     .string()
     .trim()
     .toLowerCase()
-
     .max(100)
     .regex(/^[a-z]{3}$/, 'must be three letters')
     .default('usd'),

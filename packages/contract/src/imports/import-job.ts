@@ -98,9 +98,9 @@ export const importUploadSchema = importFormSchema.extend({
 export const importJobSchema = z.strictObject({
   id: z.string(),
   source: z.enum(IMPORT_SOURCES),
-  /** Of the file; null for the API of the source. */
+  /** Format of the file; null for an import from the API of the source. */
   format: z.enum(IMPORT_FILE_FORMATS).nullable(),
-  /** Of the API, if it is not that of the source itself. */
+  /** Base URL of the API, if it is not that of the source itself. */
   address: z.string().nullable(),
   sourceWorkspace: z.string().nullable(),
   domains: z.array(z.string()),

@@ -17,12 +17,12 @@ export interface EventSetFilters {
 /** The query for events with certain ids. */
 export interface EventSetPlan {
   readonly read: TableRead;
-  /** Columns that follow those of the read: for several filters, whether the event passes each; for one, none. */
+  /** Columns after those of the read, one for each filter: whether the event passes it. Empty for a single filter, which is in `where`. */
   readonly matches: readonly Condition[];
   readonly settings: QuerySettings;
 }
 
-/** Events with less time than this between them are looked up in one range of time. */
+/** Events that are closer to each other than this are looked up in one range of time. */
 const GAP_MS_MIN = SLOT_MS;
 /** Most ranges of one query. */
 const RANGES_MAX = 8;
@@ -32,7 +32,7 @@ interface TimedId {
   readonly timeMs: number;
 }
 
-/** Splits events, in the order of time, where most time is between two of them. */
+/** Splits events, which are in the order of time, at the longest gaps between them. */
 function ranges(events: readonly TimedId[]): TimedId[][] {
   const gapBefore = (index: number) => (events[index]?.timeMs ?? 0) - (events[index - 1]?.timeMs ?? 0);
   const starts = [...events.keys()]
@@ -44,8 +44,8 @@ function ranges(events: readonly TimedId[]): TimedId[][] {
 }
 
 /**
- * The event has one of the ids. The ids say when their events happened, and only those times are searched: an event that arrives days
- * late does not widen the search to all days in between.
+ * The event has one of the ids. An id contains the time of its event, and only those times are searched: an event that arrives days late
+ * does not widen the search to all days in between.
  */
 function isOneOf(kind: BoundFilters['kind'], ids: readonly string[]): Condition {
   const events = ids
@@ -70,15 +70,15 @@ function conditionsOf({ bound, stats }: EventSetFilters): readonly Condition[] {
   return bound.isEmpty ? [NOTHING] : [...bound.conditions, ...linkConditions(bound, stats)];
 }
 
-/** All of the conditions hold; without conditions, what always holds. */
+/** All of the conditions hold. Without conditions it is always true. */
 function allOf([first, ...rest]: readonly Condition[]): Condition {
   if (first === undefined) return { type: 'not', of: NOTHING };
   return { type: 'and', of: [first, ...rest] };
 }
 
 /**
- * Plans one query for the events with these ids, whatever the range of the filters. Several filters of one workspace and kind share
- * it: they are columns of the result then, and one filter is a condition.
+ * Plans one query for the events with these ids, whatever the range of the filters. Several filters of one workspace and kind share the
+ * query: each of them is a column of the result, while a single filter is a condition of it.
  */
 export function planEventSet(
   filters: readonly [EventSetFilters, ...EventSetFilters[]],

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import { stateKey } from '../queue/keys.js';
 
-/** How long Redis has the latest lead of a customer: longer than a lead takes to reach ClickHouse, where it is found afterwards. */
+/** How long Redis stores the latest lead of a customer: longer than the lead takes to reach ClickHouse, where it is found afterwards. */
 export const LATEST_LEAD_MS = 2 * 3_600_000;
 
 /**
- * The Redis key of a customer's latest lead, whose value is the id of its click. A customer is named by id, because external ids change hands;
- * the name of the event is hashed, because it is free text.
+ * The Redis key of a customer's latest lead; its value is the id of the lead's click. It has the customer's id, because an external id may
+ * be given to another customer, and a hash of the event name, because that is free text.
  *
  * @param customerId `cus_…`
- * @param eventName undefined = of any name
+ * @param eventName the latest lead with this name; undefined = with any name
  */
 export function latestLeadKey(workspaceId: string, customerId: string, eventName?: string | undefined): string {
   const identity = JSON.stringify(eventName === undefined ? [customerId] : [customerId, eventName]);

@@ -20,13 +20,13 @@ export interface ErasedInRows {
   erasuresWithout(workspaceNumber: string, customerNumber: string, clickId: string): readonly ErasureReference[];
 }
 
-/** What a late row says of an erased person: the number of a customer, and the clicks behind it. */
+/** Ids of an erased person that were found in a late row: a customer's number, and clicks that its events are attributed to. */
 export interface FoundInRows {
   readonly customerNumber?: string;
   readonly clickIds?: readonly string[];
 }
 
-/** What a writer does about rows of erased people that arrive late. */
+/** The erasures, for a writer that checks rows for erased people. */
 export interface LateRows {
   /** @returns undefined when nobody was erased lately, which costs nothing. @throws when that cannot be read */
   current(): Promise<ErasedInRows | undefined>;
@@ -53,8 +53,8 @@ async function addFound(lateRows: LateRows, erasure: ErasureReference, found: Fo
 }
 
 /**
- * Adds the clicks that late leads and sales name to the erasures of their customers. A lead that is not stored, or waits in the queue, says
- * nothing to whoever looks for the person's clicks in the tables.
+ * Adds the clicks of late leads and sales to the erasures of their customers. The erasure itself looks for a person's clicks in the tables,
+ * where it cannot find the click of a lead that is still in the queue or will not be stored.
  */
 export async function addClicksBehind(
   kind: EventTableKind,

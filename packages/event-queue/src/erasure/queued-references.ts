@@ -4,7 +4,7 @@ import { splitRows } from '../queue/job-rows.js';
 import { queueKey, rowsKey } from '../queue/keys.js';
 
 const JOBS_AT_ONCE = 100;
-/** In the backlog of an outage the writer finds the rest, when it comes to those rows. */
+/** Limit on the rows that are read. Of a longer backlog, after an outage, the writer handles the rest when it inserts it (late-rows.ts). */
 const CHARS_MAX = 64_000_000;
 const POSITIONS = {
   click: EVENT_TABLES.lead.columns[1].indexOf('click_id'),
@@ -12,17 +12,17 @@ const POSITIONS = {
   invoice: EVENT_TABLES.sale.columns[1].indexOf('invoice_id'),
 };
 
-/** The click that a row of a lead or sale names. */
+const textAt = (row: EventRow, position: number) => String(row[position] ?? '');
+
+/** The id of the click that a row of a lead or sale is attributed to. */
 export function clickBehind(row: string): string {
   return textAt(JSON.parse(row) as EventRow, POSITIONS.click);
 }
 
-const textAt = (row: EventRow, position: number) => String(row[position] ?? '');
-
-/** What queued leads and sales of customers name. */
+/** Clicks, event names and invoices that queued leads and sales of customers refer to. */
 export interface QueuedReferences {
   readonly clickIds: readonly string[];
-  /** Of leads. */
+  /** Names of leads; those of sales are not needed. */
   readonly eventNames: readonly string[];
   readonly invoiceIds: readonly string[];
 }
@@ -38,9 +38,9 @@ async function jobIds(redis: Redis, kind: EventTableKind): Promise<string[]> {
 }
 
 /**
- * What the queued leads and sales of customers name. Without their clicks, those would be stored and sent to webhooks before the writer
- * comes to the leads; without names and invoices, the stored answers of those requests would stay. Read it before the tables, so that a
- * row that leaves the queue in between is found there.
+ * Reads what the queued leads and sales of customers refer to. An erasure needs their clicks, which would otherwise be stored and sent to
+ * webhooks before the writer inserts the leads, and their event names and invoices, to find the stored answers of their requests. Call it
+ * before reading the tables: a row that leaves the queue in between is then found in its table.
  *
  * @param workspace the UInt64 of the workspace, as decimal text; customers likewise
  */
@@ -49,7 +49,7 @@ export async function queuedReferences(
   workspace: string,
   customers: readonly string[],
 ): Promise<QueuedReferences> {
-  const isOne = new Set(customers);
+  const wanted = new Set(customers);
   const [clickIds, eventNames, invoiceIds] = [new Set<string>(), new Set<string>(), new Set<string>()];
   let chars = 0;
   for (const kind of ['lead', 'sale'] as const) {
@@ -61,7 +61,7 @@ export async function queuedReferences(
         if (!customers.some((number) => text.includes(number))) continue;
         for (const rowText of splitRows(text)) {
           const { workspaceId, customerId } = rowIds(kind, rowText) ?? {};
-          if (workspaceId !== workspace || !isOne.has(customerId ?? '')) continue;
+          if (workspaceId !== workspace || !wanted.has(customerId ?? '')) continue;
           const row = JSON.parse(rowText) as EventRow;
           clickIds.add(textAt(row, POSITIONS.click));
           if (kind === 'lead') eventNames.add(textAt(row, POSITIONS.eventName));

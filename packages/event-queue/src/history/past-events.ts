@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { createReplication } from '@waymark/redis';
@@ -128,7 +128,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     while (!(await state.take())) {
       if (performance.now() > untilMs)
         throw new HistoryBusyError('events are being imported into this workspace by another process');
-      await pause(POLL_MS, undefined, { signal });
+      await delay(POLL_MS, undefined, { signal });
     }
   }
 

@@ -4,8 +4,8 @@ import { createJobId } from '../queue/job-id.js';
 import { joinRows } from '../queue/job-rows.js';
 import type { BatchMarker } from '../spool/batch-markers.js';
 import type { ClickItem, CommitItem } from './batch-items.js';
-import { placesOf, type QueuedClick } from './queued-clicks.js';
-import type { RowPlace, TransactionEntry, TransactionPlan } from './transaction.js';
+import { positionsOf, type QueuedClick } from './queued-clicks.js';
+import type { RowPosition, TransactionEntry, TransactionPlan } from './transaction.js';
 
 /** An immutable batch: every attempt to send it, and the spool, use the same rows under the same job ids. */
 export interface Batch {
@@ -16,8 +16,8 @@ export interface Batch {
   readonly marker: BatchMarker;
   readonly commits: readonly CommitItem[];
   readonly commitJobs: readonly JobDraft[];
-  /** For each commit, the places of its rows in `commitJobs`. */
-  readonly places: readonly (readonly RowPlace[])[];
+  /** For each commit, the positions of its rows in `commitJobs`. */
+  readonly positions: readonly (readonly RowPosition[])[];
 }
 
 function draftJob(kind: QueueKind, rows: readonly string[]): JobDraft {
@@ -28,7 +28,7 @@ function draftJob(kind: QueueKind, rows: readonly string[]): JobDraft {
 export function buildBatch(marker: BatchMarker, clicks: readonly ClickItem[], commits: readonly CommitItem[]): Batch {
   const kinds: QueueKind[] = [];
   const rows: string[][] = [];
-  const places = commits.map((commit) =>
+  const positions = commits.map((commit) =>
     commit.rows.map(({ kind, text }) => {
       const job = kinds.includes(kind) ? kinds.indexOf(kind) : kinds.push(kind) - 1;
       rows[job] ??= [];
@@ -40,11 +40,11 @@ export function buildBatch(marker: BatchMarker, clicks: readonly ClickItem[], co
     clicks,
     // Separate from the click rows of commits, because only this job may go to the spool.
     clickJob: clicks.length === 0 ? undefined : draftJob('click', clickRows),
-    queuedClicks: placesOf(clicks),
+    queuedClicks: positionsOf(clicks),
     marker,
     commits,
     commitJobs: kinds.map((kind, job) => draftJob(kind, rows[job] ?? [])),
-    places,
+    positions,
   };
 }
 
@@ -56,7 +56,7 @@ export function planOf(batch: Batch, withClicks: boolean): TransactionPlan {
     (commit, index): TransactionEntry => ({
       finals: commit.finals,
       state: commit.state,
-      rows: (batch.places[index] ?? []).map((place) => ({ ...place, job: place.job + before })),
+      rows: (batch.positions[index] ?? []).map((position) => ({ ...position, job: position.job + before })),
       isAbandoned: commit.isSettled,
     }),
   );

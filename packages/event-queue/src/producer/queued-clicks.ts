@@ -5,8 +5,8 @@ import { QUEUE_PREFIX, rowsKey } from '../queue/keys.js';
 import { withinMs } from '../redis/deadline.js';
 
 /**
- * Where the rows of queued clicks are, so that a lead finds its click in whichever process it arrives, before the writer has stored it.
- * The rows themselves are not stored twice: an entry says which bytes of which job's rows, and ends with the job.
+ * An index of the rows of queued clicks in Redis. With it every process finds the click of a lead before the writer has stored the click. An
+ * entry does not repeat the row: it contains the id of the job and the position of the row in the job's rows.
  */
 
 /** Where a click's row is in the rows of its job, in bytes. */
@@ -23,24 +23,24 @@ const CLICK_ID = /^\w{1,64}$/;
 
 const entryKey = (clickId: string) => `${QUEUE_PREFIX}:queued-click:${clickId}`;
 
-/** The places of the clicks that can be found, in a job whose rows are joined by line breaks. */
-export function placesOf(
+/** The positions of the findable clicks in the rows of their job, which are joined by line breaks. */
+export function positionsOf(
   clicks: readonly { readonly clickId: string; readonly rowText: string; readonly isFindable: boolean }[],
 ): QueuedClick[] {
   if (!clicks.some(({ isFindable }) => isFindable)) return [];
-  const places: QueuedClick[] = [];
+  const positions: QueuedClick[] = [];
   let start = 0;
   for (const { clickId, rowText, isFindable } of clicks) {
     const length = Buffer.byteLength(rowText);
-    if (isFindable) places.push({ clickId, start, length });
+    if (isFindable) positions.push({ clickId, start, length });
     start += length + 1;
   }
-  return places;
+  return positions;
 }
 
 /** Adds the entries to the transaction that adds their job. */
-export function addPlaces(transaction: Transaction, jobId: string, places: readonly QueuedClick[]): void {
-  for (const { clickId, start, length } of places) {
+export function addPositions(transaction: Transaction, jobId: string, positions: readonly QueuedClick[]): void {
+  for (const { clickId, start, length } of positions) {
     transaction.set(entryKey(clickId), `${jobId} ${start} ${length}`, 'PX', ENTRY_MS);
   }
 }

@@ -2,7 +2,7 @@ import { FINALIZE } from '../claims/claim-scripts.js';
 import type { JobAdder, JobDraft } from '../queue/job-adder.js';
 import { claimKey, jobKey, QUEUE_PREFIX } from '../queue/keys.js';
 import { BATCH_MARKER_MS, type BatchMarker, markerKey } from '../spool/batch-markers.js';
-import { addPlaces, type QueuedClick } from './queued-clicks.js';
+import { addPositions, type QueuedClick } from './queued-clicks.js';
 import { CLICK_CLAIM_MS } from './recent-clicks.js';
 
 /** A claim to finalize: its stored value must be `pending` (empty: the claim must be free), and becomes `final`. */
@@ -22,8 +22,8 @@ export interface StateValue {
   readonly ttlMs: number;
 }
 
-/** The place of a row: the index of its job in the plan, and its index in that job. */
-export interface RowPlace {
+/** The position of a row: the index of its job in the plan, and its index in that job. */
+export interface RowPosition {
   readonly job: number;
   readonly index: number;
 }
@@ -32,7 +32,7 @@ export interface RowPlace {
 export interface TransactionEntry {
   readonly finals: readonly EntryFinal[];
   readonly state: readonly StateValue[];
-  readonly rows: readonly RowPlace[];
+  readonly rows: readonly RowPosition[];
   /** True if its caller has already received an error: an entry without claims must then not be recorded any more. */
   readonly isAbandoned: boolean;
 }
@@ -50,7 +50,7 @@ export interface TransactionPlan {
   readonly clicks: readonly TransactionClick[];
   /** Clicks of the first job whose rows other processes can find. */
   readonly queuedClicks: readonly QueuedClick[];
-  /** Of the batch, unique: repeats of its transaction have the same. */
+  /** Idempotency key of the batch: a repeat of its transaction has the same marker. */
   readonly marker: BatchMarker;
   readonly entries: readonly TransactionEntry[];
 }
@@ -126,7 +126,7 @@ export async function runTransaction(adder: JobAdder, plan: TransactionPlan): Pr
   const multi = await adder.transaction();
   await Promise.all(plan.jobs.map((job) => adder.add(multi, job)));
   const [firstJob] = plan.jobs;
-  if (firstJob !== undefined) addPlaces(multi, firstJob.jobId, plan.queuedClicks);
+  if (firstJob !== undefined) addPositions(multi, firstJob.jobId, plan.queuedClicks);
   const { keys, args } = finalizeCall(plan);
   multi.eval(FINALIZE, keys.length, ...keys, ...args);
   return readResult((await adder.run(multi)).at(-1));

@@ -15,8 +15,8 @@ export interface LongLocksOptions {
 const INTERVAL_MS = 10_000;
 
 /**
- * Shortens what lives longer than it was set to. Redis expires keys by the time of day: when its clock is set back by an hour, the
- * locks of a killed worker, and the key that spaces BullMQ's checks for such locks, live an hour longer, and no other
+ * Shortens the TTL of keys that would expire later than they were set to. Redis expires keys by the time of day: when its clock is set back
+ * by an hour, the locks of a killed worker, and the key that spaces BullMQ's checks for such locks, expire an hour later, and no other
  * worker takes over its jobs. KEYS: that key, the list of active jobs. ARGV: their durations in milliseconds, and the prefix of job keys, which have the
  * hash tag of KEYS. Returns the number of keys.
  */

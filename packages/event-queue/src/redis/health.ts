@@ -36,7 +36,7 @@ export interface RedisHealthOptions {
 }
 
 const PROBE_ANSWER_MS = 200;
-/** While this process adds nothing to Redis. The next use of the load probes at once. */
+/** Interval while nothing in this process asks for the load. The next `load` probes at once. */
 const IDLE_POLL_MS = 5000;
 const RECOVERY_POLL_MS = 25;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { REPLAY_CLICKS } from '../claims/claim-scripts.js';
-import { addPlaces, placesOf, type QueuedClick } from '../producer/queued-clicks.js';
+import { addPositions, positionsOf, type QueuedClick } from '../producer/queued-clicks.js';
 import type { JobAdder, JobDraft, Transaction } from '../queue/job-adder.js';
 import { jobIdTime, restoredRowsJobId } from '../queue/job-id.js';
 import { joinRows, splitRows } from '../queue/job-rows.js';
@@ -35,8 +35,8 @@ function addClaims(multi: Transaction, entries: readonly SpoolEntry[], now: numb
   const claims = entries
     .filter(({ claimsUntil }) => claimsUntil > now)
     .flatMap((entry) => entry.claims.map((claim) => ({ ...claim, leftMs: entry.claimsUntil - now })));
-  const places = entries.flatMap(({ marker, kind, jobId }) => [markerKey(marker), jobKey(kind, jobId)]);
-  const keys = [...claims.map(({ name }) => claimKey(name)), ...places];
+  const entryKeys = entries.flatMap(({ marker, kind, jobId }) => [markerKey(marker), jobKey(kind, jobId)]);
+  const keys = [...claims.map(({ name }) => claimKey(name)), ...entryKeys];
   multi.eval(
     REPLAY_CLICKS,
     keys.length,
@@ -56,7 +56,7 @@ const FINDABLE_MS = 60_000;
 function queuedClicksOf({ jobId, rows, claims }: SpoolEntry, now: number): QueuedClick[] {
   const texts = splitRows(rows);
   if (now - (jobIdTime(jobId) ?? 0) > FINDABLE_MS || texts.length !== claims.length) return [];
-  return placesOf(
+  return positionsOf(
     claims.map(({ value }, index) => ({ clickId: value, rowText: texts[index] ?? '', isFindable: true })),
   );
 }
@@ -105,7 +105,7 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
     await health.refresh();
     if (!health.isAnswering() || health.load() === 'spool-clicks') throw new NoRoomError();
     const answer = await add(entries, (multi) => {
-      for (const entry of entries) addPlaces(multi, entry.jobId, queuedClicksOf(entry, now()));
+      for (const entry of entries) addPositions(multi, entry.jobId, queuedClicksOf(entry, now()));
       addClaims(multi, entries, now());
     });
     const restored = restoredJobs(entries, answer);

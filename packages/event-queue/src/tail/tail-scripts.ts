@@ -1,11 +1,14 @@
 /**
  * Opens a stream, or renews its lease, and keeps the tail of its workspace for another hour. A workspace that had no tail gets one
  * with a new epoch: the time of Redis, and later than that of the tail before. Entries of the tail have the id
- * `<epoch>-<number of the last event>`; the first event has number 1. KEYS: the list of tails, the tail, the open streams of the
- * workspace. ARGV: number of the workspace, a new version of the list, how long the tail is kept and how long the lease lasts in
- * milliseconds, the stream, what the streams of its key begin with, and how many streams a key and a workspace may have (0: it is a
- * renewal).
- * Returns the id of the last entry; or which limit is reached, `key` or `workspace`.
+ * `<epoch>-<number of the last event>`; the first event has number 1.
+ *
+ * - KEYS: 1 the list of tails, 2 the tail, 3 the open streams of the workspace
+ * - ARGV: 1 number of the workspace, 2 a new version of the list, 3 and 4 how long the tail is kept and the lease lasts in milliseconds,
+ *   5 id of the stream, 6 common prefix of the ids of the API key's streams, 7 and 8 how many streams the key and the workspace may have;
+ *   0 in 8 means that the lease is renewed
+ *
+ * Returns the id of the last entry, or the limit that is reached: `key` or `workspace`.
  */
 export const OPEN_STREAM = `
 local time = redis.call('TIME')

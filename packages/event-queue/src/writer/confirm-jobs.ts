@@ -5,7 +5,7 @@ import { jobProgressSchema } from '../queue/job-rows.js';
 import { jobKey } from '../queue/keys.js';
 import type { WriterJob } from './batch-writer.js';
 
-/** Of each job whether it exists (1) and its progress, in turn. KEYS the jobs. */
+/** Returns two values for each job: 1 if it exists, and its progress. KEYS the jobs. */
 const READ_PROGRESS = `
 local answers = {}
 for i, key in ipairs(KEYS) do
@@ -19,10 +19,10 @@ function discardedIn(progress: string): readonly number[] {
 }
 
 /**
- * The jobs that no failover can change any more: they are on the replicas, with the same discarded rows.
+ * The jobs that are on the replicas with the same discarded rows, so that no failover can change them any more.
  *
- * A writer may hold a job that only a server had which has lost its place since. Its transaction was repeated on the next server, where
- * claims may have decided otherwise: other rows are discarded there. The queue of that server hands the job out again.
+ * After a failover a writer may hold a job that only the old master had. The producer has repeated the job's transaction on the new
+ * master, where the claims may be different, so that other rows are discarded. The new master hands such a job out again.
  *
  * @throws NotReplicatedError when the replicas have not confirmed
  */

@@ -22,7 +22,7 @@ export interface EventTable {
   insert(version: number, rows: readonly string[], token: string): Promise<void>;
   /** Returns the ids of those rows that the table contains, on a cluster on any replica. */
   findPresent(rows: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Whether rows may have moved to another shard since a time, epoch milliseconds: the new one does not know the tokens. */
+  /** Whether rows may have moved to another shard since a time, epoch milliseconds. The new shard has no record of their tokens. */
   hasMovedSince(time: number): Promise<boolean>;
 }
 

@@ -54,13 +54,13 @@ export function createCsvEncoder<Item>({
   };
 }
 
-/** A part of a CSV file ends with the row that reaches so many characters. */
+/** A part of a CSV file ends with the row that reaches this many characters. */
 const PART_CHARS = 250_000;
-/** For the separators, and for numbers. */
+/** Characters that each field counts besides those of its text: its separator, or its digits if it is a number. */
 const FIELD_CHARS = 8;
 
 /**
- * A whole CSV file, of rows that are in memory, in parts: so small that making one takes about a millisecond. Objects in fields are JSON.
+ * A whole CSV file of rows that are in memory, in parts that take about a millisecond each. Objects in fields are written as JSON.
  */
 export function* csvTable(
   columns: readonly string[],

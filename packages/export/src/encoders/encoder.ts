@@ -14,6 +14,6 @@ export interface EncoderOptions<Item> {
   readonly columns: readonly NamedColumn<Item>[];
   /** Puts `'` before texts that a spreadsheet would run. Only for CSV. */
   readonly escapesFormulas: boolean;
-  /** Whether an earlier file has the items before: then a CSV has no header row. */
+  /** Whether the file continues an earlier one. A CSV file then has no header row. */
   readonly isContinuation: boolean;
 }

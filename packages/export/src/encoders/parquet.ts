@@ -44,8 +44,8 @@ function cellOf(type: ColumnType, value: unknown): unknown {
 }
 
 /**
- * A row group is written when it has so many rows, or its items so many characters. More would make smaller files, but take longer at a
- * time than other requests should wait.
+ * A row group is written when it has this many rows, or its items this many characters. Larger groups would make smaller files, but writing
+ * one would hold up other requests for too long.
  */
 const GROUP_ROWS = 1500;
 const GROUP_CHARS = 2_000_000;

@@ -68,7 +68,7 @@ function toApiError(thrown: unknown, requestId: string): ApiError {
 /** While a store is away, every request fails for the same reason; a line for each would fill the disk that the stores are on. */
 const OUTAGE_LINES_EVERY_MS = 1000;
 
-/** Of one server: when it last logged a request that may be retried, and how many others failed since then. */
+/** The state of one server's log: when it last logged a request that may be retried, and how many others have failed since then. */
 interface OutageLines {
   loggedAtMs: number;
   unlogged: number;

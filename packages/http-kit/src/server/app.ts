@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '@waymark/contract';
+import { ApiError, PARAM_CHARS_MAX } from '@waymark/contract';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -35,8 +35,6 @@ const TIMEOUT_CHECK_INTERVAL_MS = 5000;
 const UNREAD_ANSWER_MS = 30_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they close first and never reuse a closed socket. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-/** Keys are up to 190 characters, each up to 12 once percent-encoded. */
-const PARAM_CHARS_MAX = 4096;
 
 declare module 'fastify' {
   interface FastifyRequest {

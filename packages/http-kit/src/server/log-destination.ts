@@ -10,7 +10,7 @@ export function fileDestination(fd: number): DestinationStream {
       try {
         writeSync(fd, line);
       } catch {
-        // There is no other place where it could be said.
+        // The failure could only be reported in this log.
       }
     },
   };

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { JSONParser } from '@streamparser/json';
 
 /** How much is parsed at once: a few thousand values. */
@@ -36,7 +36,7 @@ export async function parseJsonInTurns(body: Uint8Array): Promise<unknown> {
     const part = decoder.decode(body.subarray(start, start + PART_BYTES), { stream: true });
     parser.write(part.replace(CONTROL_CHARACTERS, ' '));
     if (tokens > TOKENS_MAX) throw new TooManyValuesError('too many values');
-    await turn();
+    await nextTurn();
   }
   if (!parser.isEnded) throw new SyntaxError('the JSON is not complete');
   return parsed;

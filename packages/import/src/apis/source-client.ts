@@ -8,7 +8,7 @@ const PAGE_BYTES_MAX = 64 * 1024 ** 2;
 const TRIES_MAX = 6;
 const BACKOFF_MS = 1_000;
 const BACKOFF_MS_MAX = 60_000;
-/** Also when a source says 0, which would become a request after the other. */
+/** Shortest pause, also when a source says 0. */
 const RETRY_AFTER_MS_MIN = 1_000;
 /** No source has longer windows than an hour; it is asked again then. */
 const RETRY_AFTER_MS_MAX = 3_600_000;

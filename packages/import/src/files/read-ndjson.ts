@@ -4,7 +4,7 @@ import type { SourceRow } from '../model/source-link.js';
 import { decodeText } from './decode-text.js';
 
 const LINE_CHARS_MAX = 4_000_000;
-/** As many as a request may have. */
+/** The limit that also applies to the body of a request. */
 const VALUES_MAX = 20_000;
 
 function toRow(row: number, line: string): SourceRow {

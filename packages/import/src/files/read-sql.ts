@@ -17,10 +17,10 @@ const LOG: DumpTable = {
   columns: ['click_id', 'click_time', 'shorturl', 'referrer', 'user_agent', 'ip_address', 'country_code'],
 };
 const VALUE_CHARS_MAX = 1_000_000;
-/** Enough for the begin of an INSERT. */
+/** Characters of a statement that are kept: enough for the start of an INSERT up to its rows. */
 const STATEMENT_CHARS = 1_000;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 0: '\0', b: '\b', Z: '\x1a' };
-/** In a statement whose blanks are single. */
+/** Matches the start of an INSERT, in which every run of white space has been replaced by one space. */
 const INSERT = /^ ?INSERT (?:IGNORE )?INTO `?(\w+)`? ?(?:\(([^)]*)\))? ?VALUES ?$/i;
 
 /**
@@ -46,10 +46,10 @@ async function* readTable(chunks: AsyncIterable<Uint8Array>, table: DumpTable): 
 type State = 'outside' | 'between' | 'row' | 'quoted' | 'escape' | 'quote-end' | 'skipped-quoted' | 'skipped-escape';
 
 /** Reads a dump character by character, because a statement may have megabytes. */
-function createDumpReader({ suffix, columns: usual }: DumpTable) {
+function createDumpReader({ suffix, columns: defaultColumns }: DumpTable) {
   let state: State = 'outside';
   let statement = '';
-  let columns = usual;
+  let columns = defaultColumns;
   let values: (string | null)[] = [];
   let value = '';
   let wasQuoted = false;
@@ -74,11 +74,11 @@ function createDumpReader({ suffix, columns: usual }: DumpTable) {
       : { row, record, error: `the row has ${count} values, and the table ${columns.length} columns` };
   }
 
-  /** At `(`, the statement so far is perhaps the begin of an INSERT with rows. */
+  /** Called at each `(`: whether it starts the rows of an INSERT into the table. */
   function beginRows(): boolean {
     const [, table, named] = INSERT.exec(statement) ?? [];
     if (!table?.toLowerCase().endsWith(suffix)) return false;
-    columns = named === undefined ? usual : named.split(',').map((name) => name.replace(/[`\s]/g, ''));
+    columns = named === undefined ? defaultColumns : named.split(',').map((name) => name.replace(/[`\s]/g, ''));
     isFound = true;
     return true;
   }

@@ -12,12 +12,12 @@ import type { HistoryPage, HistorySource, PastEvent } from './past-event.js';
 const START = '2020-01-01T00:00:00.000Z';
 const EVENTS_PER_PAGE = 1000;
 const CUSTOMERS_PER_PAGE = 100;
-/** Clicks first, so that leads find them; customers last, because the first lead of one says what brought it. */
+/** Clicks come first, because leads refer to them, and customers last, because a customer is attributed by its first lead. */
 const STEPS = ['clicks', 'leads', 'sales', 'customers'] as const;
 
 interface Position {
   readonly step: number;
-  /** Events from that time on. */
+  /** For events, the time from which the page starts; for customers, the id of the last one, empty before the first page. */
   readonly start: string;
   readonly page: number;
   readonly row: number;
@@ -48,8 +48,8 @@ export interface DubHistoryOptions {
 }
 
 /**
- * Events in the order of time, each page from the time of the last event on: so nothing is left out when events appear or vanish while
- * pages are read. An event that two pages have is stored once.
+ * Reads events in the order of time. Each page starts at the time of the last event of the page before, so that no event is skipped when
+ * others are added or removed while pages are read. An event that is on two pages is stored once.
  */
 export function dubHistory({ client, address, identity, now }: DubHistoryOptions): HistorySource {
   async function eventPage(event: string, { start, page, end }: Position): Promise<readonly unknown[]> {
@@ -68,7 +68,7 @@ export function dubHistory({ client, address, identity, now }: DubHistoryOptions
     if (records.length < EVENTS_PER_PAGE) return undefined;
     const last = timestampOf(records.at(-1));
     const seen = records.filter((record) => timestampOf(record) === last).map((record) => idOf(record) ?? '');
-    // More events of one millisecond than a page has, or times that the source rounds: only then pages are counted.
+    // A whole page has the same time: it is busier than a page is long, or the source rounds times. Go on by page number.
     if (last === undefined || last <= at.start) return { ...at, page: at.page + 1, seen: [...at.seen, ...seen] };
     return { ...at, start: last, page: 1, seen };
   }

@@ -8,7 +8,7 @@ import { asJson } from '../model/as-json.js';
 import { RowError, type Source } from '../model/source-link.js';
 import type { PastClick, PastEvent } from './past-event.js';
 
-/** As long as what a visit may send. */
+/** The limit that also applies to visits. */
 const AGENT_CHARS_MAX = 1024;
 const WORD_CHARS_MAX = 100;
 const EVENT_NAME_CHARS_MAX = 255;

@@ -4,7 +4,7 @@ import { type CreateLinkBody, IMPORT_SOURCES, type ImportSource, type TAG_COLORS
 export const SOURCES = IMPORT_SOURCES;
 export type Source = ImportSource;
 
-/** A value of the source that has no place here, or not all of it. */
+/** A value of the source that Waymark cannot store, or only a part of it. */
 export interface Lost {
   readonly field: string;
   readonly value: string;

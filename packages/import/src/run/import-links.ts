@@ -7,7 +7,7 @@ import type { DomainMap } from './domain-map.js';
 import { type ImportCounts, type ImportPosition, type ImportReport, NO_COUNTS } from './import-report.js';
 import { addressKey, type LinkPlan, planLink } from './link-plan.js';
 import { createLinkWriter, type OnConflict } from './link-writer.js';
-import { createPlaces } from './places.js';
+import { createReferencedResources } from './referenced-resources.js';
 
 /** Links of one insert. They are planned and written in one piece, while other requests of the process wait. */
 const BATCH_MAX = 100;
@@ -43,16 +43,16 @@ export interface ImportOptions {
  */
 export async function importLinks(rows: AsyncIterable<SourceRow>, options: ImportOptions): Promise<ImportCounts> {
   const { deps, author, report, isDry, position } = options;
-  const places = createPlaces(deps, author, isDry);
+  const resources = createReferencedResources(deps, author, isDry);
   let ownSinceMs = position?.atMs;
   const writer = createLinkWriter({
     ...options,
-    plannedDomains: places.plannedDomains,
+    plannedDomains: resources.plannedDomains,
     ownSinceMs: () => ownSinceMs,
   });
   const primary = await deps.catalog.domains.primary(author.workspace.id);
   const fallbackDomain = primary?.slug ?? deps.defaultDomain;
-  const planOptions = { ...options, places, fallbackDomain, importedAt: new Date(deps.now()).toISOString() };
+  const planOptions = { ...options, resources, fallbackDomain, importedAt: new Date(deps.now()).toISOString() };
   let counts = position?.counts ?? NO_COUNTS;
   let lastRow = position?.row ?? 0;
   const add = (end: keyof ImportCounts) => {

@@ -1,12 +1,12 @@
 import type { Lost } from '../model/source-link.js';
 
-/** How many links had which end. */
+/** Numbers of links by outcome. */
 export interface ImportCounts {
   /** Records of the source that were read. */
   readonly rows: number;
   readonly created: number;
   readonly updated: number;
-  /** Links that exist as they would have been made, and with `skip` those that differ. */
+  /** Links that exist with the same fields, and with `skip` also those that exist with other fields. */
   readonly skipped: number;
   readonly rejected: number;
 }
@@ -20,26 +20,26 @@ export interface Rejection {
   readonly record: unknown;
 }
 
-/** Values of a link that was made, or exists, which have no place here. */
+/** Values of a created or existing link that Waymark has no field for. */
 export interface Loss extends Lost {
   readonly row: number;
-  /** Address of the link here. */
+  /** Address of the link in Waymark. */
   readonly link: string;
 }
 
-/** How far an earlier run of the same import has come. */
+/** The progress of an earlier run of the same import. */
 export interface ImportPosition {
-  /** The last row whose links have their ends. */
+  /** The last row whose links are all counted. */
   readonly row: number;
   readonly counts: ImportCounts;
-  /** When it was there, ms: identical links that are younger were made by that run, in the batch that was interrupted. */
+  /** Time of that progress, epoch milliseconds. Identical links that are younger were created by the batch that was interrupted. */
   readonly atMs: number;
 }
 
-/** Where an import reports to; each call is awaited, so that a report needs no memory. */
+/** Receives the results of an import. Each call is awaited, so that an implementation need not buffer. */
 export interface ImportReport {
   rejected(rejection: Rejection): Promise<void>;
   lost(loss: Loss): Promise<void>;
-  /** Called when all links of the rows up to `row` have their ends. @throws to stop the import there */
+  /** Called when all links of the rows up to `row` are counted. @throws to stop the import there */
   progress(counts: ImportCounts, row: number): void | Promise<void>;
 }

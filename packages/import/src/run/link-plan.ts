@@ -4,7 +4,7 @@ import { ApiError, type CreateLinkBody, createLinkBodySchema } from '@waymark/co
 import type { Lost, Source, SourceLink } from '../model/source-link.js';
 import { RowError } from '../model/source-link.js';
 import type { DomainMap } from './domain-map.js';
-import type { Places } from './places.js';
+import type { ReferencedResources } from './referenced-resources.js';
 
 const TITLE_CHARS_MAX = 120;
 const DESCRIPTION_CHARS_MAX = 240;
@@ -18,7 +18,7 @@ export interface LinkPlan {
   readonly domain: string;
   readonly key: string;
   readonly body: CreateLinkBody;
-  /** Whether `externalId` is the id at the source, which gives way when it is taken. */
+  /** Whether `externalId` is the id at the source. It is left out if another link has it. */
   readonly hasSourceId: boolean;
   readonly createdAt: string | undefined;
   readonly baseline: LinkBaseline | undefined;
@@ -33,7 +33,7 @@ export interface PlanOptions {
   /** Names of tags that all links get. */
   readonly tags: readonly string[];
   readonly history: 'none' | 'counts' | 'events';
-  readonly places: Places;
+  readonly resources: ReferencedResources;
   /** Time of the import, ISO 8601. */
   readonly importedAt: string;
 }
@@ -54,10 +54,10 @@ function shortenings({ title, description }: SourceLink['fields']): Lost[] {
   return lost;
 }
 
-/** As many as a link may have. */
+/** The number of tags that a link may have. */
 const TAGS_MAX = 1000;
 
-/** Runs `find` for something that a link can be made without; what it refuses is lost, with the reason. */
+/** Runs `find` for a value that a link does not need. If it is refused, the value is added to `lost` with the reason. */
 async function orLost<T>(lost: Lost[], field: string, value: string, find: () => Promise<T>): Promise<T | undefined> {
   try {
     return await find();
@@ -90,23 +90,23 @@ export async function planLink(
   { row, record, link }: { readonly row: number; readonly record: unknown; readonly link: SourceLink },
   options: PlanOptions,
 ): Promise<LinkPlan> {
-  const { places, history, source, importedAt } = options;
+  const { resources, history, source, importedAt } = options;
   const domain = options.domains.domainOf(link.domain) ?? options.fallbackDomain;
   if (domain === undefined) throw new RowError('the link has no domain: name one with the option domain');
   const key = link.key ?? madeKey(domain, link.fields.url);
   checkKey(key);
-  await places.domain(domain);
+  await resources.domain(domain);
   const lost = [...link.lost, ...shortenings(link.fields)];
   const tags = [...options.tags.map((name) => ({ name })), ...link.tags];
   if (tags.length > TAGS_MAX) throw new RowError(`tags: more than ${TAGS_MAX}`);
   const tagIds: string[] = [];
   for (const tag of tags) {
-    const id = await orLost(lost, 'tags', tag.name, async () => places.tag(tag));
+    const id = await orLost(lost, 'tags', tag.name, async () => resources.tag(tag));
     if (id !== undefined && !tagIds.includes(id)) tagIds.push(id);
   }
   const { folder, counts } = link;
   const folderId =
-    folder === null ? undefined : await orLost(lost, 'folder', folder, async () => places.folder(folder));
+    folder === null ? undefined : await orLost(lost, 'folder', folder, async () => resources.folder(folder));
   const { externalId, ...fields } = link.fields;
   const hasSourceId = !externalId && link.sourceId !== null;
   return {

@@ -55,7 +55,7 @@ const FIELD_OF = new Map(
 );
 
 /**
- * The field of ours that each heading of a table names; headings without one keep their text.
+ * The fields that the headings of a table stand for, by {@link HEADINGS}; other headings keep their text.
  *
  * @throws RowError when two headings name one field, or none names a destination
  */

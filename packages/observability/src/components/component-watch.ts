@@ -36,11 +36,11 @@ export interface ComponentWatchOptions {
 export interface ComponentWatch {
   /** Host and process id of this process. */
   readonly instance: string;
-  /** As of the last poll: two seconds ago at most while it is read, ten when nobody has read it for two minutes. */
+  /** The state at the last poll: at most two seconds old, or ten when nothing has read it for two minutes. */
   componentStatus(): readonly ComponentStatus[];
   /** The latest starts and ends of all processes, latest first. Rejects while Redis is away. */
   processChanges(): Promise<readonly ProcessChange[]>;
-  /** Of each queue shard that answers. */
+  /** The memory of each queue shard that answers. */
   redisMemory(): readonly ShardMemory[];
   /** Call it when the process has done work, for the "last work" of its status. */
   noteWork(): void;

@@ -9,7 +9,7 @@ export interface SamplesOptions {
   readonly components: Pick<ComponentWatch, 'instance' | 'redisMemory' | 'componentStatus'>;
   readonly queue: Pick<QueueSampler, 'queues' | 'spool'>;
   readonly opsLog: Pick<OpsLog, 'add' | 'onFlush' | 'dropped'>;
-  /** Delays of the event loop, for this reader only. */
+  /** Delays of the event loop. It is reset at each flush, so nothing else may read it. */
   readonly loopDelays: Histogram;
   /** Set in one service only: measures the sizes of tables as well. */
   readonly clickhouse: ClickHouseClient | undefined;
@@ -23,7 +23,7 @@ const TABLES_TIMEOUT_MS = 2000;
 const SIZES = `SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes FROM system.parts
 WHERE active AND database = currentDatabase() GROUP BY table`;
 
-/** What the names of a queue shard's metrics end with: `queue_waiting:click@1`. Those of shard 0 end with nothing. */
+/** Suffix of the names of a queue shard's metrics, as in `queue_waiting:click@1`; empty for shard 0. */
 const suffixOf = (shard: number) => (shard === 0 ? '' : `@${shard}`);
 
 /** Adds measurements of this process to `ops_samples` at each flush. */

@@ -1,15 +1,11 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import type { Customer, CustomerColumn, ExportCustomersQuery } from '@waymark/contract';
 import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waymark/export';
-import { type ExportPart, isInPart } from '../links/export-links.js';
+import { type ExportPart, isInPart, PAGE_CHARS, PAGE_ROWS } from '../export-part.js';
 import type { LinkCaller } from '../links/link-caller.js';
 import { customerObjects } from './customer-objects.js';
 import { checkCustomerCursor, customerFiltersOf, customerLinkIdOf } from './customer-query.js';
 import { expandedCustomers } from './expanded-customers.js';
-
-const PAGE_CUSTOMERS = 1000;
-/** The records of a page are parsed at once. */
-const PAGE_CHARS = 2_000_000;
 
 function field(name: keyof Customer, type: ColumnType = 'text'): Column<Customer> {
   return { type, read: (customer) => customer[name] };
@@ -53,7 +49,7 @@ export async function exportCustomers(
     async readPage(last, rowsMax) {
       const id = last?.id ?? part.after ?? startingAfter;
       const bounds = sortOrder === 'desc' ? { beforeId: id } : { afterId: id };
-      const pageSize = Math.min(PAGE_CUSTOMERS, rowsMax);
+      const pageSize = Math.min(PAGE_ROWS, rowsMax);
       const rows = await catalog.customers.list(workspaceId, { ...page, pageSize, filters: { ...filters, ...bounds } });
       return { rows, limit: pageSize };
     },

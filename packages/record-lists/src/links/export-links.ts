@@ -1,18 +1,9 @@
 import { type LinkRecord, linkVisibility } from '@waymark/catalog';
-import {
-  type ExportLinksQuery,
-  type Link,
-  type LinkColumn,
-  type ResourceKind,
-  resourceIdTime,
-} from '@waymark/contract';
+import type { ExportLinksQuery, Link, LinkColumn } from '@waymark/contract';
 import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waymark/export';
+import { type ExportPart, isInPart, PAGE_CHARS, PAGE_ROWS } from '../export-part.js';
 import type { LinkCaller } from './link-caller.js';
 import { type LinkListDeps, linkCursorOf, linkFiltersOf } from './link-query.js';
-
-const PAGE_LINKS = 1000;
-/** The records of a page are parsed at once. */
-const PAGE_CHARS = 2_000_000;
 
 function column(type: ColumnType, read: (link: Link) => unknown): Column<Link> {
   return { type, read };
@@ -58,19 +49,6 @@ export const LINK_COLUMN_SOURCES: Readonly<Record<LinkColumn, Column<Link>>> = {
   utm_content: field('utm_content'),
 };
 
-/** A part of an export, of which a job keeps the place. */
-export interface ExportPart {
-  /** Id of the last row that the parts before had. */
-  readonly after?: string | undefined;
-  /** Rows that were created later are left out, in epoch milliseconds. */
-  readonly createdUntilMs?: number | undefined;
-}
-
-/** Whether a row belongs to the part, by the time in its id. */
-export function isInPart(kind: ResourceKind, id: string, { createdUntilMs = Number.POSITIVE_INFINITY }: ExportPart) {
-  return (resourceIdTime(kind, id) ?? 0) <= createdUntilMs;
-}
-
 /** The links of `GET /links/export`, in the order of creation. @throws ApiError 403, 404 or 422 */
 export async function exportLinks(
   deps: LinkListDeps,
@@ -89,7 +67,7 @@ export async function exportLinks(
     pageChars: PAGE_CHARS,
     async readPage(last, rowsMax) {
       const id = last?.id ?? start;
-      const limit = Math.min(PAGE_LINKS, rowsMax);
+      const limit = Math.min(PAGE_ROWS, rowsMax);
       const rows = await (id === undefined
         ? links.list(workspaceId, { ...shape, limit, sortBy: 'createdAt', offset: 0 })
         : links.listFrom(workspaceId, { ...shape, limit, id, side: 'after' }));

@@ -1,4 +1,11 @@
-import { API_READ, type Catalog, isFolderHidden, type LinkFilters, linkVisibility } from '@waymark/catalog';
+import {
+  API_READ,
+  type Catalog,
+  checkFolderVisible,
+  foreignDomain,
+  type LinkFilters,
+  linkVisibility,
+} from '@waymark/catalog';
 import {
   ApiError,
   csvItems,
@@ -22,8 +29,7 @@ async function checkDomain({ catalog, defaultDomain }: LinkListDeps, workspaceId
   if (slug === defaultDomain) return;
   const domain = await catalog.domains.findBySlug(slug, API_READ);
   if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
-  if (domain.workspaceId === workspaceId) return;
-  throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+  if (domain.workspaceId !== workspaceId) throw foreignDomain(slug);
 }
 
 async function checkFolder(
@@ -31,9 +37,7 @@ async function checkFolder(
   { workspace, apiKey }: LinkCaller,
   folderId: string,
 ): Promise<void> {
-  const folder = await catalog.folders.require(workspace.id, folderId);
-  if (!isFolderHidden(linkVisibility(apiKey), folder)) return;
-  throw new ApiError('forbidden', 'You are not allowed to see this folder.');
+  checkFolderVisible(linkVisibility(apiKey), await catalog.folders.require(workspace.id, folderId));
 }
 
 /** Ids of the tags in all tag parameters of a query; undefined when it has none. Unknown tag names are skipped. */

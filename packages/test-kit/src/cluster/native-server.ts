@@ -33,7 +33,7 @@ function exceptionPacket(err: unknown): Buffer {
   return Buffer.concat([varuint(SERVER.exception), code, text('DB::Exception'), text(message), text(''), Buffer.of(0)]);
 }
 
-/** How the initiator calls the columns of a result that it goes on with, by their aliases: as columns of its tables. */
+/** The names of a result's columns that the server that sent the query expects (`__table1.column`), by their aliases in its SQL. */
 function innerNames(sql: string): ReadonlyMap<string, string> {
   const columns = sql.matchAll(/`?(__table\d+)`?\.`?(\w+)`? AS `?(\w+)`?/g);
   return new Map([...columns].map(([, table = '', column = '', alias = '']) => [alias, `${table}.${column}`]));
@@ -74,7 +74,7 @@ class Session {
     this.#socket.write(Buffer.concat([varuint(SERVER.hello), text('ClickHouse'), ...version]));
   }
 
-  /** No table is behind: whether one is, is for tests to find out. */
+  /** Reports that no table has a replication delay, so that queries go to every replica, also to those that lack rows. */
   async #statuses(): Promise<void> {
     const reader = this.#reader;
     const count = await reader.varuint();
@@ -166,9 +166,9 @@ class Session {
 }
 
 /**
- * A server of ClickHouse's native protocol, as far as servers of a cluster use it among each other. It cannot transfer states of
- * aggregate functions, so statements must not aggregate over several shards unless each shard does so alone
- * (`distributed_group_by_no_merge`), or the initiator (from a subquery).
+ * A server of ClickHouse's native protocol, with the parts that the servers of a cluster use between each other. It cannot transfer states
+ * of aggregate functions, so a statement over several shards may aggregate only on each shard alone (`distributed_group_by_no_merge`), or
+ * only on the server that it was sent to (over a subquery).
  */
 export function createNativeServer(run: RunNative): Server {
   return createServer((socket) => {

@@ -1,13 +1,13 @@
 import type { WebhookJobData } from './webhook-job.js';
 
-/** Whose job it is. */
+/** The webhook and workspace of a job. */
 type JobOwner = Pick<WebhookJobData, 'workspaceId' | 'webhookId'>;
 
 /**
- * Limits the jobs that send at the same time. A webhook holds at most four places. A workspace holds at most as many as are free: half of
- * them while it is alone, a third beside another busy one, and so on, so that a place is free for a workspace that holds none, however
- * slow the receivers of the others are. Jobs above a limit are postponed to times at which a place is expected to be free: one after the
- * other, as far apart as jobs of this webhook or workspace have ended lately.
+ * Limits the jobs that send at the same time. Each of them holds a slot. A webhook holds at most four slots. A workspace holds at most as
+ * many as are free: half of them while it is alone, a third beside another busy one, and so on. Thus a slot is free for a workspace that
+ * holds none, however slow the receivers of the others are. Jobs above a limit are postponed to times at which a slot is expected to be
+ * free: one after the other, at the intervals at which jobs of this webhook or workspace have ended lately.
  */
 export interface ConcurrencyLimit {
   /** @returns 0 if the job may run (call `leave` afterwards); otherwise the delay after which to try again, in milliseconds */
@@ -17,20 +17,20 @@ export interface ConcurrencyLimit {
 }
 
 /** Jobs that send at the same time in one worker. */
-export const PLACES = 64;
+export const SLOTS = 64;
 const JOBS_PER_WEBHOOK = 4;
 /** Shorter intervals would bring back more jobs than a worker can postpone again, if the webhook has become slow. */
 const INTERVAL_MS_MIN = 5;
 const WAIT_MS_MIN = 50;
 /**
- * From then on, jobs are postponed at the shortest interval, because the receiver may have become faster. One behind the other all the same:
- * no more of a long backlog may return in a second than a worker can postpone again besides the jobs of others.
+ * Jobs that would be postponed further than this are tried sooner, because the receiver may have become faster. They still keep the shortest
+ * interval between each other, so that a long backlog does not return all at once: a worker must be able to postpone them again.
  */
 const FAR_MS = 10_000;
-/** Weight of the latest job in the average time. */
+/** Weight of the latest job in the moving average of times. */
 const LATEST = 0.2;
 
-/** Of a webhook or a workspace. */
+/** The jobs of a webhook or a workspace. */
 interface Load {
   active: number;
   /** Average time of a job; 0 before the first one has ended. */
@@ -41,7 +41,7 @@ interface Load {
 
 /** @param now milliseconds of any clock */
 export function createConcurrencyLimit(now: () => number): ConcurrencyLimit {
-  /** Of webhooks and of workspaces, by id. */
+  /** The loads of webhooks and of workspaces, by id. */
   const loads = new Map<string, Load>();
   let taken = 0;
 
@@ -70,7 +70,7 @@ export function createConcurrencyLimit(now: () => number): ConcurrencyLimit {
   return {
     tryEnter({ workspaceId, webhookId }) {
       const workspace = loadOf(workspaceId);
-      if (workspace.active >= PLACES - taken) return postpone(workspace);
+      if (workspace.active >= SLOTS - taken) return postpone(workspace);
       const webhook = loadOf(webhookId);
       if (webhook.active >= JOBS_PER_WEBHOOK) return postpone(webhook);
       taken += 1;

@@ -13,7 +13,7 @@ import type { Outbound } from '@waymark/outbound';
 import { connectRedis } from '@waymark/redis';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import { createEventBodies } from '../events/event-bodies.js';
-import { createConcurrencyLimit, PLACES } from './concurrency-limit.js';
+import { createConcurrencyLimit, SLOTS } from './concurrency-limit.js';
 import { createDeliverJob } from './deliver-job.js';
 import { createDeliveryLog } from './delivery-log.js';
 import { createFailureCounts } from './failure-counts.js';
@@ -39,16 +39,16 @@ export interface WebhookWorker {
   close(): Promise<void>;
 }
 
-/** More than the places, so that jobs without a place are postponed, and deliveries logged, while every place is taken. */
-const JOBS_MAX = PLACES + 16;
+/** More than the slots, so that jobs without a slot are postponed, and deliveries logged, while every slot is taken. */
+const JOBS_MAX = SLOTS + 16;
 /** Other workers take over the jobs of a killed worker after at most the lock and two checks. */
 const LOCK_MS = 10_000;
 const STALLED_CHECK_MS = 5_000;
-/** In effect no limit: a job is not the cause when its workers are killed. */
+/** In effect no limit: BullMQ would fail a job whose workers were killed more often, although the job is not the cause. */
 const STALLED_MAX = 1_000_000_000;
 const RECONNECT_MS = 500;
 const CLOSE_MS = 5_000;
-/** Delay between tries of a job that only a newer version supports. */
+/** Delay before a job that only a newer version supports is tried again. */
 const UNSUPPORTED_JOB_DELAY_MS = 15_000;
 
 export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorker {
@@ -80,7 +80,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     throw new DelayedError();
   };
 
-  const process = async (job: Job<unknown>, token = ''): Promise<void> => {
+  const processJob = async (job: Job<unknown>, token = ''): Promise<void> => {
     const data = readJobData(job.data);
     if (data === undefined) {
       logger.error({ jobId: job.id }, 'a webhook job is not supported by this version');
@@ -101,7 +101,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     }
   };
 
-  const worker = new Worker<unknown>(WEBHOOK_QUEUE, process, {
+  const worker = new Worker<unknown>(WEBHOOK_QUEUE, processJob, {
     connection: redis,
     prefix: QUEUE_PREFIX,
     concurrency: JOBS_MAX,

@@ -1,14 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { WebhookTrigger } from '@waymark/contract';
+import { BASE62_ALPHABET, type WebhookTrigger } from '@waymark/contract';
 
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const CHARS = 25;
 
 function idOf(bytes: Buffer): string {
   let rest = BigInt(`0x${bytes.toString('hex')}`);
   let text = '';
   for (let position = 0; position < CHARS; position++) {
-    text = (ALPHABET[Number(rest % 62n)] ?? '') + text;
+    text = (BASE62_ALPHABET[Number(rest % 62n)] ?? '') + text;
     rest /= 62n;
   }
   return `evt_${text}`;

@@ -36,7 +36,7 @@ const RETRIES_MAX = 2;
 const PAUSES_MS = [1_000, 5_000, 20_000, 60_000];
 /** Changes that wait for their next attempt. */
 const WAITING_MAX = 1_000;
-/** A command that timed out may be run all the same, when a Redis that hangs goes on. */
+/** A command that timed out may still be executed later, by a Redis that was suspended and goes on. */
 const UNCONFIRMED = 'webhook deliveries of a change are lost, unless Redis has taken them without confirming it';
 
 export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifier {
@@ -51,8 +51,8 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
   const senders = connections.map(createWebhookJobSender);
 
   /**
-   * Adds the jobs to the shard of the workspace. If it does not confirm them, adds them to shard 0, which may be the same: under the same
-   * ids, so that one Redis keeps one of each. Two that have them deliver the same event under the same id.
+   * Adds the jobs to the shard of the workspace, or to shard 0 if that does not confirm them. The ids are the same: if shard 0 is the shard
+   * of the workspace, it has each job once. If both shards have the jobs, receivers get the same event twice, under the same id.
    */
   async function send(workspaceId: string, jobs: readonly WebhookJob[]): Promise<void> {
     const sender = await catalog.queueShards.pick(senders, workspaceId);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createConcurrencyLimit, PLACES } from '../../src/delivery/concurrency-limit.js';
+import { createConcurrencyLimit, SLOTS } from '../../src/delivery/concurrency-limit.js';
 
 interface Run {
   readonly endedMs: number;
@@ -66,7 +66,7 @@ it('a long backlog of a slow workspace is not tried more often than one webhook 
   const jobs = 3000;
   const run = runBacklog(jobs, () => 9500, { webhooks: 16, untilMs: 60_000 });
   expect((run.tries - jobs) / (run.endedMs / 1000)).toBeLessThan(220);
-  expect(run.activeMax).toBe(PLACES / 2);
+  expect(run.activeMax).toBe(SLOTS / 2);
 });
 
 const jobOf = (workspace: number, webhook: number) => ({
@@ -74,28 +74,28 @@ const jobOf = (workspace: number, webhook: number) => ({
   webhookId: `wh_${workspace}_${webhook}`,
 });
 
-/** Takes as many places for a workspace as it gets, whatever the limit of a webhook. @returns how many */
-function takePlaces(limit: ReturnType<typeof createConcurrencyLimit>, workspace: number): number {
-  let places = 0;
-  while (limit.tryEnter(jobOf(workspace, places)) === 0) places += 1;
-  return places;
+/** Takes as many slots for a workspace as it gets, whatever the limit of a webhook. @returns how many */
+function takeSlots(limit: ReturnType<typeof createConcurrencyLimit>, workspace: number): number {
+  let slots = 0;
+  while (limit.tryEnter(jobOf(workspace, slots)) === 0) slots += 1;
+  return slots;
 }
 
-it('a workspace holds half of the places at most, and leaves places to those that come later', () => {
+it('a workspace holds half of the slots at most, and leaves slots to those that come later', () => {
   const limit = createConcurrencyLimit(() => 0);
-  expect([1, 2, 3, 4, 5, 6, 7].map((workspace) => takePlaces(limit, workspace))).toEqual([32, 16, 8, 4, 2, 1, 1]);
+  expect([1, 2, 3, 4, 5, 6, 7].map((workspace) => takeSlots(limit, workspace))).toEqual([32, 16, 8, 4, 2, 1, 1]);
 });
 
-it('places that become free go to the workspaces that hold fewer, until all hold as many', () => {
+it('slots that become free go to the workspaces that hold fewer, until all hold as many', () => {
   const limit = createConcurrencyLimit(() => 0);
-  const held = [1, 2, 3].map((workspace) => ({ workspace, places: takePlaces(limit, workspace) }));
+  const held = [1, 2, 3].map((workspace) => ({ workspace, slots: takeSlots(limit, workspace) }));
   for (let job = 0; job < 500; job++) {
     const one = held[job % held.length] as (typeof held)[number];
-    one.places -= 1;
-    limit.leave(jobOf(one.workspace, one.places), 9500);
+    one.slots -= 1;
+    limit.leave(jobOf(one.workspace, one.slots), 9500);
     for (const other of held) {
-      while (limit.tryEnter(jobOf(other.workspace, other.places)) === 0) other.places += 1;
+      while (limit.tryEnter(jobOf(other.workspace, other.slots)) === 0) other.slots += 1;
     }
   }
-  expect(held.map(({ places }) => places)).toEqual([17, 16, 16]);
+  expect(held.map(({ slots }) => slots)).toEqual([17, 16, 16]);
 });

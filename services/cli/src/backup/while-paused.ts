@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError } from '../command-error.js';
 
 /** After this time the processes are resumed and the work is discarded. */
@@ -27,7 +27,7 @@ async function stop(pid: number, deadlineMs: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   while (!isStopped(pid)) {
     if (performance.now() > deadlineMs) throw new CommandError(`process ${pid} does not stop`);
-    await sleep(STOP_CHECK_MS);
+    await delay(STOP_CHECK_MS);
   }
 }
 

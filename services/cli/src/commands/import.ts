@@ -22,9 +22,9 @@ import type { CommandResult } from '../output.js';
 import { findTarget, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
 
-/** An import passes each link once. */
+/** Records of each type in the cache of this process: few, because an import reads each link only once. */
 const CACHED_MAX = 2_000;
-/** Waits of this length and more are announced. */
+/** Waits of at least this length are reported on standard error. */
 const LONG_WAIT_MS = 5_000;
 
 function isAddress(location: string | undefined): boolean {
@@ -58,7 +58,7 @@ function apiOptions({ location, ...request }: ApiRequest, outbound: Outbound): A
   return { ...request, address: location, outbound, wait, now: Date.now };
 }
 
-/** Makes the links of another system, of a file or of its API, in a workspace. A run that ended early is run again. */
+/** Creates the links of another system, from a file or from its API, in a workspace. A run that ended early can be repeated. */
 export async function importSource(
   sourceName: string,
   location: string | undefined,

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   applyPlacement,
   applyQueryLogView,
@@ -65,7 +65,7 @@ export async function awaitMigrations({ seconds }: { readonly seconds: RawOption
       const waiting = await missingMigrations(clickhouse, target.settings.clickhouseCluster);
       if (waiting === 'none') return { data: { migrated: true }, lines: ['all migrations are applied'] };
       if (performance.now() > deadlineMs) throw new CommandError(`after ${limitSeconds} s still: ${waiting}`);
-      await sleep(WAIT_EVERY_MS);
+      await delay(WAIT_EVERY_MS);
     }
   } finally {
     await clickhouse.close();

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpAnswer, HttpClient, HttpRequest } from './http-client.js';
 import { newVisitor, skewed, visitorHeaders } from './visitors.js';
 
@@ -60,7 +60,7 @@ export function createTraffic(options: TrafficOptions) {
   async function send(request: HttpRequest): Promise<HttpAnswer> {
     let answer = await http.send(request);
     for (let attempt = 1; attempt < ATTEMPTS && answer.retryAfter !== undefined; attempt += 1) {
-      await sleep(Math.min(answer.retryAfter * 1000, RETRY_WAIT_MS_MAX));
+      await delay(Math.min(answer.retryAfter * 1000, RETRY_WAIT_MS_MAX));
       answer = await http.send(request);
     }
     return answer;
@@ -153,7 +153,7 @@ export function createTraffic(options: TrafficOptions) {
         }
         // Skips visits that the service could not keep up with, instead of sending them later in a burst.
         started = Math.max(started, due);
-        await sleep(TICK_MS);
+        await delay(TICK_MS);
       }
       await Promise.all(inFlight);
     },

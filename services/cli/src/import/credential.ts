@@ -4,7 +4,7 @@ import { CommandError } from '../command-error.js';
 
 const CHARS_MAX = 4_096;
 
-/** The first line of standard input; what a person types is not shown. */
+/** The first line of standard input. On a terminal the question is shown, and what is typed is not. */
 function firstLine(question: string): Promise<string> {
   const isTerminal = process.stdin.isTTY === true;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -29,8 +29,8 @@ function firstLine(question: string): Promise<string> {
 }
 
 /**
- * The key for a source: of IMPORT_CREDENTIAL, else the first line of standard input, else asked for. It is never an argument, because
- * the arguments of a process can be read by others.
+ * The API key for a source: IMPORT_CREDENTIAL, or else the first line of standard input, which a terminal is asked for. It is never an
+ * argument, because other users of the machine can read the arguments of a process.
  *
  * @throws CommandError without one
  */

@@ -11,7 +11,7 @@ export interface MoveTargetOptions {
   readonly password: string | undefined;
 }
 
-/** Decodes a part of a URL, in which it may be written as it is. */
+/** Decodes a part of a URL; a text that is not percent-encoded is returned as it is. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -25,7 +25,7 @@ async function messageOf(response: Response): Promise<string> {
 }
 
 /**
- * Follows a stream of events until the signal aborts. When the stream ends it connects again and goes on where it was.
+ * Follows a stream of events until the signal aborts. When the stream ends, it connects again and resumes at the same position.
  *
  * @throws CommandError when the API refuses the request for good
  */

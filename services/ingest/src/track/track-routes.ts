@@ -51,7 +51,7 @@ function shedLoad({ producers, catalog }: TrackDeps) {
   };
 }
 
-/** What tracks conversions in the workspaces of one queue shard. */
+/** Creates the trackers of leads and sales for the workspaces of one queue shard. */
 function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conversions {
   const deps = { ...trackDeps, producer };
   const { catalog, clickhouse, freshClicks, logger, now } = deps;
@@ -92,7 +92,7 @@ async function canSeeLink(
   return link !== undefined && (await catalog.hiddenFolders.seen(workspace.id, visibility, [link])).length > 0;
 }
 
-/** What tracks conversions, by workspace, and the hook in front of it. */
+/** The trackers of a workspace, and the hook that sheds load before they are called. */
 function createAllConversions(deps: TrackDeps) {
   const perShard = deps.producers.map((producer) => createConversions(deps, producer));
   return {

@@ -7,6 +7,8 @@ import {
   expandedCustomerSchema,
   expandedQuerySchema,
   exportCustomersQuerySchema,
+  idAnswerSchema,
+  idParamsSchema,
   listCustomersQuerySchema,
   updateCustomerBodySchema,
 } from '@waymark/contract';
@@ -20,7 +22,6 @@ import {
   type LinkCaller,
 } from '@waymark/record-lists';
 import { z } from 'zod';
-import { idAnswerSchema, idParamsSchema } from '../id-params.js';
 import { createCustomer, deleteCustomer, findCustomer, updateCustomer } from './customers.js';
 import { listCustomers } from './list-customers.js';
 import type { StoredAnswerDeps } from './stored-answers.js';

@@ -1,4 +1,11 @@
-import { API_READ, type Catalog, type DomainRecord, type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
+import {
+  API_READ,
+  type Catalog,
+  type DomainRecord,
+  foreignDomain,
+  type WorkspaceRecord,
+  workspaceLimits,
+} from '@waymark/catalog';
 import { ApiError, domainName, type UpdateDomainBody } from '@waymark/contract';
 import { domainFields } from './domain-fields.js';
 
@@ -17,8 +24,8 @@ function checkNotShared({ defaultDomain }: DomainDeps, slug: string | undefined)
 export async function ownDomain(catalog: Catalog, workspaceId: string, slug: string): Promise<DomainRecord> {
   const domain = await catalog.domains.findBySlug(domainName(slug), API_READ);
   if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
-  if (domain.workspaceId === workspaceId) return domain;
-  throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+  if (domain.workspaceId !== workspaceId) throw foreignDomain(slug);
+  return domain;
 }
 
 /** Like {@link ownDomain} for reads, which must not reveal whether another workspace has the domain. @throws ApiError not_found */

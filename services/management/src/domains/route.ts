@@ -3,11 +3,11 @@ import {
   createDomainBodySchema,
   domainSchema,
   listDomainsQuerySchema,
+  PARAM_CHARS_MAX,
   updateDomainBodySchema,
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
-import { PARAM_CHARS_MAX } from '../id-params.js';
 import { createDomain, type DomainDeps, deleteDomain, ownDomain, updateDomain, visibleDomain } from './domains.js';
 
 const tags = ['Domains'];

@@ -15,7 +15,7 @@ import {
 import { eraseWebhookJobs } from '@waymark/webhooks';
 import { findStoredAnswers, referencesInQueue, type StoredAnswerDeps } from '../customers/stored-answers.js';
 
-/** Former customers of that external id: one that has another external id by now is another person. */
+/** Customers that had the external id before, without those that have another external id now, who may be other people. */
 async function formerCustomers(catalog: Catalog, workspaceId: string, externalId: string): Promise<string[]> {
   const ids = await catalog.erasures.customersCalled(workspaceId, externalId);
   const present = await catalog.customers.getMany(workspaceId, ids);
@@ -41,7 +41,7 @@ async function subjectOf(catalog: Catalog, workspaceId: string, id: string): Pro
 /**
  * Removes a customer's record, and every copy and stored answer in Redis that contains it.
  *
- * @param queued what events name that were in the queue before this
+ * @param queued what the events refer to that were in the queue before the removal
  * @returns the id of the click that brought the customer, which no table has yet while the customer is in the queue
  */
 async function removeCustomer(
@@ -53,7 +53,7 @@ async function removeCustomer(
   const { catalog } = deps;
   const record = await catalog.customers.get(workspaceId, id);
   const removeAnswers = await findStoredAnswers(deps, workspaceId, id, queued, 'remove');
-  // Before and after, as in the deletion of a customer: an event that was under way may have added one.
+  // Stored answers are removed before and after, as when a customer is deleted: a request in progress may have stored one.
   await removeAnswers(record?.externalId);
   if (record !== undefined) {
     await catalog.customers.remove(workspaceId, id).catch((err: unknown) => {
@@ -68,12 +68,12 @@ async function removeCustomer(
   return record?.clickId ?? undefined;
 }
 
-/** A customer that a request has queued while the erasure was accepted. */
+/** The id of the customer that a request has queued under the external id while the erasure was accepted. */
 async function pendingId(deps: StoredAnswerDeps, workspaceId: string, externalId: string): Promise<string | undefined> {
   const { catalog } = deps;
   const claims = await deps.claimsOf(workspaceId);
   await claims.blockFilters(workspaceId);
-  // Waits for requests that hold the claim.
+  // Removing the claim waits for the requests that hold it.
   await claims.remove([customerClaim(workspaceId, externalId)]);
   const redis = await catalog.queueShards.pick(deps.queueShards, workspaceId);
   const number = await findPendingCustomer(redis, parseResourceId('workspace', workspaceId) ?? '', externalId);
@@ -81,8 +81,9 @@ async function pendingId(deps: StoredAnswerDeps, workspaceId: string, externalId
 }
 
 /**
- * Accepts the erasure of a person, and removes at once what is not in event tables: the record, names, claims, the queued customer, cached
- * copies, bodies of webhooks and files of exports. The writer does the rest. A repeat does what is left, and returns the same erasure.
+ * Accepts the erasure of a person, and removes at once everything that is not in event tables: the record, names, claims, the queued
+ * customer, cached copies, bodies of webhooks and files of exports. The writer erases the events (services/writer/src/erasures.ts). A
+ * repeated call removes what is left, and returns the same erasure.
  *
  * @param id `cus_…`, or `ext_` and an external id, which need not exist
  * @throws ApiError not_found for a `cus_…` id that the workspace never had
@@ -108,7 +109,7 @@ export async function eraseCustomer(
     const clickId = await removeCustomer(deps, workspaceId, customerId, before);
     if (clickId !== undefined) firstClicks.push(clickId);
   }
-  // Also of events that were under way.
+  // Read again, for events of requests that were in progress.
   const after = await readQueue();
   const stored = await catalog.erasures.clicksOf(workspaceId, erasure.customerIds);
   erasure = await catalog.erasures.addFound(erasure, {

@@ -1,8 +1,7 @@
-import { createErasureBodySchema, erasureSchema, listErasuresQuerySchema } from '@waymark/contract';
+import { createErasureBodySchema, erasureSchema, idParamsSchema, listErasuresQuerySchema } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import type { StoredAnswerDeps } from '../customers/stored-answers.js';
-import { idParamsSchema } from '../id-params.js';
 import { eraseCustomer } from './erase-customer.js';
 
 const tags = ['Customers'];

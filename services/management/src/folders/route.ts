@@ -3,12 +3,13 @@ import {
   createFolderBodySchema,
   FOLDER_ACCESS_LEVELS,
   folderSchema,
+  idAnswerSchema,
+  idParamsSchema,
   listFoldersQuerySchema,
   updateFolderBodySchema,
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
-import { idAnswerSchema, idParamsSchema } from '../id-params.js';
 import { createFolder, deleteFolder, folderObject, updateFolder, visibleFolder } from './folders.js';
 
 const tags = ['Folders'];

@@ -11,14 +11,14 @@ import { checkAuthorization, type RouteRequirements } from '@waymark/http-kit';
 /** What a key needs for imports: the same as to create links. */
 export const IMPORT_REQUIREMENTS: RouteRequirements = { permission: 'links.write' };
 
-/** Whose rights an import has. */
+/** The workspace and API key by whose rights an import runs. */
 export interface ImportCaller {
   readonly apiKey: ApiKeyRecord;
   readonly workspace: WorkspaceRecord;
 }
 
 /**
- * Checks that a key may see an import: it must see all that the key of the import sees, because reports have rows of links.
+ * Checks that a key may read an import. It needs all rights to read that the key of the import has, because the reports contain links.
  *
  * @throws ApiError 403
  */

@@ -64,8 +64,8 @@ export async function importJobs(app: App, deps: ImportJobsDeps): Promise<void> 
         endLimit();
       };
     },
-    async run(job, signal, place) {
-      await runImport({ ...deps, files, place }, job, signal);
+    async run(job, signal, slot) {
+      await runImport({ ...deps, files, slot }, job, signal);
       await ends.completed(job);
     },
     fail: ends.failed,

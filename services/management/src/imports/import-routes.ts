@@ -3,6 +3,7 @@ import {
   ApiError,
   type CreateImportBody,
   createImportBodySchema,
+  idParamsSchema,
   importJobSchema,
   importUploadSchema,
   listImportsQuerySchema,
@@ -29,8 +30,6 @@ export interface ImportRouteDeps {
   readonly baseUrl: string;
 }
 
-const PARAM_CHARS_MAX = 4096;
-const paramsSchema = z.object({ id: z.string().max(PARAM_CHARS_MAX) });
 const tags = ['Imports'];
 const CSV_TYPE = 'text/csv';
 
@@ -143,7 +142,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
     '/imports/:id',
     {
       onRequest,
-      schema: { summary: 'Retrieve an import', tags, params: paramsSchema, response: { 200: importJobSchema } },
+      schema: { summary: 'Retrieve an import', tags, params: idParamsSchema, response: { 200: importJobSchema } },
     },
     async (request) => objectOf(await visibleJob(request, request.params.id)),
   );
@@ -157,7 +156,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
         description:
           'Cancels an import that has not ended; what it has made stays. Removes the reports of one that has.',
         tags,
-        params: paramsSchema,
+        params: idParamsSchema,
         response: { 200: importJobSchema },
       },
     },
@@ -176,7 +175,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
           operationId: name === 'rejected' ? 'downloadRejectedRows' : 'downloadLostValues',
           summary: name === 'rejected' ? 'Download the rejected rows' : 'Download the values that have no place here',
           tags,
-          params: paramsSchema,
+          params: idParamsSchema,
           produces: [CSV_TYPE],
         },
       },

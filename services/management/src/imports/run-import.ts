@@ -11,7 +11,7 @@ import {
   openFile,
   parseDomainMap,
 } from '@waymark/import';
-import { JobFailure, JobStopped, type Place } from '@waymark/jobs';
+import { JobFailure, type JobSlot, JobStopped } from '@waymark/jobs';
 import type { Outbound } from '@waymark/outbound';
 import { importCaller } from './import-access.js';
 import type { Checkpoint, ImportFiles } from './import-files.js';
@@ -23,7 +23,7 @@ export interface RunImportDeps {
   /** The domain that every workspace may create links on. */
   readonly defaultDomain: string | undefined;
   /** Lent to others while the source asks to wait, which may take days. */
-  readonly place: Pick<Place, 'lend'>;
+  readonly slot: Pick<JobSlot, 'lend'>;
   readonly now: () => number;
 }
 
@@ -31,7 +31,7 @@ export interface RunImportDeps {
 const ROWS_AT_ONCE = 20;
 /** Interval of checks whether the import may go on, while its source asks to wait. */
 const WAIT_SLICE_MS = 2_000;
-/** In a shorter wait the import keeps its place, which a long import could take otherwise. */
+/** In a shorter wait the import keeps its slot: it could lose it to a long import. */
 const LENT_MS_MIN = 5_000;
 /** Most bytes of both reports. */
 const REPORT_BYTES_MAX = 256 * 1024 ** 2;
@@ -60,7 +60,7 @@ async function* interruptible<T>(rows: AsyncIterable<T>, signal: AbortSignal): A
 }
 
 /**
- * Runs an import, from where an earlier attempt has come to.
+ * Runs an import, and continues after the last checkpoint of an earlier attempt.
  *
  * @throws JobStopped when it was cancelled; JobFailure when it cannot go on; the reason of `signal`; what the stores throw
  */
@@ -84,7 +84,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
       }
     };
     if (ms < LENT_MS_MIN) return pause();
-    await deps.place.lend(pause, signal);
+    await deps.slot.lend(pause, signal);
     await checkMayContinue();
   }
 

@@ -7,7 +7,7 @@ const RETRY_SECONDS = 10;
 
 /** Limits how many files arrive at the same time, because their sizes are known only when they are here. */
 export interface UploadSlots {
-  /** @returns how the place is freed; @throws ApiError 429 when all are taken */
+  /** @returns the function that frees the slot. @throws ApiError 429 when all are taken */
   take(workspaceId: string): () => void;
   /** How many files are arriving. */
   count(): number;

@@ -54,7 +54,7 @@ async function withTenant(
   const updated =
     tenantId === partner.tenantId ? partner : await catalog.partners.update(workspaceId, id, () => ({ tenantId }));
   // Links lack the tenantId of their partner after a request that was interrupted here.
-  await catalog.partners.tenantToLinks(workspaceId, id, tenantId);
+  await catalog.partners.copyTenantToLinks(workspaceId, id, tenantId);
   return updated;
 }
 
@@ -135,7 +135,7 @@ interface Enrolment {
   readonly isNew: boolean;
 }
 
-/** Of concurrent enrolments with the same email or tenantId only one creates the partner; the others find it. */
+/** Finds or creates the partner. Only one of several concurrent enrolments with the same email or tenantId creates it. */
 async function enrolOnce(deps: LinkDeps, caller: PartnerCaller, body: CreatePartnerBody): Promise<Enrolment> {
   const { workspace } = caller;
   const identity = identityOf(body);

@@ -1,6 +1,7 @@
 import {
   banPartnerBodySchema,
   createPartnerBodySchema,
+  idParamsSchema,
   type ListPartnersQuery,
   listPartnersQuerySchema,
   partnerIdAnswerSchema,
@@ -10,7 +11,6 @@ import {
 import { parseMultiValue, type ValueLists } from '@waymark/event-query';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
-import { idParamsSchema } from '../id-params.js';
 import type { LinkDeps } from '../links/link-deps.js';
 import { enrolPartner, visiblePartner } from './enrol.js';
 import { findPartnerAt } from './find-partner.js';

@@ -30,7 +30,7 @@ export async function banPartner(
     status === 'banned' ? {} : { status: 'banned', bannedAt: isoNow(deps), bannedReason: body.reason },
   );
   // The links count as disabled from here on. It is also written to the links, for reads that cannot load the partner.
-  await partners.banToLinks(workspace.id, id);
+  await partners.applyBanToLinks(workspace.id, id);
   return id;
 }
 
@@ -46,7 +46,7 @@ export async function unbanPartner(
     return APPROVED;
   });
   // Also when the partner is not banned any more, because an earlier call may have been interrupted before the last link.
-  await unban.finally(() => catalog.partners.banToLinks(workspace.id, id));
+  await unban.finally(() => catalog.partners.applyBanToLinks(workspace.id, id));
   return id;
 }
 

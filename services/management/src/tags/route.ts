@@ -1,8 +1,15 @@
 import type { Catalog } from '@waymark/catalog';
-import { csvItems, listTagsQuerySchema, noQuerySchema, tagBodySchema, tagSchema } from '@waymark/contract';
+import {
+  csvItems,
+  idAnswerSchema,
+  idParamsSchema,
+  listTagsQuerySchema,
+  noQuerySchema,
+  tagBodySchema,
+  tagSchema,
+} from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
-import { idAnswerSchema, idParamsSchema } from '../id-params.js';
 import { createTag, tagObject, updateTag } from './tags.js';
 
 const tags = ['Tags'];

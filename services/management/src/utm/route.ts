@@ -1,6 +1,8 @@
 import type { Catalog } from '@waymark/catalog';
 import {
   createUtmTemplateBodySchema,
+  idAnswerSchema,
+  idParamsSchema,
   listUtmTemplatesQuerySchema,
   UTM_TEMPLATES_MAX,
   updateUtmTemplateBodySchema,
@@ -8,7 +10,6 @@ import {
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
-import { idAnswerSchema, idParamsSchema } from '../id-params.js';
 import { utmFields, utmTemplateObject } from './utm.js';
 
 const tags = ['UTM templates'];

@@ -1,13 +1,14 @@
 import type { Catalog } from '@waymark/catalog';
 import {
   createWebhookBodySchema,
+  idAnswerSchema,
+  idParamsSchema,
   listWebhooksQuerySchema,
   updateWebhookBodySchema,
   webhookSchema,
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
-import { idAnswerSchema, idParamsSchema } from '../id-params.js';
 import { createWebhook, updateWebhook, webhookObject } from './webhooks.js';
 
 const tags = ['Webhooks'];

@@ -1,9 +1,8 @@
 import { type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
-import { ApiError, type Workspace, workspaceSchema } from '@waymark/contract';
+import { ApiError, PARAM_CHARS_MAX, type Workspace, workspaceSchema } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { linksThisMonth } from '@waymark/link-rules';
 import { z } from 'zod';
-import { PARAM_CHARS_MAX } from '../id-params.js';
 import type { LinkDeps } from '../links/link-deps.js';
 
 /** The workspace object of a response. */

@@ -48,7 +48,7 @@ describe('PATCH /links/{linkId}', () => {
   it('a destination that is set with the end of an A/B test or after it is kept, and not one that an upsert names', async () => {
     const testVariants = [URL_A, 'https://acme.com/b'].map((url) => ({ url, percentage: 50 }));
     const link = await aLink({ url: 'https://acme.com/tested', trackConversion: true, testVariants });
-    const keep = vi.spyOn(management.catalog.linkTests, 'keepDestination');
+    const keep = vi.spyOn(management.catalog.abTests, 'keepDestination');
     const kept = async (request: Promise<Answer>) => {
       keep.mockClear();
       expect((await request).status).toBe(200);

@@ -1,4 +1,4 @@
-import { API_READ, type Catalog, isFolderHidden, type LinkVisibility, normaliseKey } from '@waymark/catalog';
+import { API_READ, type Catalog, checkFolderVisible, type LinkVisibility, normaliseKey } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { externalLinkIds, type LinkReference, type ParsedFilters } from '@waymark/event-query';
 
@@ -37,11 +37,7 @@ export interface Caller {
 }
 
 async function checkFolder(catalog: Catalog, { workspaceId, visibility }: Caller, folderId: string): Promise<void> {
-  const folder = await catalog.folders.get(workspaceId, folderId);
-  if (folder === undefined) throw new ApiError('not_found', 'Folder not found.');
-  if (isFolderHidden(visibility, folder)) {
-    throw new ApiError('forbidden', 'You are not allowed to see this folder.');
-  }
+  checkFolderVisible(visibility, await catalog.folders.require(workspaceId, folderId));
 }
 
 /** The results of the look-ups for a request. */

@@ -35,7 +35,7 @@ export interface EventsExport {
 const PAGE_ROWS = 4000;
 /** While others read: a page of theirs waits little longer. */
 const PAGE_ROWS_BESIDE_READS = 500;
-/** As many as rows of the usual size have. The rows are in memory until they are sent; each is parsed when it is. */
+/** Limit on the characters of a page, about those of so many rows of the usual size. They are in memory until they are sent. */
 const PAGE_CHARS = 10_000_000;
 
 /** How exports of events are read, for responses and for jobs. */

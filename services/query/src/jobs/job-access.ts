@@ -54,7 +54,7 @@ export function readableResources(caller: LinkCaller): ExportResource[] {
 }
 
 /**
- * Checks that a key may see an export: it needs access to the resource, and must see all that the key of the export saw.
+ * Checks that a key may read an export. It needs access to the resource, and all rights to read that the key of the export had.
  *
  * @throws ApiError 403
  */

@@ -1,5 +1,11 @@
 import { type Catalog, type ExportJobRecord, linkVisibility } from '@waymark/catalog';
-import { createExportBodySchema, exportJobSchema, listExportsQuerySchema } from '@waymark/contract';
+import {
+  createExportBodySchema,
+  exportJobSchema,
+  idParamsSchema,
+  listExportsQuerySchema,
+  PARAM_CHARS_MAX,
+} from '@waymark/contract';
 import { MEDIA_TYPES, sendStoredFile } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
@@ -22,8 +28,6 @@ export interface JobRouteDeps {
 }
 
 const ARCHIVE_TYPE = 'application/zip';
-const PARAM_CHARS_MAX = 4096;
-const idParamsSchema = z.object({ id: z.string().max(PARAM_CHARS_MAX) });
 const fileParamsSchema = idParamsSchema.extend({ name: z.string().max(PARAM_CHARS_MAX) });
 const tags = ['Exports'];
 

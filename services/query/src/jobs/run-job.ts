@@ -28,7 +28,7 @@ export interface WrittenFile {
 }
 
 /**
- * Runs a job, from where an earlier attempt has come to.
+ * Runs a job, and continues after the last checkpoint of an earlier attempt.
  *
  * @throws JobStopped when it was cancelled; the reason of `signal`; what reading and writing throw
  */

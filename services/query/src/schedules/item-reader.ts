@@ -4,7 +4,7 @@ import type { ExportSource } from '@waymark/export';
 export interface ItemReader {
   /** Whether all items were taken. */
   isAtEnd(): Promise<boolean>;
-  /** Takes the next items: one at least, unless at the end. */
+  /** Takes the next items, at most `countMax`: at least one, unless all were taken. */
   take(countMax: number): Promise<readonly string[]>;
 }
 

@@ -18,7 +18,7 @@ export interface RunWindowDeps {
   readonly now: () => number;
 }
 
-/** Longest time that an upload takes, so that a slow storage does not keep the others waiting. */
+/** Time limit of an upload, so that a slow storage does not delay the schedules of others. */
 const FILE_MS_MAX = 15 * 60_000;
 /** Rows encoded at a time. */
 const SLICE_ROWS = 100;
@@ -45,8 +45,8 @@ function manifestOf(schedule: ExportScheduleRecord, event: EventKind, files: rea
 }
 
 /**
- * Exports the next window, from where an earlier attempt has come to: uploads its files, notes each in the record once it is in the
- * storage, then the manifest. From the moment at which the manifest may be there, no file is written again.
+ * Exports the next window, after the files that an earlier attempt has noted: uploads its files, notes each in the record once it is in the
+ * storage, and uploads the manifest last. Once the manifest may be in the storage, no file is written again.
  *
  * @throws JobStopped when the schedule was changed or another attempt has begun; StorageError; the reason of `signal`; what reads throw
  */

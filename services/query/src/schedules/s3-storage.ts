@@ -48,7 +48,7 @@ export function openS3Storage(
     forcePathStyle,
     credentials,
     maxAttempts: ATTEMPTS_MAX,
-    // Storages other than AWS do not know the checksums that the SDK adds by default.
+    // Storages other than AWS do not support the checksums that the SDK adds by default.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     // What the environment of this process says is for other programs.

@@ -2,6 +2,8 @@ import { type Catalog, type ExportScheduleRecord, linkVisibility } from '@waymar
 import {
   createExportScheduleBodySchema,
   exportScheduleSchema,
+  idAnswerSchema,
+  idParamsSchema,
   listExportSchedulesQuerySchema,
   updateExportScheduleBodySchema,
 } from '@waymark/contract';
@@ -18,8 +20,7 @@ export interface ScheduleRouteDeps {
   readonly saver: ScheduleSaver;
 }
 
-const PARAM_CHARS_MAX = 4096;
-const params = z.object({ id: z.string().max(PARAM_CHARS_MAX) });
+const params = idParamsSchema;
 const tags = ['Exports'];
 
 /** `GET|POST /exports/schedules`, `GET|PATCH|DELETE /exports/schedules/{id}`. */
@@ -111,7 +112,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
         description: 'What it has exported stays in the storage.',
         tags,
         params,
-        response: { 200: z.strictObject({ id: z.string() }) },
+        response: { 200: idAnswerSchema },
       },
     },
     async (request) => {

@@ -1,6 +1,6 @@
 import type { ExportCredentials, ExportScheduleRecord } from '@waymark/catalog';
 
-/** Where objects are written. */
+/** The object storage that scheduled exports are written to (docs/reference/exports.md, Schedules). */
 export interface Storage {
   /** Writes a small object. @throws StorageError */
   put(key: string, object: StoredText, signal: AbortSignal): Promise<void>;

@@ -6,7 +6,7 @@ import type { EventPageRow } from '../events/event-text.js';
 import { createReads, type ReadDeps, type Reads } from '../reads.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
 
-/** Events that a subscription is to get if they pass its filters. */
+/** New events, which a subscription receives if they pass its filters. */
 export interface RowRequest {
   readonly workspaceId: string;
   readonly kind: EventKind;
@@ -21,9 +21,9 @@ export type ReadRows = (request: RowRequest) => Promise<readonly EventPageRow[]>
 
 export interface ReadRowsDeps extends ReadDeps, Pick<ReadRunners, 'runSharedRead'> {}
 
-/** Filters of one query. */
+/** Limit on the filters that share one query. */
 const FILTERS_MAX = 20;
-/** Reads of all streams: less than a workspace may have, so that its pages need not wait for streams. */
+/** Concurrent reads of all streams: fewer than a workspace may run, so that its pages need not wait for streams. */
 const READS_MAX = 3;
 
 function columnCount(kind: EventKind): number {
@@ -36,11 +36,11 @@ function groupOf({ workspaceId, kind, ids }: RowRequest): string {
 }
 
 /**
- * Creates the reader of all streams. Subscriptions of a workspace that wait for the same events share one query, as they do whenever a
- * batch was stored, so that many different filters cost little more than one.
+ * Creates the reader of all streams. Subscriptions of a workspace that ask for the same events share one query. That is the case whenever a
+ * batch was stored, so many different filters cost little more than one.
  */
 export function createReadRows(deps: ReadRowsDeps): ReadRows {
-  // Streams come and go while they share a query, so none of them can cancel it.
+  // Never aborted: the query is shared, so a stream that ends must not cancel it for the others.
   const { signal } = new AbortController();
 
   async function withStats(reads: Reads, { bound }: RowRequest): Promise<EventSetFilters> {
@@ -62,7 +62,7 @@ export function createReadRows(deps: ReadRowsDeps): ReadRows {
     );
   }
 
-  /** If the query fails for several filters, one of them may be the reason, and the others must not suffer. */
+  /** If the shared query fails, one filter may be the cause, so each is read alone. */
   async function readEach(reads: Reads, requests: readonly RowRequest[]): Promise<EventPageRow[][]> {
     try {
       return await readTogether(reads, requests);

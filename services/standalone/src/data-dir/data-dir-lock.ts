@@ -31,8 +31,8 @@ function readLock(file: string): z.infer<typeof lockSchema> | undefined {
 }
 
 /**
- * Removes the lock of a supervisor that has ended. It is renamed first, and checked again: of two concurrent starts the slower one
- * may have renamed the new lock of the other, and then puts it back and fails.
+ * Removes the lock of a supervisor that has ended. The file is renamed first, and checked again: of two concurrent starts the slower one
+ * may have renamed the new lock of the other. In that case it puts the file back and fails.
  */
 function removeStaleLock(file: string, dataDir: string): void {
   const aside = `${file}.${process.pid}.stale`;
@@ -46,7 +46,7 @@ function removeStaleLock(file: string, dataDir: string): void {
 
 const PRIVATE_FOLDERS: ReadonlySet<string> = new Set(['run', 'redis', 'clickhouse', 'logs', 'spool']);
 
-/** Removes other users' access to keys and stores, in case a copy, an archive or an earlier release has left it open. */
+/** Removes the access of other users to keys and stores. A copy, an archive or an earlier release may have left it open. */
 function closeToOthers(dataDir: string): void {
   for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
     const path = join(dataDir, entry.name);

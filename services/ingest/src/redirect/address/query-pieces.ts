@@ -6,13 +6,13 @@
 export interface SplitUrl {
   /** Everything before the query. */
   readonly base: string;
-  /** Also the empty ones of `a=1&&b=2`. */
+  /** The pieces between the `&`, including the empty one of `a=1&&b=2`. */
   readonly pieces: readonly string[];
   /** Starts with `#`, or is empty. */
   readonly fragment: string;
 }
 
-/** The parameters of a query without its `?`. */
+/** The pieces of a query (without its `?`) that are not empty. */
 export function queryPieces(query: string): string[] {
   return query === '' ? [] : query.split('&').filter((piece) => piece !== '');
 }
@@ -58,7 +58,7 @@ export function writePiece(name: string, value: string): string {
   return `${name}=${encodeURIComponent(value)}`;
 }
 
-/** Appends pieces. A `&` at the end of the query is their separator. */
+/** Appends pieces. A `&` at the end of the query serves as the separator, so that it is not doubled. */
 export function addPieces(pieces: readonly string[], added: readonly string[]): string[] {
   const isOpen = pieces.at(-1) === '' && added.length > 0;
   return [...(isOpen ? pieces.slice(0, -1) : pieces), ...added];

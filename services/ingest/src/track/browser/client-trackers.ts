@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type LinkRecord, shortLinkOf } from '@waymark/catalog';
 import { ApiError, type TrackLeadResponse } from '@waymark/contract';
 import type { ClickFinder } from '../conversions/click-finder.js';
@@ -22,7 +22,7 @@ const RESPONSE_STEP_MS = 100;
 async function hideDuration<T>(work: Promise<T>): Promise<T> {
   const startedMs = performance.now();
   const [outcome] = await Promise.allSettled([work]);
-  await pause(RESPONSE_STEP_MS - ((performance.now() - startedMs) % RESPONSE_STEP_MS));
+  await delay(RESPONSE_STEP_MS - ((performance.now() - startedMs) % RESPONSE_STEP_MS));
   if (outcome.status === 'rejected') throw outcome.reason;
   return outcome.value;
 }

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createDataLoader } from '@waymark/cache';
 import type { ErasedPeopleReader } from '@waymark/catalog';
 import { type ClickHouseClient, dateTimeText } from '@waymark/clickhouse';
@@ -29,7 +29,7 @@ export interface ClickFinderOptions {
   readonly producer: Pick<EventProducer, 'oldestQueuedMs' | 'findQueuedClick'>;
   readonly freshClicks: Pick<FreshClicks, 'find'>;
   readonly aliases: ClickAliases;
-  /** Whose clicks have to be anonymous. */
+  /** People who were erased lately: their clicks are returned without identifying data. */
   readonly erased: Pick<ErasedPeopleReader, 'peek'>;
   readonly now: () => number;
   readonly maxWaitMs?: number;
@@ -43,7 +43,7 @@ interface ClickKey {
 
 const RECENT_MS = 60_000;
 const MAX_WAIT_MS = 2000;
-/** Older clicks are not looked for in the queue; event-queue keeps the places of queued clicks as long. */
+/** Older clicks are not looked for in the queue: event-queue stores the positions of queued clicks for this long. */
 const QUEUED_MS_MAX = 5 * 60_000;
 const POLL_FIRST_MS = 20;
 const POLL_MAX_MS = 200;
@@ -123,7 +123,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
         if (mayBeQueued) throw unavailable('the click may still be queued');
         return undefined;
       }
-      await pause(Math.min(delayMs, leftMs));
+      await delay(Math.min(delayMs, leftMs));
     }
   }
 

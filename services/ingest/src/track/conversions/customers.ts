@@ -61,7 +61,7 @@ export function newCustomer(record: CustomerRecord): {
 export interface TrackedCustomersDeps {
   readonly catalog: Catalog;
   readonly backlog: Backlog;
-  /** Of external ids. */
+  /** The filter of the external ids of stored customers. */
   readonly storedKeys: StoredKeys;
   readonly now: () => number;
 }

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createEventId } from '@waymark/contract';
 import type { ClaimState, Claims, FinalClaim } from '@waymark/event-queue';
 import { unavailable } from '../unavailable.js';
@@ -18,7 +18,7 @@ export interface HeldClaims {
   toFinal(name: string, value: string, ttlMs: number): FinalClaim;
 }
 
-/** Longer than an import usually stores a batch. */
+/** Longer than an import usually takes to store a batch, while which it holds claims. */
 const PENDING_WAIT_MS = 5000;
 const POLL_FIRST_MS = 10;
 const POLL_MAX_MS = 100;
@@ -28,7 +28,7 @@ type HeldState = Extract<ClaimState, { state: 'mine' | 'final' }>;
 async function waitUntilNonePending(claims: Claims, names: readonly string[], deadlineMs: number): Promise<void> {
   for (let delayMs = POLL_FIRST_MS; ; delayMs = Math.min(delayMs * 2, POLL_MAX_MS)) {
     if (performance.now() >= deadlineMs) throw unavailable('another request works on the same event');
-    await pause(delayMs);
+    await delay(delayMs);
     const states = await claims.read(names);
     if (states.every(({ state }) => state !== 'pending')) return;
   }
@@ -84,7 +84,7 @@ export async function withClaims<T>(
     return result;
   } finally {
     const left = [...held].filter(([name, { state }]) => state === 'mine' && !(isDone && committed.has(name)));
-    // What cannot be released at once is released later.
+    // Claims that cannot be released now are released when Redis answers again.
     if (left.length > 0)
       await claims
         .release(

@@ -29,7 +29,7 @@ export function leadRows(lead: LeadToRecord, nowMs: number): QueuedRow[] {
 }
 
 /**
- * The claim of a new customer's first lead, which the commit takes: no other request knows the customer yet. Its value is the click of the
+ * The claim of a new customer's first lead, which the commit takes: no other request can refer to the customer yet. Its value is the click of the
  * lead, with which repeats are answered.
  */
 export function firstLeadClaim({ workspaceId, id }: CustomerRecord, eventName: string, clickId: string): FinalClaim {

@@ -64,7 +64,7 @@ export interface SaleTrackerDeps {
   readonly clicks: ClickFinder;
   readonly leads: LatestLeads;
   readonly sales: SaleStore;
-  /** Of sales: `invoiceKey` and `buyerKey`. */
+  /** The filter of stored sales, by `invoiceKey` and `buyerKey`. */
   readonly storedSales: StoredKeys;
   readonly backlog: Backlog;
 }

@@ -5,7 +5,7 @@ import type { QueueKind } from '@waymark/event-format';
 import { type EventProducer, FILTERS_BLOCKED_MS, type FilterMark } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 
-/** Of one workspace, what ClickHouse had a while ago; everything that was queued since has a claim. */
+/** The keys of one workspace that ClickHouse had when they were read. Everything that was queued after that has a claim. */
 export interface KeyFilter {
   /** Whether ClickHouse certainly did not have the key. About one in a hundred of those that it did not have are not certain. */
   lacks(key: string): boolean;

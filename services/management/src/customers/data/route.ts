@@ -1,9 +1,8 @@
 import { type Catalog, type CustomerRecord, NO_CUSTOMER_TOTALS } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { ApiError, customerDataSchema, hasPermission, parseResourceId } from '@waymark/contract';
+import { ApiError, customerDataSchema, hasPermission, idParamsSchema, parseResourceId } from '@waymark/contract';
 import { type ExportDeps, fileName, sendFile } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
-import { idParamsSchema } from '../../id-params.js';
 import { findCustomer } from '../customers.js';
 import { personFile } from './person-file.js';
 import { hasEvents, type Person } from './person-rows.js';

@@ -31,7 +31,7 @@ async function updateRecords(
   body: UpdateLinkBody,
   changeOne: (context: LinkContext, record: LinkRecord) => LinkRecord,
 ): Promise<LinkRecord[]> {
-  const { links, linkTests } = deps.catalog;
+  const { links, abTests } = deps.catalog;
   // Also look up the links' current folders and partners, and the current domain in case the body has none.
   const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
   const context = await linkContext(deps, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
@@ -48,7 +48,7 @@ async function updateRecords(
   // An upsert names the `url` that the link has.
   const isChosen = ({ id, url, testCompletedAt }: LinkRecord) =>
     url !== before.get(id)?.url || testCompletedAt !== before.get(id)?.testCompletedAt;
-  if (body.url !== undefined) await Promise.all(records.filter(isChosen).map(linkTests.keepDestination));
+  if (body.url !== undefined) await Promise.all(records.filter(isChosen).map(abTests.keepDestination));
   return records;
 }
 

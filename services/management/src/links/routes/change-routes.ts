@@ -1,7 +1,12 @@
-import { createLinkBodySchema, linkSchema, noQuerySchema, updateLinkBodySchema } from '@waymark/contract';
+import {
+  createLinkBodySchema,
+  idAnswerSchema,
+  linkSchema,
+  noQuerySchema,
+  updateLinkBodySchema,
+} from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { checkLinkQuota } from '@waymark/link-rules';
-import { idAnswerSchema } from '../../id-params.js';
 import { removeFoundLink } from '../change/remove-links.js';
 import { updateFoundLink } from '../change/update-link.js';
 import { createLink } from '../create/create-link.js';

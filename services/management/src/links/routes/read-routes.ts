@@ -7,13 +7,13 @@ import {
   linkSchema,
   linksCountSchema,
   listLinksQuerySchema,
+  PARAM_CHARS_MAX,
 } from '@waymark/contract';
 import { chooseColumns, type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
 import { exportLinks, LINK_COLUMN_SOURCES } from '@waymark/record-lists';
 import { z } from 'zod';
-import { PARAM_CHARS_MAX } from '../../id-params.js';
 import { linkObject } from '../create/create-link.js';
 import type { LinkDeps } from '../link-deps.js';
 import { requireLink } from '../read/find-link.js';

@@ -16,7 +16,7 @@ const OWN_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 };
-/** Of the connection to the inner app. */
+/** Headers of the inner app's answers that are not copied, because they belong to its connection. */
 const UNCOPIED_HEADERS = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding']);
 
 /**

@@ -1,24 +1,25 @@
-/** A place of a running job. */
-export interface Place {
+/** The right to run one job. A process has a limited number of them. */
+export interface JobSlot {
   /**
-   * Runs what needs no place, such as a wait for another system: others may take it meanwhile. Ends once a place is free again. The place is
-   * left for good if `work` fails.
+   * Runs work that needs no slot, such as a wait for another system, while other jobs may use the slot. Resolves once a slot is free again.
+   * If `work` fails, the slot is not taken again.
    *
-   * @throws what `work` throws; the reason of `signal`, also while no place is free
+   * @throws what `work` throws; the reason of `signal`, also while no slot is free
    */
   lend<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
-  /** Frees the place. */
-  leave(): void;
+  /** Frees the slot. Idempotent. */
+  release(): void;
 }
 
-/** A number of places. Those who lent theirs come before new ones. */
-export interface Places {
+/** A limited number of slots. A free one goes to a job that has lent its own, before a new job may take it. */
+export interface JobSlots {
   hasFree(): boolean;
-  take(): Place;
+  /** Takes a slot. Call it only while {@link hasFree}. */
+  take(): JobSlot;
 }
 
-/** @param onFree called when a place may be taken */
-export function createPlaces(max: number, onFree: () => void): Places {
+/** @param onFree called when a new job may take a slot */
+export function createJobSlots(max: number, onFree: () => void): JobSlots {
   let taken = 0;
   const returning: (() => void)[] = [];
 
@@ -61,16 +62,16 @@ export function createPlaces(max: number, onFree: () => void): Places {
     take() {
       taken++;
       let isHeld = true;
-      const leave = () => {
+      const release = () => {
         if (!isHeld) return;
         isHeld = false;
         free();
       };
       return {
-        leave,
+        release,
         async lend(work, signal) {
-          if (!isHeld) throw new Error('the place is lent or left already');
-          leave();
+          if (!isHeld) throw new Error('the slot is lent or released already');
+          release();
           const result = await work();
           await regain(signal);
           isHeld = true;

@@ -8,7 +8,7 @@ import { createWebhookEventId } from '../../src/events/event-id.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { startReceiver } from './receiver.js';
 
-/** As many webhooks as would fill every place, four each. */
+/** As many webhooks as would fill every slot, four each. */
 const WEBHOOKS = 16;
 const JOBS_EACH = 20;
 
@@ -43,7 +43,7 @@ it('a workspace whose many webhooks wait for their receivers does not hold up th
     await queueJobs(await fixture.aHook(`${slow.url}/${count}`, { triggers: ['link.updated'] }), JOBS_EACH);
   }
   fixture.startWorker({ timeoutMs: 120_000 });
-  // Every place that it gets is taken.
+  // The workspace holds as many slots as it may.
   await waitFor(() => slow.received.length >= 32, { what: 'the slow workspace to be busy' });
   const { workspace } = await workspaces.create({
     name: 'Beta',

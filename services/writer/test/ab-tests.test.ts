@@ -11,7 +11,7 @@ import {
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startLinkTests } from '../src/link-tests.js';
+import { startAbTests } from '../src/ab-tests.js';
 
 const HOUR_MS = 3_600_000;
 const HOST = 'go.tests.example';
@@ -92,7 +92,7 @@ async function aTest(
 }
 
 async function run(options: { random?: () => number } = {}): Promise<void> {
-  const tests = startLinkTests({
+  const tests = startAbTests({
     catalog,
     redis: client,
     onChanged: async (link) => {
@@ -171,7 +171,7 @@ describe('an A/B test that has ended', () => {
   it('leaves the destination that a user sets with its end or after it, not one that was set while it ran', async () => {
     const set = async (link: LinkRecord) => {
       const changed = await catalog.links.update(workspaceId, link.id, (record) => ({ ...record, url: B }));
-      await catalog.linkTests.keepDestination(changed);
+      await catalog.abTests.keepDestination(changed);
       return changed;
     };
     const ended = await set(await aTest(1, { [A]: 3 }));

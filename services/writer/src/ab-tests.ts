@@ -3,8 +3,8 @@ import type { Logger } from '@waymark/http-kit';
 import { keyPrefix } from '@waymark/redis';
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 
-export interface LinkTestsOptions {
-  readonly catalog: Pick<Catalog, 'linkTests'>;
+export interface AbTestsOptions {
+  readonly catalog: Pick<Catalog, 'abTests'>;
   readonly redis: Stores['redis'];
   /** Called for every link whose destination has changed. Must not reject. */
   readonly onChanged: (link: LinkRecord) => Promise<void>;
@@ -22,7 +22,7 @@ const LOCK_MS = 50_000;
 const LOOKBACK_MS = 7 * 86_400_000;
 
 /** Completes A/B tests of links when they end, in one writer at a time. */
-export function startLinkTests(options: LinkTestsOptions): PeriodicTask {
+export function startAbTests(options: AbTestsOptions): PeriodicTask {
   const { catalog, redis, onChanged, logger, now = Date.now, random = Math.random } = options;
   const prefix = `${keyPrefix(redis)}waymark:link-tests:`;
   /** The time up to which tests are completed; the next run continues there. */
@@ -34,7 +34,7 @@ export function startLinkTests(options: LinkTestsOptions): PeriodicTask {
     const cursor = await redis.get(cursorKey);
     const untilMs = now() - WRITE_DELAY_MS;
     const fromMs = cursor === null ? untilMs - LOOKBACK_MS : Number(cursor);
-    const changed = await catalog.linkTests.complete({ fromMs, untilMs, untouchedOnly: cursor === null, random });
+    const changed = await catalog.abTests.complete({ fromMs, untilMs, untouchedOnly: cursor === null, random });
     for (const link of changed) {
       logger.info({ linkId: link.id, url: link.url }, 'an A/B test of a link is complete');
       await onChanged(link);

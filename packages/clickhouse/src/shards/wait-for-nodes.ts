@@ -4,9 +4,9 @@ import type { ShardNode } from './cluster-nodes.js';
 
 const POLL_MS = 100;
 
-/** Polls until `isSo`. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await delay(POLL_MS);
+/** Polls until `isDone` resolves to true. */
+async function until(isDone: () => Promise<boolean>): Promise<void> {
+  while (!(await isDone())) await delay(POLL_MS);
 }
 
 async function isEmpty(client: ClickHouseClient, query: string, parameters: Record<string, unknown>): Promise<boolean> {
@@ -32,7 +32,7 @@ export async function untilEnded(nodes: readonly ShardNode[], kind: 'Insert' | '
   );
 }
 
-/** Waits until a server has all that the other replicas of its shard have of a table. */
+/** Waits until a server has every row of a table that the other replicas of its shard have. */
 export async function untilCaughtUp({ client }: ShardNode, table: string): Promise<void> {
   const rows = await client.rows<[string]>({
     query: `SELECT name FROM system.tables

@@ -1,4 +1,4 @@
-import { API_READ, type DomainRecord, workspaceLimits } from '@waymark/catalog';
+import { API_READ, type DomainRecord, foreignDomain, workspaceLimits } from '@waymark/catalog';
 import { ApiError, hasPermission, type Permission } from '@waymark/contract';
 import { domainSlug, type LinkAuthor, type LinkRuleDeps } from '@waymark/link-rules';
 import type { SourceTag } from '../model/source-link.js';
@@ -8,13 +8,13 @@ const NAME_CHARS_MAX = 190;
 /** Names whose records are kept in memory, of each kind. */
 const NAMES_MAX = 20_000;
 
-/** The domains, tags and folders that links of an import need: found by name, or made when the workspace may have more. */
-export interface Places {
-  /** Makes the domain if nobody has it. @throws ApiError */
+/** Finds the domains, tags and folders that the links of an import refer to, by name, and creates missing ones. */
+export interface ReferencedResources {
+  /** Creates the domain if nobody has it. @throws ApiError */
   domain(slug: string): Promise<void>;
-  /** Domains that only a real run would make. */
+  /** Domains that a dry run did not create. */
   readonly plannedDomains: ReadonlySet<string>;
-  /** The id; undefined when only a real run would make it. @throws ApiError for a bad name or when the quota is used up */
+  /** The id; undefined for one that a dry run did not create. @throws ApiError for a bad name or when the quota is used up */
   tag(tag: SourceTag): Promise<string | undefined>;
   folder(name: string): Promise<string | undefined>;
 }
@@ -37,12 +37,12 @@ function checkName(kind: string, name: string): void {
   throw new ApiError('unprocessable_entity', `The name of a ${kind} has at most ${NAME_CHARS_MAX} characters.`);
 }
 
-/** Makes only what the key of the author may make. @param isDry whether missing ones are only counted */
-export function createPlaces(
+/** @param author whose API key must have the permission to create what is missing @param isDry creates nothing */
+export function createReferencedResources(
   { catalog, defaultDomain }: LinkRuleDeps,
   { workspace, apiKey }: LinkAuthor,
   isDry: boolean,
-): Places {
+): ReferencedResources {
   const { quotas } = workspaceLimits(workspace);
   const plannedDomains = new Set<string>();
   const colors = new Map<string, SourceTag['color']>();
@@ -53,15 +53,14 @@ export function createPlaces(
     throw new ApiError('forbidden', message);
   }
 
-  function checkIsOurs({ slug, workspaceId }: DomainRecord): void {
-    if (workspaceId === workspace.id) return;
-    throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+  function checkIsOwn({ slug, workspaceId }: DomainRecord): void {
+    if (workspaceId !== workspace.id) throw foreignDomain(slug);
   }
 
   const domain = eachOnce(async (slug) => {
     if (slug === defaultDomain) return;
     const found = await catalog.domains.findBySlug(slug, API_READ);
-    if (found !== undefined) return checkIsOurs(found);
+    if (found !== undefined) return checkIsOwn(found);
     const checked = domainSlug(slug);
     checkMayMake('domain', checked, 'domains.write');
     if (isDry) {
@@ -72,7 +71,7 @@ export function createPlaces(
       () => catalog.domains.create(workspace.id, { slug: checked }, quotas.domains),
       () => catalog.domains.findBySlug(slug, API_READ),
     );
-    checkIsOurs(made);
+    checkIsOwn(made);
   });
 
   const tag = eachOnce(async (name) => {

@@ -3,9 +3,8 @@ import { bookkeepingTables } from '../migrations/bookkeeping.js';
 import { createDatabase } from '../migrations/database.js';
 import { takeLease } from '../migrations/lease.js';
 import { REPLICA_PATH } from '../migrations/render.js';
+import { quoteIdentifier } from '../quote-identifier.js';
 import { connectNodes } from './cluster-nodes.js';
-
-const quoted = (name: string) => `\`${name.replace(/[\\`]/g, '\\$&')}\``;
 
 /** Local tables first, views last: each needs those before it. */
 const ORDER = ['MergeTree', 'Distributed', 'View', 'MaterializedView'];
@@ -16,14 +15,15 @@ export function definitionOnCluster(definition: string, cluster: string): string
   return definition
     .replace(
       /^(CREATE (?:TABLE|VIEW|MATERIALIZED VIEW)) (?:\S+?\.)?(\S+)/,
-      `$1 IF NOT EXISTS $2 ON CLUSTER ${quoted(cluster)}`,
+      `$1 IF NOT EXISTS $2 ON CLUSTER ${quoteIdentifier(cluster)}`,
     )
     .replace(/(ENGINE = Replicated\w+\()'[^']*', '[^']*'/, `$1${REPLICA_PATH}`);
 }
 
 /**
- * Gives the servers that have been added to the cluster the tables and views of the others, as they are now: migrations would change
- * columns back and forth. Nothing is placed on a new shard until logical shards are moved to it. May be repeated.
+ * Creates the tables and views of the cluster on servers that were added to it, by the definitions that the other servers have now.
+ * Running the migrations instead would change columns of the other servers back and forth. A new shard gets no rows until logical shards
+ * are moved to it. May be repeated.
  *
  * @returns the names of the servers that had no tables
  */
