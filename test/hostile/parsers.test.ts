@@ -32,6 +32,7 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'packages/config/src/run-state.ts readRunState',
   'packages/config/src/run-state.ts removeRunState',
   'packages/config/src/describe-settings.ts maskUrl',
+  'packages/config/src/store-sockets.ts makeStoreSockets',
   'packages/jobs/src/attempt-files.ts bytesByJob',
   'packages/jobs/src/attempt-files.ts readCheckpoint',
   'packages/jobs/src/attempt-files.ts sizeOf',
@@ -44,7 +45,6 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'services/cli/src/export/export-output.ts openFileOutput',
   'services/standalone/src/data-dir/data-dir-lock.ts lockDataDir',
   'services/standalone/src/first-key.ts firstKeyFile',
-  'services/standalone/src/ports.ts stablePort',
 ]);
 
 /** Functions that need a page: they run in the browsers of visitors. Their expressions are tested with all others. */

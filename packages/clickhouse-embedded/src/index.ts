@@ -8,6 +8,7 @@ export {
   embeddedArguments,
   embeddedEntry,
   embeddedEnvironment,
+  embeddedSocketUrl,
   embeddedUrl,
   newEmbeddedPassword,
   startEmbeddedClickHouse,

@@ -1,15 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { EMBEDDED_PASSWORD } from '@waymark/config';
 
 export interface EmbeddedClickHouseOptions {
   readonly dataDir: string;
   /** Entry file of the server process. Default: `embeddedEntry()`. */
   readonly entry?: string;
-  /** By default, or if 0, any free port. */
+  /** By default, or if 0, any free port of 127.0.0.1. */
   readonly port?: number;
+  /** Path of a unix socket to listen on instead of a port, in a directory that only this user can enter. */
+  readonly socket?: string;
   /** Limit on concurrent statements. */
   readonly sessions?: number;
   /** Environment of the process; must include the result of `embeddedEnvironment()`. */
@@ -19,6 +21,7 @@ export interface EmbeddedClickHouseOptions {
 }
 
 export interface EmbeddedClickHouse {
+  /** 0 if it listens on a socket. */
   readonly port: number;
   readonly pid: number;
   readonly child: ChildProcess;
@@ -46,6 +49,11 @@ export function embeddedUrl(port: number, password: string): string {
   return `http://default:${password}@127.0.0.1:${port}`;
 }
 
+/** The URL of the server on the socket at `path`, an absolute path, with its password. */
+export function embeddedSocketUrl(path: string, password: string): string {
+  return `http+unix://default:${password}@localhost${pathToFileURL(path).pathname}`;
+}
+
 /** The entry file of the server process, for callers that start it themselves. */
 export function embeddedEntry(): string {
   const compiled = fileURLToPath(new URL('./main.js', import.meta.url));
@@ -56,9 +64,11 @@ export function embeddedEntry(): string {
 export function embeddedArguments({
   dataDir,
   port = 0,
+  socket,
   sessions = SESSIONS_DEFAULT,
-}: Pick<EmbeddedClickHouseOptions, 'dataDir' | 'port' | 'sessions'>): string[] {
-  return ['--data-dir', dataDir, '--port', String(port), '--sessions', String(sessions)];
+}: Pick<EmbeddedClickHouseOptions, 'dataDir' | 'port' | 'socket' | 'sessions'>): string[] {
+  const address = socket === undefined ? ['--port', String(port)] : ['--socket', socket];
+  return ['--data-dir', dataDir, ...address, '--sessions', String(sessions)];
 }
 
 /** Starts the server as a child process and waits until it listens. The child exits when this process ends. */

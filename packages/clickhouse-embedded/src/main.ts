@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -71,13 +71,14 @@ const { values } = parseArgs({
   options: {
     'data-dir': { type: 'string' },
     port: { type: 'string', default: '0' },
+    socket: { type: 'string' },
     sessions: { type: 'string', default: '8' },
     'memory-mb': { type: 'string' },
   },
 });
 const dataDir = values['data-dir'];
 if (dataDir === undefined) {
-  fail('usage: --data-dir DIRECTORY [--port PORT] [--sessions COUNT] [--memory-mb MEBIBYTES]', 2);
+  fail('usage: --data-dir DIRECTORY [--port PORT | --socket PATH] [--sessions COUNT] [--memory-mb MEBIBYTES]', 2);
 }
 const password = readPassword();
 const memoryMb = values['memory-mb'];
@@ -106,7 +107,10 @@ process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
 
 server.once('error', (err) => fail(`cannot listen: ${err.message}`));
-server.listen(Number(values.port), '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo;
+const { socket } = values;
+// The lock of the engine is held, so this is the socket of a server that was killed.
+if (socket !== undefined) rmSync(socket, { force: true });
+server.listen(socket === undefined ? { port: Number(values.port), host: '127.0.0.1' } : { path: socket }, () => {
+  const port = socket === undefined ? (server.address() as AddressInfo).port : 0;
   process.send?.({ ready: true, port });
 });

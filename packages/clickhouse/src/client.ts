@@ -1,3 +1,4 @@
+import { Agent } from 'node:http';
 import { ClickHouseLogLevel, type ClickHouseClient as Client, createClient } from '@clickhouse/client';
 import { createRowReader, type ReadSettings, type RowReader } from './rows/row-reader.js';
 
@@ -5,7 +6,7 @@ import { createRowReader, type ReadSettings, type RowReader } from './rows/row-r
 export type ClickHouseClient = Client & Pick<RowReader, 'rows' | 'lazyRows'>;
 
 export interface ClickHouseOptions {
-  /** Without path and query parameters. */
+  /** Without path and query parameters; or `http+unix://localhost/path` of the socket on which a server of this machine listens. */
   readonly url: string;
   readonly user?: string | undefined;
   readonly password?: string | undefined;
@@ -38,6 +39,17 @@ const SETTINGS = {
   optimize_skip_unused_shards: 1,
 } as const;
 
+/** The most that Linux takes. What is longer is cut off without an error, and is then the path of another socket. */
+const SOCKET_PATH_BYTES_MAX = 107;
+
+/** Where to send requests. With a socket the origin is only a name. */
+function addressOf(url: URL): { readonly origin: string; readonly socketPath: string | undefined } {
+  if (url.protocol !== 'http+unix:') return { origin: url.origin, socketPath: undefined };
+  const socketPath = decodeURIComponent(url.pathname);
+  if (Buffer.byteLength(socketPath) > SOCKET_PATH_BYTES_MAX) throw new TypeError('the path of the socket is too long');
+  return { origin: 'http://localhost', socketPath };
+}
+
 const optionsOfClients = new WeakMap<ClickHouseClient, ClickHouseOptions>();
 
 /** The credentials for the official client and the row reader. Those in the URL take precedence. */
@@ -51,13 +63,15 @@ function credentialsOf({ url, user, password }: ClickHouseOptions): { user: stri
 
 /** Creates a client. */
 export function createClickHouseClient(options: ClickHouseOptions): ClickHouseClient {
-  const { origin: url, host } = new URL(options.url);
+  const { origin: url, socketPath } = addressOf(new URL(options.url));
   const { user, password } = credentialsOf(options);
   const { database } = options;
-  const isCompressed = options.isCompressed ?? !/^(?:localhost|127\.|\[::1\])/.test(host);
+  const isCompressed = options.isCompressed ?? !/^https?:\/\/(?:localhost|127\.|\[::1\])/.test(url);
   const timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
   const connectionsMax = options.maxOpenConnections ?? CONNECTIONS_MAX;
   const settings = { ...SETTINGS, ...options.settings };
+  // The types of Node.js do not have the option of its agent for sockets.
+  const toSocket = { keepAlive: true, maxSockets: connectionsMax, socketPath };
   const official = createClient({
     url,
     username: user,
@@ -70,9 +84,11 @@ export function createClickHouseClient(options: ClickHouseOptions): ClickHouseCl
     // Errors are thrown to the caller, which logs them with its context.
     log: { level: ClickHouseLogLevel.OFF },
     clickhouse_settings: settings,
+    ...(socketPath !== undefined && { http_agent: new Agent(toSocket) }),
   });
   const reader = createRowReader({
     url,
+    socketPath,
     user,
     password,
     database,

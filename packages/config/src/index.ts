@@ -8,3 +8,4 @@ export * from './reloaded-file.js';
 export * from './run-state.js';
 export * from './settings.js';
 export { SettingsError } from './settings-error.js';
+export { makeStoreSockets, type StoreSockets } from './store-sockets.js';

@@ -36,7 +36,7 @@ const environmentSchema = z.object({
   SPOOL_MAX_MB: wholeNumber(16, 1_048_576).default(1024),
   REDIS_MAXMEMORY_MB: wholeNumber(16, 1_048_576).default(512),
 
-  CLICKHOUSE_URL: url('http', 'https').optional(),
+  CLICKHOUSE_URL: url('http', 'https', 'http+unix').optional(),
   CLICKHOUSE_USER: z.string().optional(),
   CLICKHOUSE_PASSWORD: z.string().optional(),
   CLICKHOUSE_DATABASE: z
@@ -154,8 +154,11 @@ const settingsSchema = environmentSchema.superRefine((environment, ctx) => {
       if (environment[name] !== undefined) addProblem(name, 'needs CLICKHOUSE_URL: the embedded store has none');
     }
   } else if (URL.canParse(environment.CLICKHOUSE_URL)) {
-    const { username, password, pathname, search } = new URL(environment.CLICKHOUSE_URL);
-    if (pathname !== '/')
+    const { protocol, host, username, password, pathname, search } = new URL(environment.CLICKHOUSE_URL);
+    if (protocol === 'http+unix:') {
+      if (host !== 'localhost' || pathname === '')
+        addProblem('CLICKHOUSE_URL', 'must have the form http+unix://localhost/path');
+    } else if (pathname !== '/')
       addProblem('CLICKHOUSE_URL', 'must not have a path: the database is named by CLICKHOUSE_DATABASE');
     if (search !== '') addProblem('CLICKHOUSE_URL', 'must not have parameters');
     if (username !== '' && environment.CLICKHOUSE_USER !== undefined) {

@@ -121,6 +121,24 @@ describe('loadSettings', () => {
     });
   });
 
+  it('reads addresses of stores on unix sockets, and masks their passwords', () => {
+    const settings = loadSettings({
+      REDIS_URL: 'redis+unix://:hunter2@localhost/run/redis.sock?db=1',
+      QUEUE_SHARDS: 'redis+unix:///run/a,b.sock,redis+unix://:hunter3@localhost/run/c.sock',
+      CLICKHOUSE_URL: 'http+unix://default:hunter4@localhost/run/clickhouse.sock',
+    });
+    expect(settings).toMatchObject({
+      redisUrl: 'redis+unix://:hunter2@localhost/run/redis.sock?db=1',
+      queueShards: ['redis+unix:///run/a,b.sock', 'redis+unix://:hunter3@localhost/run/c.sock'],
+      clickhouseUrl: 'http+unix://default:hunter4@localhost/run/clickhouse.sock',
+    });
+    expect(describeSettings(settings)).toMatchObject({
+      redisUrl: 'redis+unix://:***@localhost/run/redis.sock?db=***',
+      queueShards: ['redis+unix:///run/a,b.sock', 'redis+unix://:***@localhost/run/c.sock'],
+      clickhouseUrl: 'http+unix://default:***@localhost/run/clickhouse.sock',
+    });
+  });
+
   it('treats an empty variable as absent, because compose files pass unset ones as empty', () => {
     expect(loadSettings({ API_PORT: '', REDIS_URL: '  ' })).toEqual(loadSettings({}));
   });
@@ -166,6 +184,8 @@ describe('loadSettings', () => {
       'CLICKHOUSE_PASSWORD',
     ],
     ['a path in the address of ClickHouse', { CLICKHOUSE_URL: 'http://store:8123/waymark' }, 'CLICKHOUSE_URL'],
+    ['a socket of another host', { CLICKHOUSE_URL: 'http+unix://store/run/clickhouse.sock' }, 'CLICKHOUSE_URL'],
+    ['a socket without a path', { CLICKHOUSE_URL: 'http+unix://localhost/' }, 'CLICKHOUSE_URL'],
     ['parameters in the address of ClickHouse', { CLICKHOUSE_URL: 'http://store:8123/?a=1' }, 'CLICKHOUSE_URL'],
     ['a plain public address when HTTPS is required', { REQUIRE_HTTPS: 'true', BASE_URL: 'http://a.com' }, 'BASE_URL'],
     ['a public address with a query', { BASE_URL: 'https://a.com/?b=1' }, 'BASE_URL'],

@@ -20,6 +20,10 @@ const defaultDelay = (times: number) => Math.min(50 * times, SEARCH_DELAY_MS_MAX
 
 function addressOptions(address: RedisAddress, { retryStrategy }: RedisOptions): RedisOptions {
   if (address.kind === 'server') return {};
+  if (address.kind === 'socket') {
+    const { path, database: db, username, password } = address;
+    return { path, db, ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
+  }
   const { username, password, usesTls } = address;
   const common: RedisOptions = {
     ...(username !== undefined && { username }),
@@ -51,7 +55,7 @@ function addressOptions(address: RedisAddress, { retryStrategy }: RedisOptions):
 }
 
 /**
- * Opens a connection to the server that takes writes: the one of the URL, the master that Sentinels name, or the node of a cluster that
+ * Opens a connection to the server that takes writes: the one of the URL or its socket, the master that Sentinels name, or the node of a cluster that
  * owns our keys. It follows a failover: it closes and connects to the other server, like after any loss of a connection. `duplicate`
  * keeps that.
  *

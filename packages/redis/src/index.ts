@@ -1,5 +1,5 @@
 export { connectRedis, keyPrefix } from './connect.js';
 export { deleteIfEqual } from './delete-if-equal.js';
 export { checkWritable } from './probe-write.js';
-export { parseRedisAddress } from './redis-address.js';
+export { parseRedisAddress, redisSocketUrl } from './redis-address.js';
 export { createReplication, NotReplicatedError, type Replication } from './replication.js';

@@ -1,3 +1,5 @@
+import { pathToFileURL } from 'node:url';
+
 /** A server of a list in a Redis URL. */
 export interface RedisNode {
   readonly host: string;
@@ -14,6 +16,14 @@ interface Credentials {
 export interface ServerAddress {
   readonly kind: 'server';
   readonly url: string;
+}
+
+/** One server on this machine that listens on a unix socket. */
+export interface SocketAddress extends Omit<Credentials, 'usesTls'> {
+  readonly kind: 'socket';
+  /** Absolute path of the socket. */
+  readonly path: string;
+  readonly database: number;
 }
 
 /** A server and its replicas, watched by Sentinels. */
@@ -33,18 +43,23 @@ export interface ClusterAddress extends Credentials {
   readonly nodes: readonly RedisNode[];
 }
 
-export type RedisAddress = ServerAddress | SentinelAddress | ClusterAddress;
+export type RedisAddress = ServerAddress | SocketAddress | SentinelAddress | ClusterAddress;
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26_379;
 const PORT_MAX = 65_535;
 
-const REDIS_URL_FORMS = 'redis://host, redis+sentinel://host,host/name or redis+cluster://host,host (rediss with TLS)';
+/** The most that Linux takes. What is longer is cut off without an error, and is then the path of another socket. */
+const SOCKET_PATH_BYTES_MAX = 107;
+
+const REDIS_URL_FORMS =
+  'redis://host, redis+sentinel://host,host/name or redis+cluster://host,host (rediss with TLS), or redis+unix://localhost/path';
 
 const LIST_URL =
   /^(?<scheme>rediss?)\+(?<kind>sentinel|cluster):\/\/(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<hosts>[^@/?]+)(?<path>[^?]*)(?:\?(?<query>.*))?$/;
 const NODE = /^(?<host>\[[\da-fA-F:.]+\]|[^:[\]\s]+)(?::(?<port>\d{1,5}))?$/;
 const SENTINEL_PATH = /^\/(?<master>[^/]+)(?:\/(?<database>\d{1,4}))?\/?$/;
+const SOCKET_DATABASE = /^\d{1,4}$/;
 const SENTINEL_PARAMETERS = ['sentinelUsername', 'sentinelPassword'];
 
 function invalid(): Error {
@@ -75,6 +90,26 @@ function parseParameters(query: string | undefined, known: readonly string[]): U
   return parameters;
 }
 
+/** @throws Error for a URL that names no socket of this machine */
+function parseSocketAddress(text: string): SocketAddress {
+  if (!URL.canParse(text)) throw invalid();
+  const url = new URL(text);
+  const path = decoded(url.pathname) ?? '/';
+  if (!['', 'localhost'].includes(url.host) || path.endsWith('/') || url.hash !== '') throw invalid();
+  if (Buffer.byteLength(path) > SOCKET_PATH_BYTES_MAX) {
+    throw new Error(`has a path of more than ${SOCKET_PATH_BYTES_MAX} bytes, which no socket can have`);
+  }
+  const database = parseParameters(url.search, ['db']).get('db') ?? '0';
+  if (!SOCKET_DATABASE.test(database)) throw new Error('must have a number as its db');
+  const [username, password] = [decoded(url.username), decoded(url.password)];
+  return { kind: 'socket', path, database: Number(database), username, password };
+}
+
+/** The REDIS_URL of a server that listens on the socket at `path`, an absolute path. */
+export function redisSocketUrl(path: string, password: string): string {
+  return `redis+unix://:${encodeURIComponent(password)}@localhost${pathToFileURL(path).pathname}`;
+}
+
 /**
  * Parses the value of REDIS_URL; docs/settings.md has its forms.
  *
@@ -85,6 +120,7 @@ export function parseRedisAddress(url: string): RedisAddress {
     if (!URL.canParse(url)) throw invalid();
     return { kind: 'server', url };
   }
+  if (url.startsWith('redis+unix://')) return parseSocketAddress(url);
   const parts = LIST_URL.exec(url)?.groups;
   if (parts?.hosts === undefined) throw invalid();
   const { kind, hosts, query } = parts;

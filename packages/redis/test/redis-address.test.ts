@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseRedisAddress } from '../src/index.js';
+import { parseRedisAddress, redisSocketUrl } from '../src/index.js';
 
 const credentials = { username: undefined, password: undefined, usesTls: false };
 
@@ -7,6 +7,17 @@ describe('the URL of a Redis', () => {
   it('of one server is left to ioredis', () => {
     const url = 'rediss://user:secret@cache:6379/2';
     expect(parseRedisAddress(url)).toEqual({ kind: 'server', url });
+  });
+
+  it('of a server on a unix socket has its path', () => {
+    expect(parseRedisAddress('redis+unix:///run/redis.sock')).toEqual({
+      ...{ kind: 'socket', path: '/run/redis.sock', database: 0, username: undefined, password: undefined },
+    });
+    expect(parseRedisAddress('redis+unix://us%40er:p%2Fw@localhost/a%20b/50%25.sock?db=3')).toEqual({
+      ...{ kind: 'socket', path: '/a b/50%.sock', database: 3, username: 'us@er', password: 'p/w' },
+    });
+    for (const path of ['/run/redis.sock', '/a b/50% of #1?.sock', '/ä/%2F/;'])
+      expect(parseRedisAddress(redisSocketUrl(path, 'p@:/w'))).toMatchObject({ path, password: 'p@:/w' });
   });
 
   it('of Sentinels lists them, with the name of the master and the credentials of the server', () => {
@@ -56,6 +67,15 @@ describe('the URL of a Redis', () => {
     ['redis+sentinel://a/name/x', "master's name"],
     ['redis+sentinel://a/name?password=hunter2', 'unknown parameter'],
     ['redis+cluster://a/1', 'no database'],
+    ['redis+unix://', 'form'],
+    ['redis+unix://localhost/', 'form'],
+    ['redis+unix://:hunter2@/run/redis.sock', 'form'],
+    ['redis+unix://cache/run/redis.sock', 'form'],
+    ['redis+unix://localhost:6379/run/redis.sock', 'form'],
+    ['redis+unix:///run/redis.sock#hunter2', 'form'],
+    ['redis+unix:///run/redis.sock?db=hunter2', 'number'],
+    ['redis+unix:///run/redis.sock?password=hunter2', 'unknown parameter'],
+    [`redis+unix:///${'a'.repeat(107)}`, 'more than 107 bytes'],
   ])('%s is refused, without its value in the message', (url, rule) => {
     expect(() => parseRedisAddress(url)).toThrow(rule);
     expect(() => parseRedisAddress(url)).not.toThrow('hunter2');
@@ -65,6 +85,7 @@ describe('the URL of a Redis', () => {
     for (const part of [':', '@', ',', '/', 'a:1,', '[']) {
       const startedMs = performance.now();
       expect(() => parseRedisAddress(`redis+sentinel://${part.repeat(100_000)}`)).toThrow();
+      expect(() => parseRedisAddress(`redis+unix://${part.repeat(100_000)}`)).toThrow();
       expect(performance.now() - startedMs).toBeLessThan(1_000);
     }
   });

@@ -1,11 +1,5 @@
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-
-/** Below the ports that systems assign to outgoing connections, so that a restarted store finds its port free again. */
-const FIRST_PORT = 21_000;
-const PORT_COUNT = 10_000;
-const TRIES = 200;
 
 /** Listens on `port` at `host` for a moment and returns the port, or the error that prevented it. */
 async function tryPort(port: number, host: string): Promise<number | NodeJS.ErrnoException> {
@@ -38,14 +32,4 @@ export async function checkPort(setting: string, port: number, host: string): Pr
   if (typeof free === 'number') return free;
   if (NOT_A_LOCAL_ADDRESS.has(free.code)) throw new Error(`HOST: ${host} is no address of this machine`);
   throw new Error(`port ${port} of ${host} cannot be listened on: stop what uses it, or set ${setting}`);
-}
-
-/** A free loopback port, derived from `name`: the same at every start unless another process has it. */
-export async function stablePort(name: string): Promise<number> {
-  const start = createHash('sha256').update(name).digest().readUInt32BE(0) % PORT_COUNT;
-  for (let step = 0; step < TRIES; step += 1) {
-    const port = FIRST_PORT + ((start + step) % PORT_COUNT);
-    if (typeof (await tryPort(port, '127.0.0.1')) === 'number') return port;
-  }
-  throw new Error(`no free port on 127.0.0.1 from ${FIRST_PORT + start} on`);
 }

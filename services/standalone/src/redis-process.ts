@@ -1,16 +1,17 @@
 import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, closeSync, constants, mkdirSync } from 'node:fs';
+import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-
-import { connectRedis } from '@waymark/redis';
+import { connectRedis, redisSocketUrl } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { type Launched, openLog, processEntry, untilReady } from './launch.js';
 
 export interface RedisOptions {
   readonly dataDir: string;
-  readonly port: number;
+  /** Path of the unix socket on which it listens, and on nothing else. */
+  readonly socket: string;
   readonly maxmemoryMb: number;
   /** Required from every client. */
   readonly password: string;
@@ -18,6 +19,8 @@ export interface RedisOptions {
 }
 
 const PROBE_EVERY_MS = 20;
+const OTHER_END_MS_MAX = 5_000;
+const NOBODY_LISTENS: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']);
 
 function findOnPath(path: string, ...names: readonly string[]): string | undefined {
   return names
@@ -48,10 +51,11 @@ function findSetpriv(path: string): string | undefined {
  * Because the queue is in Redis, every write is on disk before it is acknowledged, and nothing is evicted. `-` reads further
  * configuration from standard input: the password, which on a command line every user of the machine could see.
  */
-function redisArguments({ port, maxmemoryMb }: RedisOptions, directory: string): string[] {
+function redisArguments({ socket, maxmemoryMb }: RedisOptions, directory: string): string[] {
   return [
     '-',
-    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--daemonize', 'no', '--save', ''],
+    ...['--port', '0', '--unixsocket', socket, '--unixsocketperm', '700'],
+    ...['--dir', directory, '--daemonize', 'no', '--save', ''],
     ...['--appendonly', 'yes', '--appendfsync', 'always', '--aof-load-truncated', 'yes'],
     ...['--maxmemory', `${maxmemoryMb}mb`, '--maxmemory-policy', 'noeviction'],
     // How often a second it looks for expired keys and other work in the background, by default ten times.
@@ -71,14 +75,42 @@ async function answersPing(redis: Redis): Promise<boolean> {
 }
 
 /** Waits without a time limit until Redis accepts commands, because loading a long append-only file can take minutes. */
-async function untilServing({ port, password }: RedisOptions, signal: AbortSignal): Promise<void> {
+async function untilServing({ socket, password }: RedisOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const redis = connectRedis(`redis://:${password}@127.0.0.1:${port}`, {
+    const redis = connectRedis(redisSocketUrl(socket, password), {
       lazyConnect: true,
       retryStrategy: () => null,
     });
     redis.on('error', () => undefined);
     if (await answersPing(redis)) return;
+    await delay(PROBE_EVERY_MS);
+  }
+}
+
+/** Whether a process listens on the socket; false for the file that a killed one has left. */
+async function isListenedOn(socket: string): Promise<boolean> {
+  const connection = connect(socket);
+  try {
+    await once(connection, 'connect');
+    return true;
+  } catch (err) {
+    // Any other error does not mean that nobody listens: a process that hangs may have too many connections that wait.
+    return !NOBODY_LISTENS.has((err as NodeJS.ErrnoException).code);
+  } finally {
+    connection.destroy();
+  }
+}
+
+/**
+ * Waits for the end of a Redis that still listens, such as one that is being killed. A new one would take its socket from it without an
+ * error, and both would write to the same data.
+ *
+ * @throws Error when it does not end
+ */
+async function untilUnused(socket: string): Promise<void> {
+  const deadlineMs = performance.now() + OTHER_END_MS_MAX;
+  while (await isListenedOn(socket)) {
+    if (performance.now() > deadlineMs) throw new Error(`redis: another process listens on ${socket}: stop it`);
     await delay(PROBE_EVERY_MS);
   }
 }
@@ -99,7 +131,7 @@ async function guardedPid(guard: ChildProcess): Promise<number> {
   return message.pid;
 }
 
-/** @throws Error when there is no redis-server or valkey-server on the PATH */
+/** @throws Error when there is no redis-server or valkey-server on the PATH, or another one listens on the socket */
 export async function launchRedis(options: RedisOptions, signal: AbortSignal): Promise<Launched> {
   const path = options.env.PATH ?? '';
   const server = findOnPath(path, 'redis-server', 'valkey-server');
@@ -108,6 +140,7 @@ export async function launchRedis(options: RedisOptions, signal: AbortSignal): P
 
   const directory = join(options.dataDir, 'redis');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  await untilUnused(options.socket);
   const log = openLog(options.dataDir, 'redis');
   const command = [server, ...redisArguments(options, directory)];
   const setpriv = findSetpriv(path);

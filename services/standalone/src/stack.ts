@@ -6,7 +6,7 @@ import {
   embeddedArguments,
   embeddedEntry,
   embeddedEnvironment,
-  embeddedUrl,
+  embeddedSocketUrl,
   newEmbeddedPassword,
 } from '@waymark/clickhouse-embedded';
 import {
@@ -14,17 +14,19 @@ import {
   ensureInstanceKey,
   environmentWith,
   type InstanceKeys,
+  makeStoreSockets,
   readAdminKeys,
   readInstanceKeys,
   removeRunState,
   type Settings,
   writeRunState,
 } from '@waymark/config';
+import { redisSocketUrl } from '@waymark/redis';
 import { Children } from './children.js';
 import { type DataDirLock, lockDataDir } from './data-dir/data-dir-lock.js';
 import { reportShortages } from './data-dir/disk-needs.js';
 import { launchNode, processEntry } from './launch.js';
-import { checkPort, stablePort } from './ports.js';
+import { checkPort } from './ports.js';
 import { isRunning } from './process-identity.js';
 import { launchRedis } from './redis-process.js';
 
@@ -98,26 +100,26 @@ async function startStores({ settings, report }: StackOptions, children: Childre
   const instanceKeys = prepareKeys(settings);
   let { redisUrl, clickhouseUrl } = settings;
   if (redisUrl === undefined) {
-    const port = await stablePort(`redis ${dataDir}`);
+    const { redis: socket } = await makeStoreSockets(dataDir);
     const password = randomBytes(32).toString('base64url');
-    const redis = { dataDir, port, maxmemoryMb: redisMaxmemoryMb, password, env: environmentWith({}) };
+    const redis = { dataDir, socket, maxmemoryMb: redisMaxmemoryMb, password, env: environmentWith({}) };
     await children.start('redis', STORE_STOP_MS, (signal) => launchRedis(redis, signal));
-    redisUrl = `redis://:${password}@127.0.0.1:${port}`;
-    report(`redis on port ${port}`);
+    redisUrl = redisSocketUrl(socket, password);
+    report(`redis on ${socket}`);
   }
   if (clickhouseUrl === undefined) {
-    const port = await stablePort(`clickhouse ${dataDir}`);
+    const { clickhouse: socket } = await makeStoreSockets(dataDir);
     const password = newEmbeddedPassword();
     const clickhouse = {
       name: 'clickhouse',
       entry: pathToFileURL(embeddedEntry()),
       dataDir,
-      args: embeddedArguments({ dataDir: join(dataDir, 'clickhouse'), port, sessions: clickhouseSessions }),
+      args: embeddedArguments({ dataDir: join(dataDir, 'clickhouse'), socket, sessions: clickhouseSessions }),
       env: environmentWith(embeddedEnvironment(password, clickhouseSessions)),
     };
     await children.start('clickhouse', STORE_STOP_MS, (signal) => launchNode(clickhouse, signal));
-    clickhouseUrl = embeddedUrl(port, password);
-    report(`clickhouse, embedded, on port ${port}`);
+    clickhouseUrl = embeddedSocketUrl(socket, password);
+    report(`clickhouse, embedded, on ${socket}`);
   }
   return { redisUrl, clickhouseUrl, instanceKeys };
 }

@@ -1,4 +1,4 @@
-import { type ClickHouseClient, createClient } from '@clickhouse/client';
+import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
 import type { SentEvents } from './traffic.js';
@@ -26,7 +26,7 @@ class StoreComparison {
     private readonly sentEvents: SentEvents,
     database: string,
   ) {
-    this.#client = createClient({ url: clickhouseUrl, database, request_timeout: 60_000 });
+    this.#client = createClickHouseClient({ url: clickhouseUrl, database, requestTimeoutMs: 60_000 });
     this.#workspace = parseResourceId('workspace', sentEvents.workspaceId) ?? '';
   }
 

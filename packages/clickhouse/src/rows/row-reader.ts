@@ -31,6 +31,8 @@ export interface ReadSummary {
 export interface RowReaderOptions {
   /** Scheme, host and port. */
   readonly url: string;
+  /** Of a server that listens on a unix socket. */
+  readonly socketPath?: string | undefined;
   readonly user: string;
   readonly password: string;
   readonly database: string;
@@ -159,8 +161,9 @@ async function checkEnd(parts: readonly Buffer[], headers: Headers): Promise<voi
  * waits for a timer before each request, and handles request and response as streams.
  */
 export function createRowReader(options: RowReaderOptions): RowReader {
-  const { url, user, password, database, timeoutMs, connectionsMax, isCompressed } = options;
+  const { url, socketPath, user, password, database, timeoutMs, connectionsMax, isCompressed } = options;
   const pool = new Pool(url, {
+    ...(socketPath !== undefined && { socketPath }),
     connections: connectionsMax,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,

@@ -44,6 +44,8 @@ function isStoreUnavailable(thrown: unknown): boolean {
   // `AbortSignal.timeout` throws a TimeoutError.
   return (
     ('code' in thrown && SOCKET_CODES.has(thrown.code)) ||
+    // With another code, such as ENOENT: the unix socket of a store that has stopped does not exist.
+    ('syscall' in thrown && thrown.syscall === 'connect') ||
     thrown.name === 'TimeoutError' ||
     isStoreUnavailable(thrown.cause)
   );

@@ -39,6 +39,12 @@ describe('errors thrown by a handler', () => {
     ['an unavailable store', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), '1'],
     ['an error caused by that', new Error('query', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) }), '1'],
     [
+      'a store whose unix socket does not exist',
+      Object.assign(new Error('connect'), { code: 'ENOENT', syscall: 'connect' }),
+      '1',
+    ],
+    ['a file that does not exist', Object.assign(new Error('open'), { code: 'ENOENT', syscall: 'open' }), undefined],
+    [
       'a store that closed the connection',
       Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),
       '1',

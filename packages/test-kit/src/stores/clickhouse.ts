@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import {
   embeddedEntry,
   embeddedEnvironment,
+  embeddedSocketUrl,
   embeddedUrl,
   newEmbeddedPassword,
   startEmbeddedClickHouse,
@@ -20,6 +21,8 @@ export interface TestClickHouseOptions {
   /** Not removed by `stop`. Default: a temporary directory, removed by `stop`. */
   readonly dataDir?: string;
   readonly port?: number;
+  /** Path of a unix socket, on which it listens instead of the port. */
+  readonly socket?: string;
   /** Default: a random password. */
   readonly password?: string;
 }
@@ -34,10 +37,12 @@ export async function startClickHouse(options: TestClickHouseOptions = {}): Prom
   const password = options.password ?? newEmbeddedPassword();
   const env = environmentWith(embeddedEnvironment(password));
   const entry = env.TESTS_ARE_BUILT === '1' ? COMPILED : embeddedEntry();
-  const launch = () => startEmbeddedClickHouse({ dataDir, entry, port, env, stdio: 'inherit' });
+  const { socket } = options;
+  const address = socket === undefined ? { port } : { socket };
+  const launch = () => startEmbeddedClickHouse({ dataDir, entry, ...address, env, stdio: 'inherit' });
   let server = await launch();
   return {
-    url: embeddedUrl(port, password),
+    url: socket === undefined ? embeddedUrl(port, password) : embeddedSocketUrl(socket, password),
     port,
     dataDir,
     get pid() {

@@ -3,22 +3,22 @@ import { join } from 'node:path';
 import type { MoveEnd } from '@waymark/clickhouse';
 import {
   embeddedEnvironment,
-  embeddedUrl,
+  embeddedSocketUrl,
   newEmbeddedPassword,
   startEmbeddedClickHouse,
 } from '@waymark/clickhouse-embedded';
-import { environmentWith } from '@waymark/config';
+import { environmentWith, makeStoreSockets } from '@waymark/config';
 import { CommandError } from '../command-error.js';
 import type { Target } from '../stores.js';
 
-async function startStore({ settings }: Target, password: string) {
+async function startStore({ settings }: Target, password: string, socket: string) {
   const dataDir = join(settings.dataDir, 'clickhouse');
   if (!existsSync(dataDir))
     throw new CommandError(`there is no embedded store in ${settings.dataDir}: set DATA_DIR, or CLICKHOUSE_URL`);
   const { clickhouseSessions: sessions } = settings;
   const env = environmentWith(embeddedEnvironment(password, sessions));
   try {
-    return await startEmbeddedClickHouse({ dataDir, sessions, env, stdio: 'ignore' });
+    return await startEmbeddedClickHouse({ dataDir, socket, sessions, env, stdio: 'ignore' });
   } catch (err) {
     const reason = err instanceof Error ? err.message : String(err);
     throw new CommandError(`the store in ${dataDir} cannot be opened (${reason}): does another process use it?`);
@@ -33,9 +33,10 @@ export async function withSource<T>(target: Target, work: (source: MoveEnd) => P
     return work({ connection: { url, user, password, database }, cluster });
   }
   const password = newEmbeddedPassword();
-  const store = await startStore(target, password);
+  const { clickhouse: socket } = await makeStoreSockets(target.settings.dataDir);
+  const store = await startStore(target, password, socket);
   try {
-    return await work({ connection: { url: embeddedUrl(store.port, password), database } });
+    return await work({ connection: { url: embeddedSocketUrl(socket, password), database } });
   } finally {
     await store.stop();
   }

@@ -20,7 +20,7 @@ import {
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { stablePort } from '../../src/ports.js';
+import { stablePort } from '../stable-port.js';
 import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 // An export job whose process is killed continues in the next one. ClickHouse is behind a proxy that stops answering in the middle of

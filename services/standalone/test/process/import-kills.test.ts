@@ -11,7 +11,7 @@ import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, wait
 import { parse } from 'csv-parse/sync';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { stablePort } from '../../src/ports.js';
+import { stablePort } from '../stable-port.js';
 import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 // An import whose process is killed continues in the next one, and ends as it would have without the kills.

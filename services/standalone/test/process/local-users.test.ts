@@ -1,10 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, statSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { createClickHouseClient } from '@waymark/clickhouse';
 import type { RunState } from '@waymark/config';
+import { connectRedis } from '@waymark/redis';
 import { waitFor } from '@waymark/test-kit';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { identifyProcess } from '../../src/process-identity.js';
+import { stablePort } from '../stable-port.js';
 import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
 /** Another user of the machine gets no more from a running stack than its public ports offer to every client. */
@@ -15,20 +18,15 @@ const isRoot = process.getuid?.() === 0;
 
 /** Runs as another user: tries to read files and to use the stores, and prints the results. */
 const STRANGER = `
-const { accessSync, constants, readFileSync, readdirSync, writeFileSync } = require('node:fs');
+const { readFileSync, readdirSync, unlinkSync, writeFileSync } = require('node:fs');
 const { connect } = require('node:net');
 const { execFileSync } = require('node:child_process');
-const { files, folders, redisPort, clickhousePort, pids } = JSON.parse(process.argv[1]);
+const { files, folders, sockets, pids } = JSON.parse(process.argv[1]);
 const attempt = (work) => { try { return String(work()); } catch (err) { return err.code ?? err.message; } };
-const talk = (port, text) => new Promise((resolve) => {
-  let answer = '';
-  const socket = connect(port, '127.0.0.1', () => socket.end(text));
-  socket.on('data', (data) => { answer += data; });
-  socket.on('close', () => resolve(answer));
-  socket.on('error', () => undefined);
+const talk = (socket) => new Promise((resolve) => {
+  const connection = connect(socket, () => resolve('connected'));
+  connection.on('error', (err) => resolve(err.code));
 });
-const http = (method, path, body = '') =>
-  talk(clickhousePort, method + ' ' + path + ' HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nConnection: close\\r\\nContent-Length: ' + body.length + '\\r\\n\\r\\n' + body);
 (async () => {
   console.log(JSON.stringify({
     uid: process.getuid(),
@@ -37,14 +35,8 @@ const http = (method, path, body = '') =>
     written: folders.map((folder) => attempt(() => writeFileSync(folder + '/stranger', ''))),
     environments: pids.map((pid) => attempt(() => readFileSync('/proc/' + pid + '/environ', 'utf8'))),
     commandLines: attempt(() => execFileSync('ps', ['-ww', '-A', '-o', 'args='], { encoding: 'utf8', maxBuffer: 1e8 })),
-    redis: await Promise.all(['PING', 'INFO', 'KEYS *', 'SET forged 1', 'CONFIG GET *', 'MONITOR', 'AUTH wrong', 'HELLO 3'].map((command) => talk(redisPort, command + '\\r\\n'))),
-    clickhouse: await Promise.all([
-      http('GET', '/'),
-      http('GET', '/ping'),
-      http('GET', '/?query=SELECT%201'),
-      http('POST', '/', 'SELECT 1'),
-      http('POST', '/', "SELECT * FROM file('" + files[0] + "')"),
-    ]),
+    sockets: await Promise.all(sockets.map(talk)),
+    removed: sockets.map((socket) => attempt(() => unlinkSync(socket))),
   }));
 })();
 `;
@@ -56,8 +48,30 @@ interface Attempts {
   readonly written: string[];
   readonly environments: string[];
   readonly commandLines: string;
-  readonly redis: string[];
-  readonly clickhouse: string[];
+  readonly sockets: string[];
+  readonly removed: string[];
+}
+
+/**
+ * Runs as another user: listens wherever a store could be expected, while the stores are away. Prints a line for each place and for all
+ * that it receives.
+ */
+const IMPOSTOR = `
+const { createServer } = require('node:net');
+for (const place of JSON.parse(process.argv[1])) {
+  const server = createServer((connection) => {
+    connection.on('data', (data) => console.log('received', JSON.stringify(String(data))));
+    connection.on('error', () => undefined);
+  });
+  server.on('error', (err) => console.log(err.code, JSON.stringify(place)));
+  server.listen(place, () => console.log('listening', JSON.stringify(place)));
+}
+`;
+
+/** How often the services have failed to connect to the socket. */
+function failedConnections(dataDir: string, socket: string): number {
+  const log = readFileSync(join(dataDir, 'logs', 'http.log'), 'utf8');
+  return log.split('\n').filter((line) => line.includes(`connect ECONNREFUSED ${socket}`)).length;
 }
 
 describe.skipIf(!isRoot)('another user of the machine (skipped: only root can start a process of another user)', () => {
@@ -65,6 +79,8 @@ describe.skipIf(!isRoot)('another user of the machine (skipped: only root can st
   let state: RunState;
   let attempts: Attempts;
   let secrets: string[];
+  let sockets: string[];
+  const asNobody = { cwd: '/', uid: NOBODY, gid: NOBODY };
 
   beforeAll(async () => {
     up = runUp(temporaryDataDir());
@@ -73,20 +89,18 @@ describe.skipIf(!isRoot)('another user of the machine (skipped: only root can st
     // Like a DATA_DIR that a package or a container has created with open permissions.
     chmodSync(up.dataDir, 0o755);
     const inside = (name: string) => join(up.dataDir, name);
+    sockets = ['redis.sock', 'clickhouse.sock'].map((name) => join(up.dataDir, 'run', name));
     const task = {
       files: ['run/standalone.json', 'run/supervisor.lock', 'admin.key', 'instance.key', 'clickhouse/access.xml'].map(
         inside,
       ),
       folders: ['run', 'clickhouse', 'redis', 'logs'].map(inside),
-      redisPort: Number(new URL(state.redis).port),
-      clickhousePort: Number(new URL(state.clickhouse).port),
+      sockets,
       pids: Object.values(state.pids),
     };
     secrets = [new URL(state.redis).password, new URL(state.clickhouse).password];
     const output = execFileSync(process.execPath, ['-e', STRANGER, JSON.stringify(task)], {
-      cwd: '/',
-      uid: NOBODY,
-      gid: NOBODY,
+      ...asNobody,
       encoding: 'utf8',
       maxBuffer: 1e8,
     });
@@ -112,15 +126,63 @@ describe.skipIf(!isRoot)('another user of the machine (skipped: only root can st
     for (const secret of secrets) expect(attempts.commandLines).not.toContain(secret);
   });
 
-  it('is rejected by Redis for every command without a password', () => {
-    expect(attempts.redis).toHaveLength(8);
-    for (const answer of attempts.redis) expect(answer).toMatch(/^-(?:NOAUTH|WRONGPASS) [^\r]*\r\n$/);
+  it('cannot connect to the stores, which listen on sockets only, nor remove their sockets', async () => {
+    expect([state.redis, state.clickhouse].map((url) => new URL(url).pathname)).toEqual(sockets);
+    expect(attempts.sockets).toEqual(['EACCES', 'EACCES']);
+    expect(attempts.removed).toEqual(['EACCES', 'EACCES']);
+    const redis = connectRedis(state.redis);
+    expect(await redis.config('GET', 'port')).toEqual(['port', '0']);
+    redis.disconnect();
   });
 
-  it('gets 401 from ClickHouse for every request', () => {
-    expect(attempts.clickhouse).toHaveLength(5);
-    for (const answer of attempts.clickhouse) expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  it('would need the passwords as well', async () => {
+    const withoutPassword = (url: string) => Object.assign(new URL(url), { username: '', password: '' }).href;
+    const redis = connectRedis(withoutPassword(state.redis), { lazyConnect: true });
+    redis.on('error', () => undefined);
+    await expect(redis.get('x')).rejects.toThrow('NOAUTH');
+    redis.disconnect();
+    const clickhouse = createClickHouseClient({ url: withoutPassword(state.clickhouse), database: 'waymark' });
+    await expect(clickhouse.rows({ query: 'SELECT 1' })).rejects.toThrow('Authentication failed');
+    await clickhouse.close();
   });
+
+  it('receives nothing when it listens in place of the stores while they are away', async () => {
+    const stores = [state.pids.redis ?? 0, state.pids.clickhouse ?? 0];
+    // Otherwise it would start the stores again.
+    process.kill(state.pids.supervisor, 'SIGSTOP');
+    for (const pid of stores) process.kill(pid, 'SIGKILL');
+    await waitFor(() => stores.every((pid) => identifyProcess(pid) === undefined), { what: 'the end of the stores' });
+    // The ports are those on which stores of earlier releases listened.
+    const ports = await Promise.all(['redis', 'clickhouse'].map((name) => stablePort(`${name} ${up.dataDir}`)));
+    const places = [
+      ...ports.map((port) => ({ port, host: '127.0.0.1' })),
+      ...[...sockets, join(up.dataDir, 'redis.sock')].map((path) => ({ path })),
+    ];
+    const impostor = spawn(process.execPath, ['-e', IMPOSTOR, JSON.stringify(places)], asNobody);
+    let said = '';
+    impostor.stdout.on('data', (data) => {
+      said += String(data);
+    });
+    try {
+      await waitFor(() => said.split('\n').length > places.length, { what: 'the attempts to listen' });
+      expect(said.match(/^listening/gm)).toHaveLength(ports.length);
+      expect(said.match(/^EACCES/gm)).toHaveLength(3);
+      const before = sockets.map((socket) => failedConnections(up.dataDir, socket));
+      await waitFor(
+        async () => {
+          expect((await fetch(`${state.api}/readyz`)).status).toBe(503);
+          const failed = sockets.map((socket, index) => failedConnections(up.dataDir, socket) - (before[index] ?? 0));
+          return said.includes('received') || failed.every((count) => count >= 2);
+        },
+        { what: 'the services to try the stores again', timeoutMs: 60_000 },
+      );
+      expect(said).not.toContain('received');
+    } finally {
+      impostor.kill('SIGKILL');
+      process.kill(state.pids.supervisor, 'SIGCONT');
+    }
+    await waitFor(async () => (await fetch(`${state.api}/readyz`)).ok, { what: 'the stores', timeoutMs: 60_000 });
+  }, 180_000);
 
   it(
     'finds that the passwords change at every start',
@@ -132,7 +194,7 @@ describe.skipIf(!isRoot)('another user of the machine (skipped: only root can st
         for (const name of ['redis', 'clickhouse'] as const) {
           expect(new URL(next[name]).password).not.toBe(new URL(state[name]).password);
         }
-        const redis = new Redis(next.redis);
+        const redis = connectRedis(next.redis);
         expect(await redis.ping()).toBe('PONG');
         redis.disconnect();
       } finally {

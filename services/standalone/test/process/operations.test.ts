@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { RunState } from '@waymark/config';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stablePort } from '../../src/ports.js';
+import { stablePort } from '../stable-port.js';
 import { migratedDataDir, removeUp, runUp, UP_MS_MAX, type Up } from './run-up.js';
 
 /** The metrics of a whole stack while parts of it are killed, and its logs. */

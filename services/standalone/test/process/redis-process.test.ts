@@ -1,10 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '@waymark/test-kit';
 import { afterEach, describe, expect, it } from 'vitest';
-import { stablePort } from '../../src/ports.js';
 import { identifyProcess } from '../../src/process-identity.js';
 import { removeDataDir, temporaryDataDir } from './run-up.js';
 
@@ -12,9 +11,9 @@ const MODULE = new URL('../../dist/redis-process.js', import.meta.url).href;
 
 /** Starts Redis as the supervisor does, and prints its pid. */
 const PARENT = `
-const [, , dataDir, port, path] = process.argv;
+const [, , dataDir, socket, path] = process.argv;
 const { launchRedis } = await import('${MODULE}');
-const options = { dataDir, port: Number(port), maxmemoryMb: 64, password: 'the-secret', env: { PATH: path } };
+const options = { dataDir, socket, maxmemoryMb: 64, password: 'the-secret', env: { PATH: path } };
 const { pid } = await launchRedis(options, new AbortController().signal);
 console.log(pid);
 setInterval(() => {}, 1000);
@@ -35,23 +34,54 @@ const fullPath = () => execFileSync('sh', ['-c', 'printf %s "$PATH"'], { encodin
 
 describe('Redis started for a stack', () => {
   let dataDir: string;
-  afterEach(() => removeDataDir(dataDir));
+  const started: ChildProcess[] = [];
+  afterEach(() => {
+    for (const process of started) process.kill('SIGKILL');
+    removeDataDir(dataDir);
+  });
+
+  /** A process that starts Redis as the supervisor does. @returns it with the pid of Redis, which is 0 if it could not be started */
+  async function startParent(path: string) {
+    const script = join(dataDir, 'parent.mjs');
+    writeFileSync(script, PARENT);
+    const parent = spawn(process.execPath, [script, dataDir, join(dataDir, 'redis.sock'), path], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    started.push(parent);
+    let errors = '';
+    parent.stderr.on('data', (data) => {
+      errors += String(data);
+    });
+    const pid = await Promise.race([
+      once(parent.stdout, 'data').then(([line]) => Number(String(line))),
+      once(parent, 'exit').then(() => 0),
+    ]);
+    return { parent, pid, errors: () => errors };
+  }
 
   it.each([
     ['on a system with parent death signals', fullPath],
     ['on a system without them', pathWithout],
   ])('ends with the process that started it, %s', async (_where, path) => {
     dataDir = temporaryDataDir();
-    const port = String(await stablePort(dataDir));
-    const script = join(dataDir, 'parent.mjs');
-    writeFileSync(script, PARENT);
-    const parent = spawn(process.execPath, [script, dataDir, port, path(dataDir)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
-    const pid = Number(line.toString());
+    const { parent, pid } = await startParent(path(dataDir));
     expect(identifyProcess(pid)).toBeDefined();
     parent.kill('SIGKILL');
     await waitFor(() => identifyProcess(pid) === undefined, { what: 'the end of Redis' });
+  });
+
+  it('is not started beside another one on the same data, and takes its place once that has ended', async () => {
+    dataDir = temporaryDataDir();
+    const first = await startParent(fullPath());
+    const second = await startParent(fullPath());
+    expect(second.pid).toBe(0);
+    expect(second.errors()).toContain('another process listens on');
+    expect(identifyProcess(first.pid)).toBeDefined();
+
+    const third = startParent(fullPath());
+    first.parent.kill('SIGKILL');
+    const { pid } = await third;
+    expect(identifyProcess(pid)).toBeDefined();
+    expect(identifyProcess(first.pid)).toBeUndefined();
   });
 });

@@ -23,7 +23,7 @@ import {
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { stablePort } from '../../src/ports.js';
+import { stablePort } from '../stable-port.js';
 import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 // A window whose process is killed is completed by the next one. A proxy in front of the storage stops a request, before or after the

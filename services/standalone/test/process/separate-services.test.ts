@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { environmentWith } from '@waymark/config';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { stablePort } from '../../src/ports.js';
+import { stablePort } from '../stable-port.js';
 import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 /** Services that run as separate processes, as in a cluster. */

@@ -1,11 +1,15 @@
-import { mkdirSync, rmdirSync, statSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RunState } from '@waymark/config';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { environmentWith, type RunState } from '@waymark/config';
 import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { identifyProcess } from '../../src/process-identity.js';
-import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
+import { removeDataDir, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
+const CLI = fileURLToPath(new URL('../../../cli/bin/waymark.mjs', import.meta.url));
 const API_KEY = /\bdub_[0-9A-Za-z]{24}\b/;
 
 function runningPids(pids: readonly (number | null)[]): number[] {
@@ -32,8 +36,8 @@ describe('up', { timeout: 120_000 }, () => {
     expect(state).toEqual({
       api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       links: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-      redis: expect.stringMatching(/^redis:\/\/:[\w-]{43}@127\.0\.0\.1:\d+$/),
-      clickhouse: expect.stringMatching(/^http:\/\/default:[\w-]{43}@127\.0\.0\.1:\d+$/),
+      redis: expect.stringMatching(/^redis\+unix:\/\/:[\w-]{43}@localhost\/.+\/run\/redis\.sock$/),
+      clickhouse: expect.stringMatching(/^http\+unix:\/\/default:[\w-]{43}@localhost\/.+\/run\/clickhouse\.sock$/),
       pids: {
         supervisor: up.child.pid,
         http: expect.any(Number),
@@ -105,6 +109,9 @@ describe('up', { timeout: 120_000 }, () => {
         what: 'the end of every process',
       });
       expect(up.state()).toEqual(state);
+      // The killed stores have left their sockets, which the next ones replace.
+      for (const name of ['redis.sock', 'clickhouse.sock'])
+        expect(existsSync(join(up.dataDir, 'run', name))).toBe(true);
 
       up = runUp(up.dataDir);
       state = await waitFor(() => [up.state()].find((now) => now?.pids.supervisor === up.child.pid), {
@@ -155,6 +162,30 @@ it('up uses the configured stores, and starts none of its own', async () => {
     await Promise.all([redis.stop(), database.drop()]);
   }
 });
+
+it(
+  'up starts on a DATA_DIR whose path is too long for a socket, and the command line finds its stores',
+  async () => {
+    const dataDir = temporaryDataDir();
+    const long = join(dataDir, 'a-directory-of-thirty-letters/'.repeat(4));
+    mkdirSync(long, { recursive: true });
+    const up = runUp(long);
+    try {
+      const state = await up.ready();
+      expect(state.redis).not.toContain(dataDir);
+      await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
+      const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'status', '--json'], {
+        env: environmentWith({ DATA_DIR: long }),
+      });
+      expect(JSON.parse(stdout)).toMatchObject({ redis: { ok: true }, clickhouse: { ok: true } });
+      expect(await up.stop()).toBe(0);
+    } finally {
+      await removeUp(up);
+      removeDataDir(dataDir);
+    }
+  },
+  UP_MS_MAX,
+);
 
 it(
   'npm run up forwards SIGTERM, and exits when everything has stopped',

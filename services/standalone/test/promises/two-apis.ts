@@ -8,8 +8,8 @@ import { connectRedis } from '@waymark/redis';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Dub } from 'dub';
 import type { Redis } from 'ioredis';
-import { stablePort } from '../../src/ports.js';
 import { removeDataDir, temporaryDataDir } from '../process/run-up.js';
+import { stablePort } from '../stable-port.js';
 import { startLatePubSub } from './late-pub-sub.js';
 
 const INSTANCE_KEY = '07'.repeat(32);

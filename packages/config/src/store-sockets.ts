@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Paths of the unix sockets on which the stores listen that Waymark starts itself. Only this user can enter their directory. */
+export interface StoreSockets {
+  readonly redis: string;
+  readonly clickhouse: string;
+}
+
+/** The most that macOS takes; Linux takes four more. What is longer is cut off without an error. */
+const PATH_BYTES_MAX = 103;
+const ROOT = 0;
+const WRITABLE_BY_OTHERS = 0o022;
+const ACCESS_OF_OTHERS = 0o077;
+const STICKY = 0o1000;
+
+function socketsIn(directory: string): StoreSockets {
+  return { redis: join(directory, 'redis.sock'), clickhouse: join(directory, 'clickhouse.sock') };
+}
+
+/** Whether no other user can rename or replace what this user makes in `directory`. */
+function isSafeParent(directory: string): boolean {
+  const stat = statSync(directory, { throwIfNoEntry: false });
+  if (stat === undefined || (stat.uid !== ROOT && stat.uid !== process.getuid?.())) return false;
+  return (stat.mode & WRITABLE_BY_OTHERS) === 0 || (stat.mode & STICKY) !== 0;
+}
+
+/** Makes a directory that only this user can enter, unless it exists. @throws Error when it is not this user's, or open to others */
+function makePrivate(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  // Not `statSync`: a link may lead to a directory that another user can replace.
+  const found = lstatSync(directory);
+  if (!found.isDirectory() || found.uid !== process.getuid?.())
+    throw new Error(`${directory}: is no directory of this user, so the stores cannot listen in it: remove it`);
+  if ((found.mode & ACCESS_OF_OTHERS) === 0) return;
+  chmodSync(directory, 0o700);
+  if ((lstatSync(directory).mode & ACCESS_OF_OTHERS) !== 0)
+    throw new Error(`${directory}: the file system does not close it to other users`);
+}
+
+/** Rejects when no socket can be made in `directory`; some file systems have none. */
+async function tryToListen(directory: string): Promise<void> {
+  const path = join(directory, `${process.pid}.sock`);
+  rmSync(path, { force: true });
+  const server = createServer().listen(path);
+  await once(server, 'listening');
+  server.close();
+  await once(server, 'close');
+}
+
+/** The directory for sockets in `parent`, of which there is one for each user and DATA_DIR. */
+function temporaryName(parent: string, dataDir: string): string {
+  const name = createHash('sha256').update(`${process.getuid?.()} ${dataDir}`).digest('hex').slice(0, 16);
+  return join(parent, `waymark-${name}`);
+}
+
+/**
+ * Makes the directory of the sockets: `DATA_DIR/run`. Where that is impossible, because its path is too long, its file system has no
+ * sockets, or other users can write to DATA_DIR, it is a directory of the system for temporary files.
+ *
+ * @param dataDir absolute
+ * @throws Error when no directory can be used, because another user has taken its name
+ */
+export async function makeStoreSockets(dataDir: string): Promise<StoreSockets> {
+  const temporary = [...new Set([tmpdir(), '/tmp'])].map((parent) => ({
+    parent,
+    path: temporaryName(parent, dataDir),
+  }));
+  let reason: unknown;
+  for (const { parent, path } of [{ parent: dataDir, path: join(dataDir, 'run') }, ...temporary]) {
+    const sockets = socketsIn(path);
+    if (Object.values(sockets).some((socket) => Buffer.byteLength(socket) > PATH_BYTES_MAX)) continue;
+    if (!isSafeParent(parent)) continue;
+    try {
+      makePrivate(path);
+      await tryToListen(path);
+      return sockets;
+    } catch (err) {
+      reason = err;
+    }
+  }
+  throw new Error(
+    `DATA_DIR ${dataDir}: its stores have no place for their sockets (${reason instanceof Error ? reason.message : 'its path is too long'})`,
+  );
+}
