@@ -53,9 +53,9 @@ export interface EventUsage {
   check(workspace: WorkspaceRecord): Promise<void>;
 }
 
-/** Whether a count is just below its limit. A count above it needs no fresh value, because counts of a month never decrease. */
+/** Whether a count is the limit or just below it. Above it no fresh value is needed, because counts of a month never decrease. */
 function isNear(count: number, limit: number): boolean {
-  return count < limit && limit - count <= Math.max(NEAR_EVENTS, limit * NEAR_SHARE);
+  return count <= limit && limit - count <= Math.max(NEAR_EVENTS, limit * NEAR_SHARE);
 }
 
 export function createEventUsage(

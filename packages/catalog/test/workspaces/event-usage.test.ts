@@ -38,6 +38,14 @@ describe('the count of events in a month', () => {
     expect(await used(3)).toBe(6);
   });
 
+  it('is read again after a second when it is exactly the limit, which the next event exceeds', async () => {
+    await clicks(3);
+    expect(await used(3)).toBe(3);
+    await clicks(1);
+    nowMs += 1_001;
+    expect(await used(3)).toBe(4);
+  });
+
   it('is read again after half a minute when it is far from the limit or above it', async () => {
     await clicks(2);
     for (const limit of [undefined, FAR, 1]) expect(await used(limit)).toBe(2);

@@ -5,6 +5,8 @@ import { splitTime } from './clock-times.js';
 import { type DateContext, firstInstant, lastInstant, type ParsedDate } from './parsed-date.js';
 import { parseCurrentUnit, parseDayInAdjacentUnit, parseRelativeDate } from './relative-dates.js';
 
+/** The name of the zone that JavaScript writes behind an offset, in the language of its system: `GMT+0900 (Japan Standard Time)`. */
+const ZONE_NAME = /(?<=gmt[+-]\d{4}) \([^()]+\)$/;
 const EDGE = /^(?:the )?(?<edge>start|beginning|end) of (?:the )?(?<period>.+)$/;
 /**
  * Phrases for which the library would pick one of several meanings: dates in digits, midnight (start or end of a day), fractions of
@@ -57,7 +59,8 @@ function parsePhrase(phrase: string, context: DateContext): ParsedDate | undefin
  * lists the accepted forms.
  */
 export function parseNaturalDate(text: string, context: DateContext): ParsedDate | undefined {
-  const date = parsePhrase(text.trim().replace(/\s+/g, ' ').toLowerCase().replace(/^on /, ''), context);
+  const phrase = text.trim().replace(/\s+/g, ' ').toLowerCase().replace(/^on /, '').replace(ZONE_NAME, '');
+  const date = parsePhrase(phrase, context);
   if (date === undefined) return undefined;
   return isInCalendar(firstInstant(date, context.zone)) ? date : undefined;
 }

@@ -237,6 +237,10 @@ describe('a phrase with a time is exact', () => {
     ['end of the week', '2026-11-22T23:59:59.999Z'],
     ['start of yesterday', '2026-11-20T00:00:00.000Z'],
     ['Sat Nov 21 2026 18:40:39 GMT+0900 (JST)', '2026-11-21T09:40:39.000Z'],
+    ['Sat Nov 21 2026 18:40:39 GMT+0900 (Japan Standard Time)', '2026-11-21T09:40:39.000Z'],
+    ['Sat Nov 21 2026 18:40:39 GMT+0000 (Coordinated Universal Time)', '2026-11-21T18:40:39.000Z'],
+    ['Sat Nov 21 2026 18:40:39 GMT+0100 (Mitteleuropäische Normalzeit)', '2026-11-21T17:40:39.000Z'],
+    ['Sat Nov 21 2026 18:40:39 GMT-0330 (GMT-03:30)', '2026-11-21T22:10:39.000Z'],
     ['Wed, 04 Mar 2026 10:00:00 GMT', '2026-03-04T10:00:00.000Z'],
     ['5 jan 2026 10:00 EST', '2026-01-05T15:00:00.000Z'],
   ])('%s', (text, instant) => {
