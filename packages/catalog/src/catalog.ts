@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { NAMES_TABLE } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
+import { createListReads } from './clickhouse/list-reads.js';
 import { createCustomers } from './customers/customers.js';
 import { createDomains } from './domains/domains.js';
 import { createErasures } from './erasures/erasures.js';
@@ -133,8 +134,10 @@ export function createCatalog(options: CatalogOptions) {
     },
     onGap: localNames.expireAll,
   });
+  const readList = createListReads(clickhouse);
   const deps: StoreDeps = {
     clickhouse,
+    readList,
     namesTable,
     settings,
     locks: createLocks(redis, now),
@@ -214,6 +217,7 @@ export function createCatalog(options: CatalogOptions) {
       tags: tagStore,
       partners: partnerStore,
       clickhouse,
+      readList,
       settings: settings.read,
       locks: deps.locks,
       hotRead,

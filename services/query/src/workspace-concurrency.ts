@@ -1,8 +1,7 @@
-import { haveEventsExpired } from '@waymark/catalog';
+import { createFairQueue, haveEventsExpired } from '@waymark/catalog';
 import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { disconnectSignal } from './client-disconnect.js';
-import { createFairQueue } from './fair-queue.js';
 import { createIdleWait } from './idle-wait.js';
 import { createReads, type ReadCaller, type ReadDeps, type Reads } from './reads.js';
 

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, type SortOrder } from '@waymark/contract';
 import { everExisted } from '../clickhouse/ever-existed.js';
-import { queryRows } from '../clickhouse/query-rows.js';
+import type { ReadList } from '../clickhouse/list-reads.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
 import type { Condition } from '../store/list-conditions.js';
@@ -53,6 +53,7 @@ const WINDOW_SPARE = 300;
 export interface LinkListDeps {
   readonly store: RecordStore<LinkRecord>;
   readonly clickhouse: ClickHouseClient;
+  readonly readList: ReadList;
   readonly settings: Readonly<Record<string, number>>;
 }
 
@@ -73,9 +74,9 @@ function groupValue(group: LinkGroup, text: string): string | null {
 }
 
 /** Lists and counts links. Lists are read from ClickHouse, so a link is listed as soon as its creation was acknowledged. */
-export function createLinkList({ store, clickhouse, settings }: LinkListDeps) {
+export function createLinkList({ store, clickhouse, readList, settings }: LinkListDeps) {
   const { lists } = store;
-  const tops = createLinkTops({ store, clickhouse, settings });
+  const tops = createLinkTops({ store, readList, settings });
   const isNarrow = (filters: LinkFilters) => narrowing(filters).length > 0;
 
   async function byCreation(
@@ -132,7 +133,7 @@ export function createLinkList({ store, clickhouse, settings }: LinkListDeps) {
     /** The number of links for each value, highest first. */
     async countBy(workspaceId: string, filters: LinkFilters, group: LinkGroup): Promise<LinkCount[]> {
       const conditions = linkConditions(filters);
-      const rows = await queryRows<[string, string]>(clickhouse, {
+      const rows = await readList<[string, string]>({
         query: `SELECT toString(${GROUPS[group]}) AS value, count() AS links FROM links FINAL
 WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sql})`).join(' ')}
 GROUP BY value ORDER BY links DESC, value LIMIT ${GROUPS_MAX}`,

@@ -1,6 +1,5 @@
-import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { SortOrder } from '@waymark/contract';
-import { queryRows } from '../clickhouse/query-rows.js';
+import type { ReadList } from '../clickhouse/list-reads.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
 import { BY_CREATION } from '../store/record-list.js';
@@ -44,16 +43,16 @@ const SPARE_RECORDS = 20;
  */
 export function createLinkTops(deps: {
   readonly store: RecordStore<LinkRecord>;
-  readonly clickhouse: ClickHouseClient;
+  readonly readList: ReadList;
   readonly settings: Readonly<Record<string, number>>;
 }) {
-  const { store, clickhouse, settings } = deps;
+  const { store, readList, settings } = deps;
   const { lists } = store;
 
   /** Ids of the links with the highest totals above 0. Some of the links may be archived or removed. */
   async function highest(workspaceId: string, sort: TotalSort, limit: number): Promise<string[]> {
     const { column } = TOTAL_COLUMNS[sort];
-    const rows = await queryRows<[string]>(clickhouse, {
+    const rows = await readList<[string]>({
       query: `SELECT link_id FROM link_totals FINAL WHERE workspace_id = {workspace:UInt64} AND toInt64(${column}) > 0
 ORDER BY ${column} DESC, link_id DESC LIMIT {limit:UInt32}`,
       parameters: { workspace: numberOf('workspace', workspaceId), limit },
@@ -64,7 +63,7 @@ ORDER BY ${column} DESC, link_id DESC LIMIT {limit:UInt32}`,
 
   /** Those of `ids` whose total is above 0. */
   async function withTotal(workspaceId: string, sort: TotalSort, ids: readonly string[]): Promise<Set<string>> {
-    const rows = await queryRows<[string]>(clickhouse, {
+    const rows = await readList<[string]>({
       query: `SELECT link_id FROM link_totals WHERE workspace_id = {workspace:UInt64} AND link_id IN ({ids:Array(UInt64)})
 GROUP BY link_id HAVING toInt64(${TOTAL_COLUMNS[sort].total}) > 0`,
       parameters: {
@@ -79,7 +78,7 @@ GROUP BY link_id HAVING toInt64(${TOTAL_COLUMNS[sort].total}) > 0`,
   /** Those of `ids` that belong in the list, in the same order: neither removed nor archived, unless archived links are requested. */
   async function listed(workspaceId: string, ids: readonly string[], filters: LinkFilters): Promise<readonly string[]> {
     if (ids.length === 0) return [];
-    const rows = await queryRows<[string]>(clickhouse, {
+    const rows = await readList<[string]>({
       query: `SELECT id FROM links FINAL PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})
 WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
       parameters: {

@@ -1,6 +1,7 @@
 import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { EXTERNAL_ID_PREFIX, HIDDEN_PASSWORD, type Link } from '@waymark/contract';
+import type { ReadList } from '../clickhouse/list-reads.js';
 import { linkAddress, linkExternalId, partnerTenantId } from '../model/entity-types.js';
 import type { LinkRecord, PartnerRecord, TagRecord } from '../model/record-schemas.js';
 import { hashToken } from '../model/tokens.js';
@@ -28,6 +29,7 @@ export interface LinksDeps {
   readonly tags: Pick<RecordStore<TagRecord>, 'getMany'>;
   readonly partners: Pick<RecordStore<PartnerRecord>, 'findByName' | 'get' | 'getMany'>;
   readonly clickhouse: ClickHouseClient;
+  readonly readList: ReadList;
   /** Settings of every read. */
   readonly settings: Readonly<Record<string, number>>;
   readonly locks: Locks;

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { SortOrder } from '@waymark/contract';
+import type { ReadList } from '../clickhouse/list-reads.js';
 import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf } from '../model/entity-type.js';
 import type { PendingRecords } from '../pending/pending-records.js';
@@ -29,7 +30,7 @@ export const BY_CREATION: SortRule = { by: 'id' };
 export function createRecordList<R extends CatalogRecord>(
   kind: EntityType<R>,
   table: RecordTable<R>,
-  clickhouse: ClickHouseClient,
+  { clickhouse, readList }: { readonly clickhouse: ClickHouseClient; readonly readList: ReadList },
   settings: Readonly<Record<string, number>>,
   pending?: PendingRecords<R>,
 ) {
@@ -49,7 +50,7 @@ WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sq
     const statements = pendingStatements(kind, kind.queued, workspaceId, records, conditions);
     const ids: bigint[] = [];
     for (const statement of statements) {
-      const rows = await queryRows<[string]>(clickhouse, { ...statement, settings });
+      const rows = await readList<[string]>({ ...statement, settings });
       ids.push(...rows.map(([number]) => BigInt(number)));
     }
     return ids;
@@ -72,7 +73,7 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
       ids.length === 0
         ? `${from(sort.join ?? '', conditions)} ORDER BY ${keys(sort.by)}`
         : `FROM ${withPendingIds(sort, conditions)} ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
-    const rows = await queryRows<[string]>(clickhouse, {
+    const rows = await readList<[string]>({
       query: `SELECT id ${source} LIMIT {limit:UInt32} OFFSET {offset:UInt64}`,
       parameters: {
         ...parametersOf(workspaceId, conditions),
@@ -115,11 +116,14 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
     },
 
     async count(workspaceId: string, conditions: readonly Condition[] = []): Promise<number> {
-      const [row] = await queryRows<[string]>(clickhouse, {
+      const query = {
         query: `SELECT count() ${from('', conditions)}`,
         parameters: parametersOf(workspaceId, conditions),
         settings,
-      });
+      };
+      // What quotas count for each creation is quick, and creations do not wait for lists.
+      const isQuick = conditions.length === 0;
+      const [row] = await (isQuick ? queryRows<[string]>(clickhouse, query) : readList<[string]>(query));
       return Number(row?.[0] ?? 0);
     },
   };

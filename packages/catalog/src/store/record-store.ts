@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, insertRows, QUORUM_INSERT, SEQUENTIAL_READ } from '@waymark/clickhouse';
 import type { EventRow } from '@waymark/event-format';
 import { createGroupCommit, type GroupCommit } from '../clickhouse/group-commit.js';
+import type { ReadList } from '../clickhouse/list-reads.js';
 import { type CatalogRecord, type EntityType, recordColumns } from '../model/entity-type.js';
 import { type PendingRecords, withPending } from '../pending/pending-records.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
@@ -19,6 +20,7 @@ const FEW_ROWS = { max_threads: 1, input_format_parallel_parsing: 0 } as const;
 
 export interface StoreDeps extends WriteDeps {
   readonly clickhouse: ClickHouseClient;
+  readonly readList: ReadList;
   /** See `ReaderDeps`. */
   readonly mayUseCopies: (options: ReadOptions) => boolean;
   readonly settings: TableSettings;
@@ -122,7 +124,7 @@ export function createRecordStore<R extends CatalogRecord>(
     ...writer,
     kind,
     table,
-    lists: createRecordList(kind, table, clickhouse, settings.read, pending),
+    lists: createRecordList(kind, table, deps, settings.read, pending),
     onChange({ records }) {
       const own = records.filter((record) => record.table === kind.table);
       for (const { workspaceId, id, version, isRemoved } of own) {

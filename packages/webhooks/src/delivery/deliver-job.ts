@@ -1,14 +1,14 @@
 import type { Catalog } from '@waymark/catalog';
-import type { QueueLogger, WebhookJob, WebhookJobSender } from '@waymark/event-queue';
+import type { QueueLogger, WebhookJobSender } from '@waymark/event-queue';
 import type { EventBodies } from '../events/event-bodies.js';
-import { eventIdOf } from '../events/event-id.js';
 import { type AttemptDeps, attemptDelivery, type SignedWebhook } from './attempt.js';
 import type { Delivery, DeliveryLog } from './delivery-log.js';
 import { isErasedEvent } from './erased-events.js';
 import type { FailureCounts } from './failure-counts.js';
+import { remainderOf, retriesOf } from './follow-up-jobs.js';
 import { isOverQuota } from './quota-check.js';
-import { FAILURES_MAX, isSuccess, isWarningDue, retryDelayMs } from './retry-schedule.js';
-import { jobText, type OutgoingEvent, type WebhookJobData, webhookJobId } from './webhook-job.js';
+import { FAILURES_MAX, isSuccess, isWarningDue } from './retry-schedule.js';
+import type { OutgoingEvent, WebhookJobData } from './webhook-job.js';
 
 export interface DeliverJobDeps extends AttemptDeps {
   readonly catalog: Catalog;
@@ -29,7 +29,8 @@ const JOB_MS_MAX = 20_000;
 /** State of one run of a job. The webhook is as it was when the run started. */
 interface Run extends SignedWebhook {
   readonly data: WebhookJobData;
-  readonly retries: WebhookJob[];
+  /** Events that are to be retried. */
+  readonly failed: OutgoingEvent[];
   /** Log lines being written. */
   readonly logged: Promise<void>[];
   /** The webhook is disabled or deleted: the job's remaining events are dropped. */
@@ -38,25 +39,6 @@ interface Run extends SignedWebhook {
   isOutdated: boolean;
   /** Whether the count of consecutive failures was zero when it was last read, so that a success need not reset it. */
   hasNoFailures: boolean;
-}
-
-function retryOf({ data }: Run, event: OutgoingEvent): WebhookJob | undefined {
-  const delayMs = retryDelayMs(data.attempt);
-  if (delayMs === undefined) return undefined;
-  const attempt = data.attempt + 1;
-  return {
-    id: webhookJobId(data.webhookId, `${event.id}${data.replay}-${attempt}`),
-    data: jobText({ ...data, attempt, eventIds: [], events: [event] }),
-    delayMs,
-  };
-}
-
-/** A new job with the events that were not tried. Its id is deterministic, so that adding it is idempotent. */
-function remainderOf({ data }: Run, jobId: string, left: readonly OutgoingEvent[]): WebhookJob {
-  const ids = new Set(left.map(({ id }) => id));
-  const eventIds = data.eventIds.filter((id) => ids.has(eventIdOf(data.event, id)));
-  const events = data.events.filter(({ id }) => ids.has(id));
-  return { id: `${jobId}-last${left.length}`, data: jobText({ ...data, eventIds, events }) };
 }
 
 /** Creates the function that delivers the events of a job, logs the attempts, queues retries and disables failing webhooks. */
@@ -98,14 +80,18 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     return people === undefined ? events : events.filter((event) => !isErasedEvent(people, workspaceId, event));
   }
 
+  /** Whether the event's person was not erased while the job runs, which may take as long as its receiver lets it. */
+  async function isDue({ data }: Run, event: OutgoingEvent): Promise<boolean> {
+    return (await notErased(data, [event])).length > 0;
+  }
+
   async function recordFailure(run: Run, event: OutgoingEvent): Promise<void> {
     run.hasNoFailures = false;
     const count = await failures.add(run.webhook);
     const { id: webhookId, workspaceId } = run.webhook;
     if (isWarningDue(count)) logger.warn({ webhookId, workspaceId, failures: count }, 'a webhook fails repeatedly');
     if (count >= FAILURES_MAX) return disable(run, count);
-    const retry = (await notErased(run.data, [event])).length === 0 ? undefined : retryOf(run, event);
-    if (retry !== undefined) run.retries.push(retry);
+    run.failed.push(event);
   }
 
   async function recordSuccess(run: Run): Promise<void> {
@@ -138,7 +124,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
       while (next < events.length && (await mayContinue(run)) && performance.now() < untilMs && !isClosing()) {
         const event = events[next];
         next += 1;
-        if (event !== undefined) await deliverOne(run, event);
+        if (event !== undefined && (await isDue(run, event))) await deliverOne(run, event);
       }
     };
     await Promise.all(Array.from({ length: Math.min(REQUESTS_PER_JOB, events.length) }, deliverNext));
@@ -161,12 +147,13 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     ];
     const secret = catalog.webhooks.secretOf(webhook);
     const states = { isStopped: false, isOutdated: false, hasNoFailures: true };
-    const run: Run = { webhook, secret, data, retries: [], logged: [], ...states };
+    const run: Run = { webhook, secret, data, failed: [], logged: [], ...states };
     const left = await deliverAll(run, events);
     onSent();
     await Promise.all(run.logged);
     if (run.isStopped) return;
-    const due = await notErased(data, left);
-    await sender.send(due.length === 0 ? run.retries : [...run.retries, remainderOf(run, jobId, due)]);
+    const [failed, due] = await Promise.all([notErased(data, run.failed), notErased(data, left)]);
+    const retries = retriesOf(data, failed);
+    await sender.send(due.length === 0 ? retries : [...retries, remainderOf(data, jobId, due)]);
   };
 }

@@ -2,7 +2,8 @@ import type { ErasedPeople } from '@waymark/catalog';
 import { jobKey, queueKey, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { jobText, type OutgoingEvent, readJobData, type WebhookJobData } from './webhook-job.js';
+import { replaceJobData } from './job-data.js';
+import { type OutgoingEvent, readJobData, type WebhookJobData } from './webhook-job.js';
 
 /** What of a body says whose event it is. */
 const bodySchema = z.object({
@@ -20,11 +21,6 @@ export function isErasedEvent(people: ErasedPeople, workspaceId: string, { body 
 }
 
 const JOBS_AT_ONCE = 500;
-/** Replaces the data of a job that still exists. KEYS: the job. ARGV: the data. */
-const REPLACE_DATA = `
-if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'data', ARGV[1]) end
-return 0
-`;
 
 async function jobIds(redis: Redis): Promise<string[]> {
   const lists = await Promise.all([
@@ -52,13 +48,13 @@ function parse(data: string): WebhookJobData | undefined {
 export async function eraseWebhookJobs(redis: Redis, people: ErasedPeople): Promise<void> {
   const ids = await jobIds(redis);
   for (let start = 0; start < ids.length; start += JOBS_AT_ONCE) {
-    const keys = ids.slice(start, start + JOBS_AT_ONCE).map((id) => jobKey(WEBHOOK_QUEUE, id));
-    const texts = await Promise.all(keys.map((key) => redis.hget(key, 'data')));
-    for (const [index, key] of keys.entries()) {
+    const some = ids.slice(start, start + JOBS_AT_ONCE);
+    const texts = await Promise.all(some.map((id) => redis.hget(jobKey(WEBHOOK_QUEUE, id), 'data')));
+    for (const [index, id] of some.entries()) {
       const data = parse(texts[index] ?? '');
       if (data === undefined || data.events.length === 0) continue;
       const events = data.events.filter((event) => !isErasedEvent(people, data.workspaceId, event));
-      if (events.length < data.events.length) await redis.eval(REPLACE_DATA, 1, key, jobText({ ...data, events }));
+      if (events.length < data.events.length) await replaceJobData(redis, id, { ...data, events });
     }
   }
 }

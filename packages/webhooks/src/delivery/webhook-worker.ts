@@ -17,6 +17,7 @@ import { createConcurrencyLimit, SLOTS } from './concurrency-limit.js';
 import { createDeliverJob } from './deliver-job.js';
 import { createDeliveryLog } from './delivery-log.js';
 import { createFailureCounts } from './failure-counts.js';
+import { removeEvents } from './job-data.js';
 import { readJobData } from './webhook-job.js';
 
 export interface WebhookWorkerOptions {
@@ -96,6 +97,10 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     };
     try {
       await deliver(data, job.id ?? '', onSent);
+      // If this fails, the bodies stay until Redis removes the job. Running it again would deliver its events twice.
+      await removeEvents(redis, job.id ?? '', data).catch((err: unknown) => {
+        logger.debug({ err, jobId: job.id }, 'the bodies of a finished job could not be removed');
+      });
     } finally {
       onSent();
     }

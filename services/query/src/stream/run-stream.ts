@@ -38,12 +38,15 @@ export async function runStream(start: TailPosition, run: StreamRun): Promise<ne
     position = to;
     onPosition(to);
   };
-  /** Sends frames, several in a write: each write costs as much as a frame. */
-  async function sendAll(frames: readonly Frame[], end: TailPosition): Promise<void> {
+  /**
+   * Sends frames, several in a write: each write costs as much as a frame. Takes them out of the array: the frames of a link share its text
+   * until they are written, and from then on each has a copy, which a slow client would hold for a thousand frames.
+   */
+  async function sendAll(frames: Frame[], end: TailPosition): Promise<void> {
     let text = '';
-    for (const [index, frame] of frames.entries()) {
+    for (let frame = frames.shift(); frame !== undefined; frame = frames.shift()) {
       text += frame.text;
-      if (text.length < WRITE_CHARS && index < frames.length - 1) continue;
+      if (text.length < WRITE_CHARS && frames.length > 0) continue;
       await send(text, frame.position);
       text = '';
     }

@@ -10,7 +10,7 @@ const KEPT_CHARS_MAX = 2_000_000;
 /** Reads the end of a tail once for all streams of equal subscriptions. */
 export interface SharedReader {
   /** The frames after a position, and where they end; undefined when the position is too far behind, or of another epoch. */
-  take(position: TailPosition): { readonly frames: readonly Frame[]; readonly end: TailPosition } | undefined;
+  take(position: TailPosition): { readonly frames: Frame[]; readonly end: TailPosition } | undefined;
   /** Resolves when there may be more, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void>;
   stop(): void;

@@ -1,0 +1,35 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { createFairQueue } from './fair-queue.js';
+import { queryRows, type RowsQuery } from './query-rows.js';
+
+/**
+ * Statements of lists and counts that run at a time in a process. Lists are not read through caches, and a search goes through all records of
+ * its workspace; without limits one workspace takes every connection and, of the embedded engine, every place, and look-ups of single records
+ * of all workspaces wait behind its lists.
+ */
+const LIMITS = {
+  runningMax: 6,
+  runningPerOwnerMax: 4,
+  waitingMax: 400,
+  waitingPerOwnerMax: 100,
+  waitMsMax: 5000,
+};
+
+/**
+ * Runs a statement of a list when it is the turn of its workspace, the parameter `workspace`.
+ *
+ * @throws ApiError 429 when too many wait, or this one waits too long
+ */
+export type ReadList = <Row extends readonly unknown[]>(query: RowsQuery) => Promise<Row[]>;
+
+/** The limits apply to all lists of the process together, so create one and share it. */
+export function createListReads(clickhouse: ClickHouseClient): ReadList {
+  const queue = createFairQueue(LIMITS);
+  return (query) =>
+    queue.run(
+      String(query.parameters.workspace),
+      () => queryRows(clickhouse, query),
+      // Never aborted: a request that has ended leaves its list to its time limit.
+      new AbortController().signal,
+    );
+}

@@ -1,0 +1,48 @@
+import { createResourceId, parseResourceId } from '@waymark/contract';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Catalog } from '../../src/index.js';
+import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+
+const LINKS = 200_000;
+const LISTS = 90;
+
+let stores: TestStores;
+let catalog: Catalog;
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+});
+afterAll(() => stores.close());
+
+const search = (workspaceId: string, text: string) =>
+  catalog.links.list(workspaceId, {
+    filters: { search: text, showArchived: false, hidesFolders: false },
+    ...{ sortBy: 'createdAt', sortOrder: 'desc', limit: 100, offset: 0 },
+  });
+
+it('a workspace that lists much does not hold up the lists of others', async () => {
+  const [busy, other] = await Promise.all([aWorkspace(catalog), aWorkspace(catalog)]);
+  const link = await catalog.links.create(other.workspace.id, {
+    ...{ domain: other.host, key: 'one', url: 'https://acme.com/one' },
+  });
+  await stores.database.client.command({
+    query: `INSERT INTO links (workspace_id, id, version, deleted, domain, key, url, created_at, data)
+SELECT ${parseResourceId('workspace', busy.workspace.id)}, ${parseResourceId('link', createResourceId('link', 1_700_000_000_000))} + number,
+  1, 0, '${busy.host}', 'k' || toString(number), 'https://acme.com/' || toString(number), now64(3), '{}' FROM numbers(${LINKS})`,
+  });
+  let ended = 0;
+  // On a busy machine some wait too long, and are refused.
+  const lists = Promise.allSettled(
+    Array.from({ length: LISTS }, (_, index) =>
+      search(busy.workspace.id, `nothing ${index}`).finally(() => {
+        ended += 1;
+      }),
+    ),
+  );
+  const found = await search(other.workspace.id, 'one');
+  const endedBefore = ended;
+  expect(found.map(({ id }) => id)).toEqual([link.id]);
+  await lists;
+  expect(endedBefore).toBeLessThan(LISTS / 2);
+});

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { WebhookJob } from '@waymark/event-queue';
+import { eventIdOf } from '../events/event-id.js';
+import { retryDelayMs } from './retry-schedule.js';
+import { jobText, type OutgoingEvent, type WebhookJobData, webhookJobId } from './webhook-job.js';
+
+/** The events of a job that are among the given ones: in ClickHouse, by their ids there, and with their bodies. */
+function among({ event, eventIds, events }: WebhookJobData, selected: readonly OutgoingEvent[]) {
+  const ids = new Set(selected.map(({ id }) => id));
+  return {
+    eventIds: eventIds.filter((id) => ids.has(eventIdOf(event, id))),
+    events: events.filter(({ id }) => ids.has(id)),
+  };
+}
+
+/**
+ * The retries of failed events; none after the last attempt. Events in ClickHouse are retried in one job, by their ids: with a body for each,
+ * a receiver that refuses most of a busy workspace's events would fill Redis, which all workspaces share. Ids are deterministic, so that
+ * adding the jobs is idempotent.
+ */
+export function retriesOf(data: WebhookJobData, failed: readonly OutgoingEvent[]): WebhookJob[] {
+  const delayMs = retryDelayMs(data.attempt);
+  if (delayMs === undefined) return [];
+  const attempt = data.attempt + 1;
+  const retry = (name: string, content: Pick<WebhookJobData, 'eventIds' | 'events'>): WebhookJob => ({
+    id: webhookJobId(data.webhookId, `${name}${data.replay}-${attempt}`),
+    data: jobText({ ...data, attempt, ...content }),
+    delayMs,
+  });
+  const { eventIds, events } = among(data, failed);
+  const ofBodies = events.map((event) => retry(event.id, { eventIds: [], events: [event] }));
+  if (eventIds.length === 0) return ofBodies;
+  const name = createHash('sha256').update(eventIds.join(' ')).digest('base64url');
+  return [retry(name, { eventIds, events: [] }), ...ofBodies];
+}
+
+/** A new job with the events that were not tried. Its id is deterministic, so that adding it is idempotent. */
+export function remainderOf(data: WebhookJobData, jobId: string, left: readonly OutgoingEvent[]): WebhookJob {
+  return { id: `${jobId}-last${left.length}`, data: jobText({ ...data, ...among(data, left) }) };
+}
