@@ -104,6 +104,15 @@ it('the parser of expressions rejects a broken one', () => {
   });
 });
 
+it('restarting each process three times, as a rotation of keys does, is not restarting again and again', () => {
+  const { expr = '' } = rules.find(({ alert }) => alert === 'WaymarkRestarting') ?? {};
+  const [starts, limit] = expr.split(' > ');
+  expect(read(starts ?? '').metrics).toEqual(['waymark_component_starts_total']);
+  expect(read(limit ?? '').metrics).toEqual(['waymark_component_processes']);
+  // `increase` extrapolates to the ends of its window: up to a sixth more.
+  expect(Number.parseFloat(limit ?? '')).toBeGreaterThanOrEqual(3.5);
+});
+
 it('no alert has the name of another', () => {
   const names = rules.map(({ alert }) => alert);
   expect(new Set(names).size).toBe(names.length);

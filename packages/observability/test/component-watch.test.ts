@@ -74,6 +74,19 @@ describe('services', () => {
     expect(await redis.pttl(`{waymark}:heartbeat:http:${watch.instance}`)).toBeGreaterThan(5000);
   });
 
+  it('are counted with their processes, so that a restart of each can be told from one that restarts often', async () => {
+    const registry = createInstanceRegistry(redis);
+    await registry.started(anInstance('query'));
+    const watch = watchAs('query');
+    const has = (processes: number) =>
+      waitFor(() => watch.componentStatus().some((status) => status.processes === processes && status.starts === 2), {
+        what: `${processes} processes`,
+      });
+    await has(2);
+    await registry.stopped(anInstance('query'), now());
+    await has(1);
+  });
+
   it('that said goodbye are down, not killed, and forgotten after an hour', async () => {
     const [watch, writer] = [watchAs('http'), watchAs('writer')];
     await seen(watch, 'writer', 'up');

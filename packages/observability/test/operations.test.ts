@@ -234,6 +234,7 @@ describe('/metrics', () => {
     expect(valueFor('waymark_spool_files')).toBeGreaterThanOrEqual(0);
     expect(valueFor('waymark_catalog_lookups_total', { kind: 'links', from: 'memory' })).toBe(9);
     expect(valueFor('waymark_component_up', { component: 'clickhouse' })).toBe(1);
+    expect(valueFor('waymark_component_processes', { component: 'http' })).toBe(1);
     expect(valueFor('waymark_component_starts_total', { component: 'http' })).toBe(1);
     expect(valueFor('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
     expect(valueFor('process_resident_memory_bytes')).toBeGreaterThan(1e7);

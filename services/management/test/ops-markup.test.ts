@@ -12,6 +12,7 @@ const writer = {
   state: 'restarted',
   since: Date.parse('2026-11-21T10:00:02Z'),
   detail: 'vm:7 was killed at 2026-11-21T10:00:00.000Z; last work 2026-11-21T10:00:05.000Z',
+  processes: 1,
   starts: 2,
   kills: 1,
 } as const;

@@ -31,10 +31,13 @@ function scriptTag(links: string, domain: string): string {
   return `<script defer src="${origin}/analytics/script.js"></script>`;
 }
 
+/** A text as one word of a shell, whatever characters it has. */
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
 /** The API key for use in double quotes: itself, or a shell expression for it. */
 function keyInShell({ apiKey, apiKeyFile }: Pick<NextSteps, 'apiKey' | 'apiKeyFile'>): string {
   if (apiKey === undefined) return '$WAYMARK_KEY';
-  return apiKeyFile === undefined ? apiKey : `$(cat '${apiKeyFile}')`;
+  return apiKeyFile === undefined ? apiKey : `$(cat ${quoted(apiKeyFile)})`;
 }
 
 function steps(input: NextSteps): readonly (readonly [string, string])[] {
@@ -43,7 +46,7 @@ function steps(input: NextSteps): readonly (readonly [string, string])[] {
   const post = (path: string, body: string) =>
     `curl -s ${api}${path} ${authorization} -H 'Content-Type: application/json' -d ${body}`;
   const list = (event: string) => `curl -s '${api}/events?event=${event}' ${authorization}`;
-  const clickIdFile = `'${dataDir}/run/click-id'`;
+  const clickIdFile = quoted(`${dataDir}/run/click-id`);
   const key = `try${suffix}`;
   const customer = `customer${suffix || '-1'}`;
   return [

@@ -9,7 +9,7 @@ import {
 } from '../model/entity-type.js';
 import { type CatalogLogger, unavailable, within } from '../model/errors.js';
 import type { PendingRecords } from '../pending/pending-records.js';
-import type { NameOwner, RedisCache } from '../redis/record-cache.js';
+import type { CachedName, NameOwner, RedisCache } from '../redis/record-cache.js';
 import type { LocalNames, LocalRecords } from './local-cache.js';
 import { parseData, type RecordTable } from './record-table.js';
 import type { NameRow, NamesTable } from './unique-names.js';
@@ -63,11 +63,16 @@ function hasName<R extends CatalogRecord>(kind: EntityType<R>, record: R, name: 
 
 /**
  * Reads records of one type from the cache of this process, else Redis, else ClickHouse. Concurrent reads of the same record or name
- * share one look-up (single-flight). When both stores fail, expired copies are served.
+ * share one look-up in each store (single-flight). When both stores fail, expired copies are served.
  */
 export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>) {
   const { kind, table, namesTable, cache, localRecords, localNames, pending, mayUseCopies, now } = deps;
-  const inFlight = new Map<string, Promise<R | undefined>>();
+  /**
+   * Look-ups that have not left Redis, and those in ClickHouse. They are apart: a reader that comes while ClickHouse does not answer
+   * asks Redis first, which may have failed when the look-up began and answer by now.
+   */
+  const inRedis = new Map<string, Promise<R | undefined>>();
+  const inClickHouse = new Map<string, Promise<R | undefined>>();
   /** Incremented by every change: results of reads that began before a change are not cached. */
   let changes = 0;
 
@@ -78,13 +83,19 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
   const localKey = (workspaceId: string, id: string) => `${workspaceId}/${id}`;
   const isId = (id: string) => parseResourceId(kind.resource, id) !== undefined;
 
-  function singleFlight(key: string, start: () => Promise<R | undefined>): Promise<R | undefined> {
-    const known = inFlight.get(key);
+  /** @param start its `leave` ends the sharing: whoever comes later begins a look-up of its own */
+  function singleFlight(
+    flights: Map<string, Promise<R | undefined>>,
+    key: string,
+    start: (leave: () => void) => Promise<R | undefined>,
+  ): Promise<R | undefined> {
+    const known = flights.get(key);
     if (known !== undefined) return known;
-    const flight: Promise<R | undefined> = start().finally(() => {
-      if (inFlight.get(key) === flight) inFlight.delete(key);
-    });
-    inFlight.set(key, flight);
+    const leave = () => {
+      if (flights.get(key) === flight) flights.delete(key);
+    };
+    const flight: Promise<R | undefined> = start(leave).finally(leave);
+    flights.set(key, flight);
     return flight;
   }
 
@@ -110,8 +121,8 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     void cache.fillRecords(kind.table, workspaceId, fills);
   }
 
-  /** Reads from Redis, and what is missing there from ClickHouse. */
-  async function load(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
+  /** The records that Redis has. */
+  async function readCached(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
     const fill = beginFill();
     const found = new Map<string, R>();
     const cached = await cache.readRecords(kind.table, workspaceId, ids);
@@ -128,15 +139,28 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
       found.set(id, stored.record);
     });
     lookups.redis += found.size;
-    const missing = ids.filter((id) => !found.has(id));
-    lookups.clickhouse += missing.length;
-    if (missing.length === 0) return found;
-    const answers = await Promise.all(missing.map((id) => table.get(workspaceId, id)));
+    return found;
+  }
+
+  /** The records that ClickHouse has. */
+  async function readTable(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
+    const fill = beginFill();
+    lookups.clickhouse += ids.length;
+    const answers = await Promise.all(ids.map((id) => table.get(workspaceId, id)));
     const read = answers.filter((stored) => stored !== undefined);
     cacheRead(workspaceId, read, fill);
-    for (const { record } of read) found.set(record.id, record);
+    const found = new Map(read.map(({ record }) => [record.id, record] as const));
     // A record that no longer exists must not be served as an expired copy later.
-    for (const id of missing) if (!found.has(id)) localRecords.delete(localKey(workspaceId, id));
+    for (const id of ids) if (!found.has(id)) localRecords.delete(localKey(workspaceId, id));
+    return found;
+  }
+
+  /** Reads from Redis, and what is missing there from ClickHouse. */
+  async function load(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
+    const found = await readCached(workspaceId, ids);
+    const missing = ids.filter((id) => !found.has(id));
+    if (missing.length === 0) return found;
+    for (const [id, record] of await readTable(workspaceId, missing)) found.set(id, record);
     return found;
   }
 
@@ -152,7 +176,14 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     if (copy !== undefined) return copy;
     if (!isId(id)) return undefined;
     const key = localKey(workspaceId, id);
-    const read = () => singleFlight(key, async () => (await load(workspaceId, [id])).get(id));
+    const readClickHouse = async () => (await readTable(workspaceId, [id])).get(id);
+    const read = () =>
+      singleFlight(inRedis, key, async (leave) => {
+        const cached = (await readCached(workspaceId, [id])).get(id);
+        if (cached !== undefined) return cached;
+        leave();
+        return singleFlight(inClickHouse, key, readClickHouse);
+      });
     return readOrStale((age) => localRecords[age](key)?.record, options.limitMs, `${kind.table} by id`, read);
   }
 
@@ -206,10 +237,12 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     return record !== undefined && hasName(kind, record, name) ? record : undefined;
   }
 
-  async function resolve(name: Name): Promise<R | undefined> {
+  /** @param leave is called when Redis has answered, or has failed: the record may be in ClickHouse only */
+  async function resolve(name: Name, leave: () => void): Promise<R | undefined> {
     const key = nameKey(name);
     const fill = beginFill();
     const cached = await cache.readName(name);
+    leave();
     if (cached?.owner === 'none') {
       lookups.redis += 1;
       fill.name(key, undefined);
@@ -222,6 +255,13 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
         return record;
       }
     }
+    return singleFlight(inClickHouse, key, () => resolveUncached(name, cached));
+  }
+
+  /** @param cached what Redis had of the name; undefined when it was away */
+  async function resolveUncached(name: Name, cached: CachedName | undefined): Promise<R | undefined> {
+    const key = nameKey(name);
+    const fill = beginFill();
     lookups.clickhouse += 1;
     const stored = await findOwnerUncached(name);
     const owner = stored && { workspaceId: stored.record.workspaceId, id: stored.record.id };
@@ -254,7 +294,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
       lookups.memory += 1;
       return undefined;
     }
-    const read = () => singleFlight(key, () => resolve(name));
+    const read = () => singleFlight(inRedis, key, (leave) => resolve(name, leave));
     return readOrStale((age) => copyByName(name, age), options.limitMs, `${kind.table} by name`, read);
   }
 
@@ -309,7 +349,8 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     /** Call it after a change: later reads do not share or cache a look-up that began before it. */
     outdate(): void {
       changes += 1;
-      inFlight.clear();
+      inRedis.clear();
+      inClickHouse.clear();
     },
   };
 }

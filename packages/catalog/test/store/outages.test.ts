@@ -170,6 +170,31 @@ describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state
 });
 
 describe('a ClickHouse that stopped responding', () => {
+  it('does not keep links from being served that Redis has, once Redis answers again', async () => {
+    const { workspace, host, link } = await aLink('kept');
+    const [proxy, clickhouse] = await Promise.all([
+      startTcpProxy(Number(new URL(stores.redis.url).port)),
+      startGate(stores.database.url),
+    ]);
+    const client = new Redis(`redis://127.0.0.1:${proxy.port}`);
+    const database = stores.databaseAt(clickhouse.url);
+    const gated = await connected(stores.catalog({ redis: client, database, redirectWaitMs: 1000 }), stores.client);
+    clickhouse.set('hanging');
+    proxy.holdAnswers();
+    const reads = [gated.links.findByAddress(host, 'kept'), gated.workspaces.forVisit(workspace.id)];
+    const isUnavailable = (read: Promise<unknown>) =>
+      expect(read).rejects.toMatchObject({ code: 'internal_server_error' });
+    await Promise.all(reads.map(isUnavailable));
+    // The look-ups that were left to ClickHouse have not ended.
+    proxy.pass();
+    const found = await waitFor(() => gated.links.findByAddress(host, 'kept'), { what: 'the link', timeoutMs: 4000 });
+    expect(found).toEqual(link);
+    expect((await gated.workspaces.forVisit(workspace.id))?.id).toBe(workspace.id);
+    await gated.close();
+    client.disconnect();
+    await Promise.all([database.client.close(), proxy.stop(), clickhouse.close()]);
+  });
+
   it('delays reads only briefly once it responds again', async () => {
     const { host, link } = await aLink('hung');
     const { gated, clickhouse, close } = await aGatedCatalog({ redirectWaitMs: 200 });

@@ -60,7 +60,7 @@ const REGISTRY_TIMEOUT_MS = 1000;
 const SETTLING_MS = HEARTBEAT_TTL_MS + 2000;
 
 function storeStatus(component: string, { state, since, detail, starts }: StoreState): ComponentStatus {
-  return { component, state, since, detail, starts, kills: 0 };
+  return { component, state, since, detail, processes: 1, starts, kills: 0 };
 }
 
 export function startComponentWatch(options: ComponentWatchOptions): ComponentWatch {

@@ -9,6 +9,8 @@ export interface ComponentStatus {
   readonly state: 'up' | 'down' | 'restarted' | 'unknown';
   readonly since: number;
   readonly detail: string;
+  /** How many processes run; of a store always 1. */
+  readonly processes: number;
   /** Starts and kills counted so far. */
   readonly starts: number;
   readonly kills: number;
@@ -84,6 +86,6 @@ export function serviceStates(registry: Registry, options: ServiceStatesOptions)
     const state =
       alive.length > 0 ? runningState(alive, missing.length, end, options.now) : endedState(missing, end, options);
     const counts = { starts: Number(starts[component] ?? 0), kills: Number(kills[component] ?? 0) };
-    return state === undefined ? [] : [{ component, ...state, ...counts }];
+    return state === undefined ? [] : [{ component, ...state, processes: alive.length, ...counts }];
   });
 }

@@ -36,6 +36,7 @@ export const METRICS = {
     'waymark_component_up',
     '1 when a part of the installation is up, 0 when it is down; left out while unknown',
   ],
+  componentProcesses: ['waymark_component_processes', 'Processes of a part of the installation that run'],
   componentStarts: ['waymark_component_starts_total', 'Starts of a part of the installation'],
   componentKills: ['waymark_component_kills_total', 'Processes of a service that ended without a regular stop'],
   slowQueries: ['waymark_slow_queries_total', 'Queries of the API that took ClickHouse a second or more, by endpoint'],

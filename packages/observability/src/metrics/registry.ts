@@ -126,6 +126,9 @@ function addComponents(registry: Registry, components: RegistryDeps['components'
       .filter(({ state }) => state !== 'unknown')
       .map(({ component, state }) => ({ labels: { component }, value: state === 'down' ? 0 : 1 })),
   );
+  addGauge(registry, ...METRICS.componentProcesses, () =>
+    componentStatus().map(({ component, processes }) => ({ labels: { component }, value: processes })),
+  );
   addCounter(registry, ...METRICS.componentStarts, () =>
     componentStatus().map(({ component, starts }) => ({ labels: { component }, value: starts })),
   );

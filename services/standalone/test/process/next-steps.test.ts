@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryDirectory } from '@waymark/test-kit';
 import { expect, it } from 'vitest';
 import { nextSteps } from '../../src/next-steps.js';
 
@@ -24,4 +28,18 @@ it('a log does not contain the key: the commands read it from its file', () => {
 it('later starts refer to an environment variable for the key', () => {
   const text = nextSteps({ ...PLACE, apiKey: undefined, apiKeyFile: undefined });
   expect(text.split('Bearer $WAYMARK_KEY').length).toBe(8);
+});
+
+it('the commands find the files of a directory with any characters in its name', () => {
+  const dataDir = join(temporaryDirectory('waymark-steps-'), `o'brien "a" $HOME ü`);
+  mkdirSync(join(dataDir, 'run'), { recursive: true });
+  const apiKeyFile = join(dataDir, 'first-api.key');
+  writeFileSync(apiKeyFile, 'dub_key');
+  const text = nextSteps({ ...PLACE, dataDir, apiKey: 'dub_key', apiKeyFile });
+  const commands = text.split('\n').filter((line) => line.trimStart().startsWith('curl '));
+  const outputs = commands.map((line) =>
+    execFileSync('bash', ['-c', `curl() { printf '%s\\n' "$@"; }; ${line}`], { encoding: 'utf8' }),
+  );
+  expect(outputs.filter((output) => output.includes('Bearer dub_key'))).toHaveLength(7);
+  expect(readFileSync(join(dataDir, 'run/click-id'), 'utf8')).toContain('/try');
 });
