@@ -18,8 +18,10 @@ interface Waiting<Key, Value> {
 }
 
 /**
- * Gathers single look-ups into reads of many. A look-up only joins a read that has not been sent: its answer is never older
- * than the call, so that checks made under a lock may go through it.
+ * Creates a function that looks up one value, and gathers its calls into reads of many values. A call only joins a read that has not been
+ * sent yet. Its answer is thus never older than the call, so that checks under a lock may use the function.
+ *
+ * @returns a function that resolves with undefined for a key without a value, and rejects with the error of `load`
  */
 export function createDataLoader<Key, Value>(options: DataLoaderOptions<Key, Value>) {
   const waiting = new Map<string, Waiting<Key, Value>>();
