@@ -70,7 +70,7 @@ export interface DomainFilters {
   readonly search?: string | undefined;
 }
 
-/** The rules of domains. All domains count as verified, because whoever runs the installation controls their DNS. */
+/** The rules of domains. All domains of a self-hosted installation count as verified. */
 export const DOMAIN_RULES: ResourceRules<DomainRecord, NewDomain, DomainFilters, 'createdAt' | 'slug'> = {
   title: 'domain',
   complete: (input) => ({

@@ -4,7 +4,7 @@ import { NameTakenError, type RecordDeps } from './write-context.js';
 
 /** A record that a killed creation has left behind, and that has a name of a new record. */
 export interface Orphan {
-  /** Removes the record. @param lock the lock of the creation, which must include the name */
+  /** Removes the record. @param lock its `workUntilMs` limits when the insert may begin */
   remove(lock: Lock): Promise<void>;
 }
 

@@ -12,6 +12,15 @@ export interface NameRow {
 
 /** Most look-ups in one statement, because their values are sent in its URL. Creating a hundred records takes two hundred look-ups. */
 const LOOKUPS_PER_READ = 250;
+/**
+ * Limit on the values of a statement: the embedded ClickHouse writes them into SQL of at most 256 kB. In URLs, of which ClickHouse accepts
+ * 1 MB, they take two and a half times as much at most.
+ */
+const VALUES_BYTES_MAX = 200_000;
+/** Most bytes of a UTF-16 code unit in that SQL: a quote or backslash is escaped twice. */
+const BYTES_PER_CHAR = 4;
+/** Bytes of a look-up besides its texts: names of parameters, and numbers. */
+const LOOKUP_BYTES = 100;
 
 /** A record by its table and the UInt64 of its ids as decimal text. */
 interface RecordNumber {
@@ -28,6 +37,13 @@ function lookupKey(lookup: Lookup): string {
   if (lookup.type === 'name') return `name/${nameKey(lookup.name)}`;
   const { table, workspaceNumber, number } = lookup.record;
   return `record/${table}/${workspaceNumber}/${number}`;
+}
+
+/** The most bytes that the values of a look-up can take. */
+function valueBytes(lookup: Lookup): number {
+  if (lookup.type === 'record') return LOOKUP_BYTES;
+  const { scope, name } = lookup.name;
+  return LOOKUP_BYTES + BYTES_PER_CHAR * (scope.length + name.length);
 }
 
 /** Groups items by key, in the order of their first occurrence. */
@@ -124,6 +140,7 @@ export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonl
     group: () => '',
     load,
     batchSizeMax: LOOKUPS_PER_READ,
+    weight: { of: valueBytes, max: VALUES_BYTES_MAX },
     concurrentReadsMax: 4,
   });
 

@@ -21,7 +21,7 @@ export const EXPIRING = [
   { table: 'sale_events', time: 'timestamp' },
   { table: 'workspace_slots', time: 'slot' },
   { table: 'link_days', time: 'day' },
-  // Aliases are ids in the cookies of browsers. Once the click has expired, its alias is of no use.
+  // Aliases identify browsers, which have them in cookies, and are of no use once their click has expired.
   { table: 'click_aliases', time: 'clicked_at' },
 ] as const;
 /** The tables with a column `ip`. */

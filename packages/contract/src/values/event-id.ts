@@ -24,7 +24,7 @@ export function createEventId(timeMs: number): string {
     throw new RangeError(`event time out of range: ${timeMs}`);
   }
   // The 95-bit number is kept in three parts: 31 bits of time; 11 bits of time and 21 random bits; 32 random bits. Remainders are computed
-  // by subtraction, because `%` is slow for numbers beyond 32 bits. All values stay below 2^44, where divisions are exact enough.
+  // by subtraction, because `%` is slow for numbers beyond 32 bits. All values stay below 2^44, for which the quotients are exact.
   let high = Math.floor(timeMs / 2 ** 11);
   let middle = (timeMs - high * 2 ** 11) * 2 ** 21 + (randomUInt32() >>> 11);
   let low = randomUInt32();
