@@ -7,12 +7,14 @@ interface PendingInvalidation {
   readonly waiting: Map<string, () => void>;
 }
 
-/** Invalidations of this process that other processes have not all acknowledged yet. */
+/**
+ * Keeps the invalidations that this process has published until every lease holder has acknowledged them (docs/reference/consistency.md).
+ */
 export function createAcknowledgements() {
   const pending = new Map<number, PendingInvalidation>();
   let last = 0;
 
-  /** Resolves once the holder has acknowledged the invalidation, or its lease has ended, `leftMs` from now. */
+  /** Resolves once the holder has acknowledged the invalidation, or after `leftMs`, when its lease has expired. */
   function acknowledgement(
     { acknowledgedBy, waiting }: PendingInvalidation,
     holder: string,
@@ -32,7 +34,8 @@ export function createAcknowledgements() {
     /**
      * Publishes an invalidation under a new number. Resolves when every lease holder has acknowledged it or its lease has expired.
      *
-     * @param send publishes under the given number; returns the lease holders to wait for
+     * @param send publishes the invalidation under the given number; resolves with the lease holders to wait for
+     * @throws the error of `send`
      */
     async publish(send: (number: number) => Promise<readonly Holder[]>): Promise<void> {
       last += 1;
@@ -47,7 +50,7 @@ export function createAcknowledgements() {
       }
     },
 
-    /** Records acknowledgements of one lease holder. They may arrive before `publish` has returned the list of holders. */
+    /** Records acknowledgements of one lease holder. They may arrive before `send` has resolved with the list of holders. */
     received(holder: string, numbers: readonly number[]): void {
       for (const number of numbers) {
         const invalidation = pending.get(number);
@@ -58,7 +61,10 @@ export function createAcknowledgements() {
   };
 }
 
-/** Batches acknowledgements: those to the same publisher within one turn of the event loop are sent as one message. */
+/**
+ * Creates the function that acknowledges an invalidation of another process. Acknowledgements to the same publisher within one turn of the
+ * event loop are sent as one message.
+ */
 export function createAcknowledger(send: (publisher: string, numbers: readonly number[]) => void) {
   let due = new Map<string, number[]>();
 

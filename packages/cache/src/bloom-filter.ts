@@ -3,10 +3,11 @@
  * more digests were added than its capacity.
  */
 export interface BloomFilter {
+  /** Memory of its bits. */
   readonly bytes: number;
   /** @param bytes the digest: eight bytes, from `at` on */
   add(bytes: Buffer, at?: number): void;
-  /** False: the digest was not added. True: it probably was. */
+  /** @returns false: the digest was not added; true: it probably was. */
   mayHave(bytes: Buffer): boolean;
 }
 
@@ -20,9 +21,9 @@ export function createBloomFilter(capacity: number): BloomFilter {
   const words = new Uint32Array(Math.ceil((Math.max(1, capacity) * BITS_PER_DIGEST) / BITS_PER_WORD));
   const bits = words.length * BITS_PER_WORD;
 
-  /** Calls `visit` with the positions of a digest until it returns false. @returns whether it never did */
+  /** Calls `visit` with each position of a digest until `visit` returns false. @returns whether it returned true for all of them */
   function everyPosition(bytes: Buffer, at: number, visit: (word: number, mask: number) => boolean): boolean {
-    // Double hashing: the positions are sums of the first half and multiples of the second, which is odd so that it is not 0.
+    // Double hashing: each position is the first half plus a multiple of the second, which is made odd because 0 would repeat one position.
     const first = bytes.readUInt32LE(at);
     const second = bytes.readUInt32LE(at + 4) | 1;
     for (let index = 0; index < POSITIONS; index++) {

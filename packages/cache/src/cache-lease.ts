@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 /** How long a process may serve its cached copies without proof that it still receives invalidations. */
 export const LEASE_MS = 1_500;
 /**
- * Redis keeps a lease this much longer than its holder uses it, so that a write never stops waiting too early: Redis cuts times to
+ * Redis keeps a lease this much longer than its holder uses it, so that a write never stops waiting too early: Redis truncates times to
  * whole milliseconds, timers fire up to a millisecond early, and the clocks of two machines differ in speed.
  */
 const MARGIN_MS = 50;
@@ -34,15 +34,15 @@ for i = 1, #entries, 2 do
 end
 return holders`;
 
-/** The connections of a change feed. */
+/** The connections of a change feed to Redis. */
 export interface FeedConnections {
-  /** The connection for subscriptions. */
+  /** The connection for subscriptions. Every message on it is taken for one of the feed. */
   readonly subscriber: Redis;
   /** Prefix of the names of all keys. */
   readonly keyPrefix: string;
-  /** The answer, or undefined when Redis is away, slow or failing. Never throws. */
+  /** Runs a command. Resolves with undefined when Redis is away, slow or failing; never throws. */
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
-  /** @throws when the command fails */
+  /** Runs a command. @throws when it fails */
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
 }
 
@@ -53,17 +53,18 @@ export interface Holder {
 }
 
 /**
- * The lease that lets this process serve its cached copies: short, and renewed only while the process receives invalidations. Because
- * writes wait for every lease holder, a read checks the lease without a request to Redis.
+ * Creates the lease that lets this process serve its cached copies (docs/reference/consistency.md). It is short, and renewed only while
+ * the process receives invalidations. Because writes wait for every lease holder, a read checks the lease without a request to Redis.
  *
- * @param holdersKey Redis key of the lease holders, with the end of each lease in ms of Redis' clock. Not a cache entry
+ * @param holdersKey Redis key of the sorted set of lease holders; each score is the end of a lease in ms of Redis' clock
  */
 export function createCacheLease(connections: FeedConnections, holdersKey: string) {
   const { subscriber } = connections;
   const id = randomUUID();
-  /** A new symbol for each subscription; undefined while there is none. */
+  /** Identifies the present subscription: a new symbol for each; undefined while there is none. */
   let subscription: symbol | undefined;
   let heldUntilMs = Number.NEGATIVE_INFINITY;
+  /** When a read last asked for the lease. */
   let usedMs = Number.NEGATIVE_INFINITY;
   let isRenewing = false;
 
@@ -85,7 +86,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
       isRenewing = false;
     }
   }
-  /** Undefined while the process serves no copies. */
+  /** The timer of renewals; undefined while the process serves no copies. */
   let renewing: NodeJS.Timeout | undefined;
 
   function stopRenewing(): void {
@@ -123,7 +124,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
       return false;
     },
 
-    /** @returns the lease holders at the time of publishing; @throws ApiError 500 with `Retry-After` */
+    /** Publishes a message. @returns the lease holders at that time. @throws the error of `FeedConnections.run` */
     async publish(channel: string, message: string): Promise<Holder[]> {
       const holders = await connections.run((client) =>
         client.eval(PUBLISH_TO_HOLDERS, 1, holdersKey, channel, message),

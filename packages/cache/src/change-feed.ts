@@ -1,11 +1,12 @@
 import { createAcknowledgements, createAcknowledger } from './acknowledgements.js';
 import { createCacheLease, type FeedConnections } from './cache-lease.js';
 
+/** Options of {@link createChangeFeed}. */
 export interface ChangeFeedOptions<Change> {
   /** Name of the pub/sub channel; the feed's keys and other channels begin with it. */
   readonly channel: string;
   readonly connections: FeedConnections;
-  /** Parses a message; undefined when this version cannot read it, because another version has sent it. */
+  /** Parses a message; undefined when a process of another version has sent it and this version cannot read it. */
   readonly parse: (message: unknown) => Change | undefined;
   readonly logger: { warn(context: object, message: string): void };
 }
@@ -13,16 +14,16 @@ export interface ChangeFeedOptions<Change> {
 /** Receives the changes that this process and others publish. */
 export interface ChangeSubscriber<Change> {
   onChange(change: Change): void;
-  /** Changes may have been missed, so any cached copy may be outdated. */
+  /** Called when changes may have been missed: every cached copy may be outdated. */
   onGap(): void;
 }
 
 /** Publishes changes to every process. `Message` is the published JSON, `Change` what subscribers receive. */
 export interface ChangeFeed<Message, Change> {
-  /** Calls `subscriber` for every later change. Changes of this process reach it before `publish` returns. */
+  /** Calls `subscriber` for every later change. Changes that this process publishes reach it before `publish` resolves. */
   subscribe(subscriber: ChangeSubscriber<Change>): void;
   /**
-   * Resolves when no process serves older copies any more, at most one lease later.
+   * Publishes a change. Resolves when no process serves copies from before the change any more, at most one lease later.
    *
    * @throws the error of the connection when the message could not be published
    */
@@ -34,7 +35,7 @@ export interface ChangeFeed<Message, Change> {
   close(): Promise<void>;
 }
 
-/** The id of the sender, if any, and the number to acknowledge, if any. */
+/** Who has sent a message, and the number under which it expects an acknowledgement; undefined: none. */
 interface Sender {
   readonly from: string | undefined;
   readonly number: number | undefined;
@@ -117,7 +118,7 @@ export function createChangeFeed<Message extends object, Change>({
   async function listen(): Promise<void> {
     try {
       await redis.subscribe(channel, ownChannel);
-      // After subscribing, because a change between the eviction and the subscription would be missed.
+      // Evicts after subscribing: with the opposite order, a change between the two would be missed.
       onGap();
       lease.subscribed();
     } catch (err) {

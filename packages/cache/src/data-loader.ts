@@ -6,7 +6,10 @@ export interface DataLoaderOptions<Key, Value> {
   readonly group: (key: Key) => string;
   /** Reads the values; the map has them by `identify(key)`, and no entry for a key without a value. */
   readonly load: (keys: readonly Key[]) => Promise<ReadonlyMap<string, Value>>;
+  /** Most keys of a read. */
   readonly batchSizeMax: number;
+  /** Limits the sum of the weights of a read's keys, such as their bytes in a URL; a single key is read whatever its weight. */
+  readonly weight?: { readonly of: (key: Key) => number; readonly max: number };
   readonly concurrentReadsMax: number;
 }
 
@@ -18,8 +21,10 @@ interface Waiting<Key, Value> {
 }
 
 /**
- * Gathers single look-ups into reads of many. A look-up only joins a read that has not been sent: its answer is never older
- * than the call, so that checks made under a lock may go through it.
+ * Creates a function that looks up one value, and gathers its calls into reads of many values. A call only joins a read that has not been
+ * sent yet. Its answer is thus never older than the call, so that checks under a lock may use the function.
+ *
+ * @returns a function that resolves with undefined for a key without a value, and rejects with the error of `load`
  */
 export function createDataLoader<Key, Value>(options: DataLoaderOptions<Key, Value>) {
   const waiting = new Map<string, Waiting<Key, Value>>();
@@ -39,9 +44,12 @@ export function createDataLoader<Key, Value>(options: DataLoaderOptions<Key, Val
   function takeBatch(): Map<string, Waiting<Key, Value>> {
     const batch = new Map<string, Waiting<Key, Value>>();
     let group: string | undefined;
+    let weight = 0;
     for (const [id, entry] of waiting) {
       group ??= options.group(entry.key);
       if (options.group(entry.key) !== group) continue;
+      weight += options.weight?.of(entry.key) ?? 0;
+      if (batch.size > 0 && weight > (options.weight?.max ?? Number.POSITIVE_INFINITY)) break;
       batch.set(id, entry);
       waiting.delete(id);
       if (batch.size >= options.batchSizeMax) break;

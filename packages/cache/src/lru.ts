@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * A cache that evicts the entries used longest ago. It takes memory for the entries that it has: `new LRUCache({ max })` takes that of
- * `max` entries at once, which was a quarter of what an idle process used.
+ * Creates a cache that evicts the least recently used entries. Its memory grows with its entries. `new LRUCache({ max })` would allocate
+ * the memory for `max` entries at once, which was a quarter of the memory of an idle process.
  */
 export function createLru<Key extends {}, Value extends {}>(entriesMax: number): LRUCache<Key, Value> {
   return new LRUCache({ maxSize: entriesMax, sizeCalculation: () => 1 });

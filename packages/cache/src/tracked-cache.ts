@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { createLru } from './lru.js';
 
-/** How much a cache holds; the least recently used entries are dropped. */
+/** The most that a cache holds; beyond it, the least recently used entries are dropped. */
 export type CacheBound<Value> =
   | { readonly entriesMax: number }
   /** Limit on the sum of the sizes of all values; a size is a whole number of at least 1. */
   | { readonly sizeMax: number; readonly sizeOf: (value: Value) => number };
 
+/** Options of {@link createTrackedCache}. */
 export interface TrackedCacheOptions<Value> {
   readonly bound: CacheBound<Value>;
   /** How long a value is served, counted from the start of its load. */
@@ -21,12 +22,13 @@ export interface TrackedCacheOptions<Value> {
 
 interface Entry<Value> {
   readonly value: Value;
+  /** When the load of the value began. */
   readonly startedMs: number;
 }
 
 interface Load<Value> {
   readonly startedMs: number;
-  /** Undefined while only the caller that began it may use it. */
+  /** The value for all callers; undefined: only the caller that began the load uses its value. */
   readonly shared: Promise<Value> | undefined;
 }
 
@@ -40,7 +42,7 @@ export interface TrackedCache<Value> {
   /**
    * The cached value, or else the result of `read`. Concurrent calls share one read, and its error.
    *
-   * @param maxAgeMs the age up to which a value is used, where that is less than its TTL
+   * @param maxAgeMs the greatest age at which a value is used, if that is less than its TTL
    */
   load(key: string, read: () => Promise<Value>, maxAgeMs?: number): Promise<Value>;
   /**
@@ -54,6 +56,7 @@ export interface TrackedCache<Value> {
   clear(): void;
 }
 
+/** Creates a {@link TrackedCache}. Every cached read uses one: CONTRIBUTING.md, "A cached read". */
 export function createTrackedCache<Value>(options: TrackedCacheOptions<Value>): TrackedCache<Value> {
   const { bound, ttlMs, isUsable = () => true, now } = options;
   const entries =
@@ -63,13 +66,13 @@ export function createTrackedCache<Value>(options: TrackedCacheOptions<Value>): 
           maxSize: bound.sizeMax,
           sizeCalculation: ({ value }) => bound.sizeOf(value),
         });
-  /** By key the load that began last, unless the key was evicted since. */
+  /** The load of each key that began last. A load is removed when it ends, and when its key is evicted or set. */
   const loads = new Map<string, Load<Value>>();
 
-  /** Whether a value may answer a call that came at a time. */
+  /** Whether a value may answer a call that was made at `atMs`. */
   function isFresh({ value, startedMs }: Entry<Value>, atMs: number, maxAgeMs: number): boolean {
-    const usedMs = typeof ttlMs === 'number' ? ttlMs : ttlMs(value);
-    return atMs < startedMs + Math.min(usedMs, maxAgeMs);
+    const valueTtlMs = typeof ttlMs === 'number' ? ttlMs : ttlMs(value);
+    return atMs < startedMs + Math.min(valueTtlMs, maxAgeMs);
   }
 
   function freshEntry(key: string, atMs: number, maxAgeMs = Number.POSITIVE_INFINITY): Entry<Value> | undefined {
@@ -99,8 +102,8 @@ export function createTrackedCache<Value>(options: TrackedCacheOptions<Value>): 
       const atMs = now();
       const entry = freshEntry(key, atMs, maxAgeMs);
       if (entry !== undefined) return entry.value;
-      const load = loads.get(key);
-      if (load?.shared !== undefined) {
+      // When a load that began too long ago has ended, the first of its callers reads again, and the others wait for that read.
+      for (let load = loads.get(key); load?.shared !== undefined; load = loads.get(key)) {
         const value = await load.shared;
         if (isFresh({ value, startedMs: load.startedMs }, atMs, maxAgeMs)) return value;
       }

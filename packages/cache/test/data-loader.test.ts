@@ -1,9 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { createDataLoader } from '../src/index.js';
+import { createDataLoader, type DataLoaderOptions } from '../src/index.js';
 
 /** A loader of `<group>/<name>` keys. The test resolves its reads one by one; names that begin with `no` have no value. */
-function aLoader({ batchSizeMax = 10, concurrentReadsMax = 1 } = {}) {
+function aLoader({
+  batchSizeMax = 10,
+  concurrentReadsMax = 1,
+  ...limits
+}: Partial<Pick<DataLoaderOptions<string, string>, 'batchSizeMax' | 'concurrentReadsMax' | 'weight'>> = {}) {
   const reads: { keys: readonly string[]; answer(): void; fail(err: Error): void }[] = [];
   const look = createDataLoader<string, string>({
     identify: (key) => key,
@@ -19,6 +23,7 @@ function aLoader({ batchSizeMax = 10, concurrentReadsMax = 1 } = {}) {
       }),
     batchSizeMax,
     concurrentReadsMax,
+    ...limits,
   });
   const keysRead = () => reads.map(({ keys }) => keys);
   return { look, reads, keysRead };
@@ -54,6 +59,17 @@ it('limits the keys of a read to one group and the batch size, and the number of
     reads.at(-1)?.answer();
   }
   expect(await values).toHaveLength(4);
+});
+
+it('limits the weight of the keys of a read, but reads a key that is heavier alone', async () => {
+  const { look, reads, keysRead } = aLoader({ weight: { of: (key) => key.length, max: 6 } });
+  const values = Promise.all(['a/1', 'a/2', 'a/3', 'a/heavier', 'a/4'].map(look));
+  for (let count = 1; count <= 4; count++) {
+    await expect.poll(() => reads.length).toBe(count);
+    reads[count - 1]?.answer();
+  }
+  expect(await values).toHaveLength(5);
+  expect(keysRead()).toEqual([['a/1', 'a/2'], ['a/3'], ['a/heavier'], ['a/4']]);
 });
 
 it('a failed read rejects only the look-ups of its own keys', async () => {

@@ -98,6 +98,19 @@ describe('a value', () => {
     reads[1]?.answer('of now');
     expect(await second).toBe('of now');
   });
+
+  it('is read once for all callers that waited for a load which began longer than the TTL ago', async () => {
+    const { cache, reads, read, pass } = aCache();
+    const first = cache.load('a', read);
+    pass(TTL_MS);
+    const late = [cache.load('a', read), cache.load('a', read), cache.load('a', read)];
+    reads[0]?.answer('from before');
+    await first;
+    await expect.poll(() => reads.length).toBe(2);
+    reads[1]?.answer('of now');
+    expect(await Promise.all(late)).toEqual(['of now', 'of now', 'of now']);
+    expect(reads).toHaveLength(2);
+  });
 });
 
 describe('a load that began before an eviction', () => {

@@ -70,50 +70,59 @@ import { createEventUsage } from './workspaces/event-usage.js';
 import { createQueueShards } from './workspaces/queue-shards.js';
 import { createWorkspaces } from './workspaces/workspaces.js';
 
+/** Options of {@link createCatalog}. */
 export interface CatalogOptions {
-  /** Only its settings are used: the catalog opens its own connections, with its own time limits. */
+  /**
+   * The Redis to use. The catalog copies the settings of this connection, and opens connections of its own, with time limits of its own.
+   */
   readonly redis: Redis;
-  /** The Redis of the queue shards from 1 on; none by default. Used like `redis`, which is shard 0. */
+  /** The Redis of the queue shards from 1 on; none by default. `redis` is shard 0. */
   readonly queueShards?: readonly Redis[];
   /** How many replicas of Redis must have a write before it counts as done; 0 by default. */
   readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
-  /** 32 bytes; encrypts link passwords, webhook secrets and credentials of scheduled exports. */
+  /**
+   * 32 bytes; encrypts link passwords, webhook secrets and credentials of scheduled exports and imports, and is the key of the hashes of
+   * erased external ids.
+   */
   readonly instanceKey: Buffer;
-  /** Keys that open what they have encrypted, during a rotation; none by default. */
+  /** Further keys, during a rotation: they only decrypt values that they have encrypted, and find hashes; none by default. */
   readonly otherInstanceKeys?: readonly Buffer[];
   readonly now: () => number;
   readonly logger: CatalogLogger;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;
-  /** How long a redirect may wait for ClickHouse when no cache has its link or domain; a second by default. */
+  /** How long a redirect may wait for ClickHouse when no cache contains its link or domain; a second by default. */
   readonly redirectWaitMs?: number;
-  /** Most records of each type, and most names, that this process caches; by default as many as a service needs. */
+  /** Lowers the limits on the records of each type, and on the names, that this process caches; by default those that a service needs. */
   readonly cachedMax?: number;
-  /** Tables are replicated: reads must see every acknowledged write. */
+  /** Whether tables are replicated, so that reads need settings to see every acknowledged write; false by default. */
   readonly isReplicated?: boolean;
 }
 
 const REDIRECT_WAIT_MS = 1_000;
-/** Maximum numbers of records of a type, and of names, that are cached in this process. */
+/** Most records of a type, and most names, that are cached in this process. */
 const LINKS_KEPT = 50_000;
-/** As many as links, because a visit of a partner's link needs the partner. */
+/** As many as links, because a visit of a partner's link reads the partner. */
 const PARTNERS_KEPT = 50_000;
 const OTHERS_KEPT = 10_000;
 const NAMES_KEPT = 100_000;
 
-/** All records of workspaces, that is everything except events. Rows are in ClickHouse, caches and locks in Redis. */
+/**
+ * Opens the catalog: all records of all workspaces, that is all data except events. Rows are in ClickHouse, caches and locks in Redis
+ * (docs/architecture.md, "Records").
+ */
 export function createCatalog(options: CatalogOptions) {
   const { clickhouse, now, cachedMax = Number.POSITIVE_INFINITY } = options;
   const others = Math.min(OTHERS_KEPT, cachedMax);
   let isClosed = false;
   const logger: CatalogLogger = {
     warn(context, message) {
-      // Errors that closing causes, such as an interrupted subscription, are ignored.
+      // Errors that the closing itself causes, such as an interrupted subscription, are not logged.
       if (!isClosed) options.logger.warn(context, message);
     },
   };
-  const hotRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS, mayLag: true };
+  const redirectRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS, mayLag: true };
   const waitReplicas = options.waitReplicas ?? 0;
   const redis = openConnections(options.redis, waitReplicas, logger);
   const otherQueues = (options.queueShards ?? []).map((shard) => openCommandConnections(shard, waitReplicas, logger));
@@ -163,7 +172,7 @@ export function createCatalog(options: CatalogOptions) {
       return domain === undefined || isOrphanDomain(domain.record);
     },
   });
-  const queueShards = createQueueShards(workspaceStore, 1 + otherQueues.length, hotRead);
+  const queueShards = createQueueShards(workspaceStore, 1 + otherQueues.length, redirectRead);
   const queues = [redis, ...otherQueues];
   const pendingCustomers = createPendingCustomers((workspaceId) => queueShards.pick(queues, workspaceId), now);
   const customerStore = createRecordStore(customerType, deps, { entriesMax: others, pending: pendingCustomers });
@@ -203,14 +212,14 @@ export function createCatalog(options: CatalogOptions) {
       groups: groupStore,
     },
     deps,
-    hotRead,
+    redirectRead,
     queueShards.count,
   );
   return {
     workspaces,
     queueShards,
-    keys: createKeys(apiKeyStore, workspaces, now),
-    domains: createDomains({ domains: domainStore, links: linkStore }, resourceDeps, hotRead),
+    keys: createKeys(apiKeyStore, workspaces, quotas, now),
+    domains: createDomains({ domains: domainStore, links: linkStore }, resourceDeps, redirectRead),
     quotas,
     links: createLinks({
       store: linkStore,
@@ -220,7 +229,7 @@ export function createCatalog(options: CatalogOptions) {
       readList,
       settings: settings.read,
       locks: deps.locks,
-      hotRead,
+      redirectRead,
       counters,
       secrets,
       baseUrl: options.baseUrl,
@@ -260,18 +269,21 @@ export function createCatalog(options: CatalogOptions) {
     }),
     eventUsage: createEventUsage(clickhouse, settings.read, now),
 
-    /** Calls the subscriber after every write of this or another process. */
+    /** Calls the subscriber after every later write of this or another process. */
     subscribe: (subscriber: CatalogSubscriber) => feed.subscribe(subscriber),
 
-    /** Stops the sharing of the totals that an insert will change, for a minute or until {@link evictTotals}. Await it before each attempt. */
+    /**
+     * Marks the totals that an insert will change: for a minute, or until {@link evictTotals}, they are neither read from Redis nor stored
+     * there. Await it before each attempt of the insert.
+     */
     async markTotals({ kind, batchId, rows }: CountedInsert): Promise<void> {
       if (shared === undefined) return;
       for (const counted of affectedTotalsOf(kind, rows)) await shared.mark(batchId, counted);
     },
 
     /**
-     * Evicts the totals that an insert has changed, in Redis and then in every process. Await it before the insert counts as done. If Redis
-     * is away, totals that are cached in a process are outdated for up to ten seconds.
+     * Evicts the totals that an insert has changed, in Redis and then in every process. Await it before the insert is acknowledged. If
+     * Redis is away, totals that are cached in a process may be outdated for up to ten seconds.
      */
     async evictTotals({ kind, batchId, rows }: CountedInsert): Promise<void> {
       const affected = affectedTotalsOf(kind, rows);
@@ -284,17 +296,17 @@ export function createCatalog(options: CatalogOptions) {
     },
 
     /**
-     * Evicts all totals that processes share. Call it after changes other than inserts of events, and when a writer starts, because one
-     * before it may have been killed between an insert and its evictions.
+     * Evicts all totals in Redis. Call it after changes other than inserts of events, and when a writer starts, because an earlier writer
+     * may have been killed between an insert and its evictions.
      *
      * @throws ApiError 500 with `Retry-After` when Redis is away
      */
     evictAllTotals: async () => shared?.evictAll(),
 
-    /** Whether this process receives the changes of others: only then may caches be used that rely on these changes for eviction. */
+    /** Whether this process receives the changes of others. Caches that these changes evict may be used only then. */
     isSubscribed,
 
-    /** How many records have been looked up, by table and by source: this process, Redis or ClickHouse. */
+    /** Number of look-ups of records, by table and by where the record was found: in this process, Redis or ClickHouse. */
     lookups: () => Object.fromEntries(stores.map(({ kind, lookups }) => [kind.table, { ...lookups }])),
 
     /** Waits for writes in progress and closes the connections that the catalog has opened; the clients in the options stay open. */
@@ -307,4 +319,5 @@ export function createCatalog(options: CatalogOptions) {
     },
   };
 }
+/** See {@link createCatalog}. */
 export type Catalog = ReturnType<typeof createCatalog>;

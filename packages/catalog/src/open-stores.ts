@@ -5,12 +5,12 @@ import { type Catalog, createCatalog } from './catalog.js';
 import type { CatalogLogger } from './model/errors.js';
 import { SILENCE_MS_MAX } from './redis/connections.js';
 
-/** Where the stores are, and how to connect to them. */
+/** The addresses of the stores and the credentials for them (docs/settings.md). */
 export interface StoreSettings {
   readonly redisUrl: string | undefined;
   /** URLs of the queue shards from 1 on; `redisUrl` is shard 0. */
   readonly queueShards: readonly string[];
-  /** How many replicas of Redis must have a write before it counts as done. */
+  /** How many replicas of Redis must confirm a write before it counts as done. */
   readonly redisWaitReplicas: number;
   readonly clickhouseUrl: string | undefined;
   readonly clickhouseUser: string | undefined;
@@ -21,38 +21,38 @@ export interface StoreSettings {
   readonly baseUrl: string;
 }
 
-/** The keys of the installation. */
+/** The instance keys; see `CatalogOptions`. */
 export interface StoreKeys {
-  /** Seals link passwords, webhook secrets and credentials of scheduled exports and of imports. */
   readonly current: Buffer;
-  /** Open what they have sealed. */
+  /** Further keys, which only decrypt values that they have encrypted. */
   readonly others: readonly Buffer[];
 }
 
-/** A Redis with the queue of some workspaces. */
+/** A queue shard. */
 export interface QueueStore {
   readonly url: string;
   readonly redis: Redis;
 }
 
+/** The open stores of a service. */
 export interface Stores {
   readonly redisUrl: string;
   readonly redis: Redis;
-  /** By number of the queue shard; the first is that of `redis`. */
+  /** The queue shards by number; shard 0 is `redis`. */
   readonly queues: readonly QueueStore[];
   readonly clickhouse: ClickHouseClient;
   readonly catalog: Catalog;
-  /** Closes catalog, Redis and ClickHouse, in that order. Close their users first. */
+  /** Closes the catalog, Redis and ClickHouse, in that order. Before this, stop everything that uses them. */
   close(): Promise<void>;
 }
 
-/** How long a request waits for a Redis that does not respond. */
+/** How long a command waits for an answer of Redis. */
 const COMMAND_TIMEOUT_MS = 2000;
 
 function connect(url: string, logger: CatalogLogger): Redis {
   const redis = connectRedis(url, {
     enableOfflineQueue: false,
-    // ioredis must not retry commands: the caller may have handled the failure already.
+    // ioredis must not repeat commands, because the caller may have handled the failure already.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     commandTimeout: COMMAND_TIMEOUT_MS,

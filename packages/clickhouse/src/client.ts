@@ -2,11 +2,15 @@ import { Agent } from 'node:http';
 import { ClickHouseLogLevel, type ClickHouseClient as Client, createClient } from '@clickhouse/client';
 import { createRowReader, type ReadSettings, type RowReader } from './rows/row-reader.js';
 
-/** The official client, extended by `rows` and `lazyRows`, faster ways to read all rows of a query. */
+/** The official client, extended by `rows` and `lazyRows`, which read all rows of a query faster. */
 export type ClickHouseClient = Client & Pick<RowReader, 'rows' | 'lazyRows'>;
 
+/** Options of {@link createClickHouseClient}. */
 export interface ClickHouseOptions {
-  /** Without path and query parameters; or `http+unix://localhost/path` of the socket on which a server of this machine listens. */
+  /**
+   * Scheme, host and port, optionally with user and password; other parts are ignored. Or `http+unix://localhost/path`, with the path of the
+   * unix socket on which a server of this machine listens.
+   */
   readonly url: string;
   readonly user?: string | undefined;
   readonly password?: string | undefined;
@@ -15,7 +19,7 @@ export interface ClickHouseOptions {
   readonly maxOpenConnections?: number | undefined;
   /** Whether bodies are compressed. Default: unless the server is on this machine. */
   readonly isCompressed?: boolean | undefined;
-  /** Settings of every request, in addition to the defaults below. */
+  /** Settings of every request, in addition to {@link SETTINGS}, over which they take precedence. */
   readonly settings?: ReadSettings | undefined;
 }
 
@@ -24,9 +28,9 @@ const CONNECTIONS_MAX = 32;
 
 /**
  * Settings of every request. Inserts are durable when they return, and are not batched by the server. 64-bit integers are returned as
- * strings; times have the form `2026-11-21T08:00:00.000Z` in both directions. Results are formatted by one thread, because they are
- * small: a page takes 13.2 ms, and 14.3 ms with several. The last three settings matter on a cluster only: inserts return when the
- * shards have the rows, and because tables are sharded by workspace, a workspace's query, with its subqueries, runs on one shard.
+ * strings; times are sent and returned in the form `2026-11-21T08:00:00.000Z`. Results are formatted by one thread, because they are
+ * small: a page takes 13.2 ms, and 14.3 ms with several threads. The last three settings matter on a cluster only: inserts return when the
+ * shards have the rows, and because tables are sharded by workspace, the query of a workspace, with its subqueries, runs on one shard.
  */
 const SETTINGS = {
   async_insert: 0,
@@ -52,7 +56,7 @@ function addressOf(url: URL): { readonly origin: string; readonly socketPath: st
 
 const optionsOfClients = new WeakMap<ClickHouseClient, ClickHouseOptions>();
 
-/** The credentials for the official client and the row reader. Those in the URL take precedence. */
+/** The credentials for both clients. Credentials in the URL take precedence over `user` and `password`. */
 function credentialsOf({ url, user, password }: ClickHouseOptions): { user: string; password: string } {
   const inUrl = new URL(url);
   return {
@@ -61,7 +65,7 @@ function credentialsOf({ url, user, password }: ClickHouseOptions): { user: stri
   };
 }
 
-/** Creates a client. */
+/** Creates a client. It connects with its first request; close it with `close()`. */
 export function createClickHouseClient(options: ClickHouseOptions): ClickHouseClient {
   const { origin: url, socketPath } = addressOf(new URL(options.url));
   const { user, password } = credentialsOf(options);
@@ -107,7 +111,7 @@ export function createClickHouseClient(options: ClickHouseOptions): ClickHouseCl
   return client;
 }
 
-/** The options of `client`. Throws if it was not created by `createClickHouseClient`. */
+/** The options with which a client was created. @throws TypeError for a client that `createClickHouseClient` has not created */
 export function optionsOf(client: ClickHouseClient): ClickHouseOptions {
   const options = optionsOfClients.get(client);
   if (options === undefined) throw new TypeError('this ClickHouse client was not made by createClickHouseClient');

@@ -2,7 +2,7 @@ import { ClickHouseError } from '@clickhouse/client';
 import { errors } from 'undici';
 
 /**
- * ClickHouse error codes that are not about the rows: the same insert may succeed later, or once the server is repaired. An outdated
+ * ClickHouse error codes that do not mean invalid rows: the same insert may succeed later, or once the server is repaired. An outdated
  * schema and wrong credentials are among them, because the rows are valid.
  * https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
  */
@@ -37,7 +37,7 @@ export function isInfrastructureError(err: unknown): boolean {
   if ('code' in err && typeof err.code === 'string') return true;
   // From an AbortSignal: a timeout, or the caller has disconnected.
   if (err instanceof DOMException) return true;
-  // The client's own errors (timeout, aborted request, a response of some proxy) are plain `Error`s without a code. A TypeError or
-  // RangeError is a bug of the program.
+  // The client's own errors (timeout, aborted request, the response of a proxy) are plain `Error`s without a code. A TypeError or
+  // RangeError is a defect of this program.
   return Object.getPrototypeOf(err) === Error.prototype;
 }

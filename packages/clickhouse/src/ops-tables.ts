@@ -1,6 +1,6 @@
 /**
- * The tables that services write for operators, with their columns in the order of their rows. `time` is in epoch milliseconds,
- * `minute` in epoch seconds. The columns are described in clickhouse/measurements.md.
+ * The tables of measurements that services write for operators, with their columns in the order of the inserted rows. `time` is in epoch
+ * milliseconds, `minute` in epoch seconds. The columns are described in clickhouse/measurements.md.
  */
 export const OPS_TABLES = {
   ops_batches: [

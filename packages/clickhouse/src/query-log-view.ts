@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from './client.js';
 import { renderMigration } from './migrations/render.js';
 
-/** The API's queries in the server's query log. `runCompiledQuery` sets their `log_comment`. */
+/** The view `ops_query_log`: the queries of API requests, from the server's query log. `runCompiledQuery` sets their `log_comment`. */
 export const QUERY_LOG_VIEW = `CREATE OR REPLACE VIEW ops_query_log \${cluster}
 (
     time DateTime('UTC') COMMENT 'When it ended',
@@ -30,8 +30,8 @@ FROM \${nodes:system.query_log} AS q
 WHERE q.is_initial_query AND q.type != 'QueryStart' AND match(q.log_comment, '^[A-Z]+ /')`;
 
 /**
- * Creates the view `ops_query_log` if the server has a query log. The embedded server has none, and a server creates the table with
- * the first entries. Idempotent, so that it can run at every start.
+ * Creates the view `ops_query_log` if the server has a query log. The embedded server has none; another server creates the table of the log
+ * together with its first entries. Idempotent, so that it can run at every start.
  *
  * @returns whether the view exists
  */

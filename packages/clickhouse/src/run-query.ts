@@ -6,7 +6,7 @@ import type { ClickHouseClient } from './client.js';
 import { isInfrastructureError } from './infrastructure-error.js';
 import type { ReadSummary, RowsRead } from './rows/row-reader.js';
 
-/** The request that runs a query. ClickHouse's logs show it as the `log_comment`. */
+/** The API request on whose behalf a query runs; it becomes the `log_comment` in ClickHouse's logs. */
 export interface QueryCaller {
   /** Such as `GET /events`. */
   readonly endpoint: string;
@@ -15,22 +15,23 @@ export interface QueryCaller {
   readonly requestId: string;
 }
 
-/** The outcome of a query. */
+/** The outcome of a query, for measurements. */
 export interface QueryReport extends ReadSummary {
   readonly durationMs: number;
   /** Name or code of the error, never its message; `''` if there was none. */
   readonly error: string;
 }
 
+/** Options of {@link runCompiledQuery}. */
 export interface RunQueryOptions {
-  /** Aborts the query, here and in ClickHouse. */
+  /** Aborts the query, in this process and in ClickHouse. */
   readonly signal?: AbortSignal | undefined;
   readonly caller?: QueryCaller | undefined;
   /** Called after every query, except those aborted by `signal`. */
   readonly onReport?: ((report: QueryReport) => void) | undefined;
 }
 
-/** Limits on a result, which is held in memory: enough for a thousand of the largest events, or for the most groups of analytics. */
+/** Limits on a result, because it is held in memory. They allow a thousand events of the largest size, and the most groups of analytics. */
 const RESULT_LIMITS = {
   max_result_rows: '100000',
   max_result_bytes: '120000000',
@@ -52,7 +53,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   396: 'The answer is too large. Ask for a shorter range of time or a smaller page.',
 };
 
-/** The query id and the log comment, by which ClickHouse's logs identify the request. */
+/** The query id and the log comment by which the request is found in ClickHouse's logs. */
 function logNamesOf({ settings }: CompiledQuery, caller: QueryCaller | undefined) {
   if (caller === undefined) return {};
   const { endpoint, workspaceId, requestId } = caller;
@@ -80,7 +81,7 @@ function asApiError(err: unknown): unknown {
   });
 }
 
-/** Runs a compiled query by `read`, with the settings, names and errors of every query. */
+/** Runs a compiled query with `read`. Adds the settings and log names that all queries have, reports the outcome, and converts errors. */
 async function runWith<Result>(
   read: (statement: RowsRead) => Promise<Result>,
   compiled: CompiledQuery,
@@ -99,7 +100,7 @@ async function runWith<Result>(
         ...RESULT_LIMITS,
         ...settings,
         ...comment,
-        // Read-only, but the settings of the query are allowed.
+        // 2 = read-only, but the settings of the query may be set.
         readonly: '2',
         // Without this the server would continue the query of a disconnected client. It works for read-only queries.
         cancel_http_readonly_queries_on_client_close: 1,

@@ -14,16 +14,16 @@ export const ERROR_STATUS = {
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
 /**
- * A refusal that HTTP has a status for, beside those of the API: the method, a precondition or a range. Programs that read the body
- * have its code all the same; the SDK never sends such requests.
+ * An HTTP status for errors of the method, a precondition or a range, which no error code of the API has. It replaces the status of the
+ * error code, which the body still contains. The SDK never sends requests that lead to such errors.
  */
 export interface HttpRefusal {
   readonly status: 405 | 412 | 416;
-  /** Headers that belong to the status. */
+  /** Headers that HTTP demands with the status, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Details of an error besides its public message. Only `retryAfterSeconds` and `http` are sent to the caller. */
+/** Details of an error in addition to its public message. Only `retryAfterSeconds` and `http` are sent to the caller. */
 export interface ApiErrorOptions {
   readonly cause?: unknown;
   /** Logged, not sent. Must not contain secrets. */
@@ -33,7 +33,7 @@ export interface ApiErrorOptions {
   readonly http?: HttpRefusal;
 }
 
-/** An error with a public code and message. Any other error that is thrown becomes a 500 without details. */
+/** An error with a public code and message (docs/reference/errors.md). Any other error that is thrown becomes a 500 without details. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -53,7 +53,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The JSON body of an error response. */
+/** The JSON body of every error response. */
 export interface ErrorBody {
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly doc_url: string };
 }

@@ -15,8 +15,8 @@ import { webhookSchema } from './webhooks/webhook.js';
 import { workspaceSchema } from './workspaces/workspace.js';
 
 /**
- * Schemas that the OpenAPI document defines once and refers to by name. `JsonValue` must be one of them, because a recursive schema can
- * be described only by reference.
+ * The schemas that the OpenAPI document defines once and refers to by these names. Importing this file registers them. `JsonValue` must be
+ * one of them, because a recursive schema can only be described by reference.
  */
 const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Click: clickSchema,

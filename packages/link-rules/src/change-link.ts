@@ -11,7 +11,7 @@ import { dateFields } from './request-date.js';
 
 type Passwords = Pick<Catalog['links'], 'isPassword' | 'sealPassword'>;
 
-/** The updated link, for checking which features need a higher plan. */
+/** The link as it would be after the change, for {@link checkPlan}. */
 function gatedLink(record: LinkRecord, body: UpdateLinkBody, url: string): GatedLink {
   const changes = Object.fromEntries(Object.entries(body).filter(([_field, value]) => value !== undefined));
   return { ...record, password: record.encryptedPassword, ...changes, isRoot: record.key === ROOT_KEY, url };
@@ -29,7 +29,10 @@ function addressOf({ references, workspace }: LinkContext, record: LinkRecord, b
   return { domain: next.slug, key: storedKey(nextKey) };
 }
 
-/** The new encrypted password. It stays when the body has none, or sends back what a response showed: the password or its mask. */
+/**
+ * The encrypted password after the change. It stays as it is when the body has no password, or the one that responses show: the current
+ * password, or its mask.
+ */
 function encryptedPasswordOf(
   passwords: Passwords,
   record: LinkRecord,
@@ -42,8 +45,8 @@ function encryptedPasswordOf(
 }
 
 /**
- * Dates of the body. Responses show a link of a deactivated partner as expired: when a caller sends that `expiresAt` back, the
- * stored one stays.
+ * The dates of the body. Responses show a link of a deactivated partner as expired: when a caller sends back the `expiresAt` of such a
+ * response, the stored date stays.
  */
 function datesOf({ references, nowMs }: LinkContext, record: LinkRecord, body: UpdateLinkBody) {
   const dates = dateFields(body, nowMs);
@@ -52,9 +55,9 @@ function datesOf({ references, nowMs }: LinkContext, record: LinkRecord, body: U
 }
 
 /**
- * Applies a body to a link: absent fields stay unchanged, null clears. Returns the same object when nothing changes.
+ * Applies a request body to a link: absent fields stay unchanged, null clears. Returns `record` itself when nothing changes.
  *
- * @param utm whether a new `url` without UTM parameters keeps the stored ones or replaces them: docs/reference/links.md
+ * @param utm whether stored UTM parameters that a new `url` lacks are kept or removed: docs/reference/links.md
  * @throws ApiError 400, 403, 404, 409 or 422
  */
 export function changedLink(
@@ -82,7 +85,7 @@ export function changedLink(
     externalId: body.externalId === undefined ? record.externalId : body.externalId,
     encryptedPassword: encryptedPasswordOf(passwords, record, body.password),
     ...named,
-    // A ban belongs to the partner: a link that moves to another partner is not disabled any more.
+    // `disabledAt` comes from the ban of the link's partner, so a link that moves to another partner is enabled again.
     disabledAt: (named.partnerId ?? null) === record.partnerId ? record.disabledAt : null,
     ...datesOf(context, record, body),
   };

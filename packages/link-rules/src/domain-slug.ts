@@ -2,7 +2,7 @@ import { asciiDomain, fieldError } from '@waymark/contract';
 
 const SLUG = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
 
-/** Normalises a domain name to lower case and punycode. @throws ApiError unprocessable_entity */
+/** Normalises a domain name to lower case and punycode. @throws ApiError 422 for a name that no domain can have, or with `www.` */
 export function domainSlug(name: string): string {
   const slug = asciiDomain(name.trim()) ?? '';
   if (!SLUG.test(slug) || slug.length > 190)

@@ -10,9 +10,10 @@ import { checkFolderAccess, type LinkContext, referencingFields } from './refere
 import { dateFields } from './request-date.js';
 
 /**
- * The domain in a body, else the fallback domain, and whether all workspaces share it.
+ * The domain that a body requests, or else the fallback domain of the workspace. `isShared`: it is the default domain of the installation,
+ * and not a domain of the workspace.
  *
- * @throws ApiError forbidden for a domain of another workspace, unprocessable_entity when there is none
+ * @throws ApiError forbidden for a domain of another workspace, unprocessable_entity when the body has no domain and there is no fallback
  */
 export function domainOf(
   references: LinkReferences,
@@ -28,8 +29,8 @@ export function domainOf(
 }
 
 /**
- * Validates the fields of a new link up to the key. A separate step from {@link completeLink}, because a taken key takes precedence
- * over the errors found there.
+ * The first step of a new link: validates its own fields and its key. The second step is {@link completeLink}. They are separate, because
+ * the error for a key that is taken is reported before the errors of the second step.
  *
  * @throws ApiError 400, 403, 409 or 422
  */
@@ -67,7 +68,7 @@ function partnerFolder(context: LinkContext, body: CreateLinkBody, programId: st
   return { folderId: folder.id };
 }
 
-/** Adds references to other resources and dates to a draft, and checks its size. @throws ApiError 403, 404 or 422 */
+/** The second step of a new link: adds references to other resources and dates, and checks the size. @throws ApiError 403, 404 or 422 */
 export function completeLink(context: LinkContext, body: CreateLinkBody, draft: NewLink): NewLink {
   const named = referencingFields(context, body);
   const folder = partnerFolder(context, body, named.programId);
@@ -76,7 +77,11 @@ export function completeLink(context: LinkContext, body: CreateLinkBody, draft: 
   return link;
 }
 
-/** Rejects data URL images in bulk requests, because they enlarge every cached copy of a link. @throws ApiError unprocessable_entity */
+/**
+ * Rejects data URL images of `proxy` links in bulk requests, because they enlarge every cached copy of a link.
+ *
+ * @throws ApiError unprocessable_entity
+ */
 export function checkBulkImage({ image, proxy }: CreateLinkBody): void {
   if (proxy !== true || !isDataUrl(image)) return;
   throw fieldError(

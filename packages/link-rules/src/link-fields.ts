@@ -41,7 +41,7 @@ export function destinationOf(url: string, body: UpdateLinkBody, isRoot: boolean
   throw fieldError('required', 'url', 'is required');
 }
 
-/** @throws ApiError unprocessable_entity for the placeholder of hidden passwords, which would be set by accident */
+/** @throws ApiError unprocessable_entity for the mask that responses show in place of hidden passwords: it would be set by accident */
 export function checkPassword(password: string | null | undefined): void {
   if (password !== HIDDEN_PASSWORD) return;
   throw fieldError(
@@ -56,7 +56,7 @@ function optionalUrl(field: string, text: string | null | undefined): string | n
   return text ? urlOf(field, text) : null;
 }
 
-/** Destinations by country, null for none. */
+/** The validated destinations by country; null for none. @throws ApiError unprocessable_entity */
 function geoTargets(geo: UpdateLinkBody['geo']): Record<string, string> | null {
   if (geo === undefined || geo === null) return null;
   const entries = Object.entries(geo).map(([country, url]) => {
@@ -109,7 +109,9 @@ function imageOf(image: string | null | undefined): string | null {
   return urlOf('image', image);
 }
 
-/** Fields that are validated independently of others and stored almost unchanged. */
+/**
+ * The fields that are validated independently of each other and stored almost unchanged, each with the function from body to stored form.
+ */
 const PLAIN_FIELDS = {
   expiredUrl: (body) => optionalUrl('expiredUrl', body.expiredUrl),
   ios: (body) => optionalUrl('ios', body.ios),
@@ -130,7 +132,7 @@ const PLAIN_FIELDS = {
 } satisfies { [Field in keyof LinkRecord]?: (body: UpdateLinkBody) => LinkRecord[Field] };
 type PlainFields = Pick<LinkRecord, keyof typeof PLAIN_FIELDS>;
 
-/** By body, because a bulk change applies one to a hundred links. */
+/** Results of {@link plainFields} by body, because a bulk change applies one body to up to a hundred links. */
 const plainOfBody = new WeakMap<UpdateLinkBody, Partial<PlainFields>>();
 
 /** The stored form of the plain fields in the body. @throws ApiError unprocessable_entity */
@@ -143,7 +145,7 @@ export function plainFields(body: UpdateLinkBody): Partial<PlainFields> {
   return plain;
 }
 
-/** Whether the image is a data URL, and so stored in the link itself. */
+/** Whether the image is a data URL, which is stored in the link record itself. */
 export function isDataUrl(image: string | null | undefined): boolean {
   return image?.startsWith('data:') === true;
 }

@@ -7,7 +7,7 @@ function monthStart(nowMs: number): number {
   return Date.UTC(today.getUTCFullYear(), today.getUTCMonth());
 }
 
-/** Links that the workspace created this month, including deleted ones. */
+/** The number of links that the workspace has created in the calendar month (UTC), including deleted ones, without root links. */
 export function linksThisMonth({ catalog, now }: LinkRuleDeps, workspaceId: string): Promise<number> {
   return catalog.links.createdSince(workspaceId, monthStart(now()));
 }
@@ -19,7 +19,7 @@ function quotaExceeded(workspace: WorkspaceRecord): ApiError {
 }
 
 /**
- * Rejects a workspace whose monthly quota of links is used up, before the request is validated.
+ * Rejects a request early when the monthly quota of links is used up. Only {@link withinLinkQuota} is exact.
  *
  * @throws ApiError forbidden
  */
@@ -30,9 +30,10 @@ export async function checkLinkQuota(deps: LinkRuleDeps, workspace: WorkspaceRec
 }
 
 /**
- * Creates links within the monthly quota, safely for concurrent requests.
+ * Runs `create` if the monthly quota has room for the links. Exact for concurrent requests too (`packages/catalog/src/redis/quotas.ts`).
  *
- * @throws ApiError forbidden
+ * @param amount how many links `create` creates
+ * @throws ApiError forbidden when the quota has no room; the error of `create`
  */
 export function withinLinkQuota<T>(
   { catalog, now }: LinkRuleDeps,

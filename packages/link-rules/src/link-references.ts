@@ -9,17 +9,19 @@ type ReferenceFields = Pick<
   'domain' | 'tagIds' | 'tagNames' | 'tagId' | 'folderId' | 'programId' | 'partnerId' | 'tenantId' | 'webhookIds'
 >;
 
-/** All resources that bodies refer to, looked up together; missing ones are absent. */
+/** The resources that the bodies of a request refer to. A resource that does not exist is absent. */
 export interface LinkReferences {
-  /** The domain for links whose body has none. */
+  /** The domain for links whose body has none: the primary domain of the workspace, or else the default domain. */
   readonly fallbackDomain: string | undefined;
   /** The referenced domains that belong to the workspace. */
   readonly ownDomains: ReadonlySet<string>;
+  /** The default domain of the installation. */
   readonly defaultDomain: string | undefined;
   readonly tagIds: ReadonlySet<string>;
   readonly tagIdByName: ReadonlyMap<string, string>;
   readonly folders: ReadonlyMap<string, FolderRecord>;
   readonly partners: ReadonlyMap<string, PartnerRecord>;
+  /** Partners by their `tenantId`. */
   readonly partnerByTenant: ReadonlyMap<string, PartnerRecord>;
   readonly webhookIds: ReadonlySet<string>;
   /** The program's folder for partner links without a folder. Looked up only when a body refers to a program or a partner. */
@@ -28,16 +30,16 @@ export interface LinkReferences {
 
 type CsvOrList = string | readonly string[] | null | undefined;
 
-/** Items of a list in CSV or array form, without blank ones. */
-function itemsOf(words: CsvOrList): string[] {
-  if (typeof words === 'string') return csvItems(words);
-  // Items of an array may contain commas, as tag names do.
-  return (words ?? []).map((item) => item.trim()).filter((item) => item !== '');
+/** The items of a list in CSV or array form, without blank ones. */
+function itemsOf(list: CsvOrList): string[] {
+  if (typeof list === 'string') return csvItems(list);
+  // Not joined into a CSV: items of an array, such as names of tags, may contain commas.
+  return (list ?? []).map((item) => item.trim()).filter((item) => item !== '');
 }
 
 /**
- * The tags in a body: `tagIds` and `tagNames`, and the deprecated `tagId` when `tagIds` is absent. Undefined = the body has none of
- * these fields.
+ * The tags that a body requests: those of `tagIds` and `tagNames`, and that of the deprecated `tagId` if there is no `tagIds`. Undefined =
+ * the body has none of these fields.
  */
 export function requestedTags({
   tagIds,
@@ -49,23 +51,23 @@ export function requestedTags({
   return { ids: [...new Set(ids)], names: [...new Set(itemsOf(tagNames))] };
 }
 
-/** Most different tags that a request names, in all of its links: each is looked up by itself. */
+/** Most different names of tags in a request, in all of its links together, because each name is a look-up of its own. */
 const TAG_NAMES_MAX = 5_000;
-/** Looked up at once, before other requests have a turn. */
-const ITEMS_AT_ONCE = 100;
+/** Look-ups that are started together. Between two such groups, other requests have a turn. */
+const LOOKUPS_AT_ONCE = 100;
 
-/** Calls `find` once for each distinct item; missing results are left out. */
+/** Calls `find` once for each distinct item that is not empty. @returns the results by item, without those that are undefined */
 async function findEach<T>(
   items: readonly (string | null | undefined)[],
   find: (item: string) => Promise<T | undefined>,
 ): Promise<Map<string, T>> {
   const distinct = [...new Set(items)].filter((item): item is string => Boolean(item));
   const found = new Map<string, T>();
-  for (let start = 0; start < distinct.length; start += ITEMS_AT_ONCE) {
+  for (let start = 0; start < distinct.length; start += LOOKUPS_AT_ONCE) {
     if (start > 0) await nextTurn();
-    const items = distinct.slice(start, start + ITEMS_AT_ONCE);
-    const results = await Promise.all(items.map(find));
-    for (const [index, item] of items.entries()) {
+    const group = distinct.slice(start, start + LOOKUPS_AT_ONCE);
+    const results = await Promise.all(group.map(find));
+    for (const [index, item] of group.entries()) {
       const result = results[index];
       if (result !== undefined) found.set(item, result);
     }
@@ -82,7 +84,11 @@ async function programFolder(
   return program?.defaultFolderId ? folders.get(id, program.defaultFolderId) : undefined;
 }
 
-/** Looks up every resource that the bodies refer to, each once: a hundred bodies need as many round trips as one. */
+/**
+ * Looks up every resource that the bodies refer to, each once and all concurrently: a hundred bodies need as many round trips as one.
+ *
+ * @throws ApiError unprocessable_entity when the bodies name too many different tags; 500 with `Retry-After` when the stores are away
+ */
 export async function readReferences(
   { catalog, defaultDomain }: LinkRuleDeps,
   workspace: WorkspaceRecord,
@@ -93,7 +99,7 @@ export async function readReferences(
   const names = new Set(tags.flatMap((requested) => requested.names));
   if (names.size > TAG_NAMES_MAX)
     throw fieldError('too_big', 'tagNames', `must name at most ${TAG_NAMES_MAX} different tags in a request`);
-  const isPartners = bodies.some(({ programId, partnerId, tenantId }) => programId || partnerId || tenantId);
+  const refersToPartners = bodies.some(({ programId, partnerId, tenantId }) => programId || partnerId || tenantId);
   const [primary, domains, tagsById, tagsByName, folders, partners, partnerByTenant, webhooks, partnerFolder] =
     await Promise.all([
       bodies.some(({ domain }) => !domain) ? catalog.domains.primary(workspaceId) : undefined,
@@ -116,7 +122,7 @@ export async function readReferences(
         workspaceId,
         bodies.flatMap(({ webhookIds }) => webhookIds ?? []),
       ),
-      isPartners ? programFolder(catalog, workspace) : undefined,
+      refersToPartners ? programFolder(catalog, workspace) : undefined,
     ]);
   const own = [...domains].filter(([_slug, domain]) => domain.workspaceId === workspaceId).map(([slug]) => slug);
   return {

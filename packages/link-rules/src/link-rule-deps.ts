@@ -1,6 +1,7 @@
 import type { LinkListDeps } from '@waymark/record-lists';
 
-/** What checking and creating links needs. */
+/** Dependencies of checks and creations of links. */
 export interface LinkRuleDeps extends LinkListDeps {
+  /** Epoch milliseconds. */
   readonly now: () => number;
 }

@@ -1,8 +1,8 @@
 import { fieldError } from '@waymark/contract';
 
 /**
- * Limit on the characters of a link as JSON, without its image, which has its own limit. Lists and pages of events contain whole links, so
- * a thousand of the largest must fit into the memory of a process.
+ * Limit on the characters of a link as JSON, without its image, which has a limit of its own. Lists and pages of events contain whole
+ * links, so a thousand links of this size must fit into the memory of a process.
  */
 const LINK_CHARS_MAX = 65_000;
 
@@ -16,8 +16,9 @@ function longestField({ image: _image, ...fields }: LinkFields): string {
 }
 
 /**
- * Checks the size of a new or changed link. A link from an earlier release may be larger than the limit; a change must not make it grow.
+ * Checks the size of a new or changed link. A link from an earlier release may be larger than the limit, but no change may make it grow.
  *
+ * @param before the link before the change; undefined for a new one
  * @throws ApiError unprocessable_entity that names the longest field
  */
 export function checkLinkSize(link: LinkFields, before?: LinkFields): void {

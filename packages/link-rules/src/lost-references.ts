@@ -2,9 +2,11 @@ import { API_READ, foreignDomain, type LinkRecord } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import type { LinkRuleDeps } from './link-rule-deps.js';
 
-// The removal of a domain, folder, tag or webhook also changes the links that refer to it. A request that was checked before the removal may
-// store a link after it, whose reference would lead nowhere. Every request therefore checks the references again after storing its links.
+// The removal of a domain, folder, tag or webhook changes the links that are stored at that time. A concurrent request that was checked
+// before the removal, and stores its links after it, would leave references to a record that no longer exists. Therefore each request
+// checks its references again after its links are stored.
 
+/** What became of one link of a request: the stored record, or the error that refused it. */
 type Result = LinkRecord | ApiError;
 
 const isLink = (result: Result): result is LinkRecord => !(result instanceof ApiError);
@@ -25,13 +27,18 @@ async function removeFromLostDomains(
   return results.map((result) => (isLink(result) && lost.has(result.domain) ? foreignDomain(result.domain) : result));
 }
 
-/** Detaches links from folders, tags and webhooks that were removed meanwhile. @returns the links as they are stored then */
+/**
+ * Detaches links from folders, tags and webhooks that were removed meanwhile.
+ *
+ * @returns the results, with the links as they are stored now
+ */
 export async function detachFromLost(
   { catalog }: LinkRuleDeps,
   workspaceId: string,
   results: readonly Result[],
 ): Promise<readonly Result[]> {
   const links = results.filter(isLink);
+  /** The ids whose record does not exist. */
   const lostOf = async (
     ids: readonly string[],
     getMany: (workspaceId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, unknown>>,
@@ -73,7 +80,8 @@ export async function detachFromLost(
 }
 
 /**
- * Brings links that a request has stored in line with what was removed since it was checked. Call it before the request is answered.
+ * Removes or detaches links that a request has stored, if a record to which they refer was removed after the request was checked. Call it
+ * before the request is answered.
  *
  * @param results links that were created, or moved to another domain, and the errors of others, which stay as they are
  * @returns the links as they are stored, with an error in place of each that was removed together with its domain

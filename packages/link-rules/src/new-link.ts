@@ -5,7 +5,12 @@ import { readReferences } from './link-references.js';
 import type { LinkRuleDeps } from './link-rule-deps.js';
 import type { LinkAuthor, LinkContext } from './referencing-fields.js';
 
-/** Builds the context of a request: references of its bodies, and the current time for relative dates. */
+/**
+ * Builds the context in which the bodies of a request are validated: the resources that they refer to, and the current time for relative
+ * dates.
+ *
+ * @throws ApiError as `readReferences` does
+ */
 export async function linkContext(
   deps: LinkRuleDeps,
   { workspace, apiKey }: LinkAuthor,
@@ -16,7 +21,7 @@ export async function linkContext(
 }
 
 /**
- * The new link from a body that passed its schema: first its own fields are validated, then its references.
+ * Makes the new link of a body that has passed its schema: validates first its own fields, then its references. Stores nothing.
  *
  * @throws ApiError 400, 403, 404, 409 or 422
  */
@@ -25,7 +30,7 @@ export async function newLink({ catalog }: LinkRuleDeps, context: LinkContext, b
   try {
     return completeLink(context, body, draft);
   } catch (err) {
-    // A conflict of key or externalId takes precedence over errors of these checks.
+    // If the key or the externalId is taken as well, that conflict is reported instead of this error.
     if (err instanceof ApiError) await catalog.links.assertFree(context.workspace.id, draft);
     throw err;
   }

@@ -1,6 +1,6 @@
 import { ApiError, type Plan, planAtLeast } from '@waymark/contract';
 
-/** Link fields and the smallest plan that includes them. The first missing one is reported. */
+/** Link fields and the smallest plan that includes each. The error names the first field, in this order, that the plan does not include. */
 const GATED_FIELDS = {
   proxy: 'pro',
   password: 'pro',
@@ -16,7 +16,7 @@ const GATED_FIELDS = {
   webhookIds: 'business',
 } as const satisfies Record<string, Plan>;
 
-/** A link, from a request or stored, whose features are checked against the plan. */
+/** A requested or stored link whose features are checked against the plan. */
 export type GatedLink = Readonly<Partial<Record<keyof typeof GATED_FIELDS, unknown>>> & {
   readonly isRoot: boolean;
   readonly url: string;
@@ -28,7 +28,11 @@ function isRequested(value: unknown): boolean {
   return Boolean(value);
 }
 
-/** @throws ApiError forbidden for the first feature that the plan lacks */
+/**
+ * Checks that the plan includes every feature of the link (docs/reference/plans.md).
+ *
+ * @throws ApiError forbidden for the first that it lacks
+ */
 export function checkPlan(plan: Plan, link: GatedLink): void {
   for (const [field, minimum] of Object.entries(GATED_FIELDS)) {
     if (!isRequested(link[field as keyof typeof GATED_FIELDS]) || planAtLeast(plan, minimum)) continue;

@@ -9,19 +9,20 @@ import {
 import { ApiError, fieldError, type UpdateLinkBody } from '@waymark/contract';
 import { type LinkReferences, requestedTags } from './link-references.js';
 
-/** For whom links are made or changed: the workspace, and what its key may do. */
+/** On whose behalf links are created or changed: the workspace, and the permissions of the API key. */
 export interface LinkAuthor {
   readonly workspace: WorkspaceRecord;
   readonly apiKey: Pick<ApiKeyRecord, 'role' | 'scopes' | 'userId'>;
 }
 
-/** Everything needed to validate a request about links. */
+/** Everything that the validation of a request about links needs. */
 export interface LinkContext extends LinkAuthor {
   readonly references: LinkReferences;
+  /** The time to which relative dates refer, epoch milliseconds. */
   readonly nowMs: number;
 }
 
-/** Fields of a link that refer to other resources; those that are not in the body are absent. */
+/** Fields of a link that refer to other resources; fields that the body does not set are absent. */
 type ReferencingFields = Partial<Pick<LinkRecord, 'tagIds' | 'folderId' | 'programId' | 'partnerId' | 'webhookIds'>>;
 
 function unknownReferences(field: string, what: string, names: readonly string[]): ApiError {
@@ -65,8 +66,8 @@ function folderOf(context: LinkContext, { folderId }: UpdateLinkBody): Referenci
 }
 
 /**
- * Program and partner. Without a `partnerId`, the `tenantId` selects the partner; it may also belong to none. A link with a partner
- * gets a program even if the body has none.
+ * The program and the partner. Without a `partnerId`, the `tenantId` selects the partner; a `tenantId` that no partner has selects none. A
+ * link with a partner gets a program even if the body has none.
  */
 function programOf({ references, workspace }: LinkContext, body: UpdateLinkBody): ReferencingFields {
   const { programId, partnerId, tenantId } = body;
@@ -94,7 +95,7 @@ function webhooksOf({ references }: LinkContext, { webhookIds }: UpdateLinkBody)
 }
 
 /**
- * Validates and resolves tags, folder, program, partner and webhooks of the body, in that order.
+ * Validates the tags, folder, program, partner and webhooks of the body, in that order, and returns their ids.
  *
  * @throws ApiError 422 for unknown tags and webhooks, 404 for folder, program and partner, 403 for a folder without write access
  */

@@ -1,19 +1,19 @@
 import { type ResourceKind, resourceIdTime } from '@waymark/contract';
 
-/** Rows of a page that an export reads with one statement. */
+/** Most rows of a page, which an export reads with one statement. */
 export const PAGE_ROWS = 1000;
-/** Limit on the characters of such a page, because its records are parsed at once. */
+/** Approximate limit on the JSON characters of a page, because its records are all parsed before other work has a turn. */
 export const PAGE_CHARS = 2_000_000;
 
-/** A part of an export: a job that was interrupted continues with the rows after those that its file has. */
+/** The part of an export that one run of an export job reads; without limits for a direct export. */
 export interface ExportPart {
-  /** Id of the last row of the parts before. */
+  /** Id of the last row that earlier runs have exported; the part begins after it. */
   readonly after?: string | undefined;
-  /** Rows that were created later are left out, in epoch milliseconds. */
+  /** Epoch milliseconds; rows that were created later are left out. */
   readonly createdUntilMs?: number | undefined;
 }
 
-/** Whether a row belongs to the part, by the time in its id. */
+/** Whether a row was created before the part's limit, by the time in its id. */
 export function isInPart(kind: ResourceKind, id: string, { createdUntilMs = Number.POSITIVE_INFINITY }: ExportPart) {
   return (resourceIdTime(kind, id) ?? 0) <= createdUntilMs;
 }

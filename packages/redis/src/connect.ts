@@ -3,14 +3,14 @@ import { parseRedisAddress, type RedisAddress } from './redis-address.js';
 import { MasterConnector } from './sentinel-connector.js';
 import { HASH_TAG, SlotConnector } from './slot-connector.js';
 
-/** Replies of a server that is not, or no longer, the one that takes writes. The command had no effect. */
+/** Error replies of a server that takes no writes, such as a replica or a former master. The command had no effect. */
 const NOT_THE_MASTER = /^(?:MOVED|CLUSTERDOWN|UNBLOCKED) |READONLY You can't write/;
 const SENTINEL_ANSWER_MS = 2_000;
 const SEARCH_DELAY_MS_MAX = 1_000;
 
 /**
- * Delays between two searches for the server that takes writes. ioredis ends a connection for good when a search fails, so a search goes
- * on for as long as the connection would be retried.
+ * Returns the function for the delay in ms before search number `times` for the server that takes writes; null = give up. It follows the
+ * retry strategy of the connection, because ioredis closes a connection for good when a search gives up.
  */
 function searchDelay(retryStrategy: RedisOptions['retryStrategy']) {
   return (times: number) => (retryStrategy ?? defaultDelay)(times) ?? null;
@@ -55,12 +55,12 @@ function addressOptions(address: RedisAddress, { retryStrategy }: RedisOptions):
 }
 
 /**
- * Opens a connection to the server that takes writes: the one of the URL or its socket, the master that Sentinels name, or the node of a cluster that
- * owns our keys. It follows a failover: it closes and connects to the other server, like after any loss of a connection. `duplicate`
- * keeps that.
+ * Opens a connection to the server that takes writes: the one of the URL, at a port or a unix socket, the master that Sentinels name, or the
+ * node of a cluster that owns our keys. After a failover the connection closes and is opened again to the new server, as after any loss of a
+ * connection. Connections made with its `duplicate()` do the same.
  *
  * @param url any form of REDIS_URL (docs/settings.md)
- * @throws Error when the URL has none of them
+ * @throws Error when the URL has none of these forms
  */
 export function connectRedis(url: string, options: RedisOptions = {}): Redis {
   const address = parseRedisAddress(url);
@@ -73,8 +73,8 @@ export function connectRedis(url: string, options: RedisOptions = {}): Redis {
 }
 
 /**
- * The prefix of keys whose names have no hash tag of their own. On a cluster it is a tag that puts them all into one slot, because scripts
- * and transactions use several of them; elsewhere it is empty.
+ * The prefix of all keys whose names contain no hash tag. On a cluster it is a hash tag that puts these keys into one slot, because
+ * scripts and transactions use several of them; elsewhere it is empty.
  */
 export function keyPrefix(redis: Redis): string {
   return redis.options.Connector === SlotConnector ? `${HASH_TAG}:` : '';

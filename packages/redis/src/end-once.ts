@@ -1,6 +1,6 @@
 /**
- * Creates a function that returns whether `disconnect` is called for a stream for the first time. ioredis calls it for every reply that
- * leads to a reconnect, and thousands of commands may be waiting for a reply.
+ * Creates a function that returns whether a socket is passed to it for the first time, so that `disconnect` closes each socket once.
+ * ioredis calls `disconnect` for every reply that leads to a reconnect, and thousands of commands may be waiting for a reply.
  */
 export function firstEnds(): (stream: object | undefined) => boolean {
   let ended: object | undefined;

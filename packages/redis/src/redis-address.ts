@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
 
-/** A server of a list in a Redis URL. */
+/** One server in the list of servers of a Redis URL. */
 export interface RedisNode {
   readonly host: string;
   readonly port: number;
@@ -12,7 +12,7 @@ interface Credentials {
   readonly usesTls: boolean;
 }
 
-/** One server, as ioredis reads its URL. */
+/** One server, whose URL ioredis itself parses. */
 export interface ServerAddress {
   readonly kind: 'server';
   readonly url: string;
@@ -30,19 +30,21 @@ export interface SocketAddress extends Omit<Credentials, 'usesTls'> {
 export interface SentinelAddress extends Credentials {
   readonly kind: 'sentinel';
   readonly sentinels: readonly RedisNode[];
-  /** The name by which the Sentinels call the master. */
+  /** The name of the master in the configuration of the Sentinels. */
   readonly master: string;
   readonly database: number;
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
 }
 
+/** A Redis Cluster. */
 export interface ClusterAddress extends Credentials {
   readonly kind: 'cluster';
-  /** Nodes that are asked for the others. */
+  /** Some nodes of the cluster; the others are learned from them. */
   readonly nodes: readonly RedisNode[];
 }
 
+/** A parsed REDIS_URL; docs/settings.md describes its forms. */
 export type RedisAddress = ServerAddress | SocketAddress | SentinelAddress | ClusterAddress;
 
 const REDIS_PORT = 6379;
@@ -81,7 +83,7 @@ function parseNode(text: string, defaultPort: number): RedisNode {
   return { host: host.replace(/[[\]]/g, ''), port: Number(port ?? defaultPort) };
 }
 
-/** @throws Error for parameters that this form does not have */
+/** @throws Error for parameters other than `known` */
 function parseParameters(query: string | undefined, known: readonly string[]): URLSearchParams {
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys()) {
@@ -111,9 +113,10 @@ export function redisSocketUrl(path: string, password: string): string {
 }
 
 /**
- * Parses the value of REDIS_URL; docs/settings.md has its forms.
+ * Parses the value of REDIS_URL; docs/settings.md describes its forms.
  *
- * @throws Error whose message completes a sentence that begins with the setting's name, and does not contain the value
+ * @throws Error for an invalid value. Its message continues a sentence that begins with the name of the setting, and does not contain the
+ *   value, which may have a password
  */
 export function parseRedisAddress(url: string): RedisAddress {
   if (/^rediss?:\/\//.test(url)) {

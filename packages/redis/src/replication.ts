@@ -6,24 +6,26 @@ export class NotReplicatedError extends Error {
   override readonly name = 'NotReplicatedError';
 }
 
-/** Confirmation by replicas for the commands of one connection. */
+/** Waits until replicas confirm the commands of one connection; docs/production.md, "Replicas and failover". */
 export interface Replication {
-  /** Whether there are replicas to wait for; otherwise `confirmed` only runs its work. */
+  /** Whether replicas must confirm writes; if not, `confirmed` only runs `work`. */
   readonly isOn: boolean;
   /**
-   * Runs `work`, which sends commands on the connection. Resolves when what they wrote and read is on enough replicas to survive a
-   * failover.
+   * Runs `work`, which sends commands on the connection, and resolves with its result when all data that these commands have written or
+   * read is on enough replicas to survive a failover.
    *
-   * @param isNeeded whether the result relies on the replicas; by default every result does
+   * @param isNeeded whether to wait for the replicas, given the result of `work`; by default always
    * @throws NotReplicatedError when the replicas did not confirm in time, or the connection was closed meanwhile
    */
   confirmed<T>(work: () => Promise<T>, isNeeded?: (result: T) => boolean): Promise<T>;
 }
 
-/** How long replicas may take. WAIT blocks the connection. */
+/** How long replicas may take to confirm. Meanwhile WAIT blocks the connection. */
 const CONFIRMATION_MS = 500;
 
 /**
+ * Creates the {@link Replication} of a connection.
+ *
  * @param redis the connection on which `work` sends its commands
  * @param replicas how many replicas must confirm; 0 = none
  */
@@ -38,7 +40,8 @@ export function createReplication(redis: Redis, replicas: number): Replication {
   /** @returns how many replicas have everything that this connection wrote */
   async function countReplicas(): Promise<number> {
     const pipeline = redis.pipeline();
-    // WAIT counts replicas from the last write of the connection, and `work` may have written nothing: its write may have been made before.
+    // WAIT counts the replicas that have the last write of this connection. `work` may have only read what another connection wrote, so the
+    // probe is a write that comes after it.
     pipeline.eval(...PROBE_WRITE).wait(replicas, CONFIRMATION_MS);
     const answers = (await pipeline.exec()) ?? [];
     for (const [err] of answers) {

@@ -1,13 +1,13 @@
 import { SentinelConnector } from 'ioredis';
 import { firstEnds } from './end-once.js';
 
-/** What the types of ioredis do not show: the subscriptions by which Sentinels announce another master. */
+/** Members that the types of ioredis leave out: they handle the subscriptions by which Sentinels announce another master. */
 interface Detecting {
   failoverDetector: { cleanup(): void } | null;
   initFailoverDetector(): Promise<void>;
 }
 
-/** Connects to the master that Sentinels name. */
+/** Connects to the master that the Sentinels name; works around defects of ioredis' own connector. */
 export class MasterConnector extends SentinelConnector {
   readonly #isFirstEnd = firstEnds();
 
@@ -15,15 +15,15 @@ export class MasterConnector extends SentinelConnector {
     super(options);
     const detecting = this as unknown as Detecting;
     const subscribe = detecting.initFailoverDetector;
-    // A connection that is ended while it is made would subscribe afterwards, and nothing would end its subscriptions.
+    // Without this check, a connection that is closed while it is being opened would subscribe afterwards, and stay subscribed for ever.
     detecting.initFailoverDetector = async () => {
       if (this.connecting) await subscribe.call(this);
     };
   }
 
   /**
-   * ioredis keeps the failover detector of a connection that has ended. If the Sentinels announced a master while the next connection is
-   * made, the detector would end that one for good; so it is removed first.
+   * Removes the failover detector of the previous connection, which ioredis keeps. If the Sentinels announced another master while the next
+   * connection is being opened, the old detector would close the new connection for good.
    */
   override connect(...parameters: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
     const detecting = this as unknown as Detecting;

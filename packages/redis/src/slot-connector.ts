@@ -5,20 +5,20 @@ import { AbstractConnector, Redis, type RedisOptions } from 'ioredis';
 import { firstEnds } from './end-once.js';
 import type { RedisNode } from './redis-address.js';
 
-/** The hash tag of all keys on a cluster. */
+/** The hash tag of all keys on a cluster: it puts them into one slot. */
 export const HASH_TAG = '{waymark}';
 
 interface ClusterOptions extends RedisOptions {
-  /** Nodes to ask; set by `connectRedis`. */
+  /** The nodes of the URL, which are asked for the owner of the slot; set by `connectRedis`. */
   readonly clusterNodes?: readonly RedisNode[];
-  /** Delay in ms before search number `times` is repeated; null = do not repeat it. */
+  /** Delay in ms after failed search number `times` for the owner; null = do not search again. */
   readonly clusterRetryDelay?: (times: number) => number | null;
 }
 
 const NODE_TIMEOUT_MS = 2_000;
-/** While a cluster is down, every command would otherwise open another connection. */
+/** Least time between two attempts to connect. While a cluster is down, every command would otherwise open another connection. */
 const CONNECT_EVERY_MS = 250;
-/** The message of ioredis for a connection that was closed while it was opened. */
+/** The message of ioredis for a connection that was closed while it was being opened. */
 const CLOSED = 'Connection is closed.';
 
 /** A connection to one node for a few commands; it does not reconnect. */
@@ -39,7 +39,7 @@ function nodeConnection(node: RedisNode, { username, password, tls }: RedisOptio
   return redis;
 }
 
-/** The node that owns the slot of {@link HASH_TAG} according to `node`, and all masters. @throws Error when it has no owner */
+/** Asks `node` which node owns the slot of {@link HASH_TAG}, and which nodes are masters. @throws Error when the slot has no owner */
 async function ownerAccordingTo(node: RedisNode, options: RedisOptions) {
   const redis = nodeConnection(node, options);
   try {
@@ -48,7 +48,7 @@ async function ownerAccordingTo(node: RedisNode, options: RedisOptions) {
     const masters = ranges.flatMap(([first, last, master]) => {
       if (master === undefined) return [];
       const [host, port] = master;
-      // Without a host the reply means the address that was asked.
+      // A reply without a host means the host that was asked.
       const isNamed = typeof host === 'string' && host !== '' && host !== '?';
       return { isOwner: first <= slot && slot <= last, node: { host: isNamed ? host : node.host, port } };
     });
@@ -61,8 +61,8 @@ async function ownerAccordingTo(node: RedisNode, options: RedisOptions) {
 }
 
 /**
- * Connects to the node of a cluster that owns the slot of {@link HASH_TAG}, as all keys are in it. After a failover the node replies
- * MOVED, or is gone: the connection closes, and the next one goes to the new owner.
+ * Connects to the node of a cluster that owns the slot of {@link HASH_TAG}, because all keys are in this slot. After a failover the node
+ * replies MOVED or does not answer: the connection closes, and the next one goes to the new owner.
  */
 export class SlotConnector extends AbstractConnector {
   readonly #options: ClusterOptions;
@@ -83,7 +83,7 @@ export class SlotConnector extends AbstractConnector {
     else this.connecting = false;
   }
 
-  /** ioredis passes the reply to INFO on a new connection. A replica does not own the slot any more, so its connection is refused. */
+  /** Called by ioredis with the reply to INFO on a new connection. Refuses a node that has become a replica, and so has lost the slot. */
   override check(info: { readonly role?: string }): boolean {
     return info.role === undefined || info.role === 'master';
   }
@@ -136,8 +136,9 @@ export class SlotConnector extends AbstractConnector {
   }
 
   /**
-   * A node that was cut off has an old view, so the next connection asks another one first. Nodes that did not answer come last, and
-   * those that are neither masters nor in the URL are dropped.
+   * Reorders the nodes for the next search. The node that has just answered comes after the other masters, because a node that was cut off
+   * from the cluster answers with an outdated state. The nodes of the URL come last; nodes that are neither masters nor in the URL are
+   * dropped.
    */
   #askAnotherFirst([asked, ...masters]: readonly RedisNode[]): void {
     const seen = new Set<string>();

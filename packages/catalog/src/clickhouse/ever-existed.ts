@@ -5,7 +5,8 @@ import { queryRows } from './query-rows.js';
 const TABLES = { link: 'links', customer: 'customers' } as const;
 
 /**
- * Whether the workspace has, or ever had, a record with that id: a cursor stays valid when its record is removed.
+ * Whether the workspace has, or ever had, a record with that id. Cursors are checked with it, because they stay valid when their record is
+ * removed.
  *
  * @param id a valid public id of that kind
  */

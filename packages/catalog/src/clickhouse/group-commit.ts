@@ -2,6 +2,7 @@ import { isInfrastructureError } from '@waymark/clickhouse';
 import type { EventRow } from '@waymark/event-format';
 import { UnknownOutcomeError, unavailable } from '../model/errors.js';
 
+/** Options of {@link createGroupCommit}. */
 export interface GroupCommitOptions {
   readonly insert: (rows: readonly EventRow[]) => Promise<void>;
   readonly now: () => number;
@@ -11,8 +12,12 @@ export interface GroupCommitOptions {
 /** Batches the rows of many callers into one insert: single-row inserts would create one ClickHouse part each. */
 export interface GroupCommit {
   /**
-   * Resolves when the rows are in the table. Refuses rows that are still unsent at `notAfterMs`, because the locks of the caller could
-   * expire before the insert ends. Rejects with UnknownOutcomeError when the rows may or may not be in the table.
+   * Inserts rows. Resolves when they are in the table.
+   *
+   * @param notAfterMs epoch milliseconds; rows that are not sent by then are refused, because the caller's locks could expire during the
+   *   insert
+   * @throws ApiError 500 with `Retry-After` for refused rows; UnknownOutcomeError when the rows may or may not be in the table; otherwise
+   *   the error of ClickHouse
    */
   add(rows: readonly EventRow[], notAfterMs: number): Promise<void>;
   /** Sends the waiting rows and resolves when every insert has ended. */
@@ -26,15 +31,18 @@ interface Entry {
   readonly reject: (err: unknown) => void;
 }
 
+/** How long a single row waits for others. */
 const WAIT_MS = 5;
+/** So many rows are sent without waiting for more. */
 const FULL_ROWS = 100;
-/** Maximum number of rows of an insert, reached when rows arrive faster than inserts end. */
+/** Most rows of an insert; reached when rows arrive faster than inserts end. */
 const ROWS_MAX = 1000;
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   let waiting: Entry[] = [];
   let waitingRows = 0;
   let timer: NodeJS.Timeout | undefined;
+  /** Whether rows wait only because too many inserts are running. */
   let isDue = false;
   const inserts = new Set<Promise<void>>();
 
@@ -94,7 +102,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       return new Promise((resolve, reject) => {
         waiting.push({ rows, notAfterMs, resolve, reject });
         waitingRows += rows.length;
-        // Calls with several rows are batched already. While inserts are under way, all rows wait together anyway.
+        // Several rows are a batch already, so they do not wait for more. While too many inserts run, all rows wait together anyway.
         if (rows.length > 1 || waitingRows >= FULL_ROWS) flush();
         else timer ??= setTimeout(flush, WAIT_MS);
       });

@@ -15,14 +15,14 @@ import { type CustomerIdempotencyKeys, readIdempotencyKeys } from './idempotency
 
 export type { NewCustomer };
 
-/** A customer that is not stored yet, with a new id. */
+/** Makes the record of a new customer, with a new id. Stores nothing. */
 export function draftCustomer(workspaceId: string, input: NewCustomer, nowMs: number): CustomerRecord {
   const time = new Date(nowMs).toISOString();
   const id = createResourceId('customer', nowMs);
   return { ...CUSTOMER_RULES.complete(input), id, workspaceId, createdAt: time, updatedAt: time };
 }
 
-/** The queue row of a customer (kind `customer`, version 1). */
+/** The row of a customer for a job of the kind `customer`. */
 export function customerRow(record: CustomerRecord, version: number): EventRow {
   return recordRow(customerType, { record, version });
 }
@@ -32,6 +32,7 @@ export function customerName(record: Pick<CustomerRecord, 'id' | 'name' | 'email
   return record.name || record.email || generatedName(record.id);
 }
 
+/** Dependencies of {@link createCustomers}. */
 export interface CustomersDeps extends ResourceDeps {
   readonly clickhouse: ClickHouseClient;
   readonly settings: TableSettings;
@@ -39,28 +40,30 @@ export interface CustomersDeps extends ResourceDeps {
   readonly pending: PendingRecords<CustomerRecord>;
 }
 
+/** The operations on customers. */
 export function createCustomers(store: RecordStore<CustomerRecord>, deps: CustomersDeps) {
   return {
     ...createResources(store, CUSTOMER_RULES, deps),
 
+    /** Finds a customer by the caller's own id, without the prefix `ext_`. */
     findByExternalId(workspaceId: string, externalId: string): Promise<CustomerRecord | undefined> {
       return store.findByName(customerExternalId(workspaceId, externalId));
     },
 
     /**
-     * Whether there is no customer of that external id, stored or queued; caches are not used.
+     * Whether no customer, stored or queued, has the external id. Reads no cache.
      *
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */
     async isNew(workspaceId: string, externalId: string): Promise<boolean> {
       const name = customerExternalId(workspaceId, externalId);
-      // Redis first: a customer that leaves the queue in between is in the table.
+      // The queue first: a customer that leaves the queue between the two reads is found in the table.
       if ((await deps.pending.readByName(name)) !== undefined) return false;
       return (await deps.namesTable.rowsOf(name)).length === 0;
     },
 
     /**
-     * Digests of the external ids of all customers that ClickHouse has in a workspace, or once had; undefined when there are more than
+     * Digests of the external ids of all customers of a workspace in ClickHouse, removed ones included; undefined when there are more than
      * `keysMax`. See `readKeyDigests`.
      */
     externalIdDigests(workspaceId: string, keysMax: number): Promise<Buffer[] | undefined> {
@@ -69,7 +72,7 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
     },
 
     /**
-     * Whether the customer is still in the queue, and so perhaps the event that created it.
+     * Whether the customer is still in the queue; then the event that created it may be too.
      *
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */
@@ -80,7 +83,7 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
     /** Whether the workspace has, or ever had, a customer with that id. */
     everExisted: (workspaceId: string, id: string): Promise<boolean> =>
       everExisted(deps.clickhouse, deps.settings.read, 'customer', workspaceId, id),
-    /** The public id of a customer's number. */
+    /** The public id for the UInt64 of a customer's id. */
     idOf: (number: string): string => store.table.publicId(number),
 
     /** Idempotency keys under which the `/track` endpoints store answers that contain the customer. */
@@ -90,7 +93,7 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
     /** The totals of each customer that has events. */
     counters: deps.counters.customers,
 
-    /** As `counters`, but cached: the latest events may be missing. */
+    /** Like `counters`, but from caches, so that the latest events may be missing. */
     cachedCounters: deps.counters.cached.customers,
 
     /** The customer object of every response. */

@@ -14,7 +14,7 @@ const ANIMALS = (
   'Orca Osprey Otter Owl Panther Pelican Penguin Puffin Raven Robin Salmon Seal Sparrow Stork Swan Wolf'
 ).split(' ');
 
-/** A readable name for a customer without one, such as `Amber Otter`; the same id always gives the same name. */
+/** A readable name for a customer without one, such as `Amber Otter`. It depends only on the id. */
 export function generatedName(id: string): string {
   const hash = createHash('sha256').update(id).digest();
   return `${ADJECTIVES[hash.readUInt8(0) % ADJECTIVES.length]} ${ANIMALS[hash.readUInt8(1) % ANIMALS.length]}`;

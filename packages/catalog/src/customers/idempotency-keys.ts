@@ -2,9 +2,9 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 
-/** Maximum number of keys, above that of any customer: answers stored for older events have expired. */
+/** Limit on the keys of each kind, more than any customer has within {@link STORED_DAYS}. */
 const KEYS_MAX = 10_000;
-/** Longer than the answers to events are stored for repeated requests. */
+/** Days of events that are read; the stored answers to older events have expired. */
 const STORED_DAYS = 9;
 
 const latestKeys = (column: string, table: string) => `SELECT DISTINCT ${column} FROM ${table}
@@ -20,6 +20,7 @@ export interface CustomerIdempotencyKeys {
   readonly invoiceIds: readonly string[];
 }
 
+/** Reads the {@link CustomerIdempotencyKeys} of a customer from its latest events. */
 export async function readIdempotencyKeys(
   clickhouse: ClickHouseClient,
   settings: Readonly<Record<string, number>>,

@@ -7,7 +7,7 @@ import { equals } from '../store/list-conditions.js';
 import type { RecordStore } from '../store/record-store.js';
 import { underLock, type WriteDeps } from '../store/write-context.js';
 
-/** The part of the domains' resource that changes are made through. */
+/** The operations on single domain records, without their links. */
 interface DomainResource {
   create(workspaceId: string, input: NewDomain, countMax?: number | null): Promise<DomainRecord>;
   update(
@@ -29,19 +29,23 @@ export function createDomainChanges(
   const all = async (workspaceId: string): Promise<DomainRecord[]> =>
     (await domains.table.select(workspaceId, 'ORDER BY id', {})).map(({ record }) => record);
 
+  /** Moves the links on the host `from` to the present slug of the domain. */
   function moveLinks({ workspaceId, slug }: DomainRecord, from: string): Promise<void> {
     return changeAll(links, workspaceId, [equals('domain', from)], (link) =>
       link.domain === from ? { ...link, domain: slug } : link,
     );
   }
 
-  /** Moves the remaining links from the old slug. Until they are moved, the old slug belongs to the domain and its links keep redirecting. */
+  /**
+   * Completes the move of a renamed domain: moves the remaining links from the old slug. Until then the old slug belongs to the domain as
+   * well, and its links keep redirecting.
+   */
   async function finishMove(domain: DomainRecord): Promise<DomainRecord> {
     const { workspaceId, id, movedFrom } = domain;
     if (movedFrom === null) return domain;
     await moveLinks(domain, movedFrom);
     const moved = await resource.update(workspaceId, id, () => ({ movedFrom: null }));
-    // Links that were created on the old slug in the meantime.
+    // Again, for links that were created on the old slug in the meantime.
     await moveLinks(domain, movedFrom);
     return moved;
   }
@@ -113,7 +117,7 @@ export function createDomainChanges(
     async remove(workspaceId: string, id: string): Promise<DomainRecord> {
       const domain = await domains.get(workspaceId, id);
       if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
-      // In the order in which an unfinished move carries links, so that none passes from one to the other between the two.
+      // The old slug first: an unfinished move moves links from it to the new one, where they are removed afterwards.
       const slugs = [...(domain.movedFrom === null ? [] : [domain.movedFrom]), domain.slug];
       // The root link is removed after the domain, so that no reader sees a domain without its root link.
       const notRoot = { sql: "key != '_root'", values: {} };

@@ -11,7 +11,7 @@ import { createPrimaryDomains } from './primary-domains.js';
 
 export type { NewDomain };
 
-/** A domain that is not stored yet. */
+/** Makes the record of a new domain, with a new id. Stores nothing. */
 export function draftDomain(workspaceId: string, input: NewDomain, nowMs: number): DomainRecord {
   const time = new Date(nowMs).toISOString();
   const id = createResourceId('domain', nowMs);
@@ -38,10 +38,11 @@ function domainObject(record: DomainRecord): Domain {
   };
 }
 
+/** The operations on domains. */
 export function createDomains(
   stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
   deps: ResourceDeps,
-  hotRead: ReadOptions,
+  redirectRead: ReadOptions,
 ) {
   const { domains, links } = stores;
   const resources = createResources(domains, DOMAIN_RULES, deps, {
@@ -58,19 +59,21 @@ export function createDomains(
     list: resources.list,
 
     /**
-     * For redirects: returns a stale copy rather than an error.
+     * Finds the domain of any workspace by its host name. For redirects: if the stores fail, returns an expired copy.
      *
      * @param slug lower case, without `www.`
      * @param options.limitMs time limit; by default the second that redirects have
      */
-    findBySlug(slug: string, options: ReadOptions = hotRead): Promise<DomainRecord | undefined> {
+    findBySlug(slug: string, options: ReadOptions = redirectRead): Promise<DomainRecord | undefined> {
       return domains.findByName(domainHost(slug), options);
     },
 
     /** The result of {@link findBySlug} if it is cached in this process; undefined when a store would have to be queried. */
-    freshBySlug: (slug: string): DomainRecord | undefined => domains.freshByName(domainHost(slug), hotRead),
+    freshBySlug: (slug: string): DomainRecord | undefined => domains.freshByName(domainHost(slug), redirectRead),
 
-    /** The domain of new links whose request names none. */
+    /**
+     * The domain of a workspace for new links whose request names none; undefined when the workspace has no domain that is not archived.
+     */
     primary: createPrimaryDomains(domains, deps.now),
 
     toDomain: domainObject,

@@ -7,8 +7,8 @@ const TTL_MS = 1_000;
 const READS_AT_ONCE = 4;
 
 /**
- * Finds the domain for links of a workspace whose request names none: the primary one or, while that is archived, the oldest that is not.
- * Its id is cached for a second; each use checks the record of the domain.
+ * Creates the function that finds the domain for links of a workspace whose request names none: the primary domain or, if it is archived,
+ * the oldest domain that is not. The id of a primary domain is cached for a second, and its record is checked at each use.
  */
 export function createPrimaryDomains(
   { get, table }: Pick<RecordStore<DomainRecord>, 'get' | 'table'>,

@@ -4,38 +4,41 @@ import type { ErasureRecord } from '../model/job-record-schemas.js';
 import type { CatalogSubscriber } from '../redis/catalog-changes.js';
 import type { SubjectHash } from './subject-hash.js';
 
-/** Who was erased lately. Numbers are the UInt64 of ids, as decimal text. */
+/** The people of the erasures that are not complete or are less than 31 days old. Numbers are the UInt64 of ids as decimal text. */
 export interface ErasedPeople {
-  /** How the person behind a customer was erased; undefined = not at all. */
+  /** The mode in which a customer was erased; undefined = not erased. */
   modeOfCustomer(workspaceNumber: string, customerNumber: string): ErasureMode | undefined;
-  /** The same by the ids of workspace and customer. */
+  /** Like `modeOfCustomer`, with the public ids of workspace and customer. */
   modeOfId(workspaceId: string, customerId: string): ErasureMode | undefined;
-  /** Whether the rows of an erased customer are stored as the erasure leaves them: none of the customer's erasures has to run any more. */
+  /** Whether all erasures of a customer have run, so that the stored rows contain nothing that must be hidden. */
   isComplete(workspaceId: string, customerId: string): boolean;
-  /** How the person behind a click was erased. */
+  /** The mode in which a click was erased, together with its customer; undefined = not erased. */
   modeOfClick(workspaceNumber: string, clickId: string): ErasureMode | undefined;
-  /** The same by the id of the workspace. */
+  /** Like `modeOfClick`, with the public id of the workspace. */
   modeOfClickId(workspaceId: string, clickId: string): ErasureMode | undefined;
   /**
-   * The erasure that a queued customer belongs to: it has the erased external id, and its id is from before the erasure was accepted. A
-   * customer with a later id is a new person.
+   * The erasure to which a customer in the queue belongs: the customer has the erased external id, and was created before the erasure was
+   * accepted. A customer that was created later is a new person.
    */
   erasureOf(workspaceNumber: string, customerNumber: string, externalId: string): ErasureRecord | undefined;
-  /** The erasures of a customer that do not have the click yet. */
+  /** The erasures of a customer whose records do not contain the click yet. */
   erasuresWithout(workspaceNumber: string, customerNumber: string, clickId: string): readonly ErasureRecord[];
 }
 
-/** Reads {@link ErasedPeople}, which every process keeps in memory until an erasure is added or changed. */
+/** Reads {@link ErasedPeople}. Every process keeps a copy in memory, and reads it again when an erasure is added or changed. */
 export interface ErasedPeopleReader {
-  /** @returns undefined when nobody was erased lately. @throws when the erasures cannot be read */
+  /** The current people; undefined when there are none. @throws when the erasures cannot be read */
   current(): Promise<ErasedPeople | undefined>;
-  /** What was read last, which may not be current, for requests that must not wait for ClickHouse. Reads again if it is not. */
+  /**
+   * The last copy, which may be outdated or undefined, for requests that must not wait for ClickHouse. If it is outdated, it is read again
+   * in the background.
+   */
   peek(): ErasedPeople | undefined;
 }
 
-/** Late rows: the writer refuses events whose id is older than thirty days. */
+/** Days after an erasure in which rows of its people may still arrive: the writer refuses events whose id is older than thirty days. */
 export const LATE_DAYS_MAX = 31;
-/** How old the copy in a process may be without a message that it is not current. */
+/** After this time a copy is read again even if no change was received, in case a message was lost. */
 const COPY_MS_MAX = 60_000;
 
 function peopleOf(erasures: readonly ErasureRecord[], subjects: SubjectHash): ErasedPeople {
@@ -82,8 +85,9 @@ function peopleOf(erasures: readonly ErasureRecord[], subjects: SubjectHash): Er
   };
 }
 
+/** Dependencies of {@link createErasedPeople}. */
 export interface ErasedPeopleDeps {
-  /** The erasures that late rows may belong to. */
+  /** Reads the erasures to which late rows may belong. */
   readonly read: () => Promise<readonly ErasureRecord[]>;
   readonly subjects: SubjectHash;
   /** Whether this process receives the changes of others. */
@@ -91,9 +95,10 @@ export interface ErasedPeopleDeps {
   readonly now: () => number;
 }
 
-/** The reader of this process, and what the change feed has to call. */
+/** Creates the reader of this process. It is also a subscriber of the change feed. */
 export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader & CatalogSubscriber {
   const { read, subjects, isSubscribed, now } = deps;
+  /** Number of changes that were received; a copy with fewer is outdated. */
   let changes = 0;
   let copy: { readonly people: ErasedPeople | undefined; readonly changes: number; readonly at: number } | undefined;
   let loading: Promise<void> | undefined;
@@ -111,7 +116,7 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
   async function current(): Promise<ErasedPeople | undefined> {
     if (isCurrent()) return copy?.people;
     const before = changes;
-    // A load that began before the last change is not enough.
+    // Repeated while the load began before a change that was received before this call.
     do {
       loading ??= load().finally(() => {
         loading = undefined;

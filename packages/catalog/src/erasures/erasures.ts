@@ -18,14 +18,15 @@ import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { createErasedPeople, LATE_DAYS_MAX } from './erased-people.js';
 import type { SubjectHash } from './subject-hash.js';
 
-/** The person that an erasure names. */
+/** The person whose erasure is requested. */
 export interface ErasureSubject {
-  /** Undefined when the person was named by the id of a customer that has no record any more. */
+  /** Undefined when the request named the id of a customer whose record does not exist any more. */
   readonly externalId: string | undefined;
+  /** The customers, present and former, that are known to be this person. */
   readonly customerIds: readonly string[];
 }
 
-/** Which erasures a list has: those of any of these. */
+/** Filters of a list of erasures: those with one of the hashes, or with one of the customers. */
 export interface ErasureFilters {
   readonly subjectHashes?: readonly string[];
   readonly customerIds?: readonly string[];
@@ -55,12 +56,12 @@ const RULES: ResourceRules<ErasureRecord, New<ErasureRecord, 'mode'>, ErasureFil
   sorts: { createdAt: BY_CREATION },
 };
 
-/** Most erasures of one person that are looked at. */
+/** Most earlier erasures of one person that are read. */
 const EARLIER_MAX = 100;
-/** Most clicks of a person that rows on arrival are compared with; stored rows are found without this list. */
+/** Most clicks in the record of an erasure. Only rows that arrive later are compared with them; stored rows are found in other ways. */
 const CLICKS_MAX = 10_000;
 
-/** The clicks that leads and sales name, and those that brought the customers, in all versions of their records that are on disk. */
+/** The clicks that leads and sales of customers name, and those that brought the customers, in all versions of their records on disk. */
 const CLICKS_OF = `SELECT DISTINCT toString(click_id) FROM
 (
   SELECT click_id FROM lead_events WHERE workspace_id = {workspace:UInt64} AND customer_id IN {customers:Array(UInt64)}
@@ -71,7 +72,7 @@ const CLICKS_OF = `SELECT DISTINCT toString(click_id) FROM
   WHERE workspace_id = {workspace:UInt64} AND id IN {customers:Array(UInt64)} AND click_id != ''
 ) LIMIT ${CLICKS_MAX}`;
 
-/** All versions, so that former customers with that external id are found as long as their rows are on disk. */
+/** Customers with an external id. Reads all versions of records, so that former customers are found as long as their rows are on disk. */
 const CUSTOMERS_CALLED = `SELECT DISTINCT toString(id) FROM customers
 WHERE workspace_id = {workspace:UInt64} AND external_id = {externalId:String}`;
 
@@ -80,6 +81,7 @@ UNION ALL SELECT 1 FROM sale_events WHERE workspace_id = {workspace:UInt64} AND 
 
 const union = (one: readonly string[], other: readonly string[]) => [...new Set([...one, ...other])];
 
+/** Dependencies of {@link createErasures}. */
 export interface ErasuresDeps extends ResourceDeps {
   readonly clickhouse: ClickHouseClient;
   readonly settings: TableSettings;
@@ -87,7 +89,7 @@ export interface ErasuresDeps extends ResourceDeps {
   readonly isSubscribed: () => boolean;
 }
 
-/** Erasures of persons. */
+/** The operations on erasures of people (docs/reference/erasure.md). */
 export function createErasures(store: RecordStore<ErasureRecord>, deps: ErasuresDeps) {
   const { clickhouse, settings, subjects, isSubscribed, now } = deps;
   const { get, require, list, create, update } = createResources(store, RULES, deps);
@@ -102,13 +104,14 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
       store.table.selectEverywhere(`status != 'erased' OR created_at > now() - INTERVAL ${LATE_DAYS_MAX} DAY`, {}),
   });
 
-  /** The erasures of the person so far, newest first. */
+  /** The earlier erasures of the person, newest first. */
   function earlier(workspaceId: string, { externalId, customerIds }: ErasureSubject): Promise<ErasureRecord[]> {
     const subjectHashes = externalId === undefined ? [] : subjects.all(workspaceId, externalId);
     const filters = { subjectHashes, customerIds };
     return list(workspaceId, { filters, sortBy: 'createdAt', sortOrder: 'desc', page: 1, pageSize: EARLIER_MAX });
   }
 
+  /** Ids of the clicks of customers: those that their leads and sales name, and those that brought them; at most {@link CLICKS_MAX}. */
   async function clicksOf(workspaceId: string, customerIds: readonly string[]): Promise<string[]> {
     if (customerIds.length === 0) return [];
     const customers = customerIds.map((id) => BigInt(numberOf('customer', id)));
@@ -141,8 +144,9 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     },
 
     /**
-     * The erasure of a person: a new one, or the latest if no customer of theirs is outside of those erased already. With mode `delete`, an
-     * erasure that has not begun is changed to it; after one that has begun, a new one is made.
+     * Returns the erasure of a person: the latest one if it and earlier ones contain all customers of the person, or else a new one. If the
+     * mode `delete` is requested and all of these anonymise, the latest is changed to `delete` if it has not begun, or else a new one is
+     * created.
      */
     async accept(workspaceId: string, subject: ErasureSubject, mode: ErasureMode): Promise<ErasureRecord> {
       const { externalId, customerIds } = subject;
@@ -167,7 +171,7 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
       }
     },
 
-    /** Adds customers and clicks of the person that were found later, and has the batch run again if it has ended. */
+    /** Adds customers and clicks of the person that were found later. If the erasure has begun or ended, it waits for a new batch again. */
     async addFound(
       { workspaceId, id }: Pick<ErasureRecord, 'workspaceId' | 'id'>,
       found: { readonly customerIds?: readonly string[]; readonly clickIds?: readonly string[] },
@@ -180,12 +184,12 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
         return { customerIds, clickIds, ...(current.status === 'accepted' ? {} : { status: 'accepted', batch: null }) };
       };
       const stored = await require(workspaceId, id);
-      // A change postpones the batch, because all writers must have read it.
+      // Without something to add there is no change: a change delays the batch, because all writers must read it first.
       if (changeOf(stored) === undefined) return stored;
       return update(workspaceId, id, (current) => changeOf(current) ?? {});
     },
 
-    /** Whether a customer was made before the erasure was accepted: a later one is a new person. */
+    /** Whether a customer was created before the erasure was accepted. A later one is a new person. */
     isBefore: (customerId: string, { createdAt }: Pick<ErasureRecord, 'createdAt'>): boolean =>
       (resourceIdTime('customer', customerId) ?? 0) <= Date.parse(createdAt),
 

@@ -1,16 +1,16 @@
 import { createHmac } from 'node:crypto';
 
-/** Hashes of external ids of erased customers: the id itself must not be stored. */
+/** Hashes the external ids of erased customers, because the ids themselves must not be stored. */
 export interface SubjectHash {
-  /** The hash to store. */
+  /** The hash with the current instance key, which is stored. */
   current(workspaceId: string, externalId: string): string;
-  /** The hashes with every accepted key, `current` first. */
+  /** The hashes with all accepted keys, `current` first; stored hashes are looked up with them. */
   all(workspaceId: string, externalId: string): readonly string[];
 }
 
 /**
- * HMAC-SHA-256 of workspace and external id, so that nobody without the instance key can find an id by hashing candidates. A hash that was
- * made with a key which is not accepted any more is not found.
+ * Creates a {@link SubjectHash}: HMAC-SHA-256 of workspace and external id, so that nobody without the instance key can find an id by
+ * hashing candidates. Hashes of a key that is not accepted any more are not found.
  */
 export function createSubjectHash(instanceKey: Buffer, otherKeys: readonly Buffer[] = []): SubjectHash {
   const hashWith = (key: Buffer, workspaceId: string, externalId: string) =>

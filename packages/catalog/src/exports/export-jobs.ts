@@ -7,12 +7,13 @@ import { isOneOf } from '../store/list-conditions.js';
 import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
 
+/** The fields of a new export job; all others have defaults. */
 export type NewExportJob = New<
   ExportJobRecord,
   'resource' | 'format' | 'columns' | 'escapeFormulas' | 'filters' | 'keyId' | 'hidesFolders' | 'hidesPasswords'
 >;
 
-/** Which exports a caller may see. */
+/** Selects the export jobs that a caller may see. */
 export interface ExportJobFilters {
   readonly resources: readonly ExportResource[];
   readonly visibility: LinkVisibility;
@@ -36,16 +37,16 @@ const RULES: ResourceRules<ExportJobRecord, NewExportJob, ExportJobFilters, 'cre
 };
 
 const UNFINISHED: readonly ExportStatus[] = ['queued', 'processing'];
-/** Files of these may have texts of a person. */
+/** The resources whose files may contain data of a person. */
 const WITH_PEOPLE: readonly ExportResource[] = ['events', 'customers', 'analytics'];
 const RETRY_SECONDS = 60;
 
-/** Whether the export waits or runs. */
+/** Whether the export is waiting or running. */
 export function isUnfinished({ status }: Pick<ExportJobRecord, 'status'>): boolean {
   return UNFINISHED.includes(status);
 }
 
-/** Exports that are made in the background. */
+/** The operations on export jobs (docs/reference/exports.md). */
 export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: ResourceDeps) {
   const { get, require, list, create, update } = createResources(store, RULES, deps);
   return {
@@ -76,8 +77,10 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
     },
 
     /**
-     * Ends the exports that began before a time and may have data of a person: their files are removed. One that waits is made as if the
-     * person had not been.
+     * Ends the exports that began at `before` or earlier and may contain data of an erased person: a completed one expires, a running one
+     * fails, and their files are removed. Exports that wait are left alone, because they will read events without the person.
+     *
+     * @param before ISO 8601 in UTC
      */
     withdraw(workspaceId: string, before: string): Promise<void> {
       const conditions = [isOneOf('status', ['processing', 'completed']), isOneOf('resource', WITH_PEOPLE)];
@@ -92,7 +95,7 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
       });
     },
 
-    /** The exports of all workspaces that wait, run, have a file or an end that is not reported, oldest first. */
+    /** The exports of all workspaces that wait, run, have a file, or have ended without their webhooks having been sent; oldest first. */
     open: (): Promise<ExportJobRecord[]> =>
       store.table.selectEverywhere('status IN ({statuses:Array(String)}) OR unreported = 1', {
         statuses: [...UNFINISHED, 'completed'],

@@ -6,9 +6,10 @@ import type { SecretBox } from '../secrets/secret-box.js';
 import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
 
-/** What the storage of a schedule authenticates. */
+/** The credentials with which exports of a schedule access its storage. */
 export type ExportCredentials = Pick<ExportDestination, 'accessKeyId' | 'secretAccessKey'>;
 
+/** The fields of a new schedule; all others have defaults. */
 export type NewExportSchedule = New<
   ExportScheduleRecord,
   | keyof Pick<ExportScheduleRecord, 'resource' | 'frequency' | 'format' | 'columns' | 'filters'>
@@ -19,7 +20,7 @@ export type NewExportSchedule = New<
   | keyof Pick<ExportScheduleRecord, 'keyId' | 'hidesFolders' | 'hidesPasswords'>
 >;
 
-/** Which schedules a caller may see. */
+/** Selects the schedules that a caller may see. */
 export interface ExportScheduleFilters {
   readonly visibility: LinkVisibility;
 }
@@ -40,7 +41,7 @@ const RULES: ResourceRules<ExportScheduleRecord, NewExportSchedule, ExportSchedu
   sorts: { createdAt: BY_CREATION },
 };
 
-/** Exports that are repeated, with the credentials of their storage, which are stored encrypted. */
+/** The operations on export schedules (docs/reference/exports.md). The credentials of their storage are stored encrypted. */
 export function createExportSchedules(
   store: RecordStore<ExportScheduleRecord>,
   secrets: SecretBox,
@@ -58,15 +59,15 @@ export function createExportSchedules(
     create: (workspaceId: string, input: NewExportSchedule): Promise<ExportScheduleRecord> =>
       create(workspaceId, input, EXPORT_SCHEDULES_MAX),
 
-    /** The form in which a record has the credentials. */
+    /** Encrypts credentials, for the field `encryptedCredentials` of a record. */
     seal: (workspaceId: string, { accessKeyId, secretAccessKey }: ExportCredentials): string =>
       secrets.seal(JSON.stringify({ accessKeyId, secretAccessKey }), workspaceId),
 
-    /** @throws Error when no accepted instance key has sealed them */
+    /** Decrypts the credentials of a schedule. @throws Error when no accepted instance key can decrypt them */
     credentialsOf: ({ encryptedCredentials, workspaceId }: ExportScheduleRecord): ExportCredentials =>
       JSON.parse(secrets.open(encryptedCredentials, workspaceId)) as ExportCredentials,
 
-    /** The schedules of all workspaces that are enabled, or whose end is not reported. */
+    /** The schedules of all workspaces that are enabled, or for which webhooks have not been sent yet. */
     open: (): Promise<ExportScheduleRecord[]> => store.table.selectEverywhere('disabled = 0 OR unreported = 1', {}),
   };
 }

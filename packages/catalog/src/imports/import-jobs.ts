@@ -7,6 +7,7 @@ import { isOneOf } from '../store/list-conditions.js';
 import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
 
+/** The fields of a new import; all others have defaults. */
 export type NewImportJob = New<
   ImportJobRecord,
   | keyof Pick<ImportJobRecord, 'source' | 'format' | 'address' | 'sourceWorkspace' | 'domains' | 'dryRun' | 'tags'>
@@ -14,7 +15,7 @@ export type NewImportJob = New<
   | keyof Pick<ImportJobRecord, 'keyId' | 'hidesFolders' | 'hidesPasswords'>
 >;
 
-/** Which imports a caller may see. */
+/** Selects the imports that a caller may see. */
 export interface ImportJobFilters {
   readonly visibility: LinkVisibility;
 }
@@ -48,7 +49,7 @@ const RULES: ResourceRules<ImportJobRecord, NewImportJob, ImportJobFilters, 'cre
 const UNFINISHED: readonly ImportStatus[] = ['queued', 'processing'];
 const RETRY_SECONDS = 60;
 
-/** Imports of links, which run in the background. */
+/** The operations on imports of links, which run in the background (docs/reference/imports.md). */
 export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: SecretBox, deps: ResourceDeps) {
   const { get, require, list, create, update } = createResources(store, RULES, deps);
   const isUnfinished = ({ status }: ImportJobRecord) => UNFINISHED.includes(status);
@@ -64,7 +65,7 @@ export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: S
     update,
     isUnfinished,
 
-    /** @throws ApiError 429 when the workspace has as many unfinished imports as it may; checked before a file is received */
+    /** Early check, before a file is received. @throws ApiError 429 when the workspace has as many unfinished imports as it may */
     async checkRoom(workspaceId: string): Promise<void> {
       if ((await countUnfinished(workspaceId)) >= UNFINISHED_IMPORTS_MAX) throw refusal();
     },
@@ -86,19 +87,19 @@ export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: S
         return { status: 'processing', attempt: current.attempt + 1, startedAt };
       }),
 
-    /** The imports of all workspaces that wait, run, have files or an end that is not reported, oldest first. */
+    /** The imports of all workspaces that wait, run, have reports, or have ended without their webhooks having been sent; oldest first. */
     open: (): Promise<ImportJobRecord[]> =>
       store.table.selectEverywhere('status IN ({statuses:Array(String)}) OR has_files = 1 OR unreported = 1', {
         statuses: [...UNFINISHED],
       }),
 
-    /** The form in which the credential of a source is kept. @param directory that of the import */
+    /** Encrypts the credential of a source. @param directory name of the import's directory; decryption requires the same */
     seal: (credential: string, directory: string): string => secrets.seal(credential, directory),
 
-    /** @throws Error when no accepted instance key has sealed it for that directory */
+    /** Decrypts a credential. @throws Error when no accepted instance key has encrypted it for that directory */
     unseal: (sealed: string, directory: string): string => secrets.open(sealed, directory),
 
-    /** Which key has sealed it. */
+    /** Which key has encrypted a credential. */
     sealerOf: (sealed: string, directory: string): Sealer => secrets.sealerOf(sealed, directory),
   };
 }

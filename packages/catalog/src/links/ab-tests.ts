@@ -9,6 +9,7 @@ import type { NamesTable } from '../store/unique-names.js';
 import type { createLinkChanges } from './link-changes.js';
 import { readUtm } from './link-url.js';
 
+/** Dependencies of {@link createAbTests}. */
 export interface AbTestsDeps {
   readonly redis: Pick<RedisConnections, 'run' | 'keyPrefix'>;
   readonly clickhouse: ClickHouseClient;
@@ -19,7 +20,7 @@ export interface AbTestsDeps {
   readonly now: () => number;
 }
 
-/** When tests ended: after `fromMs`, up to and including `untilMs`. */
+/** Selects the A/B tests to complete: those that ended after `fromMs`, up to and including `untilMs`. */
 export interface EndedWithin {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -30,12 +31,12 @@ export interface EndedWithin {
 }
 
 const WORKSPACES_PER_READ = 1000;
-/** The writer looks back as far for tests to complete. */
+/** How long the choice of a user is stored. The writer does not complete tests that ended longer ago. */
 const CHOICE_SECONDS = 7 * 86_400;
 /** How far the clock of a client that ends a test "now" may be ahead. */
 const CLOCK_MS = 5_000;
 
-/** Also finds links by older versions of their rows; `end` checks the current record afterwards. */
+/** Links whose test ended within a time. Also finds older versions of links, so `end` checks the current record. */
 const ENDED = `
 SELECT DISTINCT workspace_id, id FROM links
 WHERE workspace_id IN {workspaces:Array(UInt64)}
@@ -43,8 +44,9 @@ WHERE workspace_id IN {workspaces:Array(UInt64)}
   AND test_completed_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')`;
 
 /**
- * Leads of each variant, by its number. A lead belongs to the variants with its base URL; of several such variants to the one with its
- * fragment, then with the fewest parameters that the lead lacks, then with the most that it has. If several fit equally well, it counts for each.
+ * The number of leads of each variant, by the number of the variant from 1. A lead belongs to the variant whose URL has the same base as
+ * the URL of the lead. Of several such variants it belongs to the one with the same fragment, then to the one with the fewest query
+ * parameters that the lead lacks, then to the one with the most that it has. If several fit equally well, it counts for each of them.
  */
 const LEADS_BY_VARIANT = `
 WITH
@@ -66,7 +68,7 @@ WHERE workspace_id = {workspace:UInt64} AND link_id = {link:UInt64}
   AND timestamp < fromUnixTimestamp64Milli({until:Int64}, 'UTC')
 GROUP BY variant`;
 
-/** Completes A/B tests of links. */
+/** Completes A/B tests of links: sets the destination to the winning variant (docs/reference/links.md). */
 export function createAbTests({ redis, clickhouse, settings, namesTable, store, update, now }: AbTestsDeps) {
   const choiceKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:chosen:${id}`;
 
@@ -110,6 +112,7 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     return best[Math.floor(random() * best.length)];
   }
 
+  /** Completes the test of a link, unless it has changed or a user has chosen a variant. @returns the changed link */
   async function end(workspaceId: string, id: string, within: EndedWithin): Promise<LinkRecord | undefined> {
     const link = await store.get(workspaceId, id);
     if (link === undefined || link.testVariants === null || link.testCompletedAt === null) return undefined;
@@ -120,7 +123,7 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     if ((await redis.run((client) => client.get(choiceKey(id)))) === testCompletedAt) return undefined;
     const url = await winnerOf(link, endedAtMs, within.random);
     if (url === undefined || url === link.url) return undefined;
-    // If the test is extended or a destination is set at the same time, that wins.
+    // If a user extends the test or sets a destination at the same time, that change is kept.
     const ended = (record: LinkRecord) =>
       record.testCompletedAt === testCompletedAt && record.url === link.url
         ? { ...record, url, ...readUtm(url) }
@@ -130,7 +133,10 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
   }
 
   return {
-    /** Keeps the destination of a changed link, when a user sets it at the end of its test or later. Does nothing while the test runs. */
+    /**
+     * Call it when a user has set the destination of a link: if the test of the link has ended, it is not completed any more, so that this
+     * destination stays. Does nothing while the test runs.
+     */
     async keepDestination({ id, testVariants, testCompletedAt }: LinkRecord): Promise<void> {
       if (testVariants === null || testCompletedAt === null || Date.parse(testCompletedAt) > now() + CLOCK_MS) return;
       await redis.run((client) => client.set(choiceKey(id), testCompletedAt, 'EX', CHOICE_SECONDS));

@@ -8,7 +8,12 @@ export type LinkChange = (record: LinkRecord) => LinkRecord;
 
 /** Changes and removes links under locks, so that concurrent changes do not overwrite each other. */
 export function createLinkChanges(store: RecordStore<LinkRecord>, now: () => number) {
-  /** Changes all links or, when one change is refused, none. @returns the links that exist; @throws ApiError conflict */
+  /**
+   * Changes all links or, when `change` throws for one of them or a name is taken, none.
+   *
+   * @returns those of the links that exist, as they are stored now
+   * @throws ApiError conflict when a name is taken; the error of `change`
+   */
   async function updateMany(workspaceId: string, ids: readonly string[], change: LinkChange): Promise<LinkRecord[]> {
     let changedLink: Pick<LinkRecord, 'domain' | 'key' | 'externalId'> | undefined;
     const changed = (record: LinkRecord) => {
@@ -25,7 +30,7 @@ export function createLinkChanges(store: RecordStore<LinkRecord>, now: () => num
   return {
     updateMany,
 
-    /** @throws ApiError not_found, conflict */
+    /** Changes a link. @throws ApiError not_found, conflict; the error of `change` */
     async update(workspaceId: string, id: string, change: LinkChange): Promise<LinkRecord> {
       const [updated] = await updateMany(workspaceId, [id], change);
       if (updated === undefined) throw new ApiError('not_found', 'Link not found.');
@@ -33,8 +38,8 @@ export function createLinkChanges(store: RecordStore<LinkRecord>, now: () => num
     },
 
     /**
-     * Removes links. Their rows stay, marked as removed, because reads of events must find removed links. Their keys and external ids
-     * become free.
+     * Removes links. Their keys and external ids become free. Their rows stay, marked as removed, because reads of events need to know
+     * which links were removed.
      *
      * @param mayRemove throws to refuse the removal of all, returns false to keep that link
      * @returns the links that were removed

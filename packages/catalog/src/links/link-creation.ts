@@ -7,14 +7,15 @@ import type { RecordStore } from '../store/record-store.js';
 import { NameTakenError } from '../store/write-context.js';
 import { draftLink, type NewLink, randomKey } from './new-link.js';
 
+/** How many random keys are tried before a link is refused. */
 const RANDOM_KEY_TRIES = 8;
-/** A random key of this length is almost certainly free: there are 62^7 of them, and a workspace uses few. */
+/** A random key with so many characters is almost certainly free: there are 62^7 of them, and a workspace uses few. */
 const LIKELY_FREE_CHARS = 7;
 
 /** The fields of a link that must be unique. */
 type LinkNames = Pick<NewLink, 'domain' | 'key' | 'externalId'>;
 
-/** Replaces a NameTakenError by a `conflict` that says what is taken; returns other errors unchanged. */
+/** Converts a NameTakenError into a `conflict` whose message says what is taken; returns other errors unchanged. */
 export function linkConflict(err: unknown, { domain, key, externalId }: LinkNames): unknown {
   if (!(err instanceof NameTakenError)) return err;
   const message =
@@ -28,11 +29,12 @@ function isTakenKey(err: unknown): boolean {
   return err instanceof NameTakenError && err.taken.kind === 'link';
 }
 
-/** Whether all unique names of the link are random and long enough to be free; short random keys are often taken. */
+/** Whether the names of the link are random, and so long that they are certainly free; short random keys are often taken. */
 function hasRandomNames({ key, keyLength, externalId }: NewLink): boolean {
   return key === undefined && !externalId && (keyLength === undefined || keyLength >= LIKELY_FREE_CHARS);
 }
 
+/** Dependencies of {@link createLinkCreation}. */
 export interface LinkCreationDeps {
   readonly store: RecordStore<LinkRecord>;
   readonly secrets: SecretBox;
@@ -41,6 +43,7 @@ export interface LinkCreationDeps {
 
 /** Creates links. A random key that is taken is replaced by another random one. */
 export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
+  /** Makes the record of a new link, with a random key if the input has none. */
   function draft(workspaceId: string, input: NewLink): LinkRecord {
     const { keyLength: _length, prefix: _prefix, password, ...fields } = input;
     const record = draftLink(workspaceId, { ...fields, key: input.key ?? randomKey(input) }, now());
@@ -90,6 +93,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
     else checkKey(input.key);
   }
 
+  /** The error of {@link checkKeyOf}, if any. */
   function keyFault(input: NewLink): ApiError | undefined {
     try {
       checkKeyOf(input);
@@ -107,7 +111,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
   return {
     createMany,
 
-    /** @throws ApiError unprocessable_entity or forbidden (key), conflict (key or externalId taken) */
+    /** Creates a link. @throws ApiError unprocessable_entity or forbidden (key), conflict (key or externalId taken) */
     async create(workspaceId: string, input: NewLink): Promise<LinkRecord> {
       checkKeyOf(input);
       for (let tries = 0; tries < RANDOM_KEY_TRIES; tries++) {
@@ -120,7 +124,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
       throw noFreeKey();
     },
 
-    /** Uses no cache. @throws ApiError conflict when the key or the externalId is taken */
+    /** Checks, without caches, that the names of a link are free. @throws ApiError conflict when the key or the externalId is taken */
     async assertFree(workspaceId: string, input: LinkNames): Promise<void> {
       const { domain, key, externalId } = input;
       const names = [

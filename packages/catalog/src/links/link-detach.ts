@@ -4,6 +4,7 @@ import { changeAll } from '../store/bulk-changes.js';
 import { hasId } from '../store/list-conditions.js';
 import type { RecordStore } from '../store/record-store.js';
 
+/** Removes the references that links have to a record; see `Relations`. */
 type Detach = (workspaceId: string, id: string) => Promise<void>;
 
 /** Removes a tag from all links. */
@@ -30,8 +31,8 @@ export function webhookLinks(links: RecordStore<LinkRecord>) {
   async function attach(workspaceId: string, webhookId: string, linkIds: readonly string[]): Promise<void> {
     const attached = new Set(linkIds);
     // There is no column for the ids of webhooks, so candidates are found by a text search in the JSON.
-    const mentionsIt = { sql: 'position(data, {webhook:String}) > 0', values: { webhook: webhookId } };
-    await changeAll(links, workspaceId, [mentionsIt], (link) =>
+    const mentionsWebhook = { sql: 'position(data, {webhook:String}) > 0', values: { webhook: webhookId } };
+    await changeAll(links, workspaceId, [mentionsWebhook], (link) =>
       attached.has(link.id) || !link.webhookIds.includes(webhookId)
         ? link
         : { ...link, webhookIds: link.webhookIds.filter((id) => id !== webhookId) },

@@ -10,7 +10,7 @@ import {
 } from '../store/list-conditions.js';
 import { IN_NO_HIDDEN_FOLDER } from './link-visibility.js';
 
-/** Filters of a list of links; a filter that is left out is not applied. */
+/** Filters of a list of links; a filter that is undefined is not applied. */
 export interface LinkFilters {
   readonly domain?: string | undefined;
   /** Links that have at least one of these tags. */
@@ -42,7 +42,7 @@ function inFolder(folderId: string | null): Condition {
   return folderId === null ? { sql: 'folder_id = 0', values: {} } : hasId('folder_id', 'folder', [folderId]);
 }
 
-/** Conditions of a list except the one on archived links. If there are any, few links may be left. */
+/** The conditions of all filters except those for archived links and hidden folders. If there are any, only few links may meet them. */
 export function narrowing(filters: LinkFilters): Condition[] {
   return [
     ...ifDefined(filters.domain, (domain) => equals('domain', domain)),
@@ -57,6 +57,7 @@ export function narrowing(filters: LinkFilters): Condition[] {
   ];
 }
 
+/** The link is not archived. */
 export const NOT_ARCHIVED: Condition = { sql: 'archived = 0', values: {} };
 
 /** All conditions that a listed link must meet. */
@@ -68,7 +69,10 @@ export function linkConditions(filters: LinkFilters): Condition[] {
   ];
 }
 
-/** Only links in the newest `rows` rows: a list that starts with the newest links need not read the others. */
+/**
+ * The link is among the newest `rows` rows, before the link `beforeNumber` if it is given. With this condition, a list that begins with the
+ * newest links does not read the others.
+ */
 export function newestRows(rows: number, beforeNumber?: string): Condition {
   const before = beforeNumber === undefined ? '' : 'AND id < {window_before:UInt64}';
   return {

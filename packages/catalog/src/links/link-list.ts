@@ -12,6 +12,7 @@ import { type LinkFilters, linkConditions, narrowing, newestRows } from './link-
 import { IN_NO_HIDDEN_FOLDER, type LinkVisibility } from './link-visibility.js';
 import { createLinkTops, isTotalSort, type LinkSort, TOTAL_COLUMNS } from './links-by-total.js';
 
+/** A page of a list of links, by number of links. */
 export interface LinkPage {
   readonly filters: LinkFilters;
   readonly sortBy: LinkSort;
@@ -25,12 +26,12 @@ export interface LinkCursor {
   readonly filters: LinkFilters;
   readonly sortOrder: SortOrder;
   readonly limit: number;
-  /** Public id; the link may have been removed. */
+  /** Public id of the given link, which may have been removed. */
   readonly id: string;
   readonly side: 'after' | 'before';
 }
 
-/** Properties that links can be counted by, and the expression for each. */
+/** The properties by which links can be counted, with the SQL expression for each. */
 const GROUPS = {
   domain: 'domain',
   tagId: 'arrayJoin(tag_ids)',
@@ -45,11 +46,12 @@ export interface LinkCount {
   readonly count: number;
 }
 
-/** Maximum number of groups in an answer, above what any workspace needs. */
+/** Most groups in an answer, more than any workspace needs. */
 const GROUPS_MAX = 1_000;
-/** Rows read beyond the page, for older versions of links and for links that are not listed. */
+/** Rows that are read in addition to the page, because some are older versions of links, or links that are not listed. */
 const WINDOW_SPARE = 300;
 
+/** Dependencies of {@link createLinkList}. */
 export interface LinkListDeps {
   readonly store: RecordStore<LinkRecord>;
   readonly clickhouse: ClickHouseClient;
@@ -89,7 +91,7 @@ export function createLinkList({ store, clickhouse, readList, settings }: LinkLi
     const conditions = [...linkConditions(filters), ...cursor];
     const request = { sort: BY_CREATION, order, limit, offset };
     if (order === 'desc' && !isNarrow(filters)) {
-      // In descending order a read with FINAL would go through all rows of the workspace.
+      // Without this condition, a read with FINAL in descending order reads all rows of the workspace.
       const rows = 2 * (offset + limit) + WINDOW_SPARE;
       const newest = { ...request, conditions: [...conditions, newestRows(rows, beforeNumber)] };
       const found = await lists.list(workspaceId, newest);
@@ -103,7 +105,7 @@ export function createLinkList({ store, clickhouse, readList, settings }: LinkLi
     async list(workspaceId: string, page: LinkPage): Promise<LinkRecord[]> {
       const { filters, sortBy, sortOrder: order, limit, offset } = page;
       if (!isTotalSort(sortBy)) return byCreation(workspaceId, page);
-      // These pages are composed from totals, which cannot be filtered by folder.
+      // `tops` finds links by their totals, which cannot be filtered.
       if (!isNarrow(filters) && !filters.hidesFolders) {
         const records = await tops.find(workspaceId, { ...page, sortBy });
         if (records !== undefined) return records;
@@ -127,6 +129,7 @@ export function createLinkList({ store, clickhouse, readList, settings }: LinkLi
     everExisted: (workspaceId: string, id: string): Promise<boolean> =>
       everExisted(clickhouse, settings, 'link', workspaceId, id),
 
+    /** The number of links that meet the filters. */
     count: (workspaceId: string, filters: LinkFilters): Promise<number> =>
       lists.count(workspaceId, linkConditions(filters)),
 

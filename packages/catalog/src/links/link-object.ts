@@ -2,11 +2,12 @@ import { type Link, ROOT_KEY, type Tag } from '@waymark/contract';
 import type { LinkRecord } from '../model/record-schemas.js';
 import { type LinkCounters, NO_LINK_COUNTERS } from '../totals/counters.js';
 
+/** The URL of a short link; the root link has no path. */
 export function shortLinkOf(domain: string, key: string): string {
   return key === ROOT_KEY ? `https://${domain}` : `https://${domain}/${key}`;
 }
 
-/** The data of a link's response object besides its record. */
+/** What the link object of a response contains in addition to the record. */
 export interface LinkContext {
   /** Origin and path prefix of the API, without a trailing slash. */
   readonly baseUrl: string;
@@ -15,7 +16,7 @@ export interface LinkContext {
   readonly tags: readonly Tag[];
 }
 
-/** The counters of a link's events, and what was counted before it was imported. */
+/** Adds the counts that were imported with a link to the counters of its events. */
 function withBaseline({ baseline }: LinkRecord, counters: LinkCounters = NO_LINK_COUNTERS): LinkCounters {
   if (baseline === undefined) return counters;
   return {
@@ -62,7 +63,7 @@ export function linkObject(record: LinkRecord, context: LinkContext): Link {
     folderId: record.folderId,
     comments: record.comments,
     shortLink,
-    // Not percent-encoded: short links contain only characters that a query may contain. Visits with `?qr=1` count as scans.
+    // Not percent-encoded, because a query may contain all characters of short links. Visits with `?qr=1` count as scans of a QR code.
     qrCode: `${context.baseUrl}/qr?url=${shortLink}?qr=1`,
     utm_source: record.utm_source,
     utm_medium: record.utm_medium,

@@ -5,8 +5,8 @@ import { storableText } from '../model/storable-text.js';
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
- * A destination as it is stored: unchanged when it is a URL of any scheme, else with `https://` in front if that makes it a URL.
- * Undefined when it is not a URL either way.
+ * The stored form of a destination: the text itself if it is a URL of any scheme, or else the text with `https://` in front if that is a
+ * URL. Undefined if neither is a URL.
  */
 export function normaliseUrl(text: string): string | undefined {
   if (text.length > URL_CHARS_MAX) return undefined;
@@ -22,10 +22,13 @@ export function normaliseUrl(text: string): string | undefined {
   return undefined;
 }
 
-/** Request fields that change the query of the destination: a value sets the parameter, null or '' removes it, undefined leaves it. */
+/**
+ * Changes of query parameters of the destination, from the fields of a request: a value sets the parameter, null or `''` removes it,
+ * undefined leaves it unchanged.
+ */
 export type UtmChanges = Readonly<Partial<Record<(typeof UTM_TEMPLATE_FIELDS)[number], string | null | undefined>>>;
 
-/** The destination with the given query parameters changed; serialised again only if there are changes. */
+/** Changes query parameters of a destination. Without changes the text is returned as it is. */
 export function mergeUtm(url: string, changes: UtmChanges): string {
   const touched = UTM_TEMPLATE_FIELDS.filter((field) => changes[field] !== undefined);
   const parsed = touched.length === 0 ? undefined : parseUrl(url);
@@ -41,10 +44,10 @@ export function mergeUtm(url: string, changes: UtmChanges): string {
 /** The `utm_*` fields of a link. */
 export type UtmValues = Readonly<Record<(typeof UTM_FIELDS)[number], string | null>>;
 
-/** URLs with an authority. Others, such as `mailto:` and `tel:`, have no query: a parameter would become part of the address. */
+/** Matches URLs with a host. In others, such as `mailto:` and `tel:`, a query parameter would become part of the address. */
 const HAS_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** Adds those values whose parameter the destination does not have; serialised again only if there are any. */
+/** Adds the values whose parameters the destination lacks. If there are none, the text is returned as it is. */
 export function keepUtm(url: string, values: UtmValues): string {
   const parsed = HAS_AUTHORITY.test(url) ? parseUrl(url) : undefined;
   if (parsed === undefined) return url;

@@ -10,17 +10,17 @@ export interface LinkVisibility {
   readonly hidesPasswords: boolean;
 }
 
-/** Visibility of links for a caller. Every read of links uses it. */
+/** The visibility for an API key. Every read of links for a caller uses it. */
 export function linkVisibility({ role, scopes }: Pick<ApiKeyRecord, 'role' | 'scopes'>): LinkVisibility {
   return { hidesFolders: role !== 'owner', hidesPasswords: !hasPermission(role, scopes, 'links.write') };
 }
 
-/** Visibility for receivers of webhooks, which have no key of the workspace. */
+/** The visibility for receivers of webhooks, which have no API key. */
 export const WEBHOOK_VISIBILITY: LinkVisibility = { hidesFolders: false, hidesPasswords: true };
 
 const IS_HIDDEN: Condition = { sql: "access_level = ''", values: {} };
 
-/** The link is in no hidden folder. A subquery, because there may be any number of hidden folders. */
+/** The link is not in a hidden folder. A subquery, because there may be any number of hidden folders. */
 export const IN_NO_HIDDEN_FOLDER: Condition = {
   sql: `folder_id NOT IN (SELECT id FROM folders FINAL WHERE workspace_id = {workspace:UInt64} AND ${IS_HIDDEN.sql})`,
   values: {},
@@ -37,14 +37,15 @@ export function checkFolderVisible(visibility: LinkVisibility, folder: FolderRec
   throw new ApiError('forbidden', 'You are not allowed to see this folder.');
 }
 
+/** Hides links in folders that the caller may not see (docs/reference/access.md). */
 export function createHiddenFolders(folders: Pick<RecordStore<FolderRecord>, 'getMany' | 'lists'>) {
   return {
-    /** Whether the workspace has any folder that is hidden from the caller; if not, reads need no condition. */
+    /** Whether a folder of the workspace is hidden from the caller; if not, reads need no condition on folders. */
     async anyFor(workspaceId: string, { hidesFolders }: LinkVisibility): Promise<boolean> {
       return hidesFolders && (await folders.lists.count(workspaceId, [IS_HIDDEN])) > 0;
     },
 
-    /** The links that are visible to the caller, in the order given. */
+    /** Removes the links in hidden folders; keeps the order of the others. */
     async seen(workspaceId: string, visibility: LinkVisibility, links: readonly LinkRecord[]): Promise<LinkRecord[]> {
       const folderIds = visibility.hidesFolders ? links.flatMap(({ folderId }) => folderId ?? []) : [];
       if (folderIds.length === 0) return [...links];

@@ -6,7 +6,7 @@ import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
 import { type LinkFilters, linkConditions, newestRows } from './link-filters.js';
 
-/** The totals of events that links can be sorted by: the column of `link_totals`, and the sum over its rows. */
+/** The totals by which links can be sorted: the column of `link_totals`, and the aggregate over the rows of a link. */
 export const TOTAL_COLUMNS = {
   clicks: { column: 'clicks', total: 'sum(clicks)' },
   saleAmount: { column: 'sale_amount', total: 'sum(sale_amount)' },
@@ -14,12 +14,15 @@ export const TOTAL_COLUMNS = {
 } as const;
 type TotalSort = keyof typeof TOTAL_COLUMNS;
 
+/** The orders of lists of links. */
 export type LinkSort = 'createdAt' | TotalSort;
 
+/** Whether links are sorted by a total of their events. */
 export function isTotalSort(sort: LinkSort): sort is TotalSort {
   return sort in TOTAL_COLUMNS;
 }
 
+/** A page of links sorted by a total. */
 export interface TopPage {
   readonly filters: LinkFilters;
   readonly sortBy: TotalSort;
@@ -28,18 +31,18 @@ export interface TopPage {
   readonly offset: number;
 }
 
-/** Pages that end beyond this position are found by joining all links with all totals. */
+/** Pages that end beyond this position are not read here, but by a join of all links with all totals. */
 const END_MAX = 5_000;
-/** Ids read beyond the end of the page, in place of links that are archived or removed. */
+/** Ids that are read in addition to the page, because some of the links may be archived or removed. */
 const SPARE = 50;
-/** Number of the oldest links examined for each requested link without a total: most links of a workspace may have one. */
+/** How many of the oldest links are examined for each link without a total that is needed, because most links may have one. */
 const EXAMINED_PER_LINK = 10;
-/** Records read beyond the page, in place of links that are not listed: one larger read is faster than a second one. */
+/** Records that are read in addition to the page, because some may not be listed, and one larger read is faster than a second one. */
 const SPARE_RECORDS = 20;
 
 /**
- * Reads the first pages of all links of a workspace, sorted by a total, without joining all links with all totals: it reads the
- * highest totals, and then only their links. Links without a total count as 0.
+ * Reads the first pages of all links of a workspace, sorted by a total, without a join of all links with all totals: it reads the highest
+ * totals, and then only the links of these totals. Links without events have the total 0.
  */
 export function createLinkTops(deps: {
   readonly store: RecordStore<LinkRecord>;
@@ -75,7 +78,7 @@ GROUP BY link_id HAVING toInt64(${TOTAL_COLUMNS[sort].total}) > 0`,
     return new Set(rows.map(([number]) => store.table.publicId(number)));
   }
 
-  /** Those of `ids` that belong in the list, in the same order: neither removed nor archived, unless archived links are requested. */
+  /** Those of `ids` that the list contains, in the same order: not removed, and not archived unless archived links are requested. */
   async function listed(workspaceId: string, ids: readonly string[], filters: LinkFilters): Promise<readonly string[]> {
     if (ids.length === 0) return [];
     const rows = await readList<[string]>({
@@ -91,7 +94,7 @@ WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
     return ids.filter((id) => passing.has(id));
   }
 
-  /** The newest links of the list other than `ids`. */
+  /** Ids of the newest links of the list, without `ids`. */
   async function newestWithout(
     workspaceId: string,
     { filters }: TopPage,
@@ -161,7 +164,7 @@ WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
   }
 
   return {
-    /** The links of the page; undefined when only the join can find them. */
+    /** The links of the page; undefined when the page must be read by a join. */
     async find(workspaceId: string, page: TopPage): Promise<LinkRecord[] | undefined> {
       if (page.offset + page.limit > END_MAX) return undefined;
       return page.sortOrder === 'desc' ? highestFirst(workspaceId, page) : withoutFirst(workspaceId, page);

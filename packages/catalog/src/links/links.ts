@@ -24,6 +24,7 @@ const COUNTS_AT_ONCE = 4;
 /** Statuses of partners who have, or had, links. Applicants and invited partners have none. */
 const ENROLLED: ReadonlySet<PartnerRecord['status']> = new Set(['approved', 'deactivated', 'banned', 'archived']);
 
+/** Dependencies of {@link createLinks}. */
 export interface LinksDeps {
   readonly store: RecordStore<LinkRecord>;
   readonly tags: Pick<RecordStore<TagRecord>, 'getMany'>;
@@ -33,26 +34,29 @@ export interface LinksDeps {
   /** Settings of every read. */
   readonly settings: Readonly<Record<string, number>>;
   readonly locks: Locks;
-  readonly hotRead: ReadOptions;
+  readonly redirectRead: ReadOptions;
   readonly counters: Counters;
   readonly secrets: SecretBox;
   readonly baseUrl: string;
   readonly now: () => number;
 }
 
+/** The time from `sinceMs` (epoch milliseconds) until now, in a workspace. */
 interface Period {
   readonly workspaceId: string;
   readonly sinceMs: number;
 }
 
+/** The operations on links. */
 export function createLinks(deps: LinksDeps) {
-  const { store, hotRead, counters, secrets, baseUrl, now } = deps;
+  const { store, redirectRead, counters, secrets, baseUrl, now } = deps;
   const partnerState = createPartnerState(deps.partners);
 
   function passwordOf(record: Pick<LinkRecord, 'id' | 'encryptedPassword'>): string | null {
     return record.encryptedPassword === null ? null : secrets.open(record.encryptedPassword, record.id);
   }
 
+  /** The password of a link as a response shows it. */
   function shownPassword(
     record: LinkRecord,
     { hidesPasswords }: Pick<LinkVisibility, 'hidesPasswords'>,
@@ -70,7 +74,7 @@ export function createLinks(deps: LinksDeps) {
     return linkObject(record, { baseUrl, password: shownPassword(record, visibility), counters: linkCounters, tags });
   }
 
-  /** Reads the tags of all given links at once. @returns a function that gives the tags of one of them, in its order */
+  /** Reads the tags of all given links at once. @returns a function from one of these links to its tags, in the order of its `tagIds` */
   async function tagsOf(
     workspaceId: string,
     records: readonly LinkRecord[],
@@ -104,14 +108,18 @@ export function createLinks(deps: LinksDeps) {
     ...createLinkList(deps),
 
     /**
-     * For redirects. Reads this process, Redis, then ClickHouse; returns a stale copy rather than an error. The state of the partner is
-     * applied to the link, unless the partner cannot be read.
+     * Finds a link by its address, for redirects: in the cache of this process, Redis, then ClickHouse. If the stores fail, returns an
+     * expired copy. The state of the partner is applied to the link, unless the partner cannot be read.
      *
      * @param domain lower case, without `www.`
-     * @param key as `normaliseKey` gives it
+     * @param key the result of `normaliseKey`
      * @param options.limitMs time limit; by default the second that redirects have
      */
-    async findByAddress(domain: string, key: string, options: ReadOptions = hotRead): Promise<LinkRecord | undefined> {
+    async findByAddress(
+      domain: string,
+      key: string,
+      options: ReadOptions = redirectRead,
+    ): Promise<LinkRecord | undefined> {
       const link = await store.findByName(linkAddress(domain, key), options);
       if (link === undefined || link.partnerId === null) return link;
       // The reader has logged the error; the redirect continues without the state of the partner.
@@ -120,11 +128,11 @@ export function createLinks(deps: LinksDeps) {
 
     /** The result of {@link findByAddress} if it is cached in this process and has no partner; undefined otherwise. */
     freshByAddress(domain: string, key: string): LinkRecord | undefined {
-      const link = store.freshByName(linkAddress(domain, key), hotRead);
+      const link = store.freshByName(linkAddress(domain, key), redirectRead);
       return link?.partnerId === null ? link : undefined;
     },
 
-    /** The links of all workspaces with the most clicks among those visited since `since`; see {@link mostVisitedLinks}. */
+    /** See {@link mostVisitedLinks}. */
     mostVisited: (options: Parameters<typeof mostVisitedLinks>[1]) => mostVisitedLinks(deps.clickhouse, options),
 
     /** @param externalId without the prefix `ext_` that selectors have */
@@ -137,7 +145,7 @@ export function createLinks(deps: LinksDeps) {
         : store.get(workspaceId, reference);
     },
 
-    /** Finds links by `link_…` ids or `ext_…` external ids. @returns those that exist, each once, in the order given */
+    /** Finds links by `link_…` ids or `ext_…` external ids. @returns those that exist, each once, in the order of `references` */
     async findMany(workspaceId: string, references: readonly string[]): Promise<LinkRecord[]> {
       const external = references.filter((reference) => reference.startsWith(EXTERNAL_ID_PREFIX));
       const [byId, named] = await Promise.all([
@@ -151,29 +159,32 @@ export function createLinks(deps: LinksDeps) {
       return [...new Map(found.flatMap((link) => (link === undefined ? [] : [[link.id, link] as const]))).values()];
     },
 
-    /** With the state of its partner applied. */
+    /** Finds a link by id, with the state of its partner applied. */
     async get(workspaceId: string, id: string, options?: ReadOptions): Promise<LinkRecord | undefined> {
       return partnerState.of(await store.get(workspaceId, id, options), options);
     },
 
-    /** As they are stored; pass them through `inPartnerState` before showing them. */
+    /** Links by id as they are stored. Apply `inPartnerState` before they are shown. */
     getMany: store.getMany,
 
-    /** Applies the states of their partners to links of one workspace, in the order given. */
+    /** Applies the state of their partners to links of one workspace; keeps their order. */
     inPartnerState: partnerState.ofMany,
 
-    /** The partner with the tenantId who is, or was, enrolled: a banned or deactivated partner's state applies to its new links too. */
+    /**
+     * The partner with the tenantId who is, or was, enrolled: also a banned or deactivated one, because the state of such a partner applies
+     * to new links too.
+     */
     async partnerOfTenant(workspaceId: string, tenantId: string): Promise<PartnerRecord | undefined> {
       const partner = await deps.partners.findByName(partnerTenantId(workspaceId, tenantId));
       return partner !== undefined && ENROLLED.has(partner.status) ? partner : undefined;
     },
 
-    /** How many links were created since then, including removed ones, without root links: the number that the plan limits. */
+    /** The number of links that were created since `sinceMs`, including removed ones, without root links. Plans limit this number. */
     async createdSince(workspaceId: string, sinceMs: number): Promise<number> {
       return (await countSince({ workspaceId, sinceMs })) ?? 0;
     },
 
-    /** Runs `work` under a lock on each URL: two concurrent requests that look for a link to a URL would otherwise both create it. */
+    /** Runs `work` under a lock on each URL, so that two requests that create a link only if none has the URL do not both create one. */
     async whileUrlsHeld<T>(workspaceId: string, urls: readonly string[], work: () => Promise<T>): Promise<T> {
       const lock = await deps.locks.take(urls.map((url) => `link-url/${workspaceId}/${hashToken(url)}`));
       return underLock(lock, work);
@@ -182,25 +193,30 @@ export function createLinks(deps: LinksDeps) {
     /** The current counters of each link that has events. */
     counters: counters.links,
 
-    /** As `counters`, but cached: the latest events may be missing. */
+    /** Like `counters`, but from caches, so that the latest events may be missing. */
     cachedCounters: counters.cached.links,
 
+    /** The decrypted password of a link; null = none. @throws Error when no instance key can decrypt it */
     passwordOf,
 
-    /** Whether it is the link's password; null means that the link has none. False when no instance key can decrypt the stored one. */
+    /**
+     * Whether `password` is the password of the link; null stands for a link without one. False when no instance key can decrypt the stored
+     * password.
+     */
     isPassword(record: Pick<LinkRecord, 'id' | 'encryptedPassword'>, password: string | null): boolean {
       const { id, encryptedPassword } = record;
       if (encryptedPassword !== null && secrets.sealerOf(encryptedPassword, id) === 'unknown') return false;
       return passwordOf(record) === password;
     },
 
-    /** The encrypted password, as it is stored. */
+    /** Encrypts a password, for the field `encryptedPassword` of a record. */
     sealPassword: (password: string, linkId: string): string => secrets.seal(password, linkId),
 
+    /** The link object of a response, from data that has been read already. */
     toLink,
 
     /**
-     * The link objects of a response, with current counters and tags, and with the states of their partners applied.
+     * Reads the link objects of a response, with current counters and tags, and with the state of their partners applied.
      *
      * @param records links that the caller may see
      * @param areNew the links were just created, so their counters are 0 and need not be read

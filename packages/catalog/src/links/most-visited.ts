@@ -2,17 +2,18 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 
+/** The public ids of a link and its workspace. */
 export interface LinkReference {
   readonly workspaceId: string;
   readonly id: string;
 }
 
-/** Until ClickHouse merges its parts, a link has several rows in `link_totals`. */
+/** Rows that are read for each requested link: until ClickHouse merges parts, a link has several rows in `link_totals`. */
 const ROWS_PER_LINK = 4;
 
 /**
- * The links of all workspaces that visitors have used since `since`, most clicks first; some may be removed. The order is approximate:
- * rows of a link that are not merged yet are not added up, because that would take memory for every link of the installation.
+ * The links of all workspaces with clicks since `since`, most clicks first; some may be removed. The order is approximate: rows of a link
+ * that are not merged yet are not added up, because that would need memory for every link of the installation.
  */
 export async function mostVisitedLinks(
   clickhouse: ClickHouseClient,

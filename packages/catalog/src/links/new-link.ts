@@ -11,26 +11,27 @@ type LinkFields = Omit<
   'id' | 'workspaceId' | 'createdAt' | 'updatedAt' | 'domain' | 'key' | 'url' | 'encryptedPassword' | `utm_${string}`
 >;
 
-/** A new link; fields that are left out default to none. The `utm_*` fields are read from the destination. */
+/** The fields of a new link; absent ones have no value. The `utm_*` fields are read from the destination. */
 export type LinkDraft = Partial<LinkFields> & {
   readonly domain: string;
   readonly key: string;
   /** Normalised, with its UTM parameters. */
   readonly url: string;
-  /** For links of other systems; default: now. ISO 8601 UTC with milliseconds. */
+  /** ISO 8601 UTC with milliseconds; set for links that are imported, now by default. */
   readonly createdAt?: string | undefined;
 };
 
+/** A link to create: like {@link LinkDraft}, with a password in the clear, and possibly with a random key. */
 export type NewLink = Omit<LinkDraft, 'key'> & {
   /** Default: a random key. */
   readonly key?: string | undefined;
   readonly keyLength?: number | undefined;
-  /** Put in front of a random key, with a slash. */
+  /** Path that is put in front of a random key. */
   readonly prefix?: string | undefined;
   readonly password?: string | null | undefined;
 };
 
-/** A link that is not stored yet. */
+/** Makes the record of a new link, with a new id and without password. Stores nothing. */
 export function draftLink(workspaceId: string, input: LinkDraft, nowMs: number): LinkRecord {
   const time = new Date(nowMs).toISOString();
   return {
@@ -79,7 +80,7 @@ export function prefixedKey(prefix: string | null | undefined, key: string): str
   return path ? `${path}/${key}` : key;
 }
 
-/** A random key, for a link whose request gives none. */
+/** A random key, for a link whose request has none; seven characters by default. */
 export function randomKey({ prefix, keyLength = RANDOM_KEY_CHARS }: Pick<NewLink, 'prefix' | 'keyLength'>): string {
   return prefixedKey(prefix, randomText(keyLength));
 }

@@ -3,7 +3,7 @@ import type { EventRow, RowValue } from '@waymark/event-format';
 import type { z } from 'zod';
 import { storableText } from './storable-text.js';
 
-/** The fields of every record. The `workspaceId` of a workspace is its own id. */
+/** The fields that every record has. The `workspaceId` of a workspace is its own id. */
 export interface CatalogRecord {
   readonly id: string;
   readonly workspaceId: string;
@@ -11,37 +11,38 @@ export interface CatalogRecord {
   readonly updatedAt: string;
 }
 
-/** A unique text by which a record is found without its workspace and id; unique within its kind and scope. Stored in table `names`. */
+/** A text by which a record is found without its workspace and id. It is unique within its kind and scope, and stored in table `names`. */
 export interface Name {
   readonly kind: string;
   /** A domain, the number of a workspace, or `''` for names that are unique in the whole installation. */
   readonly scope: string;
   readonly name: string;
-  /** The spelling of the caller, for error messages; set for case-insensitive names. */
+  /** The name as the caller has spelt it, for error messages; set for case-insensitive names. */
   readonly original?: string;
 }
 
-/** Describes a type of record: its table, columns, schema and names. */
+/** A type of record: its table, columns, schema and names. */
 export interface EntityType<R extends CatalogRecord> {
   readonly resource: ResourceKind;
   readonly table: string;
   readonly schema: z.ZodType<R>;
-  /** The values of the columns that lists filter by. {@link recordRow} adds the columns that every table has. */
+  /** The columns by which lists filter, and their values. {@link recordRow} adds the columns that every table has. */
   readonly columns: Readonly<Record<string, (record: R) => RowValue>>;
+  /** All names of a record. */
   readonly names: (record: R) => readonly Name[];
-  /** Returns the record without data that must not stay in the columns of a removed record, such as personal data; by default all stays. */
+  /** Removes the data that must not stay in the columns of a removed record, such as personal data; by default all stays. */
   readonly remains?: (record: R) => R;
-  /** How old a copy in this process may be served when neither Redis nor ClickHouse answers. */
+  /** For how long an expired copy in this process may be served while neither Redis nor ClickHouse answers. */
   readonly staleMsMax: number;
   /** Set for types whose records `/track` also creates through the queue. */
   readonly queued?: QueuedEntityType<R>;
 }
 
-/** How pending records of a type are listed. */
+/** What lists need to filter pending records of a type, which have no rows yet. */
 export interface QueuedEntityType<R extends CatalogRecord> {
-  /** ClickHouse types of the filter columns. */
+  /** The ClickHouse types of `columns`. */
   readonly columnTypes: Readonly<Record<string, 'String' | 'UInt64'>>;
-  /** The record without long fields that no filter reads, because it is sent in the URL of a query. */
+  /** Removes long fields that no filter reads, because the record is sent in the URL of a query. */
   readonly listed: (record: R) => R;
 }
 
@@ -53,21 +54,21 @@ export interface Stored<R> {
   readonly isPending?: true;
 }
 
-/** The UInt64 of a public id, as text; throws for text that is no id of that kind. */
+/** The UInt64 of a public id as decimal text. @throws TypeError for a text that is no id of that kind */
 export function numberOf(resource: ResourceKind, id: string): string {
   const number = parseResourceId(resource, id);
   if (number === undefined) throw new TypeError(`not a ${resource} id: ${id}`);
   return number;
 }
 
-/** The UInt64 of an optional id; 0 stands for none. */
+/** The UInt64 of an optional id; `'0'` for null, and for a text that is no id of that kind. */
 export function numberOrZero(resource: ResourceKind, id: string | null): string {
   return (id === null ? undefined : parseResourceId(resource, id)) ?? '0';
 }
 
 const LEADING_COLUMNS = ['workspace_id', 'id', 'version', 'deleted'] as const;
 
-/** Column list of a type's table, in the order of {@link recordRow}. */
+/** The columns of a type's table, in the order of {@link recordRow}. */
 export function recordColumns<R extends CatalogRecord>(kind: EntityType<R>): string[] {
   return [...LEADING_COLUMNS, ...Object.keys(kind.columns), 'created_at', 'data'];
 }
@@ -77,7 +78,7 @@ export function columnValue(value: RowValue): RowValue {
   return typeof value === 'string' ? storableText(value) : value;
 }
 
-/** The row of a record. A removed record keeps the columns of `remains` and loses its data. */
+/** The row of a record. The row of a removed one has the columns of `remains`, and no data. */
 export function recordRow<R extends CatalogRecord>(
   kind: EntityType<R>,
   { record, version }: Stored<R>,
@@ -95,7 +96,12 @@ export function recordRow<R extends CatalogRecord>(
   ];
 }
 
-/** The row of `names` that assigns `name` to a record, or withdraws it. */
+/**
+ * The row of `names` that gives a name to a record, or takes it away.
+ *
+ * @param owner the UInt64 of the ids as decimal text
+ * @param removed whether the record loses the name
+ */
 export function nameRow(
   name: Name,
   owner: { readonly id: string; readonly workspaceId: string },
@@ -105,7 +111,7 @@ export function nameRow(
   return [name.kind, name.scope, storableText(name.name), owner.id, owner.workspaceId, version, removed ? 1 : 0];
 }
 
-/** Longer than any accepted name, with room for punycode. */
+/** More characters than any accepted name and its scope have together, also in punycode. */
 const NAME_CHARS_MAX = 2_048;
 
 /** Whether the name contains NUL, which cannot be sent in a query parameter. */
@@ -114,8 +120,8 @@ export function hasNul({ scope, name }: Name): boolean {
 }
 
 /**
- * Whether a record could have the name. Other names are not looked up: NUL cannot be sent in a query parameter, and anonymous
- * requests must not fill the caches with long texts.
+ * Whether a record could have the name. Impossible names are not looked up: NUL cannot be sent in a query parameter, and anonymous requests
+ * must not fill the caches with long texts.
  */
 export function isPossibleName(name: Name): boolean {
   return name.scope.length + name.name.length <= NAME_CHARS_MAX && !hasNul(name);

@@ -41,7 +41,7 @@ import {
 } from './record-schemas.js';
 
 const DAY_MS = 24 * 3_600_000;
-/** Short, so that revoked credentials and changed plans take effect even while both stores are unavailable. */
+/** For credentials and what they depend on: short, so that revoked keys and changed plans take effect even while both stores are away. */
 const CREDENTIAL_STALE_MS = 600_000;
 
 // Names without a scope are unique in the whole installation.
@@ -49,7 +49,7 @@ const CREDENTIAL_STALE_MS = 600_000;
 export const workspaceSlug = (slug: string): Name => ({ kind: 'workspace', scope: '', name: slug });
 export const keyHash = (hash: string): Name => ({ kind: 'key', scope: '', name: hash });
 export const domainHost = (slug: string): Name => ({ kind: 'domain', scope: '', name: slug });
-/** @param lookupKey the key as {@link normaliseKey} gives it */
+/** @param lookupKey the result of {@link normaliseKey} */
 export const linkAddress = (domain: string, lookupKey: string): Name => ({
   kind: 'link',
   scope: domain,
@@ -321,7 +321,7 @@ export const erasureType: EntityType<ErasureRecord> = {
   staleMsMax: CREDENTIAL_STALE_MS,
 };
 
-/** Whether the link is that of the bare domain, without a key. */
+/** Whether the link is the root link of its domain. */
 export function isRootLink(record: LinkRecord): boolean {
   return record.key === ROOT_KEY;
 }

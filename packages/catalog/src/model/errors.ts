@@ -8,7 +8,11 @@ export interface CatalogLogger {
 
 const BUSY = 'The service is busy, please try again.';
 
-/** The error for a store that did not answer: 500 with `Retry-After`. */
+/**
+ * The error for a store that does not answer: 500 with `Retry-After`.
+ *
+ * @param what the reason, for the log; not sent to the caller
+ */
 export function unavailable(what: string, cause?: unknown): ApiError {
   return new ApiError('internal_server_error', BUSY, {
     retryAfterSeconds: 1,
@@ -17,21 +21,21 @@ export function unavailable(what: string, cause?: unknown): ApiError {
   });
 }
 
-/** The result of `work`, or an `unavailable` error once `limitMs` have passed; `work` is not cancelled. */
+/** The outcome of `work`, or an {@link unavailable} error once `limitMs` have passed; `work` is not cancelled. */
 export function within<T>(work: Promise<T>, limitMs: number, what: string): Promise<T> {
   return withTimeout(work, limitMs, () => {
     throw unavailable(`${what} took longer than ${limitMs} ms`);
   });
 }
 
-/** Another request or process has kept a lock for too long; nothing was written. */
+/** Another request has held a lock for too long. Nothing was written. */
 export class LockedError extends ApiError {
   constructor(name: string) {
     super('internal_server_error', BUSY, { retryAfterSeconds: 1, context: { what: `lock on ${name}` } });
   }
 }
 
-/** An insert was sent but not answered: its rows may be stored, may be stored later, or may be lost. */
+/** An insert was sent but not answered: its rows may be stored, may be stored later, or may never be. */
 export class UnknownOutcomeError extends ApiError {
   constructor(cause: unknown) {
     super('internal_server_error', BUSY, { retryAfterSeconds: 30, cause });

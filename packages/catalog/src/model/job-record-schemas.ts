@@ -17,47 +17,47 @@ import {
 import { z } from 'zod';
 import { common, text, time } from './record-fields.js';
 
-/** Records of work that runs in the background; see `record-schemas.ts`. */
+/** Records of work in the background; see `record-schemas.ts`. */
 
-/** An export that is made in the background. */
+/** An export job. */
 export const exportJobRecordSchema = z.strictObject({
   ...common,
   resource: z.enum(EXPORT_RESOURCES),
   format: z.enum(EXPORT_FORMATS),
-  /** Null = the default ones. */
+  /** Names of the columns; null = the default columns. */
   columns: z.array(z.string()).nullable(),
   escapeFormulas: z.boolean(),
   filters: exportFiltersSchema,
-  /** The API key whose access the job has. */
+  /** Id of the API key that has created the job; the job reads what this key may see. */
   keyId: z.string(),
-  /** What the creating key must not see. A key with fewer rights may not read the file. */
+  /** What this key may not see. A key that may see less must not read the file. */
   hidesFolders: z.boolean(),
   hidesPasswords: z.boolean(),
   status: z.enum(EXPORT_STATUSES),
-  /** Number of the latest run, from 1 on; its directory has the files. */
+  /** Number of the latest attempt, from 1 on; the files are in its directory. */
   attempt: z.int(),
   rows: z.int(),
   bytes: z.int(),
-  /** Name of the file, once it is complete. */
+  /** Name of the file; null until it is complete. */
   file: text,
   error: text,
   startedAt: time.nullable(),
   finishedAt: time.nullable(),
   expiresAt: time.nullable(),
-  /** Whether the webhooks of the workspace have not been sent the end yet. */
+  /** Whether the export has ended and this has not been reported to webhooks yet. */
   isUnreported: z.boolean().default(false),
 });
 export type ExportJobRecord = z.infer<typeof exportJobRecordSchema>;
 
-/** A file that an import has left. */
+/** A report of an import. */
 const importReportSchema = z.strictObject({ name: z.string(), rows: z.int(), bytes: z.int() });
 export type ImportReportFile = z.infer<typeof importReportSchema>;
 
-/** An import of links. The credentials of its source are in a file of its own, not in the record, so that they can be erased. */
+/** An import of links. The credential of its source is in a separate file, not in the record, so that it can be erased. */
 export const importJobRecordSchema = z.strictObject({
   ...common,
   source: z.enum(IMPORT_SOURCES),
-  /** Null = the API of the source. */
+  /** Format of the uploaded file; null for an import from an API. */
   format: z.enum(IMPORT_FILE_FORMATS).nullable(),
   address: text,
   sourceWorkspace: text,
@@ -67,17 +67,17 @@ export const importJobRecordSchema = z.strictObject({
   history: z.enum(IMPORT_HISTORIES),
   onConflict: z.enum(IMPORT_CONFLICTS),
   timezone: text,
-  /** The API key whose access the import has. */
+  /** Id of the API key that has created the import; the import has the permissions of this key. */
   keyId: z.string(),
-  /** What the creating key must not see. A key with fewer rights may not read the import. */
+  /** What this key may not see. A key that may see less must not see the import. */
   hidesFolders: z.boolean(),
   hidesPasswords: z.boolean(),
-  /** Name of the directory that has its files. */
+  /** Name of the directory with its files. */
   directory: z.string(),
-  /** Size of the file that was sent; null for an API. */
+  /** Bytes of the uploaded file; null for an API. */
   bytes: z.int().nullable(),
   status: z.enum(IMPORT_STATUSES),
-  /** Number of the latest run, from 1 on. */
+  /** Number of the latest attempt, from 1 on. */
   attempt: z.int(),
   ...{ rows: z.int(), created: z.int(), updated: z.int(), skipped: z.int(), rejected: z.int(), lost: z.int() },
   bytesRead: z.int(),
@@ -87,29 +87,29 @@ export const importJobRecordSchema = z.strictObject({
   startedAt: time.nullable(),
   finishedAt: time.nullable(),
   expiresAt: time.nullable(),
-  /** Whether its end is still to be sent to webhooks. */
+  /** Whether the import has ended and this has not been reported to webhooks yet. */
   isUnreported: z.boolean(),
 });
 export type ImportJobRecord = z.infer<typeof importJobRecordSchema>;
 
-/** A file of a window that is in the storage. */
+/** A file of a window that has been uploaded to the storage. */
 const scheduledFileSchema = z.strictObject({ name: z.string(), rows: z.int(), bytes: z.int(), sha256: z.string() });
 export type ScheduledFile = z.infer<typeof scheduledFileSchema>;
 
-/** An export that is repeated every hour, day or week. */
+/** An export schedule. */
 export const exportScheduleRecordSchema = z.strictObject({
   ...common,
   resource: z.enum(SCHEDULED_RESOURCES),
   frequency: z.enum(EXPORT_FREQUENCIES),
   format: z.enum(EXPORT_FORMATS),
-  /** Null = the default ones. */
+  /** Names of the columns; null = the default columns. */
   columns: z.array(z.string()).nullable(),
   escapeFormulas: z.boolean(),
   rowsPerFile: z.int(),
   filters: exportFiltersSchema,
-  /** The API key whose access the exports have. */
+  /** Id of the API key that has saved the schedule last; its exports read what this key may see. */
   keyId: z.string(),
-  /** What the key that saved it last must not see. */
+  /** What this key may not see. */
   hidesFolders: z.boolean(),
   hidesPasswords: z.boolean(),
   destination: z.strictObject({
@@ -117,55 +117,55 @@ export const exportScheduleRecordSchema = z.strictObject({
     endpoint: text,
     region: z.string(),
     bucket: z.string(),
-    /** Without a slash at its ends; may be empty. */
+    /** Without a slash at its beginning or end; may be empty. */
     prefix: z.string(),
     forcePathStyle: z.boolean(),
     accessKeyHint: z.string(),
   }),
   /** Access key id and secret as JSON, encrypted with the instance key. */
   encryptedCredentials: z.string(),
-  /** Start of the next window: all before it is exported. */
+  /** Start of the next window; everything before it has been exported. */
   exportedUntil: time,
-  /** How far the next window has come; null = it was not begun. */
+  /** Progress of the next window; null = its export has not begun. */
   run: z
     .strictObject({
       end: time,
-      /** In the storage for certain. */
+      /** The files that have certainly been uploaded. */
       files: z.array(scheduledFileSchema),
-      /** The last event in them. */
+      /** Id of the last event in these files. */
       lastId: text,
-      /** The manifest, once they are complete: then it is all that is left to write. */
+      /** Text of the manifest once all files have been uploaded; then only the manifest is left to upload. */
       manifest: text,
     })
     .nullable(),
-  /** Number of the latest attempt: what an earlier one does has no effect. */
+  /** Number of the latest attempt. What an earlier one still does has no effect. */
   attempt: z.int(),
   lastWindow: exportedWindowSchema.nullable(),
   error: text,
-  /** Consecutive refusals of the storage. */
+  /** Number of consecutive attempts that the storage has refused. */
   refusals: z.int(),
-  /** Consecutive failures, whatever their reason. */
+  /** Number of consecutive attempts that have failed, for any reason. */
   failures: z.int(),
   retryAt: time.nullable(),
   disabledAt: time.nullable(),
   disabledReason: text,
-  /** Which end the webhooks of the workspace have not been sent yet. */
+  /** The outcome of a window that has not been reported to webhooks yet. */
   unreported: z.enum(['completed', 'failed']).nullable(),
 });
 export type ExportScheduleRecord = z.infer<typeof exportScheduleRecordSchema>;
 
-/** The erasure of a person. It has no text of the person. */
+/** The erasure of a person. It contains no text of the person. */
 export const erasureRecordSchema = z.strictObject({
   ...common,
   mode: z.enum(ERASURE_MODES),
   status: z.enum(ERASURE_STATUSES),
   /** Keyed hash of the external id (see `subject-hash.ts`); null when the customer was named by its id and has no record. */
   subjectHash: text,
-  /** The customers that the person was. */
+  /** Ids of the customers, present and former, that are this person. */
   customerIds: z.array(z.string()),
-  /** The clicks behind their leads and sales, as far as they are found. */
+  /** Ids of the clicks of these customers that have been found. */
   clickIds: z.array(z.string()),
-  /** Deduplication token of the batch; null before it begins. */
+  /** Id of the batch (`ErasureBatch`); null before it begins. */
   batch: text,
   events: z.int(),
   clicks: z.int(),

@@ -8,10 +8,12 @@ const ASCII = /^[^\u0080-\uffff]*$/;
 const ALLOWED =
   /^[\w\-/.\u0080-\ud7ff\ue000-\uffff\u{e0020}-\u{e007f}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]*$/u;
 
-/** Maximum length of a key chosen by the caller. A random key may be longer: prefix and random part have limits of their own. */
+/**
+ * Most characters of a key that a caller has chosen. A random key may be longer, because prefix and random part have limits of their own.
+ */
 const KEY_CHARS_MAX = 190;
 
-/** What every link domain serves itself, and what browsers request from every site. */
+/** Keys that no link may have: paths that every link domain serves itself, or that browsers and robots request from every site. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...[...SCRIPT_PATHS, ...BROWSER_TRACK_PATHS].map((path) => path.slice(1)),
   'favicon.ico',
@@ -22,12 +24,10 @@ const RESERVED: ReadonlySet<string> = new Set([
   'apple-app-site-association',
 ]);
 
-/**
- * Longer than any valid key in punycode. Longer texts are not converted, because the punycode encoder takes quadratic time.
- */
+/** More characters than any valid key has in punycode. Longer texts are not converted, because the encoder takes quadratic time. */
 const CONVERTED_CHARS_MAX = 1024;
 
-/** Applies `change` to every part between slashes and dots; each part is a punycode label. */
+/** Applies `change` to every part between slashes and dots, because each part is encoded in punycode by itself. */
 function mapLabels(key: string, change: (label: string) => string): string {
   if (key.length > CONVERTED_CHARS_MAX) return key;
   return key
@@ -40,7 +40,7 @@ function encodeLabel(label: string): string {
   return ASCII.test(label) ? label : `xn--${punycode.encode(label)}`;
 }
 
-/** The text that a punycode label encodes; a label that no encoder produces is returned unchanged. */
+/** Decodes a punycode label. A label that no encoder would produce is returned unchanged. */
 function decodeLabel(label: string): string {
   if (!/^xn--/i.test(label)) return label;
   const encoded = label.slice(4);
@@ -53,15 +53,16 @@ function decodeLabel(label: string): string {
   }
 }
 
+/** The form of a label in which differences of case and Unicode normalisation disappear. */
 function foldLabel(label: string): string {
   const folded = decodeLabel(label).normalize('NFC').toLowerCase().normalize('NFC');
-  // Folding can make a label plain ASCII (the Kelvin sign), and the result may be punycode itself.
+  // Folding can turn a label into plain ASCII (the Kelvin sign becomes k), and the result may be punycode again.
   return ASCII.test(folded) && folded !== label ? foldLabel(folded) : encodeLabel(folded);
 }
 
 /**
- * The form of a key that look-ups compare: without outer slashes, lower case, non-ASCII parts in punycode; `_root` for the empty
- * key. Accepts a decoded URL path, a key from a request, or a stored key.
+ * The form of a key that look-ups compare: lower case, without slashes at its ends, non-ASCII parts in punycode; `_root` for the empty key.
+ * Accepts a decoded URL path, a key from a request, or a stored key.
  */
 export function normaliseKey(key: string): string {
   const trimmed = trimCharacter(key, '/');
@@ -69,7 +70,7 @@ export function normaliseKey(key: string): string {
   return ASCII.test(trimmed) && !/xn--/i.test(trimmed) ? trimmed.toLowerCase() : mapLabels(trimmed, foldLabel);
 }
 
-/** The form of a key that is stored and shown: as given, without outer slashes, non-ASCII parts in punycode. */
+/** The form of a key that is stored and shown: without slashes at its ends, non-ASCII parts in punycode, upper and lower case as given. */
 export function storedKey(key: string): string {
   const trimmed = trimCharacter(key, '/');
   if (trimmed === '' || trimmed.toLowerCase() === ROOT_KEY) return ROOT_KEY;
@@ -77,7 +78,7 @@ export function storedKey(key: string): string {
 }
 
 /**
- * Checks that a short link may have the key.
+ * Checks that the form of a key is allowed (docs/reference/links.md).
  *
  * @param field the request field that is named in the error
  * @throws ApiError 422 for a malformed key, 403 for a reserved one

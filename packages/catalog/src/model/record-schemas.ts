@@ -14,8 +14,8 @@ import { z } from 'zod';
 import { common, text, time } from './record-fields.js';
 
 /**
- * Records of each type, stored as JSON in the `data` column of its table. Ids are public ids
- * (`link_…`), times ISO-8601 UTC with milliseconds.
+ * The records of each type, as they are stored as JSON in the column `data` of their tables. Ids are public ids (`link_…`), times are
+ * ISO 8601 in UTC with milliseconds.
  */
 
 export const workspaceRecordSchema = z.strictObject({
@@ -23,7 +23,7 @@ export const workspaceRecordSchema = z.strictObject({
   name: z.string(),
   slug: z.string(),
   plan: planSchema,
-  /** Hosts that may call the browser endpoints; empty = all. */
+  /** Host names from which browsers may send events; empty = all. */
   allowedHostnames: z.array(z.string()),
   /** Overrides of the plan's limits; null = the plan's own. */
   requestsPerMinute: z.int().min(1).nullable(),
@@ -32,18 +32,20 @@ export const workspaceRecordSchema = z.strictObject({
   quotas: quotasSchema.partial(),
   defaultProgramId: text,
   publishableKeyHash: text,
-  /** Number of the queue shard that has its queue and claims; absent = 0, which releases without shards can read. It never changes. */
+  /** Number of its queue shard; it never changes. Absent = 0, so that releases without queue shards can read the record. */
   queueShard: z.int().min(1).optional(),
   /**
-   * Days after which events are deleted, if that is earlier than for the whole installation. Null = not any more: events may be missing that
-   * the counters of links include. Absent = never set, which releases without retention of workspaces can read.
+   * Days after which events are deleted, if that is earlier than in the whole installation. Null = it was set and is not any more: events
+   * may be missing that the counters of links include. Absent = never set, so that releases without this field can read the record.
    */
   eventRetentionDays: z.int().min(EVENT_RETENTION_DAYS_MIN).nullable().optional(),
-  /** Days after which the addresses of visitors are emptied. */
+  /** Days after which the IP addresses of visitors are emptied, with null and absent as above. */
   addressRetentionDays: z.int().min(1).nullable().optional(),
-  /** Absent = `ignore`, which releases without it can read. */
+  /** Absent = `ignore`, so that releases without this field can read the record. */
   privacySignal: privacySignalSchema.optional(),
-  /** Set once clicks with ids of another system were imported; absent = never, which releases without such imports can read. */
+  /**
+   * Set once clicks with ids of another system have been imported; absent = never, so that releases without this field can read the record.
+   */
   hasClickAliases: z.literal(true).optional(),
 });
 export type WorkspaceRecord = z.infer<typeof workspaceRecordSchema>;
@@ -81,7 +83,7 @@ export const domainRecordSchema = z.strictObject({
 export type DomainRecord = z.infer<typeof domainRecordSchema>;
 
 const count = z.int().min(0);
-/** What another system had counted for a link before it was imported; added to the link's counters, and to nothing else. */
+/** What another system had counted for a link before it was imported. It is added to the counters of the link, and to no other count. */
 const linkBaselineSchema = z.strictObject({
   source: z.string(),
   importedAt: time,
@@ -91,7 +93,7 @@ const linkBaselineSchema = z.strictObject({
   sales: count,
   /** Cents of USD. */
   saleAmount: count,
-  /** Past events of the link are stored, so that its counters need none of these: they are 0, and stay so. */
+  /** Set when past events of the link have been imported, which its counters include: then all counts of the baseline are and stay 0. */
   areEvents: z.literal(true).optional(),
 });
 export type LinkBaseline = z.infer<typeof linkBaselineSchema>;
@@ -137,7 +139,7 @@ export const linkRecordSchema = z.strictObject({
   testCompletedAt: text,
   userId: text,
   webhookIds: z.array(z.string()),
-  /** Absent for links that were not imported with their counts. */
+  /** Absent for links that were not imported with their history. */
   baseline: linkBaselineSchema.optional(),
 });
 export type LinkRecord = z.infer<typeof linkRecordSchema>;
@@ -150,7 +152,7 @@ export const customerRecordSchema = z.strictObject({
   avatar: text,
   stripeCustomerId: text,
   country: text,
-  /** First touch: the click that created the customer, and its link. */
+  /** The click that brought the customer first, and its link. */
   clickId: text,
   linkId: text,
   programId: text,
@@ -173,7 +175,7 @@ export const folderRecordSchema = z.strictObject({
 });
 export type FolderRecord = z.infer<typeof folderRecordSchema>;
 
-/** Which events are sent to which URL. Accepts unknown fields, because older records list the links of the webhook. */
+/** A webhook: which events are sent to which URL. Unknown fields are accepted, because older records have a list of links. */
 export const webhookRecordSchema = z.object({
   ...common,
   name: z.string(),
@@ -184,7 +186,7 @@ export const webhookRecordSchema = z.object({
   /** Null = the webhook receives no clicks. */
   linkScope: webhookLinkScopeSchema.nullable(),
   folderIds: z.array(z.string()),
-  /** Consecutive failed attempts when the webhook was disabled; while it is enabled, Redis counts them. */
+  /** Number of consecutive failed attempts at the time when the webhook was disabled. While it is enabled, Redis counts them. */
   consecutiveFailures: z.int().min(0),
   disabledAt: time.nullable(),
 });
@@ -194,11 +196,11 @@ export type WebhookRecord = z.infer<typeof webhookRecordSchema>;
 export const programRecordSchema = z.strictObject({
   ...common,
   name: z.string(),
-  /** Domain of partner links whose request names none; null = the default domain of the workspace. */
+  /** Domain of partner links whose request names none; null = the primary domain of the workspace or, without one, the default domain. */
   domainId: text,
   /** Folder of partner links whose request names none; null = no folder. */
   defaultFolderId: text.default(null),
-  /** Destination of partner links whose request names none; null = the domain of the program. */
+  /** Destination of partner links whose request names none; null = the domain of these links. */
   url: text,
   defaultGroupId: z.string(),
 });
@@ -229,7 +231,7 @@ export type GroupRecord = z.infer<typeof groupRecordSchema>;
 export const partnerTagRecordSchema = z.strictObject({ ...common, name: z.string() });
 export type PartnerTagRecord = z.infer<typeof partnerTagRecordSchema>;
 
-/** A partner in the program of a workspace: the person and the enrolment in one record. */
+/** A partner in the program of a workspace: the person and their enrolment in one record. */
 export const partnerRecordSchema = z.strictObject({
   ...common,
   name: z.string(),
@@ -245,7 +247,7 @@ export const partnerRecordSchema = z.strictObject({
   partnerTagIds: z.array(z.string()),
   networkStatus: z.enum(['draft', 'submitted', 'approved', 'rejected', 'trusted']),
   status: z.enum(['pending', 'approved', 'rejected', 'invited', 'declined', 'deactivated', 'banned', 'archived']),
-  /** When the partner was banned or, if it is deactivated, deactivated. */
+  /** When the partner was banned or deactivated, according to `status`. */
   bannedAt: time.nullable(),
   bannedReason: text,
   /** The answers of the application form. */

@@ -1,4 +1,4 @@
-/** Replaces lone surrogates by U+FFFD: with one of them, ClickHouse's JSON parser would refuse all rows of the insert. */
+/** Replaces lone surrogates by U+FFFD, because ClickHouse's JSON parser refuses all rows of an insert if one contains a lone surrogate. */
 export function storableText(text: string): string {
   return /\p{Surrogate}/u.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
 }

@@ -2,13 +2,15 @@ import { createHash } from 'node:crypto';
 import { BASE62_ALPHABET } from '@waymark/contract';
 import { customAlphabet } from 'nanoid';
 
-/** Random text of base62 characters, from the system's secure source. */
+/** Returns a text of that many random base62 characters from the system's secure source. */
 export const randomText: (length: number) => string = customAlphabet(BASE62_ALPHABET);
 
 const TOKEN_PREFIX = { secret: 'dub_', publishable: 'dub_pk_' } as const;
 const TOKEN_CHARS = 24;
+/** The kinds of API keys. */
 export type TokenKind = keyof typeof TOKEN_PREFIX;
 
+/** Creates the token of an API key: a prefix and 24 random characters. */
 export function createToken(kind: TokenKind): string {
   return TOKEN_PREFIX[kind] + randomText(TOKEN_CHARS);
 }
@@ -18,7 +20,7 @@ export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** What may be shown of a token. */
+/** The part of a token that may be shown: its last four characters. */
 export function partialToken(token: string): string {
   return `dub...${token.slice(-4)}`;
 }

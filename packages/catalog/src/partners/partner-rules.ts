@@ -12,13 +12,16 @@ import {
 } from '../store/list-conditions.js';
 import { PARTNER_SORTS, type PartnerSort } from './partner-totals.js';
 
+/** The fields of a new partner; all except the name have defaults. */
 export type NewPartner = New<PartnerRecord, 'name'>;
 
+/** Columns, and fields of the JSON, that a search compares. */
 const SEARCHED = ['name', 'email', 'tenant_id', dataText('username')];
 
+/** Filters of a list of partners. */
 export interface PartnerFilters {
   readonly groupId?: string | undefined;
-  /** Empty `include` = all countries that are not excluded. */
+  /** An empty `include` stands for all countries that are not excluded. */
   readonly countries?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined;
   readonly status?: PartnerRecord['status'] | undefined;
   /** Case-insensitive. */

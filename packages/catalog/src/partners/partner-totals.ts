@@ -5,7 +5,7 @@ import { IN_NO_HIDDEN_FOLDER } from '../links/link-visibility.js';
 import { numberOf } from '../model/entity-type.js';
 import { BY_CREATION, type SortRule } from '../store/record-list.js';
 
-/** Sums of the counters of a partner's links. */
+/** The sums of the counters of a partner's links. */
 export interface PartnerTotals {
   readonly clicks: number;
   readonly leads: number;
@@ -17,7 +17,7 @@ export interface PartnerTotals {
 
 export const NO_PARTNER_TOTALS: PartnerTotals = { clicks: 0, leads: 0, conversions: 0, sales: 0, saleAmount: 0 };
 
-/** Sums of the counters of the links that meet the condition, by partner; partners without events are absent. */
+/** SQL for the totals of each partner over the links that meet a condition. Partners without events are absent. */
 const totalsOf = (links: string) => `SELECT partner_id AS id, sum(clicks) AS clicks, sum(leads) AS leads,
   sum(conversions) AS conversions, sum(sales) AS sales, sum(sale_amount) AS sale_amount
 FROM link_totals AS total
@@ -30,7 +30,7 @@ const totalsJoin = (links: string) => `GLOBAL LEFT JOIN (${totalsOf(links)}) AS 
 
 const rate = (part: string, whole: string) => `if(${whole} = 0, 0, ${part} / ${whole})`;
 
-/** Sort expressions. There are no commissions, so net revenue is the sale amount. */
+/** The expression of each order by a total. There are no commissions, so net revenue is the sale amount. */
 const TOTAL_SORTS = {
   totalClicks: 'clicks',
   totalLeads: 'leads',
@@ -43,8 +43,10 @@ const TOTAL_SORTS = {
   leadToConversionRate: rate('conversions', 'leads'),
 } as const;
 
+/** Orders by values that are 0 for all partners, because there are no commissions: they sort by creation. */
 const WITHOUT_COMMISSIONS = ['totalCommissions', 'earningsPerClick', 'returnOnAdSpend'] as const;
 
+/** The orders of lists of partners. */
 export type PartnerSort = 'createdAt' | keyof typeof TOTAL_SORTS | (typeof WITHOUT_COMMISSIONS)[number];
 
 /** @param links SQL condition on the links to count */
@@ -55,12 +57,17 @@ const sortsBy = (links: string) =>
     ...Object.fromEntries(Object.entries(TOTAL_SORTS).map(([sort, by]) => [sort, { by, join: totalsJoin(links) }])),
   }) as Readonly<Record<PartnerSort, SortRule>>;
 
+/** For callers who may see all folders. */
 export const PARTNER_SORTS = sortsBy('partner_id != 0');
 
 /** For callers who may not see all folders: links in hidden folders are not counted. */
 export const VISIBLE_PARTNER_SORTS = sortsBy(`partner_id != 0 AND ${IN_NO_HIDDEN_FOLDER.sql}`);
 
-/** Partners without events are absent. */
+/**
+ * Reads the totals of partners. Partners without events are absent.
+ *
+ * @param hidesFolders whether links in hidden folders are not counted
+ */
 export async function readPartnerTotals(
   clickhouse: ClickHouseClient,
   settings: Readonly<Record<string, number>>,

@@ -10,12 +10,13 @@ import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { PARTNER_RULES } from './partner-rules.js';
 import { type PartnerTotals, readPartnerTotals, VISIBLE_PARTNER_SORTS } from './partner-totals.js';
 
+/** Dependencies of {@link createPartners}. */
 export interface PartnersDeps extends ResourceDeps {
   readonly clickhouse: ClickHouseClient;
   readonly settings: TableSettings;
 }
 
-/** Partners of a workspace's program, and their links. */
+/** The operations on partners and their links. */
 export function createPartners(
   stores: { readonly partners: RecordStore<PartnerRecord>; readonly links: RecordStore<LinkRecord> },
   deps: PartnersDeps,
@@ -32,16 +33,16 @@ export function createPartners(
   return {
     ...resources,
 
-    /** @param hidesFolders when sorted by a total, count only links outside hidden folders */
+    /** A page of partners. @param hidesFolders whether links in hidden folders are not counted when the order is by a total */
     list: (workspaceId: string, request: Parameters<typeof resources.list>[1], hidesFolders: boolean) =>
       (hidesFolders ? sortedByVisible : resources).list(workspaceId, request),
 
-    /** Reads the tables without caches, because enrolment must use the current state. */
+    /** Finds a partner by email. Reads no cache, because enrolment must use the current state. */
     async findByEmail(workspaceId: string, email: string): Promise<PartnerRecord | undefined> {
       return (await partners.findOwnerUncached(partnerEmail(workspaceId, email)))?.record;
     },
 
-    /** Reads the tables without caches. */
+    /** Finds a partner by tenantId. Reads no cache. */
     async findByTenantId(workspaceId: string, tenantId: string): Promise<PartnerRecord | undefined> {
       return (await partners.findOwnerUncached(partnerTenantId(workspaceId, tenantId)))?.record;
     },
@@ -73,7 +74,7 @@ export function createPartners(
       return byPartner;
     },
 
-    /** The partner's oldest link with exactly that destination that is visible to the caller. */
+    /** The partner's oldest link with exactly this destination that the caller may see. */
     async linkByUrl(
       workspaceId: string,
       id: string,

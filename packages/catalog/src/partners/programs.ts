@@ -4,10 +4,10 @@ import type { GroupRecord, ProgramRecord } from '../model/record-schemas.js';
 /** Slug of the group of partners whose request names none. */
 export const DEFAULT_GROUP = 'default';
 
-/** The required fields of a new program. */
+/** The fields of a new program. */
 export type NewProgram = Pick<ProgramRecord, 'name' | 'domainId' | 'url'>;
 
-/** Drafts a program with its default group; nothing is stored yet. */
+/** Makes the records of a new program and its default group, with new ids. Stores nothing. */
 export function draftProgram(
   workspaceId: string,
   input: NewProgram,

@@ -17,9 +17,9 @@ import { parseData } from '../store/record-table.js';
 import type { NameRow } from '../store/unique-names.js';
 import type { Peek, PendingRecords } from './pending-records.js';
 
-/** Maximum number of listed records. There are more only while the writer is unavailable. */
+/** Most pending customers that are listed. There are more only while the writer is away. */
 const LISTED_MAX = 1_000;
-/** How long to wait for the writer to reduce the number to {@link LISTED_MAX}. */
+/** How long a list waits until the writer has reduced their number to {@link LISTED_MAX}. */
 const WRITTEN = { withinMs: 2_000, everyMs: 50 };
 const IDS_PER_READ = 1_000;
 
@@ -32,9 +32,9 @@ type Queue = Pick<CommandConnections, 'tryRun' | 'run'>;
 type RunCommand = <T>(workspaceId: string, command: (redis: Redis) => Promise<T>) => Promise<T>;
 
 /**
- * Customers that `/track` has created and the writer has not inserted yet.
+ * Reads the pending customers: those that `/track` has created and the writer has not inserted yet (docs/reference/consistency.md).
  *
- * @param queueOf the Redis with the queue of a workspace
+ * @param queueOf the queue shard of a workspace
  */
 export function createPendingCustomers(
   queueOf: (workspaceId: string) => Promise<Queue>,
@@ -78,7 +78,7 @@ export function createPendingCustomers(
     }
   }
 
-  /** Whether the customer may still be pending: an older one has been inserted or parked. */
+  /** Whether the customer may still be pending. An older one has been inserted, or is a dead letter. */
   const isYoung = (id: string) => now() - (resourceIdTime('customer', id) ?? 0) < PENDING_MS_MAX;
   const keyOf = (workspaceId: string, id: string) => ({ workspaceId, number: numberOf('customer', id) });
 

@@ -3,12 +3,13 @@ import { numberOf } from '../model/entity-type.js';
 import type { RecordTable } from '../store/record-table.js';
 import type { NameRow, NamesTable } from '../store/unique-names.js';
 
-/** Result of a read that does not wait for Redis: undefined when Redis did not respond at once, else what it found. */
+/** The result of a read that does not wait for Redis: undefined when Redis did not answer at once, otherwise what was found. */
 export type Peek<T> = { readonly found: T | undefined } | undefined;
 
 /**
- * Reads records whose rows are in the queue and may not be in their table yet. They count as existing, because their creation was
- * acknowledged. The `read` functions wait for Redis, and throw ApiError 500 with `Retry-After` if it stays unavailable.
+ * Reads pending records: their rows are in the queue and may not be in their table yet. They exist for all reads, because their creation
+ * was answered with success. The `peek` functions do not wait for Redis and never throw. The `read` functions wait, and throw ApiError 500
+ * with `Retry-After` if Redis stays away.
  */
 export interface PendingRecords<R extends CatalogRecord> {
   peek(workspaceId: string, id: string): Promise<Peek<R>>;
@@ -22,8 +23,8 @@ export interface PendingRecords<R extends CatalogRecord> {
 const FIRST_VERSION = 1;
 
 /**
- * The table as it will be when the writer has inserted what is queued. Pending records are read before the table, so that a row that
- * is inserted between the two reads is found in the table.
+ * A table that also contains the pending records. They are read before the table, so that a row which the writer inserts between the two
+ * reads is found in the table.
  */
 export function withPending<R extends CatalogRecord>(
   kind: EntityType<R>,
@@ -39,7 +40,7 @@ export function withPending<R extends CatalogRecord>(
       const stored = await table.get(workspaceId, id);
       if (stored !== undefined) return stored;
       const record = peeked === undefined ? await pending.read(workspaceId, id) : peeked.found;
-      // Without a peek the pending records were read after the table, so the table is read again.
+      // If the peek has failed, the pending records were read after the table, so the table is read again.
       if (record === undefined) return peeked === undefined ? table.get(workspaceId, id) : undefined;
       const isWritten = await namesTable.isUsed({
         table: kind.table,

@@ -4,7 +4,7 @@ import type { CatalogRecord, EntityType, QueuedEntityType } from '../model/entit
 import { columnValue, numberOf } from '../model/entity-type.js';
 import type { Condition } from '../store/list-conditions.js';
 
-/** Records of one statement, whose values are sent in its URL. */
+/** Most records in one statement, because their values are sent in its URL. */
 const RECORDS_PER_READ = 100;
 
 /** A statement and its parameter values. */
@@ -19,15 +19,15 @@ function chunks<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/** The values of a column, converted for a typed query parameter. */
+/** Converts the values of a column for a query parameter of that type. */
 function parameterOf(type: 'String' | 'UInt64', values: readonly RowValue[]): readonly string[] | readonly bigint[] {
   const texts = values.map((value) => String(columnValue(value)));
   return type === 'String' ? texts : texts.map(BigInt);
 }
 
 /**
- * Builds statements that find which of the records meet the conditions and have no row in the table, not even the row of a removed
- * record. The columns of the records are computed as for the table of their kind.
+ * Builds the statements that return the ids of those records that meet the conditions and have no row in the table, not even the row of a
+ * removal. The columns of the records are computed as for the rows of the table.
  */
 export function pendingStatements<R extends CatalogRecord>(
   kind: EntityType<R>,

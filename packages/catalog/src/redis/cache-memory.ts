@@ -1,24 +1,26 @@
 import { memoryShare } from '@waymark/event-queue';
 import type { RedisConnections } from './connections.js';
 
-/** TTL while Redis has ample memory: most links of a page are then read without ClickHouse. */
+/** TTL while Redis has ample memory, so that most links of a page are read without ClickHouse. */
 const AMPLE_TTL_MS = 24 * 3_600_000;
-/** The same above {@link AMPLE_SHARE_MAX}. */
+/** TTL while more than {@link AMPLE_SHARE_MAX} of Redis' memory is used, or its use is unknown. */
 const SCARCE_TTL_MS = 600_000;
 const AMPLE_SHARE_MAX = 0.3;
-/** Share of Redis' memory in use above which reads add no cache entries, because the queue is in the same Redis. */
+/** Used share of Redis' memory above which optional entries are not stored, because the queue is in the same Redis. */
 const MEMORY_SHARE_MAX = 0.6;
 const MEMORY_CHECK_MS = 1_000;
 
-/** TTL of cache entries in Redis, by the share of its memory that is used. */
+/** The TTLs of cache entries in Redis, which depend on how much of its memory is used. */
 export interface CacheMemory {
   /** TTL of entries that must be stored. */
   ttlMs(): number;
-  /** TTL of entries that can be left out; undefined when they should be, because memory is tight. */
+  /** TTL of optional entries; undefined when memory is scarce and they must not be stored. */
   optionalTtlMs(): number | undefined;
 }
 
-/** Reads the memory usage in the background, at most once a second, and only while entries are stored. */
+/**
+ * Creates a {@link CacheMemory}. It reads the use of memory in the background, at most once a second, and only when optional entries come.
+ */
 export function createCacheMemory(redis: RedisConnections): CacheMemory {
   /** Used share of Redis' memory limit; undefined until it was read. */
   let usedShare: number | undefined;

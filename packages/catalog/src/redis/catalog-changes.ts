@@ -5,9 +5,11 @@ import type { RedisConnections } from './connections.js';
 
 const CHANNEL = 'waymark:catalog';
 
-/** The message that a writing process publishes to all others. `table` stands for the type of a record. */
+/** The message that a process publishes to all others after a write. */
 const changeSchema = z.object({
+  /** The names that records have gained or lost; see `nameKey`. */
   names: z.array(z.string()).default([]),
+  /** The changed records; `table` says of which type. */
   records: z
     .array(
       z.object({
@@ -16,18 +18,19 @@ const changeSchema = z.object({
       }),
     )
     .default([]),
-  /** Links and customers with new events. */
+  /** Public ids of links and customers with new events. */
   counted: z.array(z.object({ workspaceId: z.string(), ids: z.array(z.string()) })).default([]),
   /** All totals may have changed. */
   isRecounted: z.boolean().default(false),
 });
+/** A change that every process receives. */
 export type CatalogChange = z.infer<typeof changeSchema>;
 /** Links and customers of a workspace whose totals have changed. */
 export type AffectedTotals = CatalogChange['counted'][number];
 export type CatalogSubscriber = ChangeSubscriber<CatalogChange>;
 export type CatalogFeed = ChangeFeed<Partial<CatalogChange>, CatalogChange>;
 
-/** The feed by which all processes publish and receive the changes of the catalog. */
+/** Creates the change feed of the catalog. */
 export function createCatalogFeed(connections: RedisConnections, logger: CatalogLogger): CatalogFeed {
   return createChangeFeed({
     channel: CHANNEL,

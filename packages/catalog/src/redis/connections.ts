@@ -2,30 +2,31 @@ import { createReplication, keyPrefix } from '@waymark/redis';
 import type { Redis, RedisOptions } from 'ioredis';
 import { type CatalogLogger, unavailable } from '../model/errors.js';
 
-/** A read that Redis does not answer in this time is answered by ClickHouse instead. */
+/** After this time without an answer of Redis, a read goes to ClickHouse instead. */
 const READ_TIMEOUT_MS = 250;
 const WRITE_TIMEOUT_MS = 2000;
 /** After a timeout Redis is not queried for this long, so that a hanging Redis does not delay every read. */
 const PAUSE_MS = 500;
 /** A connection with pending commands on which nothing has been received for this long is considered dead. */
 export const SILENCE_MS_MAX = 5000;
+/** How long a command waits for a connection. */
 const READY_WAIT_MS = 2000;
 
 /** Two connections to one Redis: one with a short command timeout, one with a long one. */
 export interface CommandConnections {
-  /** For caches: the answer, or undefined when Redis is unavailable, slow or failing. Never throws, never waits long. */
+  /** Runs a command of a cache. Resolves with undefined when Redis is away, slow or failing. Never throws, and waits 250 ms at most. */
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /** Whether `tryRun` would return undefined without trying, because Redis has just failed or is not connected. */
   isAway(): boolean;
-  /** @throws ApiError 500 with `Retry-After` when Redis does not execute the command, or its replicas do not confirm it */
+  /** Runs a command. @throws ApiError 500 with `Retry-After` when Redis does not execute it, or its replicas do not confirm it */
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
   close(): void;
 }
 
-/** The catalog's own connections: those for commands, and one for subscriptions. */
+/** The catalog's own connections: two for commands, and one for subscriptions. */
 export interface RedisConnections extends CommandConnections {
   readonly subscriber: Redis;
-  /** What the names of keys begin with. */
+  /** See `keyPrefix` of `packages/redis`. */
   readonly keyPrefix: string;
 }
 
@@ -39,7 +40,7 @@ const COMMON: RedisOptions = {
   retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 5), 1000),
 };
 
-/** Resolves once the connection can take commands; every caller waits on the same listener. */
+/** Creates a function that resolves once the connection can take commands. All callers share one listener. */
 function readiness(redis: Redis): () => Promise<void> {
   let waiting: Promise<void> | undefined;
 
@@ -79,7 +80,7 @@ export function openCommandConnections(
   for (const redis of [reader, writer]) watch(redis, logger);
   const writerReady = readiness(writer);
   const replication = createReplication(writer, waitReplicas);
-  /** Until when Redis is not queried after a failure. While the first attempt after that runs, no other is made. */
+  /** After a failure, `tryRun` sends nothing until this time. Then it sends one command, and no other before that one is answered. */
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
   let hasFailed = false;
   let isTrying = false;
@@ -125,7 +126,8 @@ export function openConnections(template: Redis, waitReplicas: number, logger: C
   // Not automatic: the change feed subscribes again whenever the connection is ready.
   const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false });
   watch(subscriber, logger);
-  // A node of a cluster that has become a replica sends MOVED for commands with keys, of which the subscriber has none.
+  // On a cluster, a connection notices by a MOVED reply to a command with a key that its node has become a replica. The subscriber sends no
+  // such commands, so it reconnects whenever the writer does.
   const followWriter = () => subscriber.disconnect(true);
   if (keyPrefix(template) !== '') writer.on('close', followWriter);
   return {
@@ -140,7 +142,7 @@ export function openConnections(template: Redis, waitReplicas: number, logger: C
   };
 }
 
-/** A single failed attempt to connect, such as a ready check that times out on a busy machine, is not logged. */
+/** An outage is logged with its second error: a single one may be a ready check that times out on a busy machine. */
 const FAILURES_REPORTED_FROM = 2;
 
 /** Logs one line for each outage. Without a listener ioredis prints every failed attempt to reconnect. */

@@ -6,31 +6,38 @@ import { LockedError } from '../model/errors.js';
 import type { RedisConnections } from './connections.js';
 
 /**
- * Longer than the work under a lock can take: the checks, then inserts that start at most {@link LOCK_WORK_MS} after the lock was
- * taken and run for at most their `max_execution_time`.
+ * TTL of a lock. It is longer than the work under a lock can take: inserts start at most {@link LOCK_WORK_MS} after the lock was taken, and
+ * end by their `max_execution_time`.
  */
 const LOCK_MS = 30_000;
 const LOCK_WORK_MS = 15_000;
 const WAIT_MS_MAX = 10_000;
 const PAUSE_MS = 10;
 
+/** A lock on one or more names. */
 export interface Lock {
-  /** Inserts under the lock must be sent before this time. */
+  /** Inserts under the lock must be sent before this time, epoch milliseconds. */
   readonly workUntilMs: number;
-  /** Releases the lock. Do not call it after an insert whose outcome is unknown: the insert may still run, so the lock must expire. */
+  /**
+   * Releases the lock. Never throws. Do not call it after an insert whose outcome is unknown: the insert may still run, so the lock must
+   * stay until it expires.
+   */
   release(): Promise<void>;
 }
 
+/** Options of `Locks.take`. */
 export interface LockOptions {
-  /** Called while another request has the lock of one of the names; if it throws, waiting ends with that error. */
+  /** Called before each further attempt while another request holds one of the names. If it throws, `take` throws that error. */
   readonly whileBusy?: () => unknown;
 }
 
+/** Short-lived exclusive locks. */
 export interface Locks {
+  /** Waits for the locks of all names. @throws LockedError after ten seconds; ApiError 500 with `Retry-After` when Redis is away */
   take(names: readonly string[], options?: LockOptions): Promise<Lock>;
 }
 
-/** Short-lived exclusive locks on names, shared by all processes through Redis. */
+/** Creates locks that all processes share through Redis. */
 export function createLocks(redis: RedisConnections, now: () => number): Locks {
   const lockKey = (name: string) => `${redis.keyPrefix}waymark:lock:${name}`;
 
@@ -43,8 +50,8 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
   }
 
   /**
-   * Tries to lock all names at once, because they are usually free. If one is locked by another request, the names after it are released
-   * again. So a waiting request holds only names that sort before the name it waits for, which prevents deadlocks.
+   * Tries to lock all names at once, because they are usually free. If another request holds one of them, the names after it are released
+   * again. A waiting request thus holds only names that sort before the name for which it waits, which prevents deadlocks.
    *
    * @returns how many names, counted from the first, are locked
    */
@@ -64,7 +71,7 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
   return {
     async take(names, options = {}) {
       const owner = randomUUID();
-      // All requests lock in the same order, so that no two of them wait for each other.
+      // All requests lock in this order, so that no two of them wait for each other.
       const sorted = [...new Set(names)].sort();
       const startedMs = now();
       try {

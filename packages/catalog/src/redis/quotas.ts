@@ -5,17 +5,18 @@ import { UnknownOutcomeError, unavailable } from '../model/errors.js';
 import type { RedisConnections } from './connections.js';
 
 /**
- * How long a queue position is kept: longer than a creation can take, with the wait below, the wait for its locks, and their duration.
- * The position of a killed process counts against the quota until then.
+ * TTL of a queue position: longer than a creation can take, with the wait below, the wait for its locks, and their TTL. The position of a
+ * killed process counts against the quota until it expires.
  */
 const POSITION_MS = 60_000;
+/** How long a creation waits for those in front of it. */
 const WAIT_MS_MAX = 10_000;
 const PAUSE_MS = 10;
 
 /**
- * Takes a queue position, or keeps the one it has, and returns the sum of the amounts in front of it. KEYS the queue, its last position
- * number and its expiry times (all of one workspace); ARGV the member `<owner>|<amount>`, lifetime of a position in ms. The score of
- * a member is its position number; a hash has the time at which each member expires.
+ * Takes a queue position for a member, unless it has one already, and returns the sum of the amounts in front of it. KEYS of one workspace:
+ * the queue, a sorted set whose scores are position numbers; the last position number; a hash with the time in ms when each member expires.
+ * ARGV the member `<owner>|<amount>`, TTL of a position in ms.
  */
 const TAKE_POSITION = `
 local time = redis.call('TIME')
@@ -41,25 +42,33 @@ return ahead`;
 
 const RELEASE_POSITION = `redis.call('ZREM', KEYS[1], ARGV[1]) return redis.call('HDEL', KEYS[3], ARGV[1])`;
 
+/** A creation that a quota limits. */
 export interface QuotaRequest {
   readonly workspaceId: string;
-  /** What is counted, such as `links`. Requests of a workspace with the same value share a queue. */
+  /** The kind of records that are counted, such as `links`. Creations of one kind in a workspace share a queue. */
   readonly what: string;
+  /** Number of records to create. */
   readonly amount: number;
   /** Null = unlimited. */
   readonly limit: number | null;
   /** Counts the existing records; the result must not be older than the call. */
   readonly used: () => Promise<number>;
+  /** The error for a creation that exceeds the quota. */
   readonly refusal: () => ApiError;
 }
 
 /**
- * Enforces quotas exactly under concurrent creations. A creation takes a queue position in Redis and counts the amounts in front of
- * it as used. It waits for them only if they decide whether the quota is exceeded, so far from the limit there is no waiting.
+ * Enforces quotas exactly, also for concurrent creations. A creation takes a queue position in Redis, and counts the amounts in front of it
+ * as used. It waits for them only if the quota has room without them and none with them, so far from the limit nothing waits.
  */
 export function createQuotas(redis: RedisConnections, now: () => number) {
   return {
-    /** Runs `work` if the quota has room for the amount. @throws the error of `refusal` if it has not */
+    /**
+     * Runs `work` if the quota has room for the amount.
+     *
+     * @throws the error of `refusal` if it has no room; ApiError 500 with `Retry-After` after ten seconds of waiting, or when Redis is
+     *   away; the error of `work`
+     */
     async within<T>(request: QuotaRequest, work: () => Promise<T>): Promise<T> {
       const { workspaceId, what, amount, limit, used, refusal } = request;
       if (limit === null) return work();

@@ -2,13 +2,14 @@ import { type Name, nameKey } from '../model/entity-type.js';
 import type { CacheMemory } from './cache-memory.js';
 import type { RedisConnections } from './connections.js';
 
-/** TTL of a write marker. If the writing process was killed, reads of the record go to ClickHouse until then. */
+/** TTL of a write marker. If the writing process is killed, reads of the record go to ClickHouse until the marker expires. */
 const WRITE_MARKER_TTL_MS = 60_000;
 /** TTL of names without an owner. Short, because anonymous requests can look up any name. */
 const UNOWNED_TTL_MS = 5_000;
 /**
- * Sets entries `<version>|<data>`, unless the existing entry is newer: a higher version, or the same version while only the existing one
- * has data. No data is a write marker: that version is being written, so read ClickHouse. KEYS one a record; ARGV TTL, then version, data.
+ * Sets entries `<version>|<data>`. An entry without data is a write marker: this version is being written, so reads go to ClickHouse. An
+ * existing entry stays if its version is higher, or if it has data of the same version and the new one has none. KEYS one for each record;
+ * ARGV TTL in ms, then version and data of each.
  */
 const SET_RECORDS = `
 for i, key in ipairs(KEYS) do
@@ -24,7 +25,10 @@ for i, key in ipairs(KEYS) do
 end
 return 1`;
 
-/** Sets the entry of a name if it still is what the reader found ('' = none), so that a slow reader does not overwrite a newer entry. */
+/**
+ * Sets the entry of a name if it is still the one that the reader has found, so that a slow reader does not overwrite a newer entry. KEYS
+ * the name; ARGV the found entry ('' = none), the new entry, TTL in ms.
+ */
 const REPLACE_NAME = `
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
@@ -42,12 +46,15 @@ interface CachedRecord {
   readonly data: string | undefined;
 }
 
-/** A cached name: the raw entry, for compare-and-set, and its owner, if any. */
+/** The cached entry of a name. */
 export interface CachedName {
+  /** The raw entry, for compare-and-set; '' = there is none. */
   readonly seen: string;
+  /** `none`: no record has the name; undefined: the cache has no entry. */
   readonly owner: NameOwner | 'none' | undefined;
 }
 
+/** The version and JSON of a record. */
 export interface RecordData {
   readonly id: string;
   readonly version: number;
@@ -74,7 +81,7 @@ function parseName(text: string | null): CachedName {
     : { seen: text, owner: { workspaceId, id } };
 }
 
-/** Records and names in Redis. All of them can be lost without loss of data. */
+/** The cache of records and names in Redis. Deleting it loses no data. */
 export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
   const prefix = `${redis.keyPrefix}waymark:cache:`;
   const recordKey = (table: string, workspaceId: string, id: string) => `${prefix}{${workspaceId}}:${table}:${id}`;
@@ -87,7 +94,7 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
   ];
 
   return {
-    /** Entries in the order of `ids`, undefined where there is none; undefined when Redis is away. */
+    /** The entries in the order of `ids`, undefined for a record without one. The whole result is undefined when Redis is away. */
     async readRecords(table: string, workspaceId: string, ids: readonly string[]) {
       const texts = await redis.tryRun((client) => client.mget(ids.map((id) => recordKey(table, workspaceId, id))));
       return texts?.map(parseRecord);
@@ -101,7 +108,7 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
       await redis.tryRun((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
-    /** Call it before changes are written: from then on older versions are neither served nor cached. */
+    /** Sets write markers. Call it before changes are written: from then on older versions are neither served nor cached. */
     async markRecords(table: string, workspaceId: string, records: readonly Omit<RecordData, 'data'>[]): Promise<void> {
       if (records.length === 0) return;
       const marks = records.map((record) => ({ ...record, data: '' }));
@@ -109,7 +116,7 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
       await redis.run((client) => client.eval(SET_RECORDS, marks.length, ...values));
     },
 
-    /** Call it after changes are written. */
+    /** Stores changed records. Call it after the changes are written. @throws ApiError 500 with `Retry-After` */
     async putRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
       const ttlMs = memory.optionalTtlMs();
       if (ttlMs === undefined || records.length === 0) return;
@@ -117,12 +124,13 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
       await redis.run((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
+    /** The entry of a name; undefined when Redis is away. */
     async readName(name: Name): Promise<CachedName | undefined> {
       const text = await redis.tryRun((client) => client.get(redisNameKey(name)));
       return text === undefined ? undefined : parseName(text);
     },
 
-    /** Stores a name that was read from ClickHouse, if the entry is still the one that the reader `saw`. */
+    /** Stores the owner of a name that was read from ClickHouse, if the entry is still `saw`, the one that the reader has found. */
     async fillName(name: Name, saw: string, owner: NameOwner | undefined): Promise<void> {
       const ttlMs = memory.optionalTtlMs();
       if (ttlMs === undefined) return;
@@ -132,11 +140,12 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
       );
     },
 
-    /** Call it after a name was written, while holding its lock. */
+    /** Stores the owner of a name. Call it after the name was written, while holding its lock. @throws ApiError 500 with `Retry-After` */
     async putName(name: Name, owner: NameOwner): Promise<void> {
       await redis.run((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', memory.ttlMs()));
     },
 
+    /** Removes the entry of a name. @throws ApiError 500 with `Retry-After` */
     async dropName(name: Name): Promise<void> {
       await redis.run((client) => client.del(redisNameKey(name)));
     },

@@ -5,25 +5,27 @@ import type { CacheMemory } from './cache-memory.js';
 import type { AffectedTotals } from './catalog-changes.js';
 import type { RedisConnections } from './connections.js';
 
-/** Bounds how long totals are outdated that were changed by hand in ClickHouse, or by a writer of a release that evicts none. */
+/**
+ * TTL of totals. It limits how long they are outdated after a change by hand in ClickHouse, or by a writer of a release that evicts none.
+ */
 const TTL_MS_MAX = 600_000;
-/** Time to read totals from ClickHouse and store them; what is read later is not stored. */
+/** Time within which totals must be read from ClickHouse to be stored. */
 const FILL_LEASE_MS = 5_000;
-/** How long totals are not shared after the start of an insert whose eviction never comes. Longer than ClickHouse may take for an insert. */
+/** TTL of a mark, whose eviction never comes if the writer is killed. Longer than an insert into ClickHouse may take. */
 const MARK_MS = 60_000;
-/** Pause between attempts to make up for evictions that failed. */
+/** Pause between attempts to begin a new generation. */
 const RETRY_MS = 1_000;
 
 /**
- * Entries are `<generation>|=<totals>`, or `<generation>|?<token>` for a fill lease: the process with that token is reading the totals
- * from ClickHouse. Entries of another generation count as absent. `!<tokens>` is a mark of the inserts under way that change the totals: they
- * are read from ClickHouse, and not stored.
+ * An entry has one of three forms. `<generation>|=<totals>`: totals. `<generation>|?<token>`: a fill lease; the process with that token is
+ * reading the totals from ClickHouse. `!<tokens>`: a mark; the inserts with these tokens are running and will change the totals, so they
+ * are read from ClickHouse and not stored. Totals and leases of another generation count as absent.
  */
 const [STORED, LEASED] = ['=', '?'];
 
 /**
- * Takes fill leases for keys without totals, also if another process has the lease. KEYS one for each entry; ARGV generation, token, TTL of
- * leases. Returns entries with totals that were stored meanwhile.
+ * Takes fill leases for keys that have neither totals nor a mark, also from another process. KEYS one for each entry; ARGV generation,
+ * token, TTL of leases in ms. Returns for each key its totals, if they were stored meanwhile, or else false.
  */
 const LEASE = `
 local answer = {}
@@ -39,7 +41,7 @@ for i, key in ipairs(KEYS) do
 end
 return answer`;
 
-/** Marks totals as being changed by an insert. KEYS one for each entry; ARGV token of the insert, TTL. */
+/** Marks totals that an insert will change. KEYS one for each entry; ARGV token of the insert, TTL in ms. */
 const MARK = `
 local token = ARGV[1] .. ','
 for _, key in ipairs(KEYS) do
@@ -49,7 +51,9 @@ for _, key in ipairs(KEYS) do
 end
 return 1`;
 
-/** Evicts totals that an insert has changed; marks of other inserts stay. KEYS one for each entry; ARGV token of the insert. */
+/**
+ * Evicts totals that an insert has changed, and removes its marks; marks of other inserts stay. KEYS one for each entry; ARGV its token.
+ */
 const EVICT = `
 local token = ARGV[1] .. ','
 for _, key in ipairs(KEYS) do
@@ -60,7 +64,9 @@ for _, key in ipairs(KEYS) do
 end
 return 1`;
 
-/** Stores totals under keys that still have the lease. KEYS one for each entry; ARGV generation, token of the lease, TTL, then totals. */
+/**
+ * Stores totals under keys that still have the lease. KEYS one for each entry; ARGV generation, token of the lease, TTL in ms, then totals.
+ */
 const FILL = `
 local lease = ARGV[1] .. '|${LEASED}' .. ARGV[2]
 for i, key in ipairs(KEYS) do
@@ -70,23 +76,26 @@ for i, key in ipairs(KEYS) do
 end
 return 1`;
 
-/** The totals of an entry; undefined when it has none of this generation. */
+/** The totals in an entry; undefined when it has none of this generation. */
 function totalsOf(entry: string | null | undefined, generation: string): string | undefined {
   const start = `${generation}|${STORED}`;
   return entry?.startsWith(start) === true ? entry.slice(start.length) : undefined;
 }
 
-/** Reads totals from ClickHouse, as texts; ids without events are absent. */
+/** Reads totals of one workspace from ClickHouse, as texts by id; ids without events are absent. */
 export type ReadTexts = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 /**
- * Totals of links and customers in Redis, for all processes. Whoever inserts events marks the totals that they change before the insert, and
- * evicts them after it, before the events count as written, so that an eviction is repeated with its insert after a kill; until then the
- * mark, which expires, keeps old totals from being served or stored. Totals whose read began before a mark or an eviction are not stored:
- * these delete the lease of that read.
+ * The totals of links and customers in Redis, for all processes. A process that inserts events marks the totals that the events change
+ * before the insert, and evicts them after it. It acknowledges the events only after the eviction, so that after a kill the eviction is
+ * repeated together with the insert. Until then the mark prevents that old totals are served or stored. A mark or an eviction also deletes
+ * fill leases, so totals whose read began before it are not stored.
  *
- * Evictions that may have been lost, with a process or a Redis, are made up for by a new generation, which evicts all totals. Only those who
- * insert begin generations: totals are not stored while there is none, because writers of earlier releases evict nothing.
+ * An eviction may be lost, with a process or with the data of Redis. Then a new generation is begun, which evicts all totals. Only
+ * processes that insert events begin generations. Without a generation no totals are stored, because writers of earlier releases evict
+ * nothing.
+ *
+ * @param onNewGeneration called when all totals have been evicted
  */
 export function createSharedTotals(
   redis: RedisConnections,
@@ -101,15 +110,16 @@ export function createSharedTotals(
   const newToken = () => randomBytes(6).toString('base64url');
 
   let isClosed = false;
-  /** Set once this process has evicted totals: it makes up for evictions that are lost. */
+  /** Whether this process has evicted totals; only then does it begin new generations. */
   let evicts = false;
   /**
-   * How many times evictions may have been lost, those of processes before this one included, and how many of these the last new
-   * generation has made up for.
+   * `losses`: how many times evictions may have been lost; it begins with 1 for those of earlier processes. `repaired`: how many of these
+   * times were before the latest new generation.
    */
   let [losses, repaired] = [1, 0];
   let repairing: Promise<void> | undefined;
 
+  /** Evicts all totals by beginning a new generation. */
   async function startGeneration(): Promise<void> {
     const upTo = losses;
     await redis.run((client) => client.set(generationKey, newToken()));
@@ -117,6 +127,7 @@ export function createSharedTotals(
     onNewGeneration();
   }
 
+  /** Begins a new generation as soon as Redis answers, until no loss is left. */
   async function repair(): Promise<void> {
     while (!isClosed && repaired < losses) {
       await startGeneration().catch(() => delay(RETRY_MS, undefined, { ref: false }));
@@ -129,7 +140,7 @@ export function createSharedTotals(
     repairing ??= repair();
   }
 
-  /** Runs MARK or EVICT. A full Redis refuses to store marks, but deletes, and takes no totals either. */
+  /** Runs MARK or EVICT. A full Redis refuses them; it still deletes keys, and stores no totals either, so the keys are deleted instead. */
   function runScript(script: string, keys: readonly string[], ...args: readonly (string | number)[]): Promise<unknown> {
     return redis.run((client) =>
       client.eval(script, keys.length, ...keys, ...args).catch((err: unknown) => {
@@ -139,7 +150,11 @@ export function createSharedTotals(
     );
   }
 
-  /** Totals in Redis, and a lease for the others. */
+  /**
+   * Reads totals from Redis, and takes a lease for the others.
+   *
+   * @returns the totals, and the function that stores others; undefined: do not store
+   */
   async function take(workspaceId: string, ids: readonly string[]) {
     const found = new Map<string, string>();
     const collect = (some: readonly string[], entries: readonly (string | null)[], generation: string) => {
@@ -175,7 +190,11 @@ export function createSharedTotals(
   }
 
   return {
-    /** Reads totals from Redis, and what is not there with `readTexts`. Ids without events are absent. */
+    /**
+     * Reads totals from Redis, and those that Redis lacks with `readTexts`. Ids without events are absent.
+     *
+     * @throws the error of `readTexts`
+     */
     async read(
       workspaceId: string,
       ids: readonly string[],
@@ -193,8 +212,8 @@ export function createSharedTotals(
     },
 
     /**
-     * Marks the totals that an insert will change. Await it before each attempt. It never throws: when Redis is away, an eviction after the
-     * insert makes up for it.
+     * Marks the totals that an insert will change. Await it before each attempt of the insert. It never throws: if Redis is away, the
+     * eviction after the insert is enough.
      *
      * @param token of the insert, the same in `evict`
      */
@@ -205,21 +224,21 @@ export function createSharedTotals(
     },
 
     /**
-     * Evicts the totals that an insert has changed. Await it before the insert counts as done. When Redis is away, all totals are evicted
-     * as soon as it answers; the promise does not wait for that.
+     * Evicts the totals that an insert has changed. Await it before the insert is acknowledged. If Redis is away, all totals are evicted as
+     * soon as it answers; the promise does not wait for that. It never throws.
      *
      * @param token of the insert, as in `mark`
      */
     async evict(token: string, affected: readonly AffectedTotals[]): Promise<void> {
       evicts = true;
-      // Each attempt would wait for Redis, and the eviction of all totals includes these.
+      // Not tried while Redis is away, because each attempt would wait for it. The eviction of all totals, which is due, includes these.
       if (repairing !== undefined && redis.isAway()) return evictAllSoon();
       const keys = affected.flatMap(({ workspaceId, ids }) => keysOf(workspaceId, ids));
       try {
         if (keys.length > 0) await runScript(EVICT, keys, token);
         if (repairing !== undefined) return;
         if (repaired < losses) return await startGeneration();
-        // The generation is gone when somebody has emptied Redis.
+        // There is no generation if Redis was emptied.
         const hasGeneration = await redis.run((client) => client.exists(generationKey));
         if (hasGeneration === 0) await redis.run((client) => client.set(generationKey, newToken(), 'NX'));
       } catch (err) {
@@ -239,7 +258,7 @@ export function createSharedTotals(
       }
     },
 
-    /** Redis may have lost evictions. */
+    /** Call it when Redis may have lost evictions. */
     onGap(): void {
       if (evicts) evictAllSoon();
     },

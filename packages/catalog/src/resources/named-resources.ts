@@ -35,7 +35,7 @@ export type NewProgram = New<ProgramRecord, 'name' | 'defaultGroupId'>;
 export type NewUtmTemplate = New<UtmTemplateRecord, 'name'>;
 export type NewWebhook = New<WebhookRecord, 'name' | 'url' | 'encryptedSecret' | 'triggers'>;
 
-/** List filters of resources that have a name. */
+/** Filters of lists of resources that have a name. */
 export interface NamedFilters {
   /** Part of the name, in any case. */
   readonly search?: string | undefined;
@@ -64,13 +64,13 @@ export const TAG_RULES: ResourceRules<TagRecord, NewTag, NamedFilters, NamedSort
 };
 
 export interface DomainFilters {
-  /** Archived ones as well. */
+  /** Whether the list also contains archived domains. */
   readonly isArchivedShown: boolean;
   /** Part of the slug. */
   readonly search?: string | undefined;
 }
 
-/** Self-hosted domains count as verified. */
+/** The rules of domains. All domains of a self-hosted installation count as verified. */
 export const DOMAIN_RULES: ResourceRules<DomainRecord, NewDomain, DomainFilters, 'createdAt' | 'slug'> = {
   title: 'domain',
   complete: (input) => ({
@@ -165,7 +165,7 @@ export const CUSTOMER_RULES: ResourceRules<
 };
 
 export interface FolderFilters extends NamedFilters {
-  /** Default: folders of any access level, and those without one. */
+  /** By default folders with any access level, and those without one. */
   readonly accessLevels?: readonly string[] | undefined;
 }
 

@@ -7,23 +7,27 @@ import type { SortRule } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
 import { NameTakenError, type WriteDeps } from '../store/write-context.js';
 
+/** The fields of a record except those that every record has. */
 export type Fields<R extends CatalogRecord> = Omit<R, keyof CatalogRecord>;
-/** A new record: the required fields; all others have defaults. */
+/** The fields of a new record. Those that are not required have defaults. */
 export type New<R extends CatalogRecord, Required extends keyof Fields<R>> = Partial<Fields<R>> &
   Pick<Fields<R>, Required>;
 
 /** The rules of one kind of resource, in addition to those of its table. */
 export interface ResourceRules<R extends CatalogRecord, N, Filters, Sort extends string> {
-  /** What error messages call the resource. */
+  /** The name of the resource in error messages. */
   readonly title: string;
+  /** Adds the defaults to the fields of a new record. */
   readonly complete: (input: N) => Fields<R>;
-  /** The name that must be unique in the workspace. */
+  /** The name by which {@link createResources} finds a record; absent for kinds without such a name. */
   readonly nameOf?: (workspaceId: string, name: string) => Name;
+  /** The conditions for the filters of a list. */
   readonly conditions: (filters: Filters) => readonly Condition[];
+  /** The orders of a list. */
   readonly sorts: Readonly<Record<Sort, SortRule>>;
 }
 
-/** A page of a list. */
+/** A page of a list, by its number from 1. */
 export interface PageRequest<Filters, Sort extends string> {
   readonly filters: Filters;
   readonly sortBy: Sort;
@@ -32,15 +36,16 @@ export interface PageRequest<Filters, Sort extends string> {
   readonly pageSize: number;
 }
 
+/** Dependencies of {@link createResources}. */
 export interface ResourceDeps extends WriteDeps {
   readonly quotas: Quotas;
 }
 
-/** How records of other kinds depend on one of this kind. */
+/** How records of other kinds depend on a record of this kind. */
 export interface Relations<R extends CatalogRecord> {
   /** Removes the references that other records have to the record. */
   readonly detach?: (workspaceId: string, id: string) => Promise<void>;
-  /** Records that are created together with a new one, and inserted before it. */
+  /** Records that are created together with a new record, and inserted before it. */
   readonly companions?: (record: R) => readonly Creation[];
 }
 
@@ -60,6 +65,7 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     return new ApiError('not_found', `${title.charAt(0).toUpperCase()}${title.slice(1)} not found.`);
   }
 
+  /** Converts a NameTakenError into a `conflict` that names the resource; returns other errors unchanged. */
   function conflictOf(err: unknown): unknown {
     if (!(err instanceof NameTakenError)) return err;
     const { name, original = name } = err.taken;
@@ -83,18 +89,19 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     get: store.get,
     getMany: store.getMany,
 
-    /** @throws ApiError not_found */
+    /** Like `get`. @throws ApiError not_found when there is no such record */
     async require(workspaceId: string, id: string): Promise<R> {
       const record = await store.get(workspaceId, id);
       if (record === undefined) throw notFound();
       return record;
     },
 
-    /** Finds by name, in any case; only for kinds with unique names. */
+    /** Finds a record by its `nameOf`; undefined for kinds without such names. Upper and lower case differ only in URLs of webhooks. */
     async findByName(workspaceId: string, name: string): Promise<R | undefined> {
       return rules.nameOf && store.findByName(rules.nameOf(workspaceId, name));
     },
 
+    /** A page of the records. */
     list(workspaceId: string, request: PageRequest<Filters, Sort>): Promise<R[]> {
       const { filters, sortBy, sortOrder, page, pageSize } = request;
       return store.lists.list(workspaceId, {
@@ -107,7 +114,9 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     },
 
     /**
-     * @param countMax maximum number of such records in the workspace; null = unlimited
+     * Creates a record with a new id.
+     *
+     * @param countMax most records of this kind in the workspace; null = unlimited
      * @param createdAt ISO 8601; by default now
      * @throws ApiError forbidden (quota), conflict when a unique name is taken
      */
@@ -128,8 +137,8 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     /**
      * Changes fields under a lock, so that concurrent changes are not lost.
      *
-     * @param change receives the current record; may throw to refuse the change
-     * @throws ApiError not_found, conflict
+     * @param change returns the fields to change in the given record; may throw to refuse the change
+     * @throws ApiError not_found, conflict when a unique name is taken; the error of `change`
      */
     async update(
       workspaceId: string,

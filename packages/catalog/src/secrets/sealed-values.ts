@@ -7,33 +7,37 @@ import type { LinkRecord, WebhookRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
 import type { SecretBox } from './secret-box.js';
 
-/** What the instance key encrypts. */
+/** The kinds of values in records that the instance key encrypts. */
 export type SealedKind = 'link password' | 'webhook secret' | 'export credential';
 
-/** How many values each key has encrypted. */
+/** The number of values by the key that has encrypted them. */
 export interface SealedCounts {
-  /** The current key, those included that were encrypted again. */
+  /** By the current key, including those that were re-sealed. */
   readonly current: number;
+  /** Number of values that were re-sealed. */
   readonly resealed: number;
-  /** Another accepted key. */
+  /** By another accepted key. */
   readonly other: number;
-  /** A key that is not accepted: nobody can read these values. */
+  /** By a key that is not accepted: these values are unreadable. */
   readonly unknown: number;
 }
 
+/** The result of a walk over all encrypted values. */
 export interface SealedReport {
   readonly counts: Readonly<Record<SealedKind, SealedCounts>>;
   /** Ids of the first links, webhooks and export schedules with an unreadable value. */
   readonly unreadable: readonly string[];
 }
 
+/** Options of `walk`. */
 export interface WalkOptions {
-  /** Encrypts with the current key what another accepted key has encrypted; without it, values are only counted. */
+  /** Whether to re-seal what another accepted key has encrypted; if not, values are only counted. */
   readonly isResealing: boolean;
   /** Called with the counts so far, after every page. */
   readonly onProgress?: (counts: SealedReport['counts']) => void;
 }
 
+/** Dependencies of {@link createSealedValues}. */
 export interface SealedValuesDeps {
   readonly clickhouse: ClickHouseClient;
   /** Settings of every read. */
@@ -45,11 +49,11 @@ export interface SealedValuesDeps {
   readonly workspaceIds: () => Promise<readonly string[]>;
 }
 
-/** Rows whose JSON one query searches for values: it stays far below the time limit of reads. */
+/** Rows that one query searches for values, so few that it stays far below the time limit of reads. */
 const ROWS_PER_SEARCH = 20_000;
-/** Records changed in one insert; requests for one of them wait that long. */
+/** Records that are changed in one insert; requests that change one of them wait until it has ended. */
 const RECORDS_AT_ONCE = 500;
-/** Attempts wait ten seconds for a lock, and those of a killed run last for thirty. */
+/** Each attempt waits ten seconds for a lock, and the locks of a killed run expire after thirty. */
 const ATTEMPTS_MAX = 5;
 const UNREADABLE_LISTED_MAX = 20;
 
@@ -67,16 +71,18 @@ async function repeatWhileBusy<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** A field of a type of record that contains encrypted values. */
 interface SealedField<R extends CatalogRecord> {
   readonly store: RecordStore<R>;
   /** Name of the field in the record's JSON. */
   readonly name: string;
   readonly valueOf: (record: R) => string | null;
+  /** See `SecretBox`. */
   readonly contextOf: (record: R) => string;
   readonly withValue: (record: R, sealed: string) => R;
 }
 
-/** The values that are encrypted with the instance key, for rotating that key. */
+/** Finds and re-seals all values that are encrypted with an instance key, for its rotation (docs/runbooks/rotating-keys.md). */
 export function createSealedValues(deps: SealedValuesDeps) {
   const { clickhouse, settings, secrets, links, webhooks, exportSchedules, workspaceIds } = deps;
   const fields = {
@@ -103,7 +109,7 @@ export function createSealedValues(deps: SealedValuesDeps) {
     } satisfies SealedField<ExportScheduleRecord>,
   };
 
-  /** Pages of ids of the records that have a value, in their order; pages may be empty. */
+  /** Pages with the ids of the records that have a value, in ascending order. */
   async function* pagesOf<R extends CatalogRecord>(field: SealedField<R>, workspaceId: string) {
     const { kind, table } = field.store;
     for (let after = 0n, found = ROWS_PER_SEARCH; found === ROWS_PER_SEARCH; ) {
@@ -132,24 +138,24 @@ WHERE workspace_id = {workspace:UInt64} AND id > {after:UInt64} ORDER BY id LIMI
     return sealed === null ? undefined : secrets.sealerOf(sealed, field.contextOf(record));
   };
 
-  /** Encrypts the values again, by the write path of every change. @returns how many have changed */
+  /** Re-seals the values of records, like any other change of a record. @returns how many values have changed */
   async function reseal<R extends CatalogRecord>(field: SealedField<R>, workspaceId: string, ids: readonly string[]) {
     let changed = 0;
     await repeatWhileBusy(async () => {
-      let now = 0;
+      let changedNow = 0;
       await field.store.updateMany(workspaceId, ids, (record) => {
         const sealed = field.valueOf(record);
         if (sealed === null || sealerOf(field, record) !== 'other') return record;
-        now++;
+        changedNow++;
         const context = field.contextOf(record);
         return field.withValue(record, secrets.seal(secrets.open(sealed, context), context));
       });
-      changed = now;
+      changed = changedNow;
     });
     return changed;
   }
 
-  /** @returns the counts of a page, and the ids of unreadable values */
+  /** Counts the values of a page, and re-seals them if requested. @returns the counts, and the ids of records with unreadable values */
   async function inspect<R extends CatalogRecord>(
     field: SealedField<R>,
     workspaceId: string,
@@ -170,8 +176,8 @@ WHERE workspace_id = {workspace:UInt64} AND id > {after:UInt64} ORDER BY id LIMI
 
   return {
     /**
-     * Visits every encrypted value of all workspaces. It can be interrupted at any point and repeated: what is encrypted with the
-     * current key is not written again.
+     * Visits every encrypted value of all workspaces. It may be interrupted at any time and repeated: values that the current key has
+     * encrypted are not written again.
      */
     async walk({ isResealing, onProgress }: WalkOptions): Promise<SealedReport> {
       const counts: Record<SealedKind, SealedCounts> = {

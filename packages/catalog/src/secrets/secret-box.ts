@@ -5,19 +5,19 @@ const VERSION = 'v1';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Which key has sealed a text: the current one, another that is accepted, or none of these. */
+/** Which instance key has sealed a text: the current one, another accepted one, or neither. */
 export type Sealer = 'current' | 'other' | 'unknown';
 
-/** Encrypts short texts with the instance key. */
+/** Seals short texts, that is encrypts them with the instance key. */
 export interface SecretBox {
-  /** @param context what the text belongs to, such as the id of a link: opening requires the same context */
+  /** Encrypts a text. @param context id of the record to which the text belongs; `open` requires the same, so a text cannot be moved */
   seal(text: string, context: string): string;
-  /** @throws Error when none of the keys has sealed the text for that context */
+  /** Decrypts a text. @throws Error when none of the keys has sealed it for that context */
   open(sealed: string, context: string): string;
   sealerOf(sealed: string, context: string): Sealer;
 }
 
-/** @returns undefined when the text was sealed with another key, for another context, or not at all */
+/** Decrypts a text with one key. @returns undefined when it was sealed with another key, for another context, or not at all */
 function openWith(key: Buffer, sealed: string, context: string): string | undefined {
   const [version, encoded] = sealed.split('.');
   if (version !== VERSION || encoded === undefined) return undefined;
@@ -34,10 +34,12 @@ function openWith(key: Buffer, sealed: string, context: string): string | undefi
 }
 
 /**
- * Uses AES-256-GCM with a random nonce for each text. Sealed form: `v1.` and nonce, tag and ciphertext in base64url.
+ * Creates a {@link SecretBox} with AES-256-GCM and a random nonce for each text. The sealed form is `v1.`, and nonce, tag and ciphertext in
+ * base64url.
  *
- * @param key 32 bytes; seals
- * @param otherKeys open what they have sealed
+ * @param key the current instance key, 32 bytes
+ * @param otherKeys further accepted keys, which only decrypt
+ * @throws RangeError for a key of another length
  */
 export function createSecretBox(key: Buffer, otherKeys: readonly Buffer[] = []): SecretBox {
   if ([key, ...otherKeys].some(({ length }) => length !== 32)) {

@@ -2,9 +2,10 @@ import type { CatalogRecord } from '../model/entity-type.js';
 import type { Condition } from './list-conditions.js';
 import type { RecordStore } from './record-store.js';
 
-/** Records changed in one insert: few enough to finish well within the lifetime of their locks. */
+/** Records that are changed in one insert: so few that it ends long before their locks expire. */
 const RECORDS_AT_ONCE = 500;
 
+/** Calls `work` with the ids of the records that meet the conditions, page by page in ascending order. */
 async function forEachPage<R extends CatalogRecord>(
   store: RecordStore<R>,
   workspaceId: string,
@@ -21,8 +22,8 @@ async function forEachPage<R extends CatalogRecord>(
 }
 
 /**
- * Changes every record that meets the conditions, each under its lock. Pages go by id; a repeated call must leave alone what is changed
- * already.
+ * Changes every record that meets the conditions, each under its lock. May be repeated after an error if `change` returns records that are
+ * changed already as they are.
  */
 export function changeAll<R extends CatalogRecord>(
   store: RecordStore<R>,
@@ -33,7 +34,7 @@ export function changeAll<R extends CatalogRecord>(
   return forEachPage(store, workspaceId, conditions, (ids) => store.updateMany(workspaceId, ids, change));
 }
 
-/** As {@link changeAll}, but removes them. */
+/** Removes every record that meets the conditions, each under its lock. */
 export function removeAll<R extends CatalogRecord>(
   store: RecordStore<R>,
   workspaceId: string,

@@ -2,18 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type CatalogRecord, type Name, nameKey, type Stored } from '../model/entity-type.js';
 import type { RecordDeps, WriteDeps } from './write-context.js';
 
-/** A record as it was written, and the names that it gained and lost. */
+/** A record as it was written, and the names that it has gained and lost by the write. */
 export interface Written<R extends CatalogRecord> {
   readonly stored: Stored<R>;
   readonly gained: readonly Name[];
   readonly lost: readonly Name[];
 }
 
-/** Long enough for a restart of Redis, and shorter than the lifetime of a lock. */
+/** How long an update of caches is retried: long enough for a restart of Redis, and shorter than the TTL of a lock. */
 const PUBLISH_MS_MAX = 5_000;
 const PAUSE_MS = 50;
 
-/** Retries until `work` succeeds or the time is over. `work` must be idempotent. @throws the error of the last attempt */
+/** Retries `work`, which must be idempotent, until it succeeds or five seconds have passed. @throws the error of the last attempt */
 async function retryUntilDone(work: () => Promise<unknown>): Promise<void> {
   for (const untilMs = performance.now() + PUBLISH_MS_MAX; ; ) {
     try {
@@ -27,12 +27,13 @@ async function retryUntilDone(work: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * Updates the caches after a write: Redis while the locks are held, then, by invalidations, those of every process. A hundred
- * records of a workspace take as many round trips as one. The write is answered after both, so that no process serves an older copy.
+ * Updates the caches after a write: first Redis, while the locks are held, then the caches of all processes, by invalidations. A write is
+ * answered after both, so that no process serves an older copy. A hundred records of a workspace take as many round trips as one.
  */
 export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { kind, localRecords }: RecordDeps<R>) {
   const { cache, now } = deps;
 
+  /** Waits for all of `work`. Failures are only logged. */
   async function tryAll(work: readonly Promise<unknown>[]): Promise<void> {
     for (const outcome of await Promise.allSettled(work)) {
       if (outcome.status === 'rejected') deps.logger.warn({ err: outcome.reason }, 'catalog cache was not updated');
@@ -53,7 +54,9 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
     tryAll,
 
     /**
-     * @param written records of one workspace, in the table already
+     * Stores written records in Redis and in this process. Call it while their locks are held.
+     *
+     * @param written records of one workspace, which are in the table already
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */
     async updateCaches(workspaceId: string, written: readonly Written<R>[]): Promise<void> {
@@ -73,17 +76,19 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
       );
     },
 
-    /** Await it before the write is answered. */
+    /** Evicts older copies of changed records in all processes. Await it before the write is answered, after the locks are released. */
     publishWritten: (written: readonly Written<R>[]) => publish(written, false),
 
     /**
-     * @param removed records of one workspace, marked in the table already
+     * Removes the names of removed records from Redis. Call it while their locks are held.
+     *
+     * @param removed records of one workspace, which are marked as removed in the table already
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */
     evictNames: (removed: readonly Written<R>[]): Promise<void> =>
       retryUntilDone(() => Promise.all(removed.flatMap(({ lost }) => lost.map(cache.dropName)))),
 
-    /** Await it before the write is answered. */
+    /** Evicts removed records in all processes. Await it before the write is answered, after the locks are released. */
     publishRemoved: (removed: readonly Written<R>[]) => publish(removed, true),
   };
 }

@@ -3,18 +3,19 @@ import { type CatalogRecord, type Name, nameKey } from '../model/entity-type.js'
 import { UnknownOutcomeError } from '../model/errors.js';
 import { type CreationFault, DuplicateNameError, NamesBusyError, type NewRecord } from './write-context.js';
 
-/** Records of one batch. */
+/** Most records of one batch. */
 const BATCH_MAX = 100;
-/** If a batch takes longer, it waits for a lock or a store, and the next batch starts without waiting for it. */
+/** A batch that takes longer is waiting for a lock or a store; the next batch starts without waiting for its end. */
 const BATCH_WAIT_MS = 250;
-/** Pause after a batch, so that the next requests of the same callers join one batch: without it batches hold half as many. */
+/** Pause after a batch, so that the next requests of its callers join one batch. Without it, batches have half as many records. */
 const GATHER_MS = 10;
 
+/** The operations that a creation batcher needs. */
 export interface CreationActions<R extends CatalogRecord> {
-  /** All in one insert; rejects at once when another request holds the lock of a name. */
+  /** Creates records of one workspace in one insert. @throws NamesBusyError at once when another request holds the lock of a name */
   createTogether(workspaceId: string, records: readonly NewRecord<R>[]): Promise<readonly CreationFault[]>;
   namesOf(record: R): readonly Name[];
-  /** Waits for the locks of the names. */
+  /** Creates one record. Waits for the locks of its names. */
   createAlone(record: NewRecord<R>): Promise<void>;
 }
 
@@ -24,14 +25,15 @@ interface Entry<R extends CatalogRecord> {
   readonly reject: (err: unknown) => void;
 }
 
+/** The creations of one workspace. */
 interface CreationQueue<R extends CatalogRecord> {
   isBusy: boolean;
   waiting: Entry<R>[];
 }
 
 /**
- * Batches creations of a workspace that arrive while its previous creation is in progress. Every statement costs ClickHouse
- * milliseconds, even for one row: 32 links took 49 ms of CPU one by one, and 29 ms together.
+ * Creates a function that creates one record, and batches the creations of a workspace that arrive while an earlier one is in progress.
+ * Every statement costs ClickHouse milliseconds, even for one row: 32 links took 49 ms of processor time one by one, and 29 ms together.
  */
 export function createCreationBatcher<R extends CatalogRecord>(actions: CreationActions<R>) {
   const { createTogether, createAlone, namesOf } = actions;
@@ -41,7 +43,7 @@ export function createCreationBatcher<R extends CatalogRecord>(actions: Creation
     return work.then(resolve, reject);
   }
 
-  /** Whether the error may concern a single creation (a locked name, a refused row), so that the others are tried without it. */
+  /** Whether a single creation may have caused the error (a locked name, a refused row), so that each is tried alone. */
   function concernsOne(err: unknown): boolean {
     if (err instanceof NamesBusyError) return true;
     return !(err instanceof ApiError) && !(err instanceof UnknownOutcomeError);
@@ -58,7 +60,7 @@ export function createCreationBatcher<R extends CatalogRecord>(actions: Creation
       const settled = group.map((entry, index) => {
         const fault = faults[index];
         if (fault === undefined) return entry.resolve();
-        // The name has become free again, because the earlier creation of that name in the batch failed.
+        // The earlier creation in the batch that had this name has failed, so the name is free.
         const isFreeAgain = fault instanceof DuplicateNameError && !taken.has(nameKey(fault.taken));
         return isFreeAgain ? settle(entry, createAlone(entry.record)) : entry.reject(fault);
       });

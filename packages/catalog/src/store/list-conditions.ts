@@ -5,7 +5,7 @@ import { storableText } from '../model/storable-text.js';
 
 const NOT_ASCII = /[\u0080-\uffff]/;
 
-/** A condition of a list: constant SQL over the columns of the type; values are passed as parameters only. */
+/** A condition of a list: constant SQL over the columns of a table. Values are passed only as parameters. */
 export interface Condition {
   readonly sql: string;
   readonly values: QueryParameters;
@@ -14,19 +14,20 @@ export interface Condition {
 /** A condition that no record meets. */
 const NOTHING: Condition = { sql: '0', values: {} };
 
-// Columns are constants in the code. Parameters are named after their column, so a list has at most one condition of each builder
-// for a column.
+// Columns are constants in the code. Parameters are named after their column, so a list must not have two conditions of the same function
+// on the same column, unless they get different parameter names.
 
-/** SQL of a text field that has no column, and is read from the JSON of the record. */
+/** SQL that reads a text field from the JSON of a record, for fields without a column. */
 export const dataText = (field: string): string => `JSONExtractString(data, '${field}')`;
 
+/** The column has exactly this value. */
 export function equals(column: string, value: string, parameter = `${column}_is`): Condition {
   // NUL cannot be sent in a query parameter, and no stored text contains it.
   if (value.includes('\0')) return NOTHING;
   return { sql: `${column} = {${parameter}:String}`, values: { [parameter]: storableText(value) } };
 }
 
-/** As {@link equals}, ignoring case. */
+/** The column has this value, ignoring upper and lower case. */
 export function equalsIgnoringCase(column: string, value: string, parameter = `${column}_is`): Condition {
   if (value.includes('\0')) return NOTHING;
   return {
@@ -35,6 +36,7 @@ export function equalsIgnoringCase(column: string, value: string, parameter = `$
   };
 }
 
+/** The column has one of the values; with `isExcluded` it has none of them. */
 export function isOneOf(column: string, values: readonly string[], isExcluded = false): Condition {
   const possible = values.filter((value) => !value.includes('\0')).map(storableText);
   const [operator, parameter] = isExcluded ? ['NOT IN', `${column}_out`] : ['IN', `${column}_in`];
@@ -48,7 +50,10 @@ export function contains(columns: readonly string[], text: string, parameter = '
   return { sql, values: { [parameter]: storableText(text) } };
 }
 
-/** As {@link contains} for a domain or short link, whose labels outside ASCII are stored in punycode: such a label is found as a whole. */
+/**
+ * Like {@link contains}, for a column with a domain or short link. Its labels outside ASCII are stored in punycode, so such a label is
+ * found only as a whole.
+ */
 export function addressContains(column: string, text: string): Condition {
   const asGiven = contains([column], text);
   return NOT_ASCII.test(text) ? anyOf([asGiven, contains([column], normaliseKey(text), 'search_ascii')]) : asGiven;
@@ -60,13 +65,13 @@ export function anyOf(conditions: readonly Condition[]): Condition {
   return { sql, values: Object.assign({}, ...conditions.map(({ values }) => values)) };
 }
 
-/** The column contains the number of one of the public ids. Texts that are not ids of that kind match nothing. */
+/** The column has the number of one of the public ids. Texts that are not ids of that kind match nothing. */
 export function hasId(column: string, resource: ResourceKind, ids: readonly string[]): Condition {
   const numbers = ids.flatMap((id) => parseResourceId(resource, id) ?? []).map(BigInt);
   return { sql: `${column} IN ({${column}_ids:Array(UInt64)})`, values: { [`${column}_ids`]: numbers } };
 }
 
-/** The condition for the value of a filter; none when the filter is left out. */
+/** The condition for the value of a filter; none when the filter is undefined. */
 export function ifDefined<T>(value: T | undefined, condition: (value: T) => Condition): Condition[] {
   return value === undefined ? [] : [condition(value)];
 }

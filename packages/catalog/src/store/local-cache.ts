@@ -2,31 +2,33 @@ import { createLru } from '@waymark/cache';
 import type { Stored } from '../model/entity-type.js';
 import type { NameOwner } from '../redis/record-cache.js';
 
-/** Fallback TTL of a copy in this process, in case an invalidation is lost. */
+/** TTL of a copy in this process. Invalidations evict copies earlier; the TTL is for the case that one is lost. */
 const FRESH_MS = 1_000;
 /**
- * How long a parsed record is used again when Redis still holds its version. Limited, because after an update with an unknown outcome
- * two rows of one version may exist.
+ * How long an expired copy is used again if Redis has its version, to save parsing the record. Limited, because after an update with an
+ * unknown outcome two rows of one version may exist.
  */
 const PARSED_MS = 600_000;
 
 interface RecordEntry<R> {
   readonly stored: Stored<R> | undefined;
-  /** Older versions are not cached. */
+  /** The lowest version that may be cached under this key. */
   readonly floor: number;
   readonly freshUntilMs: number;
+  /** Number of `expireAll` calls when the entry was stored. */
   readonly epoch: number;
   /** When the record was parsed, in ms. */
   readonly parsedMs: number;
 }
 
+/** Options of {@link createLocalRecords}. */
 export interface LocalRecordsOptions {
   readonly entriesMax: number;
   readonly staleMsMax: number;
   readonly now: () => number;
 }
 
-/** Records cached in this process. Past their TTL they are served only while both stores are away. */
+/** The cache of records in this process. After their TTL, copies are served only while both stores are away. */
 export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalRecordsOptions) {
   const entries = createLru<string, RecordEntry<R>>(entriesMax);
   let epoch = 0;
@@ -37,30 +39,32 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
   }
 
   return {
-    /** A redirect calls it five times, so it does not update the LRU order; the reload once a second does. */
+    /**
+     * The copy within its TTL. A redirect calls it five times, so it does not update the LRU order; the reload once a second does.
+     */
     fresh(key: string): Stored<R> | undefined {
       const entry = entries.peek(key);
       return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry.stored : undefined;
     },
 
-    /** The copy, however old, for when both stores fail. */
+    /** The copy, up to `staleMsMax` after its TTL, for reads while both stores fail. */
     stale,
 
-    /** The expired copy, if no invalidation was received for it or could have been missed. */
+    /** The copy, also an expired one, if no invalidation of it was received, and none can have been missed. */
     unchanged(key: string): Stored<R> | undefined {
       const stored = stale(key);
       const entry = entries.peek(key);
       return entry?.epoch === epoch && entry.floor === stored?.version ? stored : undefined;
     },
 
-    /** The copy of a version, fresh or not, so that a record that was read again is not parsed again. */
+    /** The copy of that version, fresh or not, so that a record is not parsed again when the same version was read again. */
     parsed(key: string, version: number): Stored<R> | undefined {
       const entry = entries.peek(key);
       const isUsable = entry?.stored?.version === version && entry.parsedMs + PARSED_MS > now();
       return isUsable ? entry.stored : undefined;
     },
 
-    /** @param readAtMs when the read began that found it */
+    /** Stores a record, unless a newer version is known. @param readAtMs when the read began that has found it */
     put(key: string, stored: Stored<R>, readAtMs: number): void {
       const entry = entries.peek(key);
       if (stored.version < (entry?.floor ?? 0)) return;
@@ -68,7 +72,7 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
       entries.set(key, { stored, floor: stored.version, freshUntilMs: readAtMs + FRESH_MS, epoch, parsedMs });
     },
 
-    /** A newer version exists: the copy serves only when both stores fail, and no older version is cached. */
+    /** Call it when a newer version exists: the copy expires, and no older version is stored any more. */
     raise(key: string, version: number): void {
       const entry = entries.peek(key);
       if (entry === undefined || entry.floor >= version) return;
@@ -79,7 +83,7 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
       entries.delete(key);
     },
 
-    /** Invalidations may have been missed: every copy is read again before it is served. */
+    /** Expires every copy, because invalidations may have been missed. */
     expireAll(): void {
       epoch += 1;
     },
@@ -87,31 +91,31 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
 }
 export type LocalRecords<R> = ReturnType<typeof createLocalRecords<R>>;
 
-/** Cached owner of a name; no owner = no record has it. */
+/** The cached owner of a name; undefined = no record has the name. */
 export interface NameEntry {
   readonly owner: NameOwner | undefined;
   readonly freshUntilMs: number;
   readonly epoch: number;
 }
 
-/** Owners of names cached in this process. */
+/** The cache of names in this process. */
 export function createLocalNames(entriesMax: number, now: () => number) {
   const entries = createLru<string, NameEntry>(entriesMax);
   let epoch = 0;
 
   return {
-    /** As `fresh` of {@link createLocalRecords}. */
+    /** The entry within its TTL; see `fresh` of {@link createLocalRecords}. */
     fresh(key: string): NameEntry | undefined {
       const entry = entries.peek(key);
       return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry : undefined;
     },
 
-    /** The entry regardless of its age, as a fallback. */
+    /** The entry, however old, for reads while both stores fail. */
     peek(key: string): NameEntry | undefined {
       return entries.peek(key);
     },
 
-    /** @param readAtMs when the read began that found it */
+    /** Stores the owner of a name. @param readAtMs when the read began that has found it */
     put(key: string, owner: NameOwner | undefined, readAtMs: number): void {
       entries.set(key, { owner, freshUntilMs: readAtMs + FRESH_MS, epoch });
     },

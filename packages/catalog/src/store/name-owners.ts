@@ -2,12 +2,13 @@ import { type CatalogRecord, type Name, recordRow } from '../model/entity-type.j
 import type { Lock } from '../redis/locks.js';
 import { NameTakenError, type RecordDeps } from './write-context.js';
 
-/** A record left over from a killed creation that owns the name of a new one. */
+/** A record that a killed creation has left behind, and that has a name of a new record. */
 export interface Orphan {
+  /** Removes the record. @param lock its `workUntilMs` limits when the insert may begin */
   remove(lock: Lock): Promise<void>;
 }
 
-/** Checks that no other record owns the names. Call it while holding their locks. */
+/** Creates the function that checks that no other record has the given names. Call the function while holding their locks. */
 export function createNameOwners<R extends CatalogRecord>({ kind, reader, commit, isOrphan }: RecordDeps<R>) {
   async function checkOwner(name: Name, id: string): Promise<Orphan[]> {
     const owner = await reader.findOwnerUncached(name);
@@ -17,7 +18,7 @@ export function createNameOwners<R extends CatalogRecord>({ kind, reader, commit
     return [{ remove: (lock) => commit.add([recordRow(kind, removed, true)], lock.workUntilMs) }];
   }
 
-  /** @throws NameTakenError when one of the names belongs to another record than `id` */
+  /** @returns the orphans that have one of the names @throws NameTakenError when one of the names belongs to another record than `id` */
   return async (names: readonly Name[], id: string): Promise<Orphan[]> =>
     (await Promise.all(names.map((name) => checkOwner(name, id)))).flat();
 }

@@ -21,15 +21,17 @@ import {
   type WriteDeps,
 } from './write-context.js';
 
-/** The steps that create one record, for {@link createRecords}. */
+/** The steps of the creation of one record, for {@link createRecords}. */
 export interface Creation {
   readonly lockName: string;
   readonly names: readonly Name[];
   /** See {@link NewRecord}. */
   readonly hasRandomNames: boolean;
   /**
-   * @throws ApiError when another record owns one of the names, or the id is used already
-   * @returns leftovers of killed creations that own one of the names, to be removed first
+   * Checks that the names and the id are free.
+   *
+   * @throws ApiError when another record has one of the names, or the id is used already
+   * @returns orphans that have one of the names, to be removed first
    */
   check(): Promise<readonly Orphan[]>;
   nameRows(): EventRow[];
@@ -39,8 +41,8 @@ export interface Creation {
 }
 
 /**
- * Runs `check` and, at the same time, inserts the rows of random names, which saves one of three round trips. Rows of chosen names
- * are inserted after the check, because a refused one would leave a row behind (harmless: without its record it is ignored).
+ * Runs `check` and, at the same time, inserts the rows of random names, which saves one of three round trips. Rows of chosen names are
+ * inserted after the check, because the row of a refused name would stay (it would be harmless: a name row without its record is ignored).
  */
 async function checkAndName<T>(
   { commitNames }: WriteDeps,
@@ -61,8 +63,11 @@ const lockNames = (creations: readonly Creation[]) =>
   creations.flatMap(({ names, lockName }) => [lockName, ...names.map(nameLock)]);
 
 /**
- * Creates records, possibly of several types: all, or none if one is refused. Inserts the rows of all names first, then the records
- * in the order given. A name row without its record is ignored, so a killed creation reserves no name.
+ * Creates records, possibly of several types: all, or none if one is refused. Inserts first the rows of all names, then the records in the
+ * given order. A name row without its record is ignored, so a killed creation reserves no name.
+ *
+ * @throws NameTakenError; ApiError 422 for a name that cannot be stored, 500 with `Retry-After` for stores that are away or locks that are
+ *   held
  */
 export async function createRecords(deps: WriteDeps, creations: readonly Creation[]): Promise<void> {
   for (const name of creations.flatMap(({ names }) => names)) checkPossible(name);
@@ -81,7 +86,7 @@ function refuseBusy(): never {
   throw new NamesBusyError('a name is held');
 }
 
-/** For each creation the fault of its names, if any: a name that is not allowed, or that an earlier creation of the batch has. */
+/** For each creation the error of its names, if any: a name that cannot be stored, or that an earlier creation of the batch has. */
 function faultsAmong(creations: readonly Creation[]): CreationFault[] {
   const taken = new Set<string>();
   return creations.map(({ names }) => {
@@ -99,7 +104,7 @@ function faultsAmong(creations: readonly Creation[]): CreationFault[] {
   });
 }
 
-/** Creates records of one kind. */
+/** The operations that create records of one kind. */
 export function createCreator<R extends CatalogRecord>(
   deps: WriteDeps,
   own: RecordDeps<R>,
@@ -108,6 +113,7 @@ export function createCreator<R extends CatalogRecord>(
 ) {
   const { kind, commit } = own;
 
+  /** The steps that create a record. Sends nothing. */
   function prepare(record: R, hasRandomNames = false): Creation {
     const stored = { record: kind.schema.parse(record), version: 1 };
     const names = kind.names(record);
@@ -138,7 +144,8 @@ export function createCreator<R extends CatalogRecord>(
   /**
    * Creates those of the records whose names are free, all in one insert.
    *
-   * @param options what to do while another request holds the lock of a name; waits by default
+   * @param options what to do while another request holds the lock of a name; by default it waits
+   * @returns for each record the error that has refused it, or undefined
    */
   async function createTogether(
     workspaceId: string,
@@ -185,7 +192,12 @@ export function createCreator<R extends CatalogRecord>(
   return {
     prepare,
 
-    /** @param hasRandomNames see {@link NewRecord} */
+    /**
+     * Creates a record, possibly in one insert with others.
+     *
+     * @param hasRandomNames see {@link NewRecord}
+     * @throws as {@link createRecords}
+     */
     async create(record: R, hasRandomNames = false): Promise<R> {
       await create({ record, hasRandomNames });
       return record;

@@ -8,13 +8,17 @@ import { pendingStatements } from '../pending/pending-statements.js';
 import type { Condition } from './list-conditions.js';
 import type { RecordTable } from './record-table.js';
 
-/** An order of a list. `join` adds columns that are not in the type's own table, such as totals. */
+/** An order of a list. */
 export interface SortRule {
-  /** An SQL expression. For types with pending records only over `id`, `data` (empty while pending) and columns of `join`. */
+  /**
+   * The SQL expression to sort by. For types with pending records it may use only `id`, `data` (empty while pending) and columns of `join`.
+   */
   readonly by: string;
+  /** A JOIN that adds columns of other tables, such as totals. */
   readonly join?: string;
 }
 
+/** A page of a list. */
 export interface ListRequest {
   readonly conditions: readonly Condition[];
   readonly sort: SortRule;
@@ -23,10 +27,10 @@ export interface ListRequest {
   readonly offset: number;
 }
 
-/** Sorts by time of creation, which ids begin with. Every type has this order. */
+/** The order of creation, because ids begin with the time of creation. Every type has this order. */
 export const BY_CREATION: SortRule = { by: 'id' };
 
-/** Lists records of one type by pages; the id breaks ties. */
+/** Lists records of one type page by page. Records with equal sort values are ordered by id. */
 export function createRecordList<R extends CatalogRecord>(
   kind: EntityType<R>,
   table: RecordTable<R>,
@@ -56,18 +60,22 @@ WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sq
     return ids;
   }
 
-  /** SQL for the ids of the table and of pending records. A record that is inserted in between is in both, so ids can repeat. */
+  /**
+   * SQL for the ids of the table and of pending records. A record that the writer inserts between the two reads is in both, so ids can
+   * repeat.
+   */
   function withPendingIds({ by, join = '' }: SortRule, conditions: readonly Condition[]): string {
     return `(SELECT id, ${by} AS sorted_by ${from(join, conditions)}
 UNION ALL
 SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS id, '' AS data) AS record ${join})`;
   }
 
+  /** The ids of a page. */
   async function listIds(workspaceId: string, request: ListRequest): Promise<string[]> {
     const { conditions, sort, order, limit, offset } = request;
     const direction = order === 'asc' ? 'ASC' : 'DESC';
     const keys = (by: string) => (by === 'id' ? `id ${direction}` : `${by} ${direction}, id ${direction}`);
-    // Read before the table: a record that is inserted in between is found there.
+    // Read before the table, so that a record which the writer inserts between the two reads is found there.
     const ids = await pendingIds(workspaceId, conditions);
     const source =
       ids.length === 0
@@ -86,7 +94,7 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
     return rows.map(([number]) => table.publicId(number));
   }
 
-  /** Reads the records that exist from their table, without caches, in the order of `ids`. */
+  /** Reads those of the records that exist, from their table without caches, in the order of `ids`. */
   async function read(workspaceId: string, ids: readonly string[]): Promise<R[]> {
     const found = await Promise.all(ids.map((id) => table.get(workspaceId, id)));
     return found.flatMap((stored) => (stored === undefined ? [] : [stored.record]));
@@ -96,12 +104,15 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
     listIds,
     read,
 
-    /** Finds ids first, which reads small columns only, then reads the records of the page. */
+    /** A page of records. Finds their ids first, which reads small columns only, and then reads these records. */
     async list(workspaceId: string, request: ListRequest): Promise<R[]> {
       return read(workspaceId, await listIds(workspaceId, request));
     },
 
-    /** Ids above `afterId`, ascending. A walk that changes records continues from an id, not an offset, so that it skips none. */
+    /**
+     * Ids above `afterId` in ascending order, without pending records. For walks that change records: they continue from an id, not from an
+     * offset, so that they skip none.
+     */
     async idsAfter(workspaceId: string, conditions: readonly Condition[], afterId: string | undefined, limit: number) {
       const rows = await queryRows<[string]>(clickhouse, {
         query: `SELECT id ${from('', conditions)} AND id > {after:UInt64} ORDER BY id LIMIT {limit:UInt32}`,
@@ -115,6 +126,7 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
       return rows.map(([number]) => table.publicId(number));
     },
 
+    /** The number of records, without pending ones. */
     async count(workspaceId: string, conditions: readonly Condition[] = []): Promise<number> {
       const query = {
         query: `SELECT count() ${from('', conditions)}`,

@@ -14,9 +14,13 @@ import type { LocalNames, LocalRecords } from './local-cache.js';
 import { parseData, type RecordTable } from './record-table.js';
 import type { NameRow, NamesTable } from './unique-names.js';
 
-/** For this long after a failed read, copies without an invalidation are served at once: an outage delays one read a second. */
+/**
+ * For this long after a failed read, expired copies that were not invalidated are served without waiting for the stores, so that an outage
+ * delays only one read a second.
+ */
 const FAILING_MS = 1_000;
 
+/** Dependencies of {@link createRecordReader}. */
 export interface ReaderDeps<R extends CatalogRecord> {
   readonly kind: EntityType<R>;
   readonly table: RecordTable<R>;
@@ -32,24 +36,28 @@ export interface ReaderDeps<R extends CatalogRecord> {
   readonly now: () => number;
 }
 
+/** Options of a read. */
 export interface ReadOptions {
-  /** Time limit, after which the read returns an expired copy, or fails when there is none. */
+  /** Time limit, after which the read returns an expired copy, or fails when there is none; five seconds by default. */
   readonly limitMs?: number;
-  /** While Redis is unavailable, use a copy of the last second instead of waiting for ClickHouse. Set for redirects. */
+  /** Whether, while Redis is away, copies of the last second are served although they may be outdated. Set for redirects. */
   readonly mayLag?: boolean;
 }
 
-/** Which expired copies are accepted; see local-cache.ts. */
+/** Which expired copies may be served; see local-cache.ts. */
 type CopyAge = 'unchanged' | 'stale';
 
-/** A read that began longer ago is not cached in Redis: the mark of a writer since then may have expired there. */
+/**
+ * The result of a read that took longer is not stored in Redis, because the marker of a write since its beginning may have expired there.
+ */
 const FILL_MS_MAX = 30_000;
 
-/** How long an API call waits. */
+/** Time limit of a read for an API call. */
 const API_READ_MS_MAX = 5_000;
+/** The options of reads for API calls. */
 export const API_READ: ReadOptions = { limitMs: API_READ_MS_MAX };
 
-/** The names of each record object, cached because every redirect checks them. Records never change in place. */
+/** The names of each record object. They are cached because every redirect checks them, and a record object never changes. */
 const namesOfRecords = new WeakMap<object, readonly Name[]>();
 
 function hasName<R extends CatalogRecord>(kind: EntityType<R>, record: R, name: Name): boolean {
@@ -62,21 +70,22 @@ function hasName<R extends CatalogRecord>(kind: EntityType<R>, record: R, name: 
 }
 
 /**
- * Reads records of one type from the cache of this process, else Redis, else ClickHouse. Concurrent reads of the same record or name
- * share one look-up in each store (single-flight). When both stores fail, expired copies are served.
+ * Reads records of one type from the cache of this process, or else from Redis, or else from ClickHouse. Concurrent reads of the same
+ * record or name share one look-up in each store (single-flight). When both stores fail, expired copies are served
+ * (docs/reference/consistency.md).
  */
 export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>) {
   const { kind, table, namesTable, cache, localRecords, localNames, pending, mayUseCopies, now } = deps;
   /**
-   * Look-ups that have not left Redis, and those in ClickHouse. They are apart: a reader that comes while ClickHouse does not answer
-   * asks Redis first, which may have failed when the look-up began and answer by now.
+   * Look-ups that wait for Redis, and look-ups that wait for ClickHouse. They are separate: a read that begins while ClickHouse does not
+   * answer asks Redis first, because Redis may answer again although it failed when the other look-up began.
    */
   const inRedis = new Map<string, Promise<R | undefined>>();
   const inClickHouse = new Map<string, Promise<R | undefined>>();
-  /** Incremented by every change: results of reads that began before a change are not cached. */
+  /** Number of received changes. Results of reads that began before a change are not cached. */
   let changes = 0;
 
-  /** Look-ups by where the record was found, for metrics. */
+  /** Numbers of look-ups by where the record was found, for metrics. */
   const lookups = { memory: 0, redis: 0, clickhouse: 0 };
   let failingUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -99,7 +108,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     return flight;
   }
 
-  /** Call it before a read. The returned functions cache its results in this process, unless a change was published meanwhile. */
+  /** Call it before a read. The returned functions store its results in this process, unless a change was received meanwhile. */
   function beginFill() {
     const [startedMs, changesBefore] = [now(), changes];
     return {
@@ -113,7 +122,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     };
   }
 
-  /** Caches records that were read from ClickHouse in this process and in Redis. */
+  /** Stores records that were read from ClickHouse in the caches of this process and of Redis. */
   function cacheRead(workspaceId: string, read: readonly Stored<R>[], fill: ReturnType<typeof beginFill>): void {
     for (const stored of read) fill.record(workspaceId, stored);
     if (!fill.isRecent()) return;
@@ -121,7 +130,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     void cache.fillRecords(kind.table, workspaceId, fills);
   }
 
-  /** The records that Redis has. */
+  /** Reads records from Redis only. */
   async function readCached(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
     const fill = beginFill();
     const found = new Map<string, R>();
@@ -130,7 +139,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
       const entry = cached?.[index];
       if (entry?.data === undefined) return;
       const { version, data } = entry;
-      // Parsing a record takes longer than reading it, and what is derived from the same object is cached with it.
+      // Parsing a record takes longer than reading it, and values derived from a record are cached by its object.
       const stored = localRecords.parsed(localKey(workspaceId, id), version) ?? {
         version,
         record: parseData(kind, data),
@@ -171,6 +180,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     return record;
   }
 
+  /** The record with that id. @throws ApiError 500 with `Retry-After` when the stores are away and there is no copy */
   async function get(workspaceId: string, id: string, options: ReadOptions = {}): Promise<R | undefined> {
     const copy = fresh(workspaceId, id, options);
     if (copy !== undefined) return copy;
@@ -187,7 +197,11 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     return readOrStale((age) => localRecords[age](key)?.record, options.limitMs, `${kind.table} by id`, read);
   }
 
-  /** Runs `read` within its time limit. When it fails, returns an expired copy; throws only when there is none. */
+  /**
+   * Runs `read` within its time limit. When it fails, returns an expired copy.
+   *
+   * @throws ApiError 500 with `Retry-After` when there is none
+   */
   async function readOrStale(
     copyOf: (age: CopyAge) => R | undefined,
     limitMs: number | undefined,
@@ -212,7 +226,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     failingUntilMs = now() + FAILING_MS;
   }
 
-  /** The first record (oldest id) that has a row for the name, still exists, and still has the name. */
+  /** The first of the records with a row for the name, by id, that still exists and has the name. */
   async function ownerAmong(rows: readonly NameRow[], name: Name): Promise<Stored<R> | undefined> {
     for (const { workspaceNumber, number } of rows) {
       const stored = await table.get(formatResourceId('workspace', workspaceNumber), table.publicId(number));
@@ -221,14 +235,17 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     return undefined;
   }
 
-  /** Finds the owner of a name without caches: in the queue, then in the tables, so that a row inserted in between is not missed. */
+  /**
+   * Finds the owner of a name without caches: first in the queue, then in the tables, so that a row which the writer inserts between is
+   * found.
+   */
   async function findOwnerUncached(name: Name): Promise<Stored<R> | undefined> {
     const peeked = await pending?.peekByName(name);
     const owner = await ownerAmong(await namesTable.rowsOf(name), name);
     if (owner !== undefined || pending === undefined) return owner;
     const queued = peeked === undefined ? await pending.readByName(name) : peeked.found;
     if (queued !== undefined) return ownerAmong([queued], name);
-    // Without a peek the queue was read after the tables, so the tables are read again.
+    // If the peek has failed, the queue was read after the tables, so the tables are read again.
     return peeked === undefined ? ownerAmong(await namesTable.rowsOf(name), name) : undefined;
   }
 
@@ -237,7 +254,11 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     return record !== undefined && hasName(kind, record, name) ? record : undefined;
   }
 
-  /** @param leave is called when Redis has answered, or has failed: the record may be in ClickHouse only */
+  /**
+   * Finds the owner of a name in Redis, or else without caches, and stores it in the caches.
+   *
+   * @param leave called when Redis has answered or failed, so that only ClickHouse can still have the record
+   */
   async function resolve(name: Name, leave: () => void): Promise<R | undefined> {
     const key = nameKey(name);
     const fill = beginFill();
@@ -266,7 +287,8 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     const stored = await findOwnerUncached(name);
     const owner = stored && { workspaceId: stored.record.workspaceId, id: stored.record.id };
     if (stored !== undefined) cacheRead(stored.record.workspaceId, [stored], fill);
-    // An unowned name is not cached: `/track` creates customers through the queue, which evicts nothing here.
+    // For types with pending records, the absence of an owner is not cached: `/track` creates customers through the queue, and evicts
+    // nothing.
     else if (kind.queued !== undefined) return undefined;
     fill.name(key, owner);
     if (cached !== undefined && fill.isRecent()) void cache.fillName(name, cached.seen, owner);
@@ -283,7 +305,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     return record;
   }
 
-  /** @param options.limitMs covers the whole look-up */
+  /** Finds a record by name. @param options.limitMs limits the whole look-up @throws as {@link get} */
   async function findByName(name: Name, options: ReadOptions = {}): Promise<R | undefined> {
     const copy = freshByName(name, options);
     if (copy !== undefined) return copy;
@@ -305,6 +327,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     return record !== undefined && hasName(kind, record, name) ? record : undefined;
   }
 
+  /** The records that exist, by id. @throws as {@link get} */
   async function getMany(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
     const found = new Map<string, R>();
     for (const id of mayUseCopies({}) ? ids : []) {
@@ -346,7 +369,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     findOwnerUncached,
     lookups,
 
-    /** Call it after a change: later reads do not share or cache a look-up that began before it. */
+    /** Call it after a change: look-ups that began before it are neither cached nor shared with later reads. */
     outdate(): void {
       changes += 1;
       inRedis.clear();

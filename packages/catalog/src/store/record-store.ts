@@ -13,11 +13,12 @@ import { createRecordTable, type RecordTable } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';
 import type { WriteDeps } from './write-context.js';
 
-/** Time limit of an insert. It and the time in which the holder of a lock may start inserts must fit into the life of the lock. */
+/** Time limit of an insert. Together with the time in which a lock allows to start inserts, it must be shorter than the TTL of a lock. */
 const INSERT_SECONDS_MAX = 10;
-/** Parses inserts on one thread: for their few rows, handing them to others took a fifth to a third of an insert's CPU. */
+/** Settings that parse inserts on one thread: with few rows, several threads cost a fifth to a third of the processor time of an insert. */
 const FEW_ROWS = { max_threads: 1, input_format_parallel_parsing: 0 } as const;
 
+/** Dependencies of {@link createRecordStore}. */
 export interface StoreDeps extends WriteDeps {
   readonly clickhouse: ClickHouseClient;
   readonly readList: ReadList;
@@ -33,16 +34,20 @@ export interface TableSettings {
   readonly concurrentInsertsMax: number;
 }
 
+/** The settings for tables on one server. */
 export const SINGLE_NODE: TableSettings = { read: {}, insert: {}, concurrentInsertsMax: 2 };
 
-/** On replicas a check must see every acknowledged write, whichever replica answers. Not runnable on one machine. */
+/** The settings for replicated tables: a check must see every acknowledged write, whichever replica answers. */
 export const REPLICATED: TableSettings = { read: SEQUENTIAL_READ, insert: QUORUM_INSERT, concurrentInsertsMax: 1 };
 
-/** ClickHouse refused the insert because another into the same table still waits for its quorum; it can be repeated. */
+/**
+ * Code of ClickHouse for an insert that was refused because another insert into the table still waits for its quorum. It can be repeated.
+ */
 const QUORUM_BUSY = '286';
 const QUORUM_WAIT_MS_MAX = 5_000;
 const QUORUM_PAUSE_MS = 50;
 
+/** Repeats an insert that is refused with {@link QUORUM_BUSY} until `untilMs`, in the time of `performance.now()`. */
 async function onceQuorumIsFree(insert: () => Promise<void>, untilMs: number): Promise<void> {
   while (true) {
     try {
@@ -55,16 +60,17 @@ async function onceQuorumIsFree(insert: () => Promise<void>, untilMs: number): P
   }
 }
 
+/** Options of {@link createRecordStore}. */
 export interface StoreOptions<R extends CatalogRecord> {
-  /** Maximum number of records cached in this process. */
+  /** Most records that are cached in this process. */
   readonly entriesMax: number;
   /** See `RecordDeps`. */
   readonly isOrphan?: (record: R) => Promise<boolean>;
-  /** Records that are in the queue and not in their table yet; none unless given. */
+  /** The pending records of the type; by default it has none. */
   readonly pending?: PendingRecords<R>;
 }
 
-/** The records of one type: reads through the caches, writes under locks. */
+/** The records of one type. Reads use the caches, writes take locks (docs/architecture.md, "Records"). */
 export interface RecordStore<R extends CatalogRecord> extends RecordReader<R>, RecordWriter<R> {
   readonly kind: EntityType<R>;
   readonly table: RecordTable<R>;
@@ -99,6 +105,7 @@ export function createTableCommit(
   return createGroupCommit({ insert, now, concurrentInsertsMax: settings.concurrentInsertsMax });
 }
 
+/** Creates the {@link RecordStore} of a type. It must be subscribed to the change feed. */
 export function createRecordStore<R extends CatalogRecord>(
   kind: EntityType<R>,
   deps: StoreDeps,

@@ -4,6 +4,7 @@ import { formatResourceId } from '@waymark/contract';
 import { keyReadSettings, type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf, type Stored } from '../model/entity-type.js';
 
+/** Most records in one statement, because their ids are sent in its URL. */
 const RECORDS_PER_READ = 1_000;
 
 interface RecordId {
@@ -11,7 +12,7 @@ interface RecordId {
   readonly number: string;
 }
 
-/** Reads of one kind's table, always of one workspace. */
+/** Reads from the table of one type, without caches. */
 export function createRecordTable<R extends CatalogRecord>(
   kind: EntityType<R>,
   clickhouse: ClickHouseClient,
@@ -37,7 +38,8 @@ export function createRecordTable<R extends CatalogRecord>(
     return records(query, workspaceId, parameters);
   }
 
-  // PREWHERE on the key, which is the same in all versions of a row, spares reading the data of its neighbours.
+  // With PREWHERE, ClickHouse does not read the data of neighbouring rows. With FINAL it is correct only for columns that all versions
+  // share.
   const BY_IDS = `SELECT version, data FROM ${kind.table} FINAL
 PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
 
@@ -57,32 +59,34 @@ PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
   });
 
   return {
-    /** Records that are their own workspace, by id. */
+    /** Records of the type `workspace`, by id. @param numbers the UInt64 of their ids, ascending */
     async selectWorkspaces(numbers: readonly string[]): Promise<R[]> {
-      const rows = await queryRows<[string]>(clickhouse, {
-        query: `SELECT data FROM ${kind.table} FINAL WHERE workspace_id IN ({workspaces:Array(UInt64)}) ORDER BY workspace_id`,
-        parameters: { workspaces: numbers.map(BigInt) },
-        settings,
-      });
-      return rows.map(([data]) => parseData(kind, data));
+      const query = `SELECT data FROM ${kind.table} FINAL WHERE workspace_id IN ({workspaces:Array(UInt64)}) ORDER BY workspace_id`;
+      const found: R[] = [];
+      for (let start = 0; start < numbers.length; start += RECORDS_PER_READ) {
+        const workspaces = numbers.slice(start, start + RECORDS_PER_READ).map(BigInt);
+        const rows = await queryRows<[string]>(clickhouse, { query, parameters: { workspaces }, settings });
+        for (const [data] of rows) found.push(parseData(kind, data));
+      }
+      return found;
     },
 
-    /** Records of all workspaces. @param condition constant SQL; values only through `parameters` */
+    /** Records of all workspaces, by id. @param condition constant SQL; values are passed only as `parameters` */
     async selectEverywhere(condition: string, parameters: QueryParameters): Promise<R[]> {
       const query = `SELECT data FROM ${kind.table} FINAL WHERE ${condition} ORDER BY id`;
       const rows = await queryRows<[string]>(clickhouse, { query, parameters, settings });
       return rows.map(([data]) => parseData(kind, data));
     },
 
-    /** The record as the table has it at or after the call. */
+    /** The record as it is in the table at the time of the call, or later. Concurrent calls share a statement. */
     get(workspaceId: string, id: string): Promise<Stored<R> | undefined> {
       return lookUp({ workspaceId, number: numberOf(kind.resource, id) });
     },
 
-    /** @param tail constant SQL after the workspace condition; values only through `parameters` */
+    /** Records of a workspace. @param tail constant SQL after the workspace condition; values are passed only as `parameters` */
     select,
 
-    /** How many records were ever made with ids from `fromNumber` on, removed ones included. */
+    /** The number of records with ids from `fromNumber` on, including removed ones. @param tail as in `select` */
     async countEver(workspaceId: string, fromNumber: bigint, tail: string): Promise<number> {
       const [row] = await queryRows<[string]>(clickhouse, {
         query: `SELECT uniqExact(id) FROM ${kind.table}
@@ -98,7 +102,7 @@ WHERE workspace_id = {workspace:UInt64} AND id >= {from:UInt64} ${tail}`,
 }
 export type RecordTable<R extends CatalogRecord> = ReturnType<typeof createRecordTable<R>>;
 
-/** A record from its stored JSON. */
+/** Parses the stored JSON of a record. @throws Error when it does not fit the schema */
 export function parseData<R extends CatalogRecord>(kind: EntityType<R>, data: string): R {
   return kind.schema.parse(JSON.parse(data));
 }

@@ -14,7 +14,7 @@ import {
   type WriteDeps,
 } from './write-context.js';
 
-/** @throws ApiError when a name is not allowed, or two of the records would gain the same name */
+/** @throws ApiError when a name cannot be stored, or two of the records would gain the same name */
 function checkDistinct(names: readonly Name[]): void {
   const seen = new Set<string>();
   for (const name of names) {
@@ -24,7 +24,9 @@ function checkDistinct(names: readonly Name[]): void {
   }
 }
 
-/** Changes and removes records of one type under locks on their ids, any number from one workspace in one insert. */
+/**
+ * The operations that change and remove records of one type, under locks on their ids. One insert can change many records of a workspace.
+ */
 export function createChanger<R extends CatalogRecord>(
   deps: WriteDeps,
   own: RecordDeps<R>,
@@ -50,13 +52,13 @@ export function createChanger<R extends CatalogRecord>(
     });
   }
 
-  /** Sets write markers in Redis before records are written, so that reads bypass that cache until it has the new version. */
+  /** Sets write markers in Redis before records are written, so that reads go to ClickHouse until Redis has the new version. */
   function setWriteMarkers(workspaceId: string, written: readonly Written<R>[]): Promise<void> {
     const marks = written.map(({ stored: { record, version } }) => ({ id: record.id, version }));
     return deps.cache.markRecords(kind.table, workspaceId, marks);
   }
 
-  /** Removes the rows of lost names. A failure is harmless: the records no longer have these names, so the rows are ignored. */
+  /** Removes the rows of lost names. A failure is only logged, because rows of names that their records do not have are ignored. */
   async function dropNames(written: readonly Written<R>[], lock: Lock): Promise<void> {
     const rows = written.flatMap(({ stored: { record, version }, lost }) =>
       lost.map((name) => nameRow(name, rowOwner(kind, record), version, true)),
@@ -64,12 +66,13 @@ export function createChanger<R extends CatalogRecord>(
     await tryAll([deps.commitNames.add(rows, lock.workUntilMs)]);
   }
 
+  /** Applies `change` to a record. @returns what is to be written; undefined when nothing has changed */
   async function changeOf(current: Stored<R>, change: (record: R) => R | Promise<R>): Promise<Written<R> | undefined> {
     const changed = await change(current.record);
     if (changed === current.record) return undefined;
     const { id, workspaceId, createdAt } = current.record;
     const record = kind.schema.parse({ ...changed, id, workspaceId, createdAt });
-    // A pending record has no name rows yet, so all its names count as gained. The writer's later rows have an older version.
+    // A pending record has no name rows yet, so it gains all its names. The rows that the writer inserts later have a lower version.
     const before = new Set(current.isPending ? [] : kind.names(current.record).map(nameKey));
     const names = kind.names(record);
     const after = new Set(names.map(nameKey));
@@ -80,6 +83,7 @@ export function createChanger<R extends CatalogRecord>(
     };
   }
 
+  /** Writes changed records under the locks of the names that they gain. */
   async function write(workspaceId: string, written: readonly Written<R>[], lock: Lock): Promise<void> {
     const gained = written.flatMap((one) => one.gained);
     checkDistinct(gained);
@@ -89,7 +93,7 @@ export function createChanger<R extends CatalogRecord>(
     await underLock(nameLocks, async () => {
       for (const orphan of await checkGained()) await orphan.remove(lock);
       await setWriteMarkers(workspaceId, written);
-      // The insert of the record changes its names: until then the new name rows are ignored, afterwards the old ones are.
+      // Names change with the insert of the record: before it, the new name rows are ignored; after it, the old ones are.
       const gainedRows = written.flatMap(({ stored: { record, version }, gained: names }) =>
         names.map((name) => nameRow(name, rowOwner(kind, record), version)),
       );
@@ -107,7 +111,8 @@ export function createChanger<R extends CatalogRecord>(
    * Changes all of the records or, when `change` throws for one or a name is taken, none. A record for which `change` returns the
    * same object is not written.
    *
-   * @returns the records that exist, as they are afterwards, in the order of `ids`
+   * @returns the records that exist, as they are stored now, in the order of `ids`
+   * @throws NameTakenError; the error of `change`; ApiError 500 with `Retry-After` for stores that are away or locks that are held
    */
   async function updateMany(
     workspaceId: string,
@@ -125,7 +130,9 @@ export function createChanger<R extends CatalogRecord>(
   }
 
   /**
-   * @param mayRemove throws to refuse the removal of all, returns false to keep that record
+   * Removes records and frees their names.
+   *
+   * @param mayRemove throws to refuse the removal of all records, or returns false to keep this one
    * @returns the removed records
    */
   async function removeMany(
@@ -160,12 +167,12 @@ export function createChanger<R extends CatalogRecord>(
     updateMany,
     removeMany,
 
-    /** @returns the changed record, or undefined when there is none; `change` may throw to refuse */
+    /** Changes a record; see {@link updateMany}. @returns the record as it is stored now; undefined when there is none */
     async update(workspaceId: string, id: string, change: (record: R) => R | Promise<R>): Promise<R | undefined> {
       return (await updateMany(workspaceId, [id], change))[0];
     },
 
-    /** @returns the removed record; undefined when there was none */
+    /** Removes a record. @returns the removed record; undefined when there was none */
     async remove(workspaceId: string, id: string): Promise<R | undefined> {
       return (await removeMany(workspaceId, [id]))[0];
     },

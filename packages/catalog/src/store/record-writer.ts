@@ -5,7 +5,7 @@ import { createCreator } from './record-creation.js';
 import { createChanger } from './record-updates.js';
 import type { RecordDeps, WriteDeps } from './write-context.js';
 
-/** Creates, updates and removes records of one type under locks, any number from one workspace in one insert. */
+/** The operations that create, change and remove records of one type. */
 export function createRecordWriter<R extends CatalogRecord>(deps: WriteDeps, own: RecordDeps<R>) {
   const checkOwners = createNameOwners(own);
   const cacheWrites = createCacheWrites(deps, own);

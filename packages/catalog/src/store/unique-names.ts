@@ -4,16 +4,25 @@ import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { isPossibleName, type Name, nameKey } from '../model/entity-type.js';
 import { storableText } from '../model/storable-text.js';
 
-/** A row of `names`: a record that has, or once had, the name. 64-bit ids as decimal text. */
+/** A row of `names`: a record that has, or once had, the name. Both ids are UInt64 as decimal text. */
 export interface NameRow {
   readonly workspaceNumber: string;
   readonly number: string;
 }
 
-/** Twice what a bulk creation of a hundred records looks up, and some. The values are sent in the URL of the query. */
+/** Most look-ups in one statement, because their values are sent in its URL. Creating a hundred records takes two hundred look-ups. */
 const LOOKUPS_PER_READ = 250;
+/**
+ * Limit on the values of a statement: the embedded ClickHouse writes them into SQL of at most 256 kB. In URLs, of which ClickHouse accepts
+ * 1 MB, they take two and a half times as much at most.
+ */
+const VALUES_BYTES_MAX = 200_000;
+/** Most bytes of a UTF-16 code unit in that SQL: a quote or backslash is escaped twice. */
+const BYTES_PER_CHAR = 4;
+/** Bytes of a look-up besides its texts: names of parameters, and numbers. */
+const LOOKUP_BYTES = 100;
 
-/** The id of a record as in its table, as decimal text. */
+/** A record by its table and the UInt64 of its ids as decimal text. */
 interface RecordNumber {
   readonly table: string;
   readonly workspaceNumber: string;
@@ -28,6 +37,13 @@ function lookupKey(lookup: Lookup): string {
   if (lookup.type === 'name') return `name/${nameKey(lookup.name)}`;
   const { table, workspaceNumber, number } = lookup.record;
   return `record/${table}/${workspaceNumber}/${number}`;
+}
+
+/** The most bytes that the values of a look-up can take. */
+function valueBytes(lookup: Lookup): number {
+  if (lookup.type === 'record') return LOOKUP_BYTES;
+  const { scope, name } = lookup.name;
+  return LOOKUP_BYTES + BYTES_PER_CHAR * (scope.length + name.length);
 }
 
 /** Groups items by key, in the order of their first occurrence. */
@@ -46,7 +62,10 @@ function byNumber(one: NameRow, other: NameRow): number {
   return one.number.length - other.number.length || (one.number < other.number ? -1 : 1);
 }
 
-/** Part of a query that is a SELECT of `table, kind, scope, name, id, workspace_id`; the first two identify the look-up that a row answers. */
+/**
+ * A SELECT of `table, kind, scope, name, id, workspace_id`, for a UNION. `table` is empty in rows of names; in rows of records, `kind`,
+ * `scope` and `name` are.
+ */
 interface Part {
   readonly sql: string;
   readonly parameters: QueryParameters;
@@ -84,8 +103,8 @@ FROM ${group[0].table} WHERE workspace_id = {w${index}:UInt64} AND id IN ({i${in
 }
 
 /**
- * Reads table `names`. It is the only table that is read without a workspace, because names are how workspaces are found.
- * Concurrent look-ups share one statement, because each statement costs ClickHouse milliseconds, however small.
+ * Reads the table `names`, which is read without a workspace, because workspaces are found through it. Concurrent look-ups share one
+ * statement, because each statement costs ClickHouse milliseconds, however small.
  */
 export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonly<Record<string, number>>) {
   async function load(lookups: readonly Lookup[]): Promise<ReadonlyMap<string, readonly NameRow[]>> {
@@ -111,7 +130,7 @@ export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonl
       if (rowsOfKey.some((row) => row.number === number && row.workspaceNumber === workspaceNumber)) continue;
       rowsOfKey.push({ workspaceNumber, number });
     }
-    // Sorted here, because a statement around the union takes the engine a quarter longer.
+    // Sorted here, because with an ORDER BY around the UNION the statement takes a quarter longer.
     for (const rowsOfKey of rowsByKey.values()) rowsOfKey.sort(byNumber);
     return rowsByKey;
   }
@@ -121,24 +140,27 @@ export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonl
     group: () => '',
     load,
     batchSizeMax: LOOKUPS_PER_READ,
+    weight: { of: valueBytes, max: VALUES_BYTES_MAX },
     concurrentReadsMax: 4,
   });
 
   return {
-    /** Rows with a name, lowest id first. A row does not prove ownership: the record must exist and have the name. */
+    /** The rows of a name, lowest id first. A row does not prove that its record exists and still has the name. */
     async rowsOf(name: Name): Promise<readonly NameRow[]> {
       if (!isPossibleName(name)) return [];
       const stored = { ...name, name: storableText(name.name), scope: storableText(name.scope) };
       return (await lookUp({ type: 'name', name: stored })) ?? [];
     },
 
-    /** Whether a table has, or ever had, a record with that id. Shares a statement with look-ups of names, which creations need too. */
+    /**
+     * Whether a table has, or ever had, a record with that id. It is read here to share a statement with the names of the same creation.
+     */
     async isUsed(record: RecordNumber): Promise<boolean> {
       return (await lookUp({ type: 'record', record })) !== undefined;
     },
 
     /**
-     * Digests of all names of a kind in a scope, also of those that no record has any more; undefined when there are more than `keysMax`.
+     * Digests of all names of a kind in a scope, including names that no record has any more; undefined when there are more than `keysMax`.
      * See `readKeyDigests`.
      */
     digests: (kind: string, scope: string, keysMax: number): Promise<Buffer[] | undefined> =>
@@ -149,7 +171,7 @@ export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonl
         keysMax,
       }),
 
-    /** Ids of records with an installation-wide name of that kind, lowest first. */
+    /** The UInt64 ids of records with a name of that kind that is unique in the whole installation, lowest first. */
     async ids(kind: string): Promise<string[]> {
       const query = `SELECT DISTINCT id FROM names FINAL WHERE kind = {kind:String} AND scope = '' ORDER BY id`;
       const rows = await queryRows<[string]>(clickhouse, { query, parameters: { kind }, settings });

@@ -19,7 +19,7 @@ import type { RecordReader } from './record-reader.js';
 import type { RecordTable } from './record-table.js';
 import type { NamesTable } from './unique-names.js';
 
-/** The name of a creation or an update belongs to another record. */
+/** A name that a creation or change requests belongs to another record. */
 export class NameTakenError extends ApiError {
   readonly taken: Name;
 
@@ -29,10 +29,10 @@ export class NameTakenError extends ApiError {
   }
 }
 
-/** Another request has the lock of a name that is to be created in a batch. */
+/** Another request holds the lock of a name that a batch is to create. */
 export class NamesBusyError extends Error {}
 
-/** The error of one creation in a batch; undefined when the record was created. */
+/** The error that has refused one creation in a batch; undefined when the record was created. */
 export type CreationFault = ApiError | undefined;
 
 /** An earlier creation of the same batch has the same name. */
@@ -41,7 +41,7 @@ export class DuplicateNameError extends NameTakenError {}
 /** A record to be created. */
 export interface NewRecord<R extends CatalogRecord> {
   readonly record: R;
-  /** Its names are random, so a collision is practically impossible. */
+  /** Whether all its names are random, so that they are certainly free. */
   readonly hasRandomNames: boolean;
 }
 
@@ -68,10 +68,12 @@ export interface RecordDeps<R extends CatalogRecord> {
   readonly isOrphan?: (record: R) => Promise<boolean>;
 }
 
+/** The name of the lock on a record. */
 export const recordLock = <R extends CatalogRecord>(kind: EntityType<R>, id: string) => `record/${kind.table}/${id}`;
+/** The name of the lock on a name. */
 export const nameLock = (name: Name) => `name/${nameKey(name)}`;
 
-/** Request field that names of each kind come from, for error messages; `name` for kinds not listed. */
+/** The request field from which the names of each kind come, for error messages; `name` for other kinds. */
 const FIELDS: Readonly<Record<string, string>> = {
   'link-external-id': 'externalId',
   'partner-email': 'email',
@@ -98,8 +100,10 @@ export function rowOwner<R extends CatalogRecord>(kind: EntityType<R>, record: R
 }
 
 /**
- * Runs `work` and releases the lock. After an insert with an unknown outcome the lock is not released but expires, because the
- * insert may still run; the lock outlasts it.
+ * Runs `work` and then releases the lock. After an UnknownOutcomeError the lock is not released but expires later, because the insert may
+ * still run.
+ *
+ * @throws the error of `work`; errors of ClickHouse that do not concern the rows as ApiError 500 with `Retry-After`
  */
 export async function underLock<T>(lock: Lock, work: () => Promise<T>): Promise<T> {
   let result: T;

@@ -2,10 +2,10 @@ import { formatResourceId } from '@waymark/contract';
 import { type EventTableKind, rowIds } from '@waymark/event-format';
 import type { AffectedTotals } from '../redis/catalog-changes.js';
 
-/** Ids in one message: an insert of 20,000 rows is published as several messages, so that no subscriber is blocked for long. */
+/** Most ids in one message: the changes of a large insert are published as several messages, so that no subscriber is blocked for long. */
 const IDS_PER_MESSAGE = 1000;
 
-/** The links and customers whose totals include the rows, by numeric id of the workspace. */
+/** The links and customers whose totals include the rows, by workspace. All ids are UInt64 as decimal text. */
 function numbersOf(kind: EventTableKind, rows: readonly string[]) {
   const byWorkspace = new Map<string, { readonly links: Set<string>; readonly customers: Set<string> }>();
   for (const row of rows) {
@@ -23,17 +23,17 @@ function numbersOf(kind: EventTableKind, rows: readonly string[]) {
 /** Rows of events that are inserted together. */
 export interface CountedInsert {
   readonly kind: EventTableKind;
-  /** The same each time the insert is repeated. */
+  /** Id of the insert batch; the same when the insert is repeated. */
   readonly batchId: string;
   /** JSON arrays in the order of the table's columns. */
   readonly rows: readonly string[];
 }
 
-/** Results by the rows that they are of: they are computed before the insert, and needed again after it. */
+/** Results by the array of rows, because each is needed before the insert and again after it. */
 const found = new WeakMap<readonly string[], AffectedTotals[][]>();
 
 /**
- * The links and customers whose totals an insert changes, split into messages.
+ * The links and customers whose totals an insert changes, divided into messages for the change feed.
  *
  * @param rows JSON arrays in the order of the table's columns
  */

@@ -7,12 +7,12 @@ import type { CatalogChange } from '../redis/catalog-changes.js';
 import type { SharedTotals } from '../redis/shared-totals.js';
 import { createTotalsCache, readMany } from './totals-cache.js';
 
-/** Ids in one read, as many as a page can have. They are sent in the URL of the query, 24 bytes each. */
+/** Most ids in one read, as many as a page can have. They are sent in the URL of the query, 24 bytes each. */
 const IDS_PER_READ = 1000;
-/** Maximum number of concurrent reads. With more of them, fewer callers share a read. */
+/** Most concurrent reads. With more of them, fewer callers would share a read. */
 const READS_MAX = 4;
 
-/** Counters of a link, summed over its events. */
+/** The counters of a link's events. */
 export interface LinkCounters {
   readonly clicks: number;
   readonly leads: number;
@@ -20,9 +20,11 @@ export interface LinkCounters {
   readonly sales: number;
   /** Cents of USD. */
   readonly saleAmount: number;
+  /** ISO 8601 in UTC; null = never. */
   readonly lastClicked: string | null;
 }
 
+/** The counters of a link without events. */
 export const NO_LINK_COUNTERS: LinkCounters = {
   clicks: 0,
   leads: 0,
@@ -32,14 +34,16 @@ export const NO_LINK_COUNTERS: LinkCounters = {
   lastClicked: null,
 };
 
-/** Totals of a customer. */
+/** The totals of a customer's events. */
 export interface CustomerTotals {
   readonly sales: number;
   /** Cents of USD. */
   readonly saleAmount: number;
+  /** ISO 8601 in UTC; null = never. */
   readonly firstSaleAt: string | null;
 }
 
+/** The totals of a customer without sales. */
 export const NO_CUSTOMER_TOTALS: CustomerTotals = { sales: 0, saleAmount: 0, firstSaleAt: null };
 
 const LINK_COUNTERS = `
@@ -60,10 +64,11 @@ function isoTime(ms: number): string | null {
   return ms > 0 ? new Date(ms).toISOString() : null;
 }
 
+/** Dependencies of {@link createCounters}. */
 export interface CountersDeps {
-  /** Whether this process receives changes of totals; until then it caches nothing itself. */
+  /** Whether this process receives changes of totals; while it does not, nothing is cached in it. */
   readonly isSubscribed: () => boolean;
-  /** The totals that all processes share; undefined where a replica of ClickHouse may lag behind the insert that evicted them. */
+  /** The totals in Redis; undefined on a cluster, where a replica may lag behind the insert that has evicted them. */
   readonly shared: SharedTotals | undefined;
   readonly now: () => number;
 }
@@ -77,8 +82,8 @@ interface TotalsKey {
 }
 
 /**
- * Reads the totals that materialized views keep: the current ones, or `cached` ones, which lag by the evictions that follow an insert.
- * Concurrent look-ups share a read, because concurrent requests for one list need the same links.
+ * Reads the totals that materialized views fill: the current totals from ClickHouse, or `cached` ones, which are outdated until the
+ * eviction that follows an insert. Concurrent look-ups share a read, because concurrent requests for one list need the same links.
  */
 export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, shared, now }: CountersDeps) {
   function createTotals<Totals>(
@@ -86,7 +91,7 @@ export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, sha
     resource: ResourceKind,
     toTotals: (totals: readonly number[]) => Totals,
   ) {
-    /** Reads totals from ClickHouse, each as its columns with commas in between. */
+    /** Reads totals from ClickHouse, each as a text of its columns with commas between them. */
     async function readTexts(workspaceId: string, ids: readonly string[]): Promise<Map<string, string>> {
       const numbers = ids.flatMap((id) => parseResourceId(resource, id) ?? []);
       if (numbers.length === 0) return new Map();

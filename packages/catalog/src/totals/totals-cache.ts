@@ -1,7 +1,7 @@
 import { createTrackedCache } from '@waymark/cache';
 import type { AffectedTotals } from '../redis/catalog-changes.js';
 
-/** A fallback: an insert evicts the totals that it changes, but the message may be lost. */
+/** TTL of totals, in case the message is lost by which an insert evicts them. */
 const TTL_MS = 10_000;
 const ENTRIES_MAX = 50_000;
 
@@ -10,7 +10,7 @@ export type ReadTotals<Totals> = (workspaceId: string, ids: readonly string[]) =
 
 type ReadOne<Totals> = (workspaceId: string, id: string) => Promise<Totals | undefined>;
 
-/** Reads totals, each id once; `readOne` is expected to batch concurrent reads. */
+/** Creates a function that reads the totals of many ids by calls of `readOne`, which must batch concurrent reads. */
 export function readMany<Totals>(readOne: ReadOne<Totals>): ReadTotals<Totals> {
   return async (workspaceId, ids) => {
     const distinct = [...new Set(ids)];
@@ -24,21 +24,23 @@ export function readMany<Totals>(readOne: ReadOne<Totals>): ReadTotals<Totals> {
   };
 }
 
+/** The totals that are cached in this process. */
 export interface TotalsCache<Totals> {
   readonly read: ReadTotals<Totals>;
   onChange(affected: readonly AffectedTotals[]): void;
   onGap(): void;
 }
 
+/** Dependencies of {@link createTotalsCache}. */
 export interface TotalsCacheDeps<Totals> {
   /** Reads the totals of one link or customer; concurrent calls share a query. */
   readonly readOne: ReadOne<Totals>;
-  /** Whether evictions that other processes publish are received; until then nothing is cached. */
+  /** Whether this process receives the evictions of others; while it does not, nothing is cached. */
   readonly isSubscribed: () => boolean;
   readonly now: () => number;
 }
 
-/** Caches totals until an insert changes them, including the absence of totals of links and customers without events. */
+/** Caches totals until an insert changes them, and also that a link or customer has none. */
 export function createTotalsCache<Totals>({
   readOne,
   isSubscribed,

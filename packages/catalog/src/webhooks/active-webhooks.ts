@@ -9,20 +9,22 @@ import type { CatalogChange } from '../redis/catalog-changes.js';
 import { parseData } from '../store/record-table.js';
 
 const WORKSPACES_MAX = 10_000;
-/** A fallback TTL, in case an eviction is lost. */
+/** TTL, in case an eviction is lost. */
 const TTL_MS = 30_000;
 const WORKSPACES_PER_READ = 1_000;
 
+/** Dependencies of {@link createActiveWebhooks}. */
 export interface ActiveWebhooksDeps {
   readonly clickhouse: ClickHouseClient;
+  /** Settings of every read. */
   readonly read: Readonly<Record<string, number>>;
-  /** Whether changes of other processes are received; until then nothing is cached. */
+  /** Whether this process receives the changes of others; while it does not, nothing is cached. */
   readonly isSubscribed: () => boolean;
   readonly now: () => number;
 }
 
 /**
- * The enabled webhooks of a workspace, cached in this process: every insert of events reads them, and most workspaces have none.
+ * Reads the enabled webhooks of workspaces. They are cached in this process, because every insert of events reads them.
  */
 export function createActiveWebhooks({ clickhouse, read, isSubscribed, now }: ActiveWebhooksDeps) {
   const cache = createTrackedCache<readonly WebhookRecord[]>({
@@ -54,6 +56,7 @@ WHERE workspace_id IN ({workspaces:Array(UInt64)}) AND disabled = 0 ORDER BY wor
   });
 
   return {
+    /** The enabled webhooks of a workspace, by id. */
     of: (workspaceId: string): Promise<readonly WebhookRecord[]> =>
       cache.load(workspaceId, async () => (await readWebhooks(workspaceId)) ?? []),
 

@@ -9,7 +9,7 @@ import type { ActiveWebhooks } from './active-webhooks.js';
 
 const SECRET_BYTES = 16;
 
-/** Webhooks and their signing secrets, which are stored encrypted. */
+/** The operations on webhooks (docs/reference/webhooks.md). Their signing secrets are stored encrypted. */
 export function createWebhooks(
   store: RecordStore<WebhookRecord>,
   active: ActiveWebhooks,
@@ -27,10 +27,10 @@ export function createWebhooks(
       return resources.create(workspaceId, { ...input, encryptedSecret: secrets.seal(secret, workspaceId) });
     },
 
-    /** Attaches the webhook to exactly these links; ids that are not of the workspace are ignored. */
+    /** Attaches the webhook to exactly these links. Ids of links that the workspace does not have are ignored. */
     attachLinks: links.attach,
 
-    /** The enabled webhooks, cached in this process. */
+    /** The enabled webhooks of a workspace, from a cache in this process. */
     active: active.of,
 
     /** The signing secret of deliveries: `whsec_` and 32 hexadecimal digits. */

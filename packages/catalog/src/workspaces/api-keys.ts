@@ -2,10 +2,13 @@ import { ApiError, createResourceId, type Role, type Scope } from '@waymark/cont
 import { keyHash } from '../model/entity-types.js';
 import type { ApiKeyRecord, WorkspaceRecord } from '../model/record-schemas.js';
 import { createToken, hashToken, partialToken, type TokenKind } from '../model/tokens.js';
+import type { Quotas } from '../redis/quotas.js';
 import type { RecordStore } from '../store/record-store.js';
 
+/** Most API keys of a workspace. */
 const KEYS_MAX = 100;
 
+/** The fields of a new API key. */
 export interface NewKey {
   readonly name: string;
   readonly kind: TokenKind;
@@ -17,13 +20,13 @@ export interface NewKey {
   readonly expiresAt?: string | null;
 }
 
-/** A new key with its token, which cannot be read later: the record contains only its hash. */
+/** A new key with its token. The token cannot be read later, because the record contains only its hash. */
 export interface IssuedKey {
   readonly record: ApiKeyRecord;
   readonly token: string;
 }
 
-/** Creates a key and its token without storing them. */
+/** Makes the record of a new key, and its token. Stores nothing. */
 export function draftKey(workspaceId: string, input: NewKey, nowMs: number): IssuedKey {
   const token = createToken(input.kind);
   const time = new Date(nowMs).toISOString();
@@ -44,15 +47,17 @@ export function draftKey(workspaceId: string, input: NewKey, nowMs: number): Iss
   return { record, token };
 }
 
-/** A key, possibly expired (callers check that, to send their own error), with its workspace if that still exists. */
+/** A key that may have expired, which callers check to send an error of their own, and its workspace, if that still exists. */
 export interface Authenticated {
   readonly key: ApiKeyRecord;
   readonly workspace: WorkspaceRecord | undefined;
 }
 
+/** The operations on API keys (docs/reference/access.md). */
 export function createKeys(
   store: RecordStore<ApiKeyRecord>,
   workspaces: { get(id: string): Promise<WorkspaceRecord | undefined> },
+  quotas: Quotas,
   now: () => number,
 ) {
   /** The workspace's keys, oldest first. */
@@ -70,20 +75,22 @@ export function createKeys(
     /** @throws ApiError forbidden when the workspace has reached the maximum number of keys */
     async create(input: NewKey & { readonly workspaceId: string }): Promise<IssuedKey> {
       const { workspaceId, ...rest } = input;
-      if ((await list(workspaceId)).length >= KEYS_MAX) {
-        throw new ApiError('forbidden', `A workspace has at most ${KEYS_MAX} keys.`);
-      }
       const issued = draftKey(workspaceId, rest, now());
-      await store.create(issued.record);
+      const request = {
+        ...{ workspaceId, what: store.kind.table, amount: 1, limit: KEYS_MAX },
+        used: async () => (await list(workspaceId)).length,
+        refusal: () => new ApiError('forbidden', `A workspace has at most ${KEYS_MAX} keys.`),
+      };
+      await quotas.within(request, () => store.create(issued.record));
       return issued;
     },
 
     list,
 
-    /** Undefined when it was revoked. */
+    /** The key with that id; undefined when there is none or it was revoked. */
     get: (workspaceId: string, id: string): Promise<ApiKeyRecord | undefined> => store.get(workspaceId, id),
 
-    /** @throws ApiError not_found */
+    /** Revokes a key. @throws ApiError not_found */
     async revoke(workspaceId: string, id: string): Promise<void> {
       const removed = await store.remove(workspaceId, id);
       if (removed === undefined) throw new ApiError('not_found', 'API key not found.');

@@ -7,17 +7,17 @@ import type { WorkspaceRecord } from '../model/record-schemas.js';
 import { workspaceLimits } from './workspaces.js';
 
 const WORKSPACES_MAX = 10_000;
-/** Maximum age of a count that is not near its limit. The limit stops reads only; events are always recorded. */
+/** Greatest age of a count that is not near its limit. Above the limit only reads are refused; events are always recorded. */
 const TTL_MS = 30_000;
-/** Maximum age of a count near its limit. */
+/** Greatest age of a count near its limit. */
 const NEAR_TTL_MS = 1_000;
-/** A count is near its limit within this many events, or within this share of the limit. */
+/** A count is near its limit if fewer than this many events, or than this share of the limit, are left. */
 const NEAR_EVENTS = 10_000;
 const NEAR_SHARE = 0.1;
 
 /**
- * Clicks on the bare domain do not count as usage while its root link has no destination, and events of another system never. Never
- * below 0: imported clicks of such a root link are in both counts, and an erasure deletes imported events, but not their count.
+ * The events since a time that count as usage: all except clicks on root links without destination, and imported events. At least 0:
+ * imported clicks of such a root link are subtracted twice, and an erasure deletes imported events, but does not change their number.
  */
 const EVENTS_SINCE = `
 SELECT greatest(toInt64(events) - toInt64(placeholders) - toInt64(imported), 0) FROM
@@ -39,25 +39,26 @@ SELECT greatest(toInt64(events) - toInt64(placeholders) - toInt64(imported), 0) 
 const FIRST_IMPORTED_MONTH = `
 SELECT toUnixTimestamp(toDateTime(min(month), 'UTC')) FROM imported_counts WHERE workspace_id = {workspace:UInt64} HAVING count() > 0`;
 
-/** The number of tracked events of the calendar month (UTC), which plans limit. */
+/** The number of events of the calendar month (UTC), which plans limit (docs/reference/plans.md). */
 export interface EventUsage {
   /**
-   * Clicks, leads and sales; up to half a minute old.
+   * The number of clicks, leads and sales, up to half a minute old.
    *
    * @param limit the limit to compare the count with; near it, the count is at most a second old
    */
   thisMonth(workspaceId: string, limit?: number): Promise<number>;
   /** When the first month (UTC) with imported events begins, epoch milliseconds; undefined if none were imported. */
   importedSinceMs(workspaceId: string): Promise<number | undefined>;
-  /** @throws ApiError forbidden when the workspace has tracked more than its plan includes */
+  /** @throws ApiError forbidden when the workspace has recorded more events this month than its plan includes */
   check(workspace: WorkspaceRecord): Promise<void>;
 }
 
-/** Whether a count is the limit or just below it. Above it no fresh value is needed, because counts of a month never decrease. */
+/** Whether a count is at its limit or just below. A count above the limit needs no fresh value, because counts of a month rarely decrease. */
 function isNear(count: number, limit: number): boolean {
   return count <= limit && limit - count <= Math.max(NEAR_EVENTS, limit * NEAR_SHARE);
 }
 
+/** Creates an {@link EventUsage}. */
 export function createEventUsage(
   clickhouse: ClickHouseClient,
   settings: Readonly<Record<string, number>>,

@@ -5,36 +5,37 @@ import type { WorkspaceRecord } from '../model/record-schemas.js';
 import type { ReadOptions } from '../store/record-reader.js';
 import type { RecordStore } from '../store/record-store.js';
 
-/** Says which queue shard has the queue, the claims and the tail of a workspace. */
+/** Finds the queue shard of a workspace, which has its queue, claims and tail. */
 export interface QueueShards {
-  /** The number of shards. */
+  /** Number of queue shards. */
   readonly count: number;
   /**
-   * The element of `perShard` for the shard of a workspace; that of shard 0 if there is no such workspace.
+   * Picks the item for the shard of a workspace; for shard 0 if there is no such workspace.
    *
-   * @param perShard one element for each shard, by its number
-   * @throws ApiError 500 with `Retry-After` when no store answers, or `perShard` has no such shard
+   * @param perShard one item for each shard, by number
+   * @throws ApiError 500 with `Retry-After` when the workspace cannot be read, or `perShard` has no item for its shard
    */
   pick<T>(perShard: readonly T[], workspaceId: string): Promise<T>;
-  /** The same if it is cached in this process; sends no request. */
+  /** Like `pick`, but without a request: undefined when the shard is not cached in this process. */
   pickKnown<T>(perShard: readonly T[], workspaceId: string): T | undefined;
 }
 
-/** Workspaces whose shard is cached. An entry is one number. */
+/** Most workspaces whose shard is cached; each takes little memory, because it is one number. */
 const WORKSPACES_MAX = 100_000;
 
 /**
- * Reads the shard of a workspace from its record. A workspace gets its shard when it is created and keeps it, so a cached number stays valid
- * through any outage, and adding a shard moves nothing.
+ * Creates {@link QueueShards}. The shard of a workspace is in its record. It is chosen when the workspace is created and never changes, so
+ * a cached number is valid during any outage, and adding a shard moves nothing.
  *
  * @param count number of shards; with one, nothing is ever read
- * @param hotRead uses a stale record rather than failing
+ * @param redirectRead options of the read, which accept an expired record rather than fail
  */
 export function createQueueShards(
   workspaces: Pick<RecordStore<WorkspaceRecord>, 'fresh' | 'get'>,
   count: number,
-  hotRead: ReadOptions,
+  redirectRead: ReadOptions,
 ): QueueShards {
+  /** The number of the shard by workspace. */
   const shards = createLru<string, number>(WORKSPACES_MAX);
 
   function note(record: WorkspaceRecord): number {
@@ -47,13 +48,13 @@ export function createQueueShards(
     if (count === 1) return 0;
     const cached = shards.get(workspaceId);
     if (cached !== undefined) return cached;
-    const record = workspaces.fresh(workspaceId, workspaceId, hotRead);
+    const record = workspaces.fresh(workspaceId, workspaceId, redirectRead);
     return record && note(record);
   }
 
   async function read(workspaceId: string): Promise<number> {
     try {
-      const record = await workspaces.get(workspaceId, workspaceId, hotRead);
+      const record = await workspaces.get(workspaceId, workspaceId, redirectRead);
       return record === undefined ? 0 : note(record);
     } catch (err) {
       throw err instanceof ApiError ? err : unavailable('the queue of the workspace', err);
@@ -74,7 +75,7 @@ export function createQueueShards(
   };
 }
 
-/** The shard for a new workspace: the one with the fewest, so that an added shard fills up first. */
+/** The shard for a new workspace: the one with the fewest workspaces, so that an added shard is filled first. */
 export function leastUsedShard(workspaces: readonly WorkspaceRecord[], count: number): number {
   const used = Array.from({ length: count }, () => 0);
   for (const { queueShard = 0 } of workspaces) used[queueShard] = (used[queueShard] ?? 0) + 1;

@@ -11,15 +11,17 @@ import type { Redis } from 'ioredis';
 import { numberOf } from '../model/entity-type.js';
 import type { WorkspaceRecord } from '../model/record-schemas.js';
 
-/** Longer than counting and asking for mutations takes; a run that was killed delays the next one by as much. */
+/**
+ * TTL of the lease: longer than a run takes, which only counts rows and starts mutations. A killed run delays the next one by this time.
+ */
 const LEASE_MS = 10 * 60_000;
 
-/** Whether the workspace may lack events that the counters of its links include, because it keeps events for a time, or did. */
+/** Whether events may be missing that the counters of links include, because the workspace deletes old events, or once did. */
 export function haveEventsExpired({ eventRetentionDays }: WorkspaceRecord): boolean {
   return eventRetentionDays !== undefined;
 }
 
-/** The workspaces that have limits of their own. */
+/** The retention of those workspaces that have set one. */
 function rulesOf(workspaces: readonly WorkspaceRecord[]): WorkspaceRetention[] {
   return workspaces.flatMap(({ id, eventRetentionDays, addressRetentionDays }) => {
     const [eventDays, addressDays] = [eventRetentionDays ?? undefined, addressRetentionDays ?? undefined];
@@ -29,6 +31,7 @@ function rulesOf(workspaces: readonly WorkspaceRecord[]): WorkspaceRetention[] {
   });
 }
 
+/** What a run of the retention of workspaces needs. */
 export interface RetentionRun {
   readonly workspaces: { list(): Promise<readonly WorkspaceRecord[]> };
   readonly clickhouse: ClickHouseClient;
@@ -37,16 +40,16 @@ export interface RetentionRun {
   readonly nowMs: number;
 }
 
-/** What a run has found and begun. */
+/** What a run has found and started. */
 export interface RetentionReport {
   readonly counts: readonly ExpiredRows[];
-  /** Tables that are being rewritten. */
+  /** Tables for which mutations were started. */
   readonly changed: readonly string[];
-  /** Tables with expired rows that have to wait until an earlier mutation has ended. */
+  /** Tables with expired rows for which an earlier mutation must end first. */
   readonly waiting: readonly string[];
 }
 
-/** Counts what workspaces should not have any more (docs/privacy.md). Changes nothing. */
+/** Counts the rows and addresses that have expired by the retention of their workspace (docs/privacy.md). Changes nothing. */
 export async function countExpiredRows({
   workspaces,
   clickhouse,
@@ -56,7 +59,8 @@ export async function countExpiredRows({
 }
 
 /**
- * Deletes what workspaces should not have any more (docs/privacy.md), under a lease, so that one process does it at a time.
+ * Starts the deletion of rows and addresses that have expired by the retention of their workspace (docs/privacy.md). It holds a lease, so
+ * that only one process does this at a time.
  *
  * @returns undefined while another process has the lease
  */

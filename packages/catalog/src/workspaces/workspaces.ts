@@ -26,11 +26,12 @@ import { NameTakenError, type WriteDeps } from '../store/write-context.js';
 import { draftKey, type IssuedKey } from './api-keys.js';
 import { leastUsedShard } from './queue-shards.js';
 
+/** The properties of a new workspace. */
 export interface NewWorkspace {
   readonly name: string;
   readonly slug: string;
   readonly plan: Plan;
-  /** A first domain: lower case, made primary, with its root link. */
+  /** Host name of its first domain in lower case; the domain becomes primary and gets a root link. */
   readonly domain?: string;
   /** Destination of partner links whose request names none. */
   readonly programUrl?: string;
@@ -38,6 +39,7 @@ export interface NewWorkspace {
   readonly queueShard?: number;
 }
 
+/** A new workspace with its first keys, whose tokens cannot be read later. */
 export interface CreatedWorkspace {
   readonly workspace: WorkspaceRecord;
   readonly domain: DomainRecord | undefined;
@@ -64,6 +66,7 @@ export type WorkspacePatch = Partial<
   >
 >;
 
+/** The stores of the records that are created together with a workspace. */
 export interface WorkspaceStores {
   readonly workspaces: RecordStore<WorkspaceRecord>;
   readonly apiKeys: RecordStore<ApiKeyRecord>;
@@ -91,7 +94,7 @@ function checkHostnames(hostnames: readonly string[]): void {
   if (wrong !== undefined) throw new ApiError('unprocessable_entity', `"${wrong}" is not a hostname.`);
 }
 
-/** The effective limits: those of the plan, overridden field by field by the workspace. */
+/** The limits that apply to a workspace: those of its plan, each of which its record may override. */
 export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
   const plan = PLAN_LIMITS[workspace.plan];
   return {
@@ -101,8 +104,13 @@ export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
   };
 }
 
-/** @param queueShards how many there are */
-export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRead: ReadOptions, queueShards: number) {
+/** The operations on workspaces. @param queueShards number of queue shards */
+export function createWorkspaces(
+  stores: WorkspaceStores,
+  deps: WriteDeps,
+  redirectRead: ReadOptions,
+  queueShards: number,
+) {
   const { workspaces } = stores;
 
   function draft(
@@ -132,7 +140,7 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
     };
   }
 
-  /** Every workspace, oldest first. Found through table `names`, the only one that is read without a workspace. */
+  /** Every workspace, oldest first. Their ids are read from the table `names`. */
   const list = async (): Promise<WorkspaceRecord[]> =>
     workspaces.table.selectWorkspaces(await deps.namesTable.ids('workspace'));
 
@@ -142,7 +150,7 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
     return [stores.links.prepare(root), stores.domains.prepare(domain)];
   }
 
-  /** Creates the program of a workspace that has none, or finds the one that an earlier call created before it was killed. */
+  /** Creates the program of a workspace without one, or finds the program that a killed call has created. */
   async function createProgram({ id: workspaceId, name }: WorkspaceRecord): Promise<ProgramRecord> {
     const fresh = draftProgram(workspaceId, { name, domainId: null, url: null }, deps.now());
     const known = await stores.groups.findByName(groupSlug(workspaceId, DEFAULT_GROUP));
@@ -161,17 +169,17 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
   return {
     get: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id),
 
-    /** The workspace as this process has it in its cache. Sends no request to a store, so that redirects need not wait. */
-    fresh: (id: string): WorkspaceRecord | undefined => workspaces.fresh(id, id, hotRead),
+    /** The workspace if it is cached in this process; undefined otherwise. Sends no request, so that redirects need not wait. */
+    fresh: (id: string): WorkspaceRecord | undefined => workspaces.fresh(id, id, redirectRead),
 
-    /** For redirects: a stale copy rather than a failure. */
-    forVisit: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id, hotRead),
+    /** Reads a workspace for a redirect: if the stores fail, returns an expired copy. */
+    forVisit: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id, redirectRead),
 
     findBySlug: (slug: string): Promise<WorkspaceRecord | undefined> => workspaces.findByName(workspaceSlug(slug)),
 
     /**
-     * Creates a workspace with its keys, its partner program and, if requested, its first domain. Its own row is written last, so that
-     * nothing of it is visible if the process is killed before.
+     * Creates a workspace with its keys, its partner program and, if requested, its first domain. The row of the workspace itself is
+     * written last, so that nothing is visible if the process is killed before.
      *
      * @throws ApiError conflict when the slug or the domain is taken, unprocessable_entity for an unknown queue shard
      */
@@ -208,6 +216,8 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
     },
 
     /**
+     * Changes a workspace.
+     *
      * @throws ApiError not_found, conflict (slug), unprocessable_entity
      */
     async update(id: string, patch: WorkspacePatch): Promise<WorkspaceRecord> {
@@ -219,7 +229,7 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
       return updated;
     },
 
-    /** The workspace with its partner program, which is created for workspaces older than programs. @throws ApiError not_found */
+    /** The workspace with a partner program, which is created if it is older than programs and has none. @throws ApiError not_found */
     async withProgram(id: string): Promise<WorkspaceRecord> {
       const updated = await workspaces.update(id, id, async (record) => {
         if (record.defaultProgramId !== null) return record;

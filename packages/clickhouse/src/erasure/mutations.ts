@@ -11,12 +11,14 @@ import {
   ofCustomers,
 } from './people.js';
 
+/** The database whose rows are erased. */
 export interface ErasureTarget {
   readonly client: ClickHouseClient;
   /** Name of the cluster; undefined: one server. */
   readonly cluster?: string | undefined;
 }
 
+/** A mutation that deletes or changes rows of one table. */
 interface Mutation {
   readonly table: string;
   /** Commands of one ALTER; constant SQL. */
@@ -24,11 +26,14 @@ interface Mutation {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** ClickHouse keeps the text of mutations: a batch is found by it, and never has two in a table. */
+/**
+ * The text that marks the mutations of a batch. ClickHouse keeps the text of mutations, so a repeat finds those that are started already,
+ * and a batch never has two mutations of one table.
+ */
 export const markOf = ({ id }: Pick<ErasureBatch, 'id'>) => `erasure ${id}`;
 const MARKED = `{mark:String} != ''`;
 
-/** Event names of the erased customers that other customers of their workspace have, too: such a name says nothing of a person. */
+/** Hashes of the event names that other customers of the workspace have as well: such a name does not identify a person, and is kept. */
 async function sharedNames({ client }: ErasureTarget, table: string, customers: readonly ErasedCustomer[]) {
   const of = ofCustomers('customers');
   const rows = await client.rows<[string]>({
@@ -40,8 +45,8 @@ async function sharedNames({ client }: ErasureTarget, table: string, customers: 
   return rows.map(([hash]) => BigInt(hash));
 }
 
-/** The commands for rows of which some are deleted and some anonymised. */
-function deletedAndAnonymised(
+/** The commands that delete some of the selected rows and anonymise others. */
+function deleteAndAnonymise(
   condition: (parameter: string) => string,
   assignments: string,
   has: { deleted: boolean; anonymised: boolean },
@@ -59,7 +64,7 @@ async function mutationsOf(target: ErasureTarget, batch: ErasureBatch): Promise<
   const has = { deleted: deleted.length > 0, anonymised: anonymised.length > 0 };
   const conversions = async (table: 'lead_events' | 'sale_events'): Promise<Mutation> => ({
     table,
-    commands: deletedAndAnonymised(ofCustomers, ANONYMISED[table], has),
+    commands: deleteAndAnonymise(ofCustomers, ANONYMISED[table], has),
     parameters: {
       ...{ ...customersIn('deleted', deleted), ...customersIn('anonymised', anonymised) },
       names: has.anonymised ? await sharedNames(target, table, customers) : [],
@@ -74,7 +79,7 @@ async function mutationsOf(target: ErasureTarget, batch: ErasureBatch): Promise<
     await conversions('sale_events'),
     {
       table: 'click_events',
-      commands: deletedAndAnonymised(ofClicks, ANONYMISED.click_events, hasClicks),
+      commands: deleteAndAnonymise(ofClicks, ANONYMISED.click_events, hasClicks),
       parameters: { ...clicksIn('deleted', deletedClicks), ...clicksIn('anonymised', anonymisedClicks) },
     },
     {
@@ -83,7 +88,7 @@ async function mutationsOf(target: ErasureTarget, batch: ErasureBatch): Promise<
       parameters: clicksIn('all', clicks),
     },
     {
-      // The row that marks a customer as removed stays, so that no late row makes it anew. It has no texts.
+      // The row that marks a customer as removed stays, so that no late row creates the customer again. It contains no texts.
       table: 'customers',
       commands:
         customers.length === 0
@@ -121,8 +126,11 @@ async function mutationsOf(target: ErasureTarget, batch: ErasureBatch): Promise<
   ];
 }
 
-/** Tables that have a mutation of the batch. */
-async function startedTables({ client, cluster }: ErasureTarget, batch: ErasureBatch): Promise<ReadonlySet<string>> {
+/** The tables for which a mutation of the batch has been started. */
+export async function startedTables(
+  { client, cluster }: ErasureTarget,
+  batch: ErasureBatch,
+): Promise<ReadonlySet<string>> {
   const rows = await client.rows<[string]>({
     query: renderMigration(
       `SELECT DISTINCT table FROM \${nodes:system.mutations}
@@ -135,9 +143,9 @@ async function startedTables({ client, cluster }: ErasureTarget, batch: ErasureB
 }
 
 /**
- * Starts the mutations of a batch, one a table. A repeat starts only those that are missing.
+ * Starts the mutations of a batch, one for each table (docs/reference/erasure.md). A repeat starts only those that are missing.
  *
- * @returns how many it has started
+ * @returns how many mutations it has started
  */
 export async function startErasure(target: ErasureTarget, batch: ErasureBatch): Promise<number> {
   const { client, cluster } = target;
@@ -157,17 +165,20 @@ export async function startErasure(target: ErasureTarget, batch: ErasureBatch): 
 
 const MUTATION_CHARS_MAX = 16_000_000;
 
-/** How far the mutations of a batch are. */
+/** The progress of the mutations of a batch. */
 export interface ErasureProgress {
-  /** Mutations that run or wait. */
+  /** Number of mutations that are not done. */
   readonly running: number;
-  /** Parts, active or not, that are from before them. */
+  /** Number of parts, active or not, whose files the mutations have not rewritten. */
   readonly oldParts: number;
-  /** Why a mutation fails at the moment; empty if none does. */
+  /** The latest error of a mutation; empty if none has failed. */
   readonly error: string;
 }
 
-/** A part of a lower version than a mutation has not gone through it: its files may have what was erased, until they are removed. */
+/**
+ * A part whose data version is lower than that of a mutation has not been rewritten by it: its files may contain erased rows, until
+ * ClickHouse removes them.
+ */
 const PROGRESS = `WITH
   mutation AS
   (
@@ -191,7 +202,7 @@ SELECT
   ),
   (SELECT max(latest_fail_reason) FROM mutation)`;
 
-/** Reads how far a batch is. Nothing of the erased rows is in any file of the tables once nothing runs and no old part is left. */
+/** Reads the progress of a batch. Once `running` and `oldParts` are 0, no file of the tables contains what was erased. */
 export async function erasureProgress(
   { client, cluster }: ErasureTarget,
   batch: ErasureBatch,
@@ -206,7 +217,10 @@ export async function erasureProgress(
 
 const NOT_ANONYMOUS = `(ip != '' OR url != '' OR referer_url != '(direct)' OR city != 'Unknown')`;
 
-/** Rows of the people of a batch that have texts, or should be gone: rows that arrived between acceptance and batch. */
+/**
+ * Counts the rows of a batch's people that should be deleted, or that still contain personal texts: rows that arrived after the erasure was
+ * accepted and before the batch began.
+ */
 export async function countUnerased({ client }: ErasureTarget, { customers, clicks }: ErasureBatch): Promise<number> {
   const conversions = (table: string) =>
     `SELECT count() FROM ${table} WHERE ${ofCustomers('deleted')} OR (${ofCustomers('anonymised')} AND (${NOT_ANONYMOUS} OR notEmpty(metadata_kv)))`;

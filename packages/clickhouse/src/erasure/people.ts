@@ -1,38 +1,38 @@
 import { ERASED_ATTRIBUTES } from '@waymark/event-format';
 
-/** A customer to erase; the UInt64 of ids as decimal text. */
+/** A customer to erase. `workspace` and `customer` are the UInt64 of their ids as decimal text. */
 export interface ErasedCustomer {
   readonly workspace: string;
   readonly customer: string;
-  /** Its `cus_…` id, which deliveries of webhooks have. */
+  /** Its `cus_…` id, by which stored webhook deliveries are found. */
   readonly publicId: string;
   /** Whether its events are deleted, not only anonymised. */
   readonly isDeleted: boolean;
 }
 
-/** A click behind an erased customer. */
+/** A click that brought an erased customer, or that a lead or sale of the customer names. */
 export interface ErasedClick {
   readonly workspace: string;
   readonly clickId: string;
   readonly isDeleted: boolean;
-  /** Id under which webhooks were sent it. */
+  /** Id of the webhook event that reported the click. */
   readonly deliveryId: string;
 }
 
-/** What one batch of erasures takes out of the tables. */
+/** The people whom one batch of erasures erases. */
 export interface ErasureBatch {
-  /** A UUID: marks the mutations of the batch, and what it has taken out of the roll-ups. */
+  /** A UUID. It is in the text of the batch's mutations, and in the deduplication tokens of its inserts into roll-ups. */
   readonly id: string;
   readonly customers: readonly ErasedCustomer[];
   readonly clicks: readonly ErasedClick[];
 }
 
-/** Values of the parameters of {@link ofCustomers}. */
+/** The query parameter of {@link ofCustomers} with the same name. */
 export const customersIn = (name: string, customers: readonly ErasedCustomer[]) => ({
   [name]: `[${customers.map(({ workspace, customer }) => `(${BigInt(workspace)},${BigInt(customer)})`).join(',')}]`,
 });
 
-/** Values of the parameters of {@link ofClicks}. */
+/** The query parameters of {@link ofClicks} with the same name. */
 export const clicksIn = (name: string, clicks: readonly ErasedClick[]) => ({
   [`${name}_workspaces`]: [...new Set(clicks.map(({ workspace }) => workspace))].map(BigInt),
   [name]: clicks.map(({ clickId }) => clickId),
@@ -45,12 +45,12 @@ export const ofCustomers = (name: string) => `(workspace_id, customer_id) IN {${
 export const ofClicks = (name: string) =>
   `(workspace_id IN {${name}_workspaces:Array(UInt64)} AND toString(click_id) IN {${name}:Array(String)})`;
 
-/** An event name of a workspace, as a number: the text of a mutation stays on disk. */
+/** A hash of workspace and event name. The text of a mutation stays on disk, so names are in it only as hashes. */
 export const NAME_HASH = 'cityHash64(workspace_id, toString(event_name))';
 
 const json = (column: string) => `toJSONString(toString(${column}))`;
 
-/** The click object that `anonymisedPayload` of event-format makes, from the columns. */
+/** SQL that makes the same click object from the columns as `anonymisedPayload` of event-format. */
 const clickObject = (timestamp: string) => `'"click":{"id":', ${json('click_id')},
     ',"timestamp":"', replaceOne(toString(${timestamp}), ' ', 'T'), 'Z","url":"","continent":', ${json('continent')},
     ',"country":', ${json('country')}, ',"city":"Unknown","device":', ${json('device')}, ',"browser":', ${json('browser')},
@@ -58,8 +58,9 @@ const clickObject = (timestamp: string) => `'"click":{"id":', ${json('click_id')
     ',"referer":"(direct)","refererUrl":"(direct)","qr":', if(trigger = 'qr', 'true', 'false'), '}}'`;
 
 /**
- * By the text: ClickHouse's parser of JSON refuses a whole payload when its metadata has an integer of more than 64 bits. Quotes are
- * escaped inside strings, so the first match is structure, and never a part of the invoice or the metadata.
+ * SQL that makes the anonymised sale object. It extracts values by regular expressions, because ClickHouse's JSON parser refuses a whole
+ * payload when its metadata has an integer of more than 64 bits. Quotes are escaped inside strings, so the first match is always part of
+ * the structure, and never of the invoice id or the metadata.
  */
 const SALE_OBJECT = `'"sale":{"amount":', extract(payload, '"sale":[{]"amount":([^,]+),"invoiceId":'),
     ',"invoiceId":null,', extract(payload, '"paymentProcessor":"[^"]*","currency":"[^"]*"[}],'), '"metadata":null,'`;

@@ -4,7 +4,7 @@ import { clicksIn, customersIn, type ErasedClick, type ErasedCustomer, ofClicks,
 const SETTINGS = { log_comment: 'erasure' };
 const LEADS_AND_SALES = ['lead_events', 'sale_events'] as const;
 
-/** Leads and sales of each customer, by its number. */
+/** The number of leads and sales of each customer, by the decimal number of the customer. Customers without events are absent. */
 export async function countEvents(
   { client }: ErasureTarget,
   customers: readonly ErasedCustomer[],
@@ -18,7 +18,7 @@ export async function countEvents(
   return new Map(rows.map(([customer, count]) => [customer, Number(count)]));
 }
 
-/** Ids of those clicks that leads or sales of others than the deleted customers have, too: they are not deleted with these. */
+/** The ids of those clicks that leads or sales of other customers also name. Such clicks must not be deleted with the given customers. */
 export async function sharedClicks(
   { client }: ErasureTarget,
   customers: readonly ErasedCustomer[],

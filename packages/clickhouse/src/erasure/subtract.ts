@@ -2,9 +2,10 @@ import type { RowValue } from '@waymark/event-format';
 import { insertRows } from '../rows/insert-rows.js';
 import { QUORUM_INSERT } from '../rows/replicated.js';
 import { createRowGroups } from '../shards/row-groups.js';
-import type { ErasureTarget } from './mutations.js';
+import { type ErasureTarget, startedTables } from './mutations.js';
 import { clicksIn, customersIn, type ErasureBatch, ofClicks, ofCustomers } from './people.js';
 
+/** What the deleted events of one link have added to the roll-ups within a quarter of an hour. */
 interface Counted {
   readonly workspace: string;
   readonly link: string;
@@ -20,13 +21,13 @@ interface Counted {
 const SLOTS =
   'workspace_id, link_id, toString(toUnixTimestamp(toStartOfFifteenMinutes(timestamp))) AS slot, toString(toDate(timestamp)) AS day';
 
-/** Adding this to an unsigned sum takes the number away: sums of UInt64 are modulo 2^64. */
+/** The number that subtracts `count` when it is added to a UInt64 sum, because these sums are modulo 2^64. */
 const minus = (count: bigint): string => BigInt.asUintN(64, -count).toString();
 
 async function readCounted({ client }: ErasureTarget, batch: ErasureBatch): Promise<Counted[]> {
   const customers = batch.customers.filter(({ isDeleted }) => isDeleted);
   const clicks = batch.clicks.filter(({ isDeleted }) => isDeleted);
-  const read = async (table: string, sums: string, condition: string) =>
+  const readSums = async (table: string, sums: string, condition: string) =>
     client.rows<readonly string[]>({
       query: `SELECT ${SLOTS}, ${sums} FROM ${table} WHERE ${condition} GROUP BY workspace_id, link_id, slot, day`,
       parameters: { ...customersIn('customers', customers), ...clicksIn('clicks', clicks) },
@@ -40,9 +41,9 @@ async function readCounted({ client }: ErasureTarget, batch: ErasureBatch): Prom
     day,
   });
   const [ofClick, ofLead, ofSale] = await Promise.all([
-    read('click_events', 'toString(count())', ofClicks('clicks')),
-    read('lead_events', 'toString(count())', ofCustomers('customers')),
-    read(
+    readSums('click_events', 'toString(count())', ofClicks('clicks')),
+    readSums('lead_events', 'toString(count())', ofCustomers('customers')),
+    readSums(
       'sale_events',
       `toString(count()), toString(sum(amount)), toString(countIf(sale_type = 'new'))`,
       ofCustomers('customers'),
@@ -65,7 +66,7 @@ const countsOf = ({ clicks, leads, sales, saleAmount }: Counted): RowValue[] => 
   (-saleAmount).toString(),
 ];
 
-/** The roll-ups without a minimum, with the rows that take events out of them. */
+/** The roll-ups from which events can be subtracted, and the row that subtracts them. `customer_totals` is not one: it has a minimum. */
 const ROLL_UPS = [
   {
     table: 'link_totals',
@@ -85,10 +86,12 @@ const ROLL_UPS = [
 ] as const;
 
 /**
- * Takes the events of deleted customers out of the roll-ups, with their clicks. Call it before the events are deleted, and with the same
- * batch after a kill: ClickHouse drops an insert with the token of an earlier one, so that nothing is taken out twice.
+ * Subtracts the deleted events of a batch, and deleted clicks, from the roll-ups. Call it before `startErasure`. It may be repeated with
+ * the same batch, also after a kill: ClickHouse drops an insert with the token of an earlier one, so nothing is subtracted twice. The
+ * tokens change when a logical shard moves; so once mutations of the batch show that all inserts have been made, none is repeated.
  */
 export async function subtractErased(target: ErasureTarget, batch: ErasureBatch): Promise<void> {
+  if ((await startedTables(target, batch)).size > 0) return;
   const counted = await readCounted(target, batch);
   if (counted.length === 0) return;
   const { client, cluster } = target;

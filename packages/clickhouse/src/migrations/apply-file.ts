@@ -4,6 +4,7 @@ import type { MigrationFile } from './migration-files.js';
 import { type RenderTarget, renderMigration } from './render.js';
 import { splitStatements } from './split-statements.js';
 
+/** Options of {@link runStatements}. */
 export interface StatementsRun extends RenderTarget {
   /** Called before each statement; throws to prevent it. */
   readonly before: (statement: { readonly file: string; readonly sql: string }) => void;
@@ -11,7 +12,7 @@ export interface StatementsRun extends RenderTarget {
   readonly selects?: ((sql: string) => boolean) | undefined;
 }
 
-/** Runs the statements of a file, in order. */
+/** Runs the statements of a migration file, in order. @throws Error that names the file; the error of `before` */
 export async function runStatements(
   client: ClickHouseClient,
   file: MigrationFile,
@@ -29,7 +30,7 @@ export async function runStatements(
   }
 }
 
-/** Marks a file as applied. */
+/** Records a migration file as applied. */
 export async function recordApplied(
   client: ClickHouseClient,
   file: MigrationFile,

@@ -3,8 +3,8 @@ import { quoteIdentifier } from '../quote-identifier.js';
 import type { RenderTarget } from './render.js';
 
 /**
- * A table of the migration runner. On a cluster every node has all its rows, whatever its shard: one replication path, a quorum for
- * each write, and reads that see all acknowledged writes.
+ * The statement that creates a table of the migration runner. On a cluster, all nodes of all shards are replicas of one table: there is one
+ * replication path, each write waits for a quorum, and reads see all acknowledged writes.
  */
 function migrationTable(
   name: string,
@@ -22,7 +22,7 @@ function migrationTable(
   return `CREATE TABLE IF NOT EXISTS ${name} ${on} (${columns}) ENGINE = ${engine} ORDER BY ${orderBy}`;
 }
 
-/** The table of a move into this database; it exists until the move is finished. */
+/** The table that exists while `npx waymark move` moves another database into this one. */
 export const MOVE_TABLE = 'schema_move';
 /** The slices of a move; `is_copied` says whether the rows of a slice have been copied. */
 export const MOVE_SLICES_TABLE = 'schema_move_slices';
@@ -50,7 +50,7 @@ export function moveTables(target: RenderTarget): string[] {
   ];
 }
 
-/** The placement of a cluster: on which shard each logical shard is (packages/clickhouse/src/shards). */
+/** The table with the placement of a cluster, that is the shard of each logical shard (packages/clickhouse/src/shards). */
 export const SHARDS_TABLE = 'schema_shards';
 
 function shardTables(target: RenderTarget): string[] {
@@ -81,16 +81,17 @@ export function bookkeepingTables(target: RenderTarget): string[] {
   ];
 }
 
-/** Settings of writes to these tables: on a cluster a write needs a quorum, so that {@link readSettings} can find it. */
+/** Settings of writes to these tables. On a cluster a write waits for a quorum, so that reads with {@link readSettings} see it. */
 export function writeSettings({ cluster }: RenderTarget) {
   return cluster === undefined ? {} : ({ insert_quorum: 'auto', insert_quorum_parallel: 0 } as const);
 }
 
-/** Settings of reads of these tables: on a cluster they see all acknowledged writes. */
+/** Settings of reads of these tables. On a cluster such reads see all acknowledged writes. */
 export function readSettings({ cluster }: RenderTarget) {
   return cluster === undefined ? {} : ({ select_sequential_consistency: '1' } as const);
 }
 
+/** A row of `schema_migrations`. */
 export interface AppliedMigration {
   readonly number: number;
   readonly name: string;
@@ -98,7 +99,7 @@ export interface AppliedMigration {
   readonly applied_at: string;
 }
 
-/** The applied migrations, in order. */
+/** The applied migrations, by number. */
 export async function readApplied(client: ClickHouseClient, target: RenderTarget): Promise<AppliedMigration[]> {
   const result = await client.query({
     query: 'SELECT number, name, checksum, applied_at FROM schema_migrations FINAL ORDER BY number',

@@ -5,13 +5,13 @@ import { type RenderTarget, renderMigration } from './render.js';
 /** ClickHouse's code for a database that does not exist. */
 const UNKNOWN_DATABASE = '81';
 
-/** A table of a database, with the UUID by which ClickHouse distinguishes it from every other table. */
+/** A table or view of a database, with the UUID that ClickHouse gives to every table. */
 export interface TableName {
   readonly name: string;
   readonly uuid: string;
 }
 
-/** Creates the client's database. Every request names a database that must exist, so this one is sent to the database `default`. */
+/** Creates the client's database if it does not exist. Every request names an existing database, so this one names `default`. */
 export async function createDatabase(client: ClickHouseClient, { cluster }: RenderTarget): Promise<void> {
   const options = optionsOf(client);
   const server = createClickHouseClient({ ...options, database: 'default', maxOpenConnections: 1 });

@@ -8,14 +8,15 @@ import type { RenderTarget } from './render.js';
 const MATERIALIZED_VIEW = /^(?:--[^\n]*\n\s*)*CREATE MATERIALIZED VIEW\b/i;
 const isView = (sql: string) => MATERIALIZED_VIEW.test(sql);
 
+/** Options of {@link createTables} and {@link createViews}. */
 export interface PartOptions extends RenderTarget {
   /** The lease on the schema, which the caller holds. */
   readonly lease: Lease;
 }
 
 /**
- * Applies the migrations except for their materialized views, so that rows can be copied into the tables without being counted again.
- * Does not record them as applied: until `createViews`, the database is not migrated.
+ * Applies the migrations without their materialized views, so that rows can be copied into the tables without being counted again. The
+ * migrations are not recorded as applied before `createViews`, so until then no service uses the database.
  */
 export async function createTables(client: ClickHouseClient, { cluster, lease }: PartOptions): Promise<void> {
   for (const file of await readMigrationFiles(MIGRATIONS_DIRECTORY)) {
@@ -28,7 +29,7 @@ export async function createTables(client: ClickHouseClient, { cluster, lease }:
   await applyPlacement(client, { cluster });
 }
 
-/** Creates the materialized views that `createTables` has left out, and records every migration as applied. */
+/** Creates the materialized views that `createTables` has omitted, and records every migration as applied. */
 export async function createViews(client: ClickHouseClient, { cluster, lease }: PartOptions): Promise<void> {
   const files = await readMigrationFiles(MIGRATIONS_DIRECTORY);
   for (const file of files) {

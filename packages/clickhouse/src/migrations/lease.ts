@@ -8,17 +8,17 @@ const LEASE_SECONDS = 10;
 const RENEW_MS = 3_000;
 const RETRY_MS = 250;
 
-/** A lease that allows its holder to change the schema. It ends when it is released, or expires soon after its holder has died. */
+/** The right to change the schema of a database. It ends when its holder releases it, or ten seconds after its last renewal. */
 export interface Lease {
-  /** Throws if the lease could not be renewed. */
+  /** @throws Error once a renewal has failed; a renewal that is still waiting for its answer is not noticed */
   assertHeld(): void;
   release(): Promise<void>;
 }
 
 /**
- * Waits for the lease of a database. ClickHouse has no compare-and-set, so each runner first writes a row and then reads the table. If
- * it finds no other live row it holds the lease; otherwise it withdraws its row and tries again. If two write at the same time, at
- * least one finds the other's row, so two never hold the lease. All times are the server's.
+ * Waits for the lease of a database. ClickHouse has no compare-and-set, so each runner first writes a row and then reads the table. If it
+ * finds no other row that has not expired, it holds the lease; otherwise it withdraws its row and tries again. If two runners write at the
+ * same time, at least one finds the row of the other, so they never both hold the lease. All times are the server's.
  */
 export async function takeLease(client: ClickHouseClient, target: RenderTarget): Promise<Lease> {
   const row = new LeaseRow(client, target);
@@ -26,7 +26,7 @@ export async function takeLease(client: ClickHouseClient, target: RenderTarget):
     await row.write(LEASE_SECONDS);
     if (!(await row.hasRival())) return keepRenewed(row);
     await row.write(0);
-    // Random, so that two runners do not collide again.
+    // Random, so that two runners do not try at the same time again.
     await delay(RETRY_MS * (1 + Math.random()));
   }
 }
@@ -52,6 +52,7 @@ function keepRenewed(row: LeaseRow): Lease {
   };
 }
 
+/** The row of one runner in `schema_migration_leases`. */
 class LeaseRow {
   readonly #client: ClickHouseClient;
   readonly #target: RenderTarget;
@@ -63,7 +64,7 @@ class LeaseRow {
     this.#target = target;
   }
 
-  /** Writes this runner's row, valid for some seconds from now; 0 withdraws it. */
+  /** Writes the row so that it expires `seconds` from now; 0 withdraws it. */
   async write(seconds: number): Promise<void> {
     this.#version += 1;
     await this.#client.command({
@@ -74,6 +75,7 @@ class LeaseRow {
     });
   }
 
+  /** Whether another runner has a row that has not expired. */
   async hasRival(): Promise<boolean> {
     const result = await this.#client.query({
       query:

@@ -5,6 +5,7 @@ import { createDatabase, listTables } from './database.js';
 import { takeLease } from './lease.js';
 import { MIGRATIONS_DIRECTORY, type MigrationFile, readMigrationFiles } from './migration-files.js';
 
+/** Options of {@link migrate} and {@link migrationStatus}. */
 export interface MigrateOptions {
   /** Directory of the files; by default `clickhouse/migrations` of the repository. */
   readonly directory?: string | undefined;
@@ -14,12 +15,14 @@ export interface MigrateOptions {
   readonly onStatement?: ((statement: { readonly file: string; readonly sql: string }) => void) | undefined;
 }
 
+/** What {@link migrate} has done. */
 export interface MigrationReport {
   /** Names of the files applied by this run. */
   readonly applied: readonly string[];
   readonly alreadyApplied: number;
 }
 
+/** The state of one migration. */
 export interface MigrationStatus {
   readonly number: number;
   readonly name: string;
@@ -29,9 +32,11 @@ export interface MigrationStatus {
 }
 
 /**
- * Creates the database and applies the missing migrations. Only one runner works at a time; the others wait. A file is marked as
+ * Creates the database and applies the missing migrations. Only one runner works at a time; the others wait. A file is recorded as
  * applied after its last statement, so after a kill the file is repeated from its first statement: every statement must be
  * idempotent (`IF NOT EXISTS`).
+ *
+ * @throws Error when an applied file has changed, a statement fails, or the database holds an unfinished move
  */
 export async function migrate(client: ClickHouseClient, options: MigrateOptions = {}): Promise<MigrationReport> {
   const files = await readMigrationFiles(options.directory ?? MIGRATIONS_DIRECTORY);
@@ -84,7 +89,7 @@ export async function migrationStatus(
   return [...known, ...unknown];
 }
 
-/** A database that a move has filled in part must not be used: its views are missing, so events would not be counted. */
+/** Refuses a database that a move has filled only in part: its views are missing, so events would not be counted. */
 async function refuseUnfinishedMove(client: ClickHouseClient): Promise<void> {
   const tables = await listTables(client);
   if (!tables.some(({ name }) => name === MOVE_TABLE)) return;
@@ -93,7 +98,7 @@ async function refuseUnfinishedMove(client: ClickHouseClient): Promise<void> {
   );
 }
 
-/** The files that are not applied. Throws if an applied file has changed, because the schema is then unknown. */
+/** The files that are not applied. @throws Error when an applied file has changed, because the schema is then unknown */
 function missingFiles(files: readonly MigrationFile[], applied: readonly AppliedMigration[]): MigrationFile[] {
   const byNumber = new Map(applied.map((migration) => [migration.number, migration]));
   const changed = files.find((file) => (byNumber.get(file.number)?.checksum ?? file.checksum) !== file.checksum);

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** A file of SQL statements below `clickhouse/migrations`. */
 export interface MigrationFile {
   readonly number: number;
   readonly name: string;
@@ -16,7 +17,7 @@ export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL('../../../../clickhous
 
 const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 
-/** Reads the migrations of a directory, in order. Throws if a number is repeated or missing. */
+/** Reads the migrations of a directory, by number. @throws Error when a number is repeated or missing */
 export async function readMigrationFiles(directory: string): Promise<MigrationFile[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
   return Promise.all(

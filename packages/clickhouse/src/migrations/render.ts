@@ -1,26 +1,31 @@
 import { quoteIdentifier } from '../quote-identifier.js';
 
-/** The target of migrations: one node, or every node of a cluster. */
+/** The servers for which SQL is rendered: one node, or all nodes of the cluster with that name in `system.clusters`. */
 export interface RenderTarget {
   readonly cluster?: string | undefined;
 }
 
-/** Number of blocks kept for deduplication. An insert has one block per partition: with rows of five years it uses five. */
+/**
+ * For how many of the latest blocks ClickHouse keeps deduplication tokens. An insert has a block for each partition: five for five years.
+ */
 const DEDUPLICATION_WINDOW = 10_000;
 const DEDUPLICATION_SECONDS = 7 * 24 * 3600;
 /** `{uuid}`, `{shard}` and `{replica}` are macros of the server. */
 export const REPLICA_PATH = "'/clickhouse/tables/{uuid}/{shard}', '{replica}'";
 
-/** Of large clusters whole partitions are dropped when events expire; on one server twelve times as many would cost every query. */
+/**
+ * On a cluster, events expire by dropping whole partitions, so these are months. On one server they are years, because twelve times as many
+ * partitions would slow every query.
+ */
 const YEARLY = 'PARTITION BY toYear(timestamp)';
 const MONTHLY = 'PARTITION BY toYYYYMM(timestamp)';
 
 const PLACEHOLDER = /\$\{(\w+)(?::([^{}]*))?\}/g;
 
 /**
- * Replaces the placeholders of a migration, whose text differs between one node and a cluster. On a cluster every table `t` becomes
- * a replicated table `t_local` on all nodes, behind a `Distributed` table named `t`, and events are partitioned by month instead of
- * year. The placeholders (one node | cluster):
+ * Renders a migration for one node or for a cluster by replacing its placeholders. On a cluster every table `t` becomes a replicated table
+ * `t_local` on all nodes, behind a `Distributed` table named `t`, and events are partitioned by month instead of year. The placeholders
+ * (one node | cluster):
  *
  * - `${local}`: nothing | `_local`
  * - `${cluster}`: nothing | `ON CLUSTER …`
@@ -28,6 +33,8 @@ const PLACEHOLDER = /\$\{(\w+)(?::([^{}]*))?\}/g;
  * - `${deduplication}`: the settings of the deduplication window
  * - `${distributed:table:key}`: nothing | the `Distributed` table, sharded by `key`
  * - `${nodes:system.table}`: a system table | the system tables of all nodes
+ *
+ * @throws Error for any other placeholder
  */
 export function renderMigration(text: string, target: RenderTarget): string {
   const partitioned = target.cluster === undefined ? text : text.replace(YEARLY, MONTHLY);

@@ -1,4 +1,4 @@
-/** Strings, quoted names and comments, in which a semicolon does not end a statement; or a semicolon. */
+/** Matches a semicolon, or a string, quoted name or comment as a whole, because a semicolon in these does not end a statement. */
 const PIECE =
   /'(?:[^'\\]|\\[\s\S]?|'')*(?:'|$)|`(?:[^`\\]|\\[\s\S]?)*(?:`|$)|"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|;/g;
 

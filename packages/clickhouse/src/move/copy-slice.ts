@@ -6,10 +6,11 @@ import type { OpenEnd } from './ends.js';
 import { conditionOf, type Slice } from './slice.js';
 import type { TableShape } from './table-shape.js';
 
-/** By which a running insert of a move is recognised. */
+/** The `log_comment` of the inserts of a move, by which a later run finds those that still run. */
 export const MOVE_COMMENT = 'waymark move';
 const ATTEMPTS_MAX = 2;
 
+/** A slice to copy, and where. */
 export interface SliceCopy {
   readonly source: OpenEnd;
   readonly target: OpenEnd;
@@ -19,7 +20,10 @@ export interface SliceCopy {
   readonly moveId: string;
 }
 
-/** Rows as queries see them, and of records the removals, which have to replace earlier versions at the target as well. */
+/**
+ * The statement that reads rows as queries see them. For records it also reads the rows of removals, which queries do not see, because they
+ * have to replace earlier versions at the target as well.
+ */
 function readSql(shape: TableShape, where: string): string {
   const columns = shape.values.join(', ');
   const rows = `SELECT ${columns} FROM ${merged(shape)} WHERE ${where}`;
@@ -34,7 +38,7 @@ function tokenOf({ moveId, shape, slice }: SliceCopy, attempt: number): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Pipes the rows of a slice from one server to the other, as one insert. They are never all in the memory of this process. */
+/** Streams the rows of a slice from one server to the other, as one insert. They are never all in the memory of this process. */
 async function pipeRows(copy: SliceCopy, where: string, attempt: number): Promise<void> {
   const { source, target, shape } = copy;
   const { stream: rows } = await source.client.exec({ query: `${readSql(shape, where)} FORMAT TabSeparated` });
@@ -53,10 +57,12 @@ async function pipeRows(copy: SliceCopy, where: string, attempt: number): Promis
 }
 
 /**
- * Copies a slice, unless the target has it already, and compares both. A slice is one block of one partition, so on one node it is
- * stored whole or not at all; on a cluster one shard may have it and another not. Its deduplication token makes a repetition
- * harmless in both cases. Only a server that was killed in an insert may know a token without having the rows; a second token
- * is used then, and only then.
+ * Copies a slice, unless the target has it already, and compares both. A slice is one block of one partition, so on one node it is stored
+ * whole or not at all; on a cluster one shard may have its rows and another not. In both cases the deduplication token makes a repeated
+ * insert harmless. If the target has no rows after the first insert, the server knows the token but was killed before it stored the rows;
+ * only then is the insert repeated with a second token.
+ *
+ * @throws Error when source and target differ after the copy
  */
 export async function copySlice(copy: SliceCopy): Promise<Digest> {
   const { source, target, shape, slice } = copy;

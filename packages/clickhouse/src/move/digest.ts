@@ -1,12 +1,12 @@
 import type { OpenEnd } from './ends.js';
 import type { TableShape } from './table-shape.js';
 
-/** What two tables have in common if they hold the same rows, in whatever order and in whatever parts. */
+/** A fingerprint of rows: equal for two tables with the same rows, whatever their order and their parts. */
 export interface Digest {
   readonly rows: string;
   /** Sum of the hashes of all rows. */
   readonly checksum: string;
-  /** Keys of records, removed ones included; 0 for other tables. */
+  /** Number of different sorting keys in a table of records, including removed ones; 0 for other tables. */
   readonly keys: string;
 }
 
@@ -18,7 +18,7 @@ export function isEmpty({ rows, keys }: Digest): boolean {
   return rows === '0' && keys === '0';
 }
 
-/** The table as a query returns it, with the rows of one key merged. */
+/** The FROM expression for a table as queries see it, with the rows of one key merged. */
 export function merged({ name, merging }: Pick<TableShape, 'name' | 'merging'>): string {
   return merging === 'none' ? name : `${name} FINAL`;
 }

@@ -1,4 +1,7 @@
-/** Runs `work` for each item, some at a time. After an error no more are begun, and it is thrown when those in progress have ended. */
+/**
+ * Runs `work` for each item, at most `atOnce` at a time. After an error it starts no more, waits for those in progress, and throws that
+ * error.
+ */
 export async function eachOf<Item>(
   items: readonly Item[],
   atOnce: number,

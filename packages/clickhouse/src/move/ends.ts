@@ -2,24 +2,24 @@ import { type ClickHouseClient, type ClickHouseOptions, createClickHouseClient }
 import { SEQUENTIAL_READ } from '../rows/replicated.js';
 import type { ReadSettings } from '../rows/row-reader.js';
 
-/** A database of a move. */
+/** The source or the target of a move: one database. */
 export interface MoveEnd {
   readonly connection: Pick<ClickHouseOptions, 'url' | 'user' | 'password' | 'database'>;
   /** Name of the cluster in `system.clusters`; undefined: a single node. */
   readonly cluster?: string | undefined;
 }
 
-/** A connected database of a move. */
+/** A {@link MoveEnd} with a client. */
 export interface OpenEnd {
   readonly client: ClickHouseClient;
   readonly cluster: string | undefined;
 }
 
-/** Longer than planning the largest partition takes. */
+/** An hour: longer than it takes to plan the slices of the largest partition. */
 const REQUEST_TIMEOUT_MS = 3_600_000;
 const COPY_SETTINGS: ReadSettings = { date_time_output_format: 'simple' };
 
-/** An error of one of the two servers, which it names. */
+/** An error of one of the two servers. The message names the server. */
 export class MoveEndError extends Error {
   constructor(end: string, cause: unknown) {
     super(`${end}: ${cause instanceof Error ? cause.message || cause.name : String(cause)}`, { cause });
@@ -27,7 +27,7 @@ export class MoveEndError extends Error {
   }
 }
 
-/** Names the server in the errors of a client. */
+/** Changes a client so that its errors are {@link MoveEndError}s. */
 function withNamedErrors(client: ClickHouseClient, end: string): ClickHouseClient {
   const named =
     <Args extends unknown[], Result>(method: (...args: Args) => Promise<Result>) =>
@@ -44,7 +44,7 @@ function withNamedErrors(client: ClickHouseClient, end: string): ClickHouseClien
 }
 
 function open(name: string, { connection, cluster }: MoveEnd, settings: ReadSettings): OpenEnd {
-  // Between machines of one network a move is bound by their processors, and compression would take most of one.
+  // Not compressed: the speed of a move within one network is limited by the processors, and compression would use most of one.
   const client = createClickHouseClient({
     ...connection,
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
@@ -56,14 +56,14 @@ function open(name: string, { connection, cluster }: MoveEnd, settings: ReadSett
 }
 
 /**
- * Opens the database to copy from, whose server then refuses every statement that changes anything. A slice may be larger than the
- * results that services read, and is sent when all of it has been read, so that an error cannot cut it off.
+ * Opens the database to copy from. Its server refuses every statement of this client that changes anything, limits no result, because a
+ * slice may be larger than any result that services read, and sends a result only when it is complete, so that an error cannot truncate it.
  */
 export function openSource(end: MoveEnd): OpenEnd {
   return open('source', end, { readonly: 2, max_result_bytes: 0, wait_end_of_query: 1 });
 }
 
-/** Opens the database to copy into. On a cluster its reads see all that has been copied, because all of it waits for a quorum. */
+/** Opens the database to copy into. On a cluster its reads see all copied rows, because each insert waits for a quorum. */
 export function openTarget(end: MoveEnd): OpenEnd {
   return open('target', end, end.cluster === undefined ? {} : SEQUENTIAL_READ);
 }

@@ -11,17 +11,17 @@ import type { Digest } from './digest.js';
 import type { OpenEnd } from './ends.js';
 import type { Slice } from './slice.js';
 
-/** A move in progress, as its target has stored it. */
+/** The row in the target that identifies the move in progress. */
 export interface MoveHeader {
-  /** Identifies the source. */
+  /** UUID of the source's table `schema_migrations`, which no other database has. */
   readonly source: string;
-  /** How many migrations the source has. */
+  /** Number of migrations of the source. */
   readonly migrations: number;
   /** Epoch seconds. */
   readonly startedAt: number;
 }
 
-/** A planned slice; `copied` once its rows are at the target. */
+/** A planned slice; `copied` is set once its rows are at the target. */
 export interface PlannedSlice extends Slice {
   readonly copied: Pick<Digest, 'rows' | 'checksum'> | undefined;
 }
@@ -34,13 +34,14 @@ export class MoveState {
     this.#end = end;
   }
 
-  /** Creates the tables: first that by which a later run recognises the database. */
+  /** Creates the tables, first the one by which a later run recognises that the database holds an unfinished move. */
   async create(): Promise<void> {
     for (const query of [...moveTables(this.#end), ...bookkeepingTables(this.#end)]) {
       await this.#end.client.command({ query });
     }
   }
 
+  /** Drops the tables of the move, which ends it. */
   async drop(): Promise<void> {
     for (const table of [MOVE_SLICES_TABLE, MOVE_TABLE]) {
       const query = renderMigration(`DROP TABLE IF EXISTS ${table} \${cluster} SYNC`, this.#end);
@@ -48,6 +49,7 @@ export class MoveState {
     }
   }
 
+  /** @returns undefined before the first {@link writeHeader} */
   async readHeader(): Promise<MoveHeader | undefined> {
     const [row] = await this.#rows<[string, number, string]>(
       `SELECT source, migrations, toUnixTimestamp(started_at) FROM ${MOVE_TABLE} FINAL`,
@@ -59,7 +61,7 @@ export class MoveState {
     await this.#insert(MOVE_TABLE, [{ source, migrations, started_at: startedAt * 1000 }]);
   }
 
-  /** Whether a table has been planned: all tables are there then. */
+  /** Whether slices are planned for at least one table, which happens after all tables have been created. */
   async hasPlans(): Promise<boolean> {
     return (await this.#rows(`SELECT 1 FROM ${MOVE_SLICES_TABLE} LIMIT 1`)).length > 0;
   }
@@ -78,7 +80,7 @@ export class MoveState {
     }));
   }
 
-  /** Stores the plan of a table: all of it or nothing, as it is one insert. */
+  /** Stores the slices of a table, all of them or none, because it is one insert. */
   async writePlan(table: string, slices: readonly Slice[]): Promise<void> {
     await this.#insert(
       MOVE_SLICES_TABLE,
@@ -86,6 +88,7 @@ export class MoveState {
     );
   }
 
+  /** Records that a slice has been copied. */
   async writeCopied(table: string, slice: Slice, { rows, checksum }: Digest): Promise<void> {
     await this.#insert(MOVE_SLICES_TABLE, [{ ...fieldsOf(table, slice), rows, checksum, is_copied: 1, version: 1 }]);
   }

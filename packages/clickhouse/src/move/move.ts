@@ -11,53 +11,59 @@ import { planSlices } from './plan-slices.js';
 import { assertUsable, identifySource, takeUp, untilNothingIsInserted } from './preconditions.js';
 import { readShape, type TableShape, tablesToMove } from './table-shape.js';
 
-/** Some ten thousand clicks: an insert is efficient, and an embedded store can hold the result in memory. */
+/** Size of a slice in memory, some ten thousand clicks: enough for efficient inserts, and an embedded store can hold such a result. */
 const SLICE_BYTES = 16 * 1024 ** 2;
-/** On one node. Inserts into a cluster wait for a quorum of replicas, one after the other. */
+/** Slices copied concurrently to one node. On a cluster it is one, because inserts wait for their quorum one after the other. */
 const SLICES_AT_ONCE = 4;
-/** Rows that expire so soon are left behind, because either server may delete them while they are compared. */
+/** Rows that expire within this time are not moved, because either server may delete them while they are compared. */
 const EXPIRY_MARGIN_SECONDS = 24 * 3600;
 
+/** Options of {@link moveDatabase}. */
 export interface MoveOptions {
   readonly source: MoveEnd;
   readonly target: MoveEnd;
-  /** Bytes of a slice in memory. */
+  /** Size of a slice in memory; 16 MB by default. */
   readonly sliceBytes?: number | undefined;
   /** Called after each slice. */
   readonly onProgress?: ((progress: MoveProgress) => void) | undefined;
 }
 
+/** How far a move has come. Bytes are those of the columns in memory. */
 export interface MoveProgress {
+  /** The table of the slice that has just been handled. */
   readonly table: string;
-  /** The copied slices of all tables, including those of earlier runs. Bytes are those of the columns in memory. */
+  /** Rows and bytes at the target, of all tables together, including those that earlier runs have copied. */
   readonly rows: number;
   readonly bytes: number;
+  /** Bytes of all rows to move. */
   readonly totalBytes: number;
   /** Bytes that this run has copied. */
   readonly copiedBytes: number;
 }
 
-/** A table that both databases hold alike. */
+/** A table that has the same rows in both databases. */
 export interface MovedTable {
   readonly table: string;
-  /** Rows as a query returns them, with the rows of one key merged. */
+  /** Number of rows as queries see them, that is after merging. */
   readonly rows: number;
   readonly bytes: number;
   /** Sum of the hashes of all rows, modulo 2 to the 64th. */
   readonly checksum: string;
 }
 
+/** What {@link moveDatabase} has moved. */
 export interface MoveReport {
-  /** Empty when an earlier run has copied everything and only left its notes. */
+  /** Empty when an earlier run has copied everything, and this one only had to drop the tables of the move. */
   readonly tables: readonly MovedTable[];
 }
 
 /**
- * Copies all tables of a database into another one that is empty, compares them, and gives the target its materialized views last, so
- * that none of them counts a copied row. May be killed at any time: the next call goes on where it ended. Until the end the target is
- * not migrated, so that no service uses it. Nothing may write to either of them meanwhile.
+ * Copies all tables of a database into another one that is empty, and compares them (docs/runbooks/moving-off-one-machine.md). It creates
+ * the materialized views of the target last, so that none of them counts a copied row. It may be killed at any time: the next call
+ * continues. Until the end the migrations of the target are not recorded, so that no service uses it. Nothing may write to either database
+ * meanwhile.
  *
- * @throws MoveRefusedError when the databases cannot be moved as they are
+ * @throws MoveRefusedError when the databases cannot be moved as they are, MoveEndError for an error of a server
  */
 export async function moveDatabase(options: MoveOptions): Promise<MoveReport> {
   const [source, target] = [openSource(options.source), openTarget(options.target)];
@@ -72,7 +78,7 @@ export async function moveDatabase(options: MoveOptions): Promise<MoveReport> {
       const header = await takeUp(state, identity);
       return await new Move({ ...options, source, target, state, lease, header }).run();
     } finally {
-      // Of a server that is away it expires; the error to report is the one that ended the move.
+      // If the server is away, the lease expires. The error to report is the one that ended the move.
       await lease.release().catch(() => undefined);
     }
   } finally {
@@ -111,7 +117,7 @@ class Move {
 
   async #copyTables(): Promise<MovedTable[]> {
     const { source, target, state, lease, header } = this.#parts;
-    // Again over filled tables, some statements would rewrite columns.
+    // Not once tables may have rows: some statements of migrations would rewrite their columns.
     if (!(await state.hasPlans())) await createTables(target.client, { cluster: target.cluster, lease });
     await untilNothingIsInserted(target);
     const keptAfter = header.startedAt + EXPIRY_MARGIN_SECONDS;
@@ -174,7 +180,7 @@ async function countRows({ client }: OpenEnd, { kept }: TableShape, from: string
   return Number(row?.[0]);
 }
 
-/** Compares the table as a whole with its slices: what was written meanwhile, or lies outside of all slices, shows here. */
+/** Compares the whole table with its slices, to detect rows that were written meanwhile or belong to no slice. @throws Error */
 async function assertCounts(shape: TableShape, rows: number, source: OpenEnd, target: OpenEnd): Promise<void> {
   const from = merged(shape);
   const [atSource, atTarget] = [await countRows(source, shape, from), await countRows(target, shape, from)];

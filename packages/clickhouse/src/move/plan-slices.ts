@@ -2,10 +2,10 @@ import type { OpenEnd } from './ends.js';
 import { isIn, type Slice, valueSql } from './slice.js';
 import type { TableShape } from './table-shape.js';
 
-/** Enough rows that an insert is efficient; no more than one block of an insert, which is stored whole or not at all. */
+/** Enough rows for an efficient insert, and few enough for a single block, which is stored whole or not at all. */
 const ROWS_MAX = 500_000;
 
-/** The rows of a slice of about `sliceBytes`. */
+/** The number of rows of a slice of about `sliceBytes`. */
 function rowsOfSlice({ rowBytes }: TableShape, sliceBytes: number): number {
   return Math.min(ROWS_MAX, Math.max(1, Math.round(sliceBytes / rowBytes)));
 }
@@ -18,7 +18,7 @@ async function partitionsOf({ client }: OpenEnd, { name, partitionKey, kept }: T
   return rows.map(([value]) => [value]);
 }
 
-/** The key of every so many rows of a partition, in order. Reads keys only, in the order in which they are stored. */
+/** The key of every `rows`th row of a partition, in the order of the keys. Reads only the key columns. */
 async function boundsOf(
   { client }: OpenEnd,
   shape: TableShape,
@@ -35,11 +35,11 @@ async function boundsOf(
       )
       WHERE position % ${rows} = ${rows - 1}`,
   });
-  // Rows that are not merged yet may have one key.
+  // Removes repeated keys: rows that are not merged yet may have the same key.
   return found.filter((bound, index) => bound.join() !== found[index - 1]?.join());
 }
 
-/** Divides a table into slices. The last of a partition has no upper bound. */
+/** Divides a table into slices. The last slice of a partition has no upper bound. */
 export async function planSlices(source: OpenEnd, shape: TableShape, sliceBytes: number): Promise<Slice[]> {
   const slices: Slice[] = [];
   for (const partition of await partitionsOf(source, shape)) {

@@ -17,6 +17,7 @@ export class MoveRefusedError extends Error {
   }
 }
 
+/** See {@link MoveHeader}. */
 export interface SourceIdentity {
   readonly source: string;
   readonly migrations: number;
@@ -25,7 +26,7 @@ export interface SourceIdentity {
 /**
  * Checks that the source has exactly the migrations of this release.
  *
- * @returns its identity: the id of its table of migrations, which no other database has
+ * @throws MoveRefusedError when it has fewer, more or changed migrations
  */
 export async function identifySource(source: OpenEnd): Promise<SourceIdentity> {
   const migrations = await migrationStatus(source.client, { cluster: source.cluster });
@@ -44,7 +45,11 @@ export async function identifySource(source: OpenEnd): Promise<SourceIdentity> {
   return { source: uuid, migrations: migrations.length };
 }
 
-/** Checks that the target is empty, or has been begun by a move; before anything is written there. */
+/**
+ * Checks that the target is empty, or holds an unfinished move. Call it before anything is written there.
+ *
+ * @throws MoveRefusedError when it has other tables, or does not answer
+ */
 export async function assertUsable(target: OpenEnd, { source }: SourceIdentity): Promise<void> {
   const tables = await listTables(target.client).catch((err: Error): never => {
     throw new MoveRefusedError(
@@ -61,7 +66,11 @@ export async function assertUsable(target: OpenEnd, { source }: SourceIdentity):
   );
 }
 
-/** The header of the move in progress, which is a new one if the target has none. */
+/**
+ * Reads the header of the move in progress, or writes one if the target has none.
+ *
+ * @throws MoveRefusedError when the move in progress has another source, or was begun by a release with other migrations
+ */
 export async function takeUp(state: MoveState, identity: SourceIdentity): Promise<MoveHeader> {
   const header = await state.readHeader();
   if (header === undefined) {
@@ -77,7 +86,7 @@ export async function takeUp(state: MoveState, identity: SourceIdentity): Promis
   );
 }
 
-/** Waits for the end of inserts that a killed run has left behind: only then can be seen what the target has. */
+/** Waits until inserts of a killed run have ended, because until then the rows of the target may change. */
 export async function untilNothingIsInserted({ client, cluster }: OpenEnd): Promise<void> {
   const processes = renderMigration(`\${nodes:system.processes}`, { cluster });
   for (;;) {

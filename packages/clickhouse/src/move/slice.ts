@@ -1,18 +1,18 @@
 import type { TableShape, TypedExpression } from './table-shape.js';
 
 /**
- * Rows of one partition with neighbouring keys: those after the key `above`, up to the key `upTo` and with it. An empty list is no
- * bound. Values are the hexadecimal texts of the expressions that they belong to.
+ * Neighbouring rows of one partition: those whose sorting key is greater than `above`, and at most `upTo`. An empty list stands for no
+ * bound. `partition`, `above` and `upTo` have the value of each key expression as text in hexadecimal digits; see {@link valueSql}.
  */
 export interface Slice {
-  /** Counted within the table, from 0. */
+  /** Number within the table, from 0. */
   readonly number: number;
   readonly partition: readonly string[];
   readonly above: readonly string[];
   readonly upTo: readonly string[];
 }
 
-/** The value of an expression in the form that `Slice` has. */
+/** SQL that reads the value of an expression in the form that {@link Slice} has. */
 export function valueSql({ sql }: TypedExpression): string {
   return `hex(toString(${sql}))`;
 }
@@ -22,13 +22,17 @@ function literal(value: string, { type }: TypedExpression): string {
   return `CAST(unhex('${value}'), '${type.replace(/[\\']/g, '\\$&')}')`;
 }
 
+/** The condition for the rows of a partition. */
 export function isIn(partition: readonly string[], { partitionKey }: TableShape): string {
   const [value] = partition;
   if (partitionKey === undefined || value === undefined) return '1';
   return `${partitionKey.sql} = ${literal(value, partitionKey)}`;
 }
 
-/** Compares a key column by column, because ClickHouse finds the rows of a compared tuple by reading all of them. */
+/**
+ * The condition that compares a key with values, column by column. A comparison of tuples would be shorter, but for it ClickHouse reads all
+ * rows instead of using the index.
+ */
 function compared(
   key: readonly TypedExpression[],
   values: readonly string[],

@@ -7,12 +7,12 @@ export interface TypedExpression {
   readonly type: string;
 }
 
-/** What has to be known of a table to copy it. */
+/** The properties of a table that a copy depends on. */
 export interface TableShape {
   readonly name: string;
-  /** The columns that are inserted; the server makes the others of them. */
+  /** The columns that are inserted. The server computes the others from them. */
   readonly columns: readonly string[];
-  /** What is read for each of `columns`. */
+  /** The expression that is read for each of `columns`. */
   readonly values: readonly string[];
   readonly sortingKey: readonly TypedExpression[];
   /** Undefined when the table has only one partition. */
@@ -35,12 +35,12 @@ function mergingOf(table: string, engine: string): TableShape['merging'] {
   throw new Error(`the table ${table} has the engine ${engine}, which cannot be moved`);
 }
 
-/** The name under which rows of a table are stored on a node. */
+/** The name of the table that stores the rows on a node; on a cluster the name without `_local` is that of the `Distributed` table. */
 function localName(table: string, { cluster }: Pick<OpenEnd, 'cluster'>): string {
   return cluster === undefined ? table : table + LOCAL;
 }
 
-/** The tables with rows to move: those that the migrations have made at the target. */
+/** The tables whose rows are moved: all that the migrations have created at the target. */
 export async function tablesToMove({ client, cluster }: OpenEnd): Promise<string[]> {
   const rows = await client.rows<[string]>({
     query: `SELECT name FROM system.tables WHERE database = currentDatabase()
@@ -49,7 +49,12 @@ export async function tablesToMove({ client, cluster }: OpenEnd): Promise<string
   return rows.map(([name]) => (cluster === undefined ? name : name.slice(0, -LOCAL.length)));
 }
 
-/** Reads the shape of a table at the source. `keptAfter`, epoch seconds: rows that have expired by then are left behind. */
+/**
+ * Reads the shape of a table at the source.
+ *
+ * @param keptAfter epoch seconds; rows that expire before are not moved
+ * @throws Error when the source has no such table, or its engine is not supported
+ */
 export async function readShape(source: OpenEnd, name: string, keptAfter: number): Promise<TableShape> {
   const { client } = source;
   const parameters = { table: localName(name, source) };

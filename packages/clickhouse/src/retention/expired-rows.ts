@@ -2,22 +2,25 @@ import type { ClickHouseClient } from '../client.js';
 import { renderMigration } from '../migrations/render.js';
 import { EXPIRING, WITH_ADDRESSES } from './retention.js';
 
-/** How long a workspace keeps data about visitors; undefined: as long as the installation. */
+/** After how many days a workspace deletes events and empties addresses of visitors; undefined: as the whole installation. */
 export interface WorkspaceRetention {
-  /** Number of the workspace. */
+  /** The UInt64 of the workspace's id as decimal text. */
   readonly workspace: string;
   readonly eventDays?: number | undefined;
   readonly addressDays?: number | undefined;
 }
 
-/** What has expired in a table: rows to delete, and others whose address is to be emptied. */
+/** The expired rows of a workspace in one table. */
 export interface ExpiredRows {
   readonly workspace: string;
   readonly table: string;
+  /** Number of rows to delete. */
   readonly rows: number;
+  /** Number of other rows whose address is to be emptied. */
   readonly addresses: number;
 }
 
+/** Options of {@link deleteExpired}. */
 export interface ExpiredRowsOptions {
   readonly cluster?: string | undefined;
   /** Time of the run, epoch milliseconds. */
@@ -27,19 +30,22 @@ export interface ExpiredRowsOptions {
 type Expiring = (typeof EXPIRING)[number];
 
 const DAY_MS = 86_400_000;
-/** Workspaces in one statement. Their numbers are sent in its URL, 24 bytes each. */
+/** Most workspaces in one statement, because their numbers are sent in its URL, 24 bytes each. */
 const WORKSPACES_AT_ONCE = 1000;
 const READ_SECONDS_MAX = 60;
 
-/** A condition, and the parameters in it. */
+/** A SQL condition with the values of its parameters. */
 interface Selection {
   readonly condition: string;
   readonly parameters: Readonly<Record<string, string | readonly bigint[]>>;
 }
 
 /**
- * The rows of workspaces before their limits, which are whole days (UTC), so that events and what was counted of them by the quarter of an
- * hour or by the day end at the same time. Undefined when no workspace has a limit.
+ * Selects the rows that are older than the limit of their workspace. Limits are at the start of a day (UTC), so that events and the
+ * roll-ups by quarter of an hour and by day expire together. Undefined when no workspace has a limit.
+ *
+ * @param time the time column of the table
+ * @param prefix what the names of the parameters begin with
  */
 function rowsBefore(
   time: string,
@@ -63,6 +69,7 @@ function rowsBefore(
   return { condition: `(${alternatives.join(' OR ')})`, parameters };
 }
 
+/** Selects the expired rows of a table, and the rows whose address has expired and is not emptied yet. */
 function selections({ table, time }: Expiring, rules: readonly WorkspaceRetention[], nowMs: number) {
   const events = rules.map(({ workspace, eventDays: days }) => ({ workspace, days }));
   const addresses = rules.map(({ workspace, addressDays: days }) => ({ workspace, days }));
@@ -101,7 +108,7 @@ function* groupsOf<T>(all: readonly T[]): Generator<readonly T[]> {
     yield all.slice(start, start + WORKSPACES_AT_ONCE);
 }
 
-/** What is stored that the workspaces should not have any more, by table and workspace. Changes nothing. */
+/** Counts the expired rows and addresses that are still stored, by table and workspace. Changes nothing. */
 export async function countExpired(
   client: ClickHouseClient,
   rules: readonly WorkspaceRetention[],
@@ -114,7 +121,7 @@ export async function countExpired(
   return counts;
 }
 
-/** Tables that ClickHouse is rewriting already: another mutation would rewrite them once more for the same rows. */
+/** The tables with a mutation that is not done: another mutation would rewrite them once more for the same rows. */
 async function tablesInMutation(client: ClickHouseClient, cluster: string | undefined): Promise<ReadonlySet<string>> {
   const suffix = cluster === undefined ? '' : '_local';
   const rows = await client.rows<[string]>({
@@ -129,11 +136,12 @@ WHERE database = currentDatabase() AND table IN {names:Array(String)} AND NOT is
 }
 
 /**
- * Deletes what has expired, with one mutation a table for up to a thousand workspaces, and none for tables without expired rows.
- * ClickHouse carries them out in the background.
+ * Starts the mutations that delete expired rows and empty expired addresses: one for each table and up to a thousand workspaces, and none
+ * for tables without expired rows. ClickHouse executes them in the background.
  *
- * @param counts what {@link countExpired} found
- * @returns tables that are being rewritten, and tables that have to wait until an earlier mutation has ended
+ * @param counts the result of {@link countExpired}
+ * @returns `changed`: tables for which mutations were started; `waiting`: tables with expired rows, for which an earlier mutation must end
+ *   first
  */
 export async function deleteExpired(
   client: ClickHouseClient,

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '../client.js';
 import { renderMigration } from '../migrations/render.js';
 
-/** How long data about visitors is kept; undefined: for ever. */
+/** How long the installation keeps data about visitors (docs/privacy.md); undefined: for ever. */
 export interface Retention {
   /** Days until the IP addresses of visitors are deleted, counted from the click or conversion. */
   readonly addressDays?: number | undefined;
@@ -9,24 +9,27 @@ export interface Retention {
   readonly eventDays?: number | undefined;
 }
 
+/** Options of {@link applyRetention}. */
 export interface RetentionOptions extends Retention {
   readonly cluster?: string | undefined;
 }
 
-/** Tables from which events expire, with their time column. Roll-ups expire too, so that counts agree. */
+/** The tables whose rows expire, with their time column. Roll-ups are among them, so that counts agree with events. */
 export const EXPIRING = [
   { table: 'click_events', time: 'timestamp' },
   { table: 'lead_events', time: 'timestamp' },
   { table: 'sale_events', time: 'timestamp' },
   { table: 'workspace_slots', time: 'slot' },
   { table: 'link_days', time: 'day' },
-  // They name browsers, and lead to clicks that are gone.
+  // Aliases identify browsers, which have them in cookies, and are of no use once their click has expired.
   { table: 'click_aliases', time: 'clicked_at' },
 ] as const;
+/** The tables with a column `ip`. */
 export const WITH_ADDRESSES: readonly string[] = ['click_events', 'lead_events', 'sale_events'];
 
 const DAYS_IN_TTL = /toIntervalDay\((\d+)\)/;
 
+/** The days in the TTLs that a table has now; undefined: it has no such TTL. */
 interface CurrentTtl {
   readonly addressDays: number | undefined;
   readonly eventDays: number | undefined;
@@ -44,7 +47,7 @@ function between(text: string, start: string, end: string): string | undefined {
   return to < 0 ? undefined : text.slice(from + start.length, to);
 }
 
-/** When rows of a table and the addresses in them expire: expressions of its columns; undefined: never. */
+/** The SQL expressions for the times when rows of a table, and the addresses in them, expire; undefined: never. */
 export interface Expiry {
   readonly rows: string | undefined;
   readonly addresses: string | undefined;
@@ -80,7 +83,7 @@ function ttlStatements(
   const isCluster = cluster !== undefined;
   const alter = `ALTER TABLE ${table}\${local} \${cluster}`;
   const after = (days: number) => `toDateTime(${time}) + INTERVAL ${days} DAY`;
-  // All events of a month expire at once, and with them what was counted of them.
+  // All events of a month expire together, and their rows in roll-ups with them.
   const afterMonth = (days: number) => `toDateTime(toStartOfMonth(${time})) + INTERVAL 1 MONTH + INTERVAL ${days} DAY`;
   const statements: string[] = [];
   if (WITH_ADDRESSES.includes(table) && current.addressDays !== addressDays) {
@@ -93,7 +96,7 @@ function ttlStatements(
   if (current.eventDays !== eventDays || (isCluster && current.addressDays !== addressDays)) {
     const expiry = isCluster ? afterMonth : after;
     statements.push(eventDays === undefined ? `${alter} REMOVE TTL` : `${alter} MODIFY TTL ${expiry(eventDays)}`);
-    // Where addresses expire, parts have to be rewritten for them, and a part that may only be dropped would keep them.
+    // With `ttl_only_drop_parts`, ClickHouse would not rewrite parts to empty expired addresses.
     if (isCluster && WITH_ADDRESSES.includes(table))
       statements.push(`${alter} MODIFY SETTING ttl_only_drop_parts = ${addressDays === undefined ? 1 : 0}`);
   }
@@ -102,7 +105,7 @@ function ttlStatements(
 
 /**
  * Sets the TTLs of the tables according to the settings. ClickHouse deletes expired data when it merges parts, some hours later. On a
- * cluster events expire by whole months, which are partitions: they are dropped, not rewritten.
+ * cluster, events of a whole month expire together, so that ClickHouse drops the partition of the month instead of rewriting it.
  * Idempotent, so that it can run at every start, after the migrations.
  *
  * @returns the statements that were run

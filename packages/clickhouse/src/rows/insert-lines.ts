@@ -12,6 +12,8 @@ const NAME = /^\w+$/;
 /**
  * Writes serialized rows as one insert. Resolves when ClickHouse has stored them. The client's own `insert` would serialize every
  * value again.
+ *
+ * @throws TypeError for a name of a table or column that would have to be quoted; ClickHouseError; network errors
  */
 export async function insertLines(client: ClickHouseClient, insertion: LineInsertion): Promise<void> {
   const { table, columns, lines } = insertion;

@@ -2,13 +2,14 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 import type { EventRow } from '@waymark/event-format';
 import type { ClickHouseClient } from '../client.js';
 
+/** One insert of rows. */
 export interface Insertion {
   readonly table: string;
   readonly columns: readonly string[];
   readonly rows: readonly EventRow[];
   /**
-   * Idempotency key of the insert: ClickHouse drops another insert with the same token, whatever its rows are, in the table and in
-   * the targets of its views. Use a new UUID for every batch of rows.
+   * Idempotency key of the insert: ClickHouse drops a later insert with the same token, whatever its rows are, in the table and in the
+   * tables that its views fill. Every batch of rows needs a token of its own, which stays the same when the insert is repeated.
    */
   readonly deduplicationToken?: string | undefined;
   readonly maxExecutionSeconds?: number | undefined;
@@ -35,7 +36,11 @@ export function insertionSettings(
   };
 }
 
-/** Writes rows as one insert. Resolves when ClickHouse has stored them. */
+/**
+ * Writes rows as one insert. Resolves when ClickHouse has stored them.
+ *
+ * @throws ClickHouseError; network errors; TypeError without columns
+ */
 export async function insertRows(client: ClickHouseClient, insertion: Insertion): Promise<void> {
   const [first, ...others] = insertion.columns;
   if (first === undefined) throw new TypeError(`an insert into ${insertion.table} without columns`);

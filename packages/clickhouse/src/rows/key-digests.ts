@@ -6,9 +6,9 @@ import type { RowsRead } from './row-reader.js';
 export const DIGEST_BYTES = 8;
 const READ_MS_MAX = 30_000;
 
-/** A statement of one column of texts, named `key`. */
+/** A statement that returns one column of texts, named `key`. */
 export interface KeysRead extends Pick<RowsRead, 'query' | 'parameters' | 'settings'> {
-  /** More keys than this are not read. */
+  /** If there are more keys, none are returned. */
   readonly keysMax: number;
 }
 
@@ -18,10 +18,10 @@ export function keyDigest(key: string): Buffer {
 }
 
 /**
- * The digests of many keys, in a few buffers of whole digests. ClickHouse makes them, so that a million keys are eleven megabytes on
- * the way and no texts here.
+ * Reads the digests of many keys. ClickHouse computes them, so that a million keys are a response of eleven megabytes, and their texts
+ * never reach this process.
  *
- * @returns undefined when there are more than `keysMax`
+ * @returns up to 256 buffers, each with any number of digests one after the other; undefined when there are more keys than `keysMax`
  * @throws ClickHouseError; network errors
  */
 export async function readKeyDigests(

@@ -7,6 +7,7 @@ import { type Dispatcher, Pool } from 'undici';
 
 const unzip = promisify(gunzip);
 
+/** ClickHouse settings by name; undefined values are not sent. */
 export type ReadSettings = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** A statement that returns rows. Values must be passed as parameters. */
@@ -14,7 +15,7 @@ export interface RowsRead {
   readonly query: string;
   readonly parameters?: Readonly<Record<string, unknown>> | undefined;
   readonly settings?: ReadSettings | undefined;
-  /** Id of the query in ClickHouse's logs; no running query may have it. By default the server creates one. */
+  /** Id of the query in ClickHouse's logs; must differ from those of all running queries. By default the server creates one. */
   readonly queryId?: string | undefined;
   /** Aborts the read, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -28,6 +29,7 @@ export interface ReadSummary {
   readonly readBytes: number;
 }
 
+/** Options of {@link createRowReader}. */
 export interface RowReaderOptions {
   /** Scheme, host and port. */
   readonly url: string;
@@ -43,6 +45,7 @@ export interface RowReaderOptions {
   readonly settings: ReadSettings;
 }
 
+/** Reads rows over ClickHouse's HTTP interface. */
 export interface RowReader {
   /**
    * Runs a statement and returns all its rows as arrays, with the types of `JSONCompactEachRow`.
@@ -50,8 +53,12 @@ export interface RowReader {
    * @throws ClickHouseError when ClickHouse refused or aborted the statement; otherwise network errors
    */
   rows<Row extends readonly unknown[]>(read: RowsRead): Promise<Row[]>;
-  /** Like `rows`, but parses each row when it is asked for: the result takes a fraction of the memory, and no time at once. */
+  /**
+   * Like `rows`, but parses each row only when the iteration reaches it: the result needs a fraction of the memory, and never occupies the
+   * process for long. It can be iterated once.
+   */
   lazyRows<Row extends readonly unknown[]>(read: RowsRead): Promise<Iterable<Row>>;
+  /** Aborts all reads and closes the connections. */
   close(): Promise<void>;
 }
 
@@ -87,7 +94,7 @@ async function textOf({ headers, body }: Dispatcher.ResponseData): Promise<strin
   return bytes.byteLength === 0 ? '' : (await unzip(bytes)).toString('utf8');
 }
 
-/** The parts of a large body as they arrived. Joined, they would need twice the memory. */
+/** The chunks of a large body as they arrived, because joining them would need twice the memory. A compressed body becomes one chunk. */
 async function partsOf({ headers, body }: Dispatcher.ResponseData): Promise<Buffer[]> {
   const parts: Buffer[] = [];
   for await (const part of body) parts.push(part as Buffer);
@@ -103,7 +110,7 @@ function rowOf<Row>(line: string): Row {
   }
 }
 
-/** Characters that are parsed at a time, in a few milliseconds, before other work has a turn. */
+/** After parsing this many characters, which takes a few milliseconds, other work of the process has a turn. */
 const CHARS_AT_ONCE = 1_000_000;
 
 /** Parses rows: each is a line of JSON, because line feeds in strings are escaped. */
@@ -126,10 +133,12 @@ async function rowsOf<Row>(text: string, headers: Headers): Promise<Row[]> {
 }
 
 const LINE_FEED = '\n'.charCodeAt(0);
-/** Longer than the mark that ends a result with an error. */
+/** Bytes at the end of a result that are searched for the mark of an error; more than the mark has. */
 const END_BYTES = 32;
 
-/** The lines of a text, each decoded when it is asked for. Removes the parts from the array as it goes, so that they can be freed. */
+/**
+ * The lines of a text, each decoded when the iteration reaches it. Removes the parts from the array meanwhile, so that they can be freed.
+ */
 function* linesOf(parts: Buffer[]): Generator<string> {
   let begun: Buffer[] = [];
   for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
@@ -144,12 +153,12 @@ function* linesOf(parts: Buffer[]): Generator<string> {
   }
 }
 
-/** Parses each row when it is asked for. Throws at once when the result is not complete. The rows can be read once. */
+/** The rows of a result that {@link checkEnd} has accepted, each parsed when the iteration reaches it. They can be iterated once. */
 function* lazyRowsOf<Row>(parts: Buffer[]): Generator<Row> {
   for (const line of linesOf(parts)) yield rowOf<Row>(line);
 }
 
-/** @throws ClickHouseError for the error at the end of a result; Error for a result that ends within a row */
+/** Checks that a result is complete. @throws ClickHouseError for an error at its end; Error when it ends within a row */
 async function checkEnd(parts: readonly Buffer[], headers: Headers): Promise<void> {
   const end = Buffer.concat(parts.slice(-2)).subarray(-END_BYTES).toString('latin1');
   if (end.endsWith('__exception__\r\n')) await rowsOf(Buffer.concat(parts).toString(), headers);
@@ -157,8 +166,8 @@ async function checkEnd(parts: readonly Buffer[], headers: Headers): Promise<voi
 }
 
 /**
- * Creates a reader that needs 1.3 to 2 ms less per statement than the official client, and 1 ms less CPU time: the official client
- * waits for a timer before each request, and handles request and response as streams.
+ * Creates a reader. It takes 1.3 to 2 ms less for each statement than the official client, and 1 ms less processor time, because the
+ * official client waits for a timer before each request, and handles request and response as streams.
  */
 export function createRowReader(options: RowReaderOptions): RowReader {
   const { url, socketPath, user, password, database, timeoutMs, connectionsMax, isCompressed } = options;
@@ -181,7 +190,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     ...(isCompressed ? { enable_http_compression: 1 } : {}),
   };
 
-  /** Sends a statement. @returns its successful response, whose body is unread */
+  /** Sends a statement. @returns its successful response, whose body has not been read yet */
   async function answerTo(read: RowsRead): Promise<Dispatcher.ResponseData> {
     const { query, settings, signal, onSummary } = read;
     const search = searchOf({ ...read, settings: { ...common, ...settings } });

@@ -6,11 +6,11 @@ import { REPLICA_PATH } from '../migrations/render.js';
 import { quoteIdentifier } from '../quote-identifier.js';
 import { connectNodes } from './cluster-nodes.js';
 
-/** Local tables first, views last: each needs those before it. */
+/** The order in which tables and views are created, by engine: each refers to earlier ones. */
 const ORDER = ['MergeTree', 'Distributed', 'View', 'MaterializedView'];
 const orderOf = (engine: string) => ORDER.findIndex((known) => engine.endsWith(known) || engine === known);
 
-/** The definition of a table or view as a statement for every server: those that have it skip it. */
+/** Turns the definition of a table or view into a statement that creates it on every server of the cluster that does not have it. */
 export function definitionOnCluster(definition: string, cluster: string): string {
   return definition
     .replace(
@@ -21,9 +21,9 @@ export function definitionOnCluster(definition: string, cluster: string): string
 }
 
 /**
- * Creates the tables and views of the cluster on servers that were added to it, by the definitions that the other servers have now.
- * Running the migrations instead would change columns of the other servers back and forth. A new shard gets no rows until logical shards
- * are moved to it. May be repeated.
+ * Creates the tables and views of a cluster on servers that were added to it (docs/runbooks/adding-a-shard.md), with the present
+ * definitions of the other servers. Running the migrations instead would repeat old changes of columns on the other servers. A new shard
+ * gets no rows until logical shards are moved to it. May be repeated.
  *
  * @returns the names of the servers that had no tables
  */

@@ -3,6 +3,7 @@ import { quoteIdentifier } from '../quote-identifier.js';
 import { type Placement, shardingKey } from './placement.js';
 import { readPlacement, writeFirstPlacement } from './placement-store.js';
 
+/** Options of {@link applyPlacement}; without a cluster it does nothing. */
 export interface PlacementTarget {
   readonly cluster?: string | undefined;
 }
@@ -14,12 +15,12 @@ async function distributedTables(client: ClickHouseClient): Promise<[name: strin
   });
 }
 
-/** The tables that are spread over the shards. */
+/** The names of the `Distributed` tables, whose rows are spread over the shards. */
 export async function shardedTables(client: ClickHouseClient): Promise<string[]> {
   return (await distributedTables(client)).map(([name]) => name);
 }
 
-/** The `Distributed` tables of a server whose sharding key is another than that of the placement. */
+/** The names of those `Distributed` tables of a server whose sharding key does not follow the placement. */
 export async function tablesPlacedOtherwise(client: ClickHouseClient, placement: Placement): Promise<string[]> {
   const tables = await distributedTables(client);
   return tables
@@ -28,10 +29,11 @@ export async function tablesPlacedOtherwise(client: ClickHouseClient, placement:
 }
 
 /**
- * Makes the `Distributed` tables of all servers send rows and reads to where the placement says.
+ * Replaces the `Distributed` tables that do not follow the placement on all servers of the cluster, so that they send rows and reads to the
+ * shards of the placement.
  *
- * @param servers are asked which tables they place otherwise
- * @returns the tables that were changed
+ * @param servers the servers that are asked for such tables
+ * @returns the names of the replaced tables
  */
 export async function placeTables(
   client: ClickHouseClient,
@@ -49,7 +51,7 @@ export async function placeTables(
   return tables;
 }
 
-/** Whether a table has rows, on any shard. */
+/** Whether any shard has a workspace, and thus rows that must stay where they are. */
 async function hasRows(client: ClickHouseClient): Promise<boolean> {
   const rows = await client.rows<[string]>({
     query: 'SELECT workspace_id FROM workspaces LIMIT 1',
@@ -59,10 +61,10 @@ async function hasRows(client: ClickHouseClient): Promise<boolean> {
 }
 
 /**
- * Stores the first placement of a cluster, and makes its tables follow the stored one. Idempotent, so that it can run at every start,
- * after the migrations. On one server it does nothing.
+ * Stores the first placement of a cluster if it has none, and makes its tables follow the stored placement. Idempotent, so that it can run
+ * at every start, after the migrations. On one server it does nothing.
  *
- * @returns the tables that were changed
+ * @returns the names of the tables that were changed
  */
 export async function applyPlacement(
   client: ClickHouseClient,

@@ -1,19 +1,20 @@
 import { type ClickHouseClient, createClickHouseClient, optionsOf } from '../client.js';
 
-/** A server of a cluster. */
+/** A server of a cluster, with a client that is connected to it alone. */
 export interface ShardNode {
-  /** From 1, as in `system.clusters`. */
+  /** Number of its shard, from 1, as in `system.clusters`. */
   readonly shard: number;
+  /** For messages, such as `shard 1, replica 2 (host:8123)`. */
   readonly name: string;
   readonly client: ClickHouseClient;
 }
 
-/** Copies and deletions of a shard take as long as they take. */
+/** A day: in effect no limit, because copies and deletions may take hours. */
 const REQUEST_TIMEOUT_MS = 24 * 3_600_000;
 
 /**
- * Connects to each server of a cluster: at its host name in `remote_servers`, and at the scheme, port and user of the client's URL.
- * The caller closes the clients.
+ * Creates a client for each server of a cluster: with the server's host name of `remote_servers`, and the scheme, port and user of the
+ * given client. The caller closes the clients.
  */
 export async function connectNodes(client: ClickHouseClient, cluster: string): Promise<ShardNode[]> {
   const options = optionsOf(client);

@@ -1,28 +1,30 @@
 import type { ShardNode } from './cluster-nodes.js';
 import { isOfLogicalShard } from './placement.js';
 
-/** By which a running insert of a move is recognised. */
+/** The `log_comment` of the inserts of `npx waymark shards move`. */
 export const SHARD_MOVE_COMMENT = 'waymark shards move';
 
+/** A fingerprint of rows: their number, and the sum of their hashes. */
 interface Digest {
   readonly rows: string;
   readonly checksum: string;
 }
 
-/** What of a table has to be known to copy it. */
+/** The properties of a table that a copy depends on. */
 interface Shape {
+  /** Name of the `Distributed` table. */
   readonly table: string;
   readonly columns: string;
   /** Rows with equal keys are merged into one. */
   readonly isMerging: boolean;
 }
 
-/** Rows of one logical shard in one table, or in one month of it. */
+/** The rows of one logical shard in a table, or in one month of a table of events. */
 export interface RowSet extends Shape {
   readonly where: string;
 }
 
-/** The tables of a node, by the names of their `Distributed` ones. */
+/** The shapes of the tables of a node, by the name of the `Distributed` table. */
 export async function readShapes({ client }: ShardNode): Promise<ReadonlyMap<string, Shape>> {
   const rows = await client.rows<[table: string, engine: string, columns: string[]]>({
     query: `SELECT t.name, any(t.engine), groupArray(c.name)
@@ -42,7 +44,7 @@ export async function readShapes({ client }: ShardNode): Promise<ReadonlyMap<str
   );
 }
 
-/** Number and checksum of the rows that queries on a node return. */
+/** The fingerprint of rows on a node, as queries see them. */
 async function digestOf(node: ShardNode, { table, columns, isMerging, where }: RowSet): Promise<Digest> {
   const final = isMerging ? ' FINAL' : '';
   const rows = await node.client.rows<[string, string]>({
@@ -53,7 +55,7 @@ async function digestOf(node: ShardNode, { table, columns, isMerging, where }: R
   return { rows: count, checksum };
 }
 
-/** The rows of a logical shard in a table on a node, month by month where rows have one: what is copied, and compared, at once. */
+/** Divides the rows of a logical shard in a table on a node into the sets that are copied and compared at once: months of events. */
 export async function rowSetsOf(node: ShardNode, shape: Shape, logical: number): Promise<RowSet[]> {
   const { table } = shape;
   const where = isOfLogicalShard(table, logical);
@@ -64,7 +66,7 @@ export async function rowSetsOf(node: ShardNode, shape: Shape, logical: number):
   return months.map(([month]) => ({ ...shape, where: `${where} AND toYYYYMM(timestamp) = ${month}` }));
 }
 
-/** Deletes rows on a node, and with that on the replicas of its shard. */
+/** Deletes rows on a node and on the other replicas of its shard. */
 export async function deleteRows(
   { client }: ShardNode,
   { table, where }: Pick<RowSet, 'table' | 'where'>,
@@ -93,10 +95,10 @@ async function pipeRows(from: ShardNode, to: ShardNode, { table, columns, where 
 }
 
 /**
- * Makes the rows of a set the same on two nodes: compares them, and if they differ deletes those of the second and copies those of the
- * first. May be repeated.
+ * Makes the rows of a set the same on two nodes: compares them, and if they differ, deletes those of `to` and copies those of `from`. May
+ * be repeated.
  *
- * @returns the number of rows, and whether they are the same now; without a fence, rows may have arrived meanwhile
+ * @returns the number of rows on `from`, and whether both nodes have the same rows now; they may differ if rows were inserted meanwhile
  */
 export async function copyRows(
   from: ShardNode,

@@ -3,20 +3,21 @@ import { type ClickHouseClient, optionsOf } from '../client.js';
 import { quoteIdentifier } from '../quote-identifier.js';
 import { countShards } from './placement-store.js';
 
-/** What a server says about its replica of a table. */
+/** The state of one replica of a table, from `system.replicas` of its server. */
 export interface ReplicaState {
   readonly server: string;
-  /** Where the replicas of a shard meet in Keeper. */
+  /** Path in Keeper, which the replicas of a shard share. */
   readonly path: string;
+  /** Number of inserts that it has not fetched yet. */
   readonly insertsInQueue: number;
-  /** When the oldest insert that it does not have was made, epoch seconds; without one it does not matter. */
+  /** When the oldest of these inserts was made, epoch seconds; any value if there are none. */
   readonly oldestInsert: number;
-  /** The next entry of the log that it will take, and the last one there is. */
+  /** Numbers of the log entry that it will take next, and of the last entry of the log. */
   readonly logPointer: number;
   readonly logEnd: number;
 }
 
-/** After this time a log that seems to be empty is: its first entry would have been taken. */
+/** A log that seems to be empty for this long is empty: otherwise a replica would have taken its first entry by then. */
 const EMPTY_LOG_MS = 1000;
 /** Servers' clocks may differ by this much. */
 const CLOCK_SECONDS = 5;
@@ -24,12 +25,12 @@ const WAIT_MS = 10_000;
 const RETRY_MS = 100;
 
 /**
- * The servers that have everything which was inserted into their shard before `since` (epoch seconds): they have taken every entry that
- * the log of the shard had then, and what they still fetch is younger.
+ * The replicas that have all rows which were inserted into their shard before `since` (epoch seconds): they have taken every entry that the
+ * log of the shard had at that time, and the inserts that they have not fetched yet are younger.
  *
- * @param logEnds the last entries of the logs at that time, by path
- * @param acceptsEmptyLogs whether a log without entries counts as complete: `system.replicas` shows the same for a log with one entry that no
- *   replica has read
+ * @param logEnds number of the last log entry at that time, by path
+ * @param acceptsEmptyLogs whether a log without entries counts as complete: `system.replicas` shows the same for a log with one entry that
+ *   no replica has read
  */
 export function caughtUp(
   states: readonly ReplicaState[],
@@ -44,14 +45,15 @@ export function caughtUp(
   });
 }
 
-/** Servers that are away are left out, and each of the others answers for itself. */
+/** Settings of a query to all replicas: those that are away are skipped, and each of the others returns rows of its own. */
 const EACH_ALONE = { skip_unavailable_shards: 1, distributed_group_by_no_merge: 1 } as const;
 
+/** What {@link readEveryReplica} reads. */
 export interface ReplicaRead {
   readonly cluster: string;
   /** The `Distributed` table. */
   readonly table: string;
-  /** The expression to collect, a string. */
+  /** SQL of the expression to collect, a String. */
   readonly value: string;
   readonly where: string;
   readonly parameters: Record<string, unknown>;
@@ -86,10 +88,11 @@ async function serverTime(client: ClickHouseClient): Promise<number> {
 }
 
 /**
- * Reads a value from every replica that answers, of every shard. A single replica may be behind, and not have what another one has
- * acknowledged; so at least one replica of each shard must have had all that there was when the read began, and must have answered.
+ * Reads an expression from the selected rows of every replica that answers, of every shard. A single replica may lack rows that another one
+ * has acknowledged. So at least one replica of each shard must have all rows that were acknowledged before the read, and must answer.
  *
- * @throws Error when no replica of a shard has: the caller retries
+ * @returns the distinct values
+ * @throws Error when a shard has no such replica within `waitMs`: the caller retries
  */
 export async function readEveryReplica(client: ClickHouseClient, read: ReplicaRead): Promise<ReadonlySet<string>> {
   const shards = await countShards(client, read);

@@ -1,19 +1,21 @@
 import type { ClickHouseClient } from '../client.js';
 import { readPlacement, type UnfinishedMove } from './placement-store.js';
 
+/** A shard of a cluster. */
 export interface ShardSummary {
   readonly shard: number;
   readonly servers: readonly string[];
-  /** Numbers of the logical shards that are on it. */
+  /** Numbers of the logical shards that are placed on it. */
   readonly logical: readonly number[];
 }
 
+/** The shards of a cluster, and the move that is not finished, if any. */
 export interface ShardList {
   readonly shards: readonly ShardSummary[];
   readonly move: UnfinishedMove | undefined;
 }
 
-/** The shards of a cluster, and what is placed on each. Changes nothing. */
+/** Reads the shards of a cluster and the logical shards on each. Changes nothing. */
 export async function listShards(
   client: ClickHouseClient,
   { cluster }: { readonly cluster: string },

@@ -7,40 +7,43 @@ import { isOfLogicalShard, LOGICAL_SHARDS } from './placement.js';
 import { readPlacement, type UnfinishedMove, writePlacement } from './placement-store.js';
 import { untilCaughtUp, untilEnded } from './wait-for-nodes.js';
 
-/** A move that cannot be made as it was asked for. */
+/** The move that was requested is not possible. The message says why. */
 export class ShardMoveError extends Error {
   override readonly name = 'ShardMoveError';
 }
 
+/** Options of {@link moveShard}. */
 export interface ShardMoveOptions {
   readonly cluster: string;
+  /** Number of the logical shard to move. */
   readonly logical: number;
   /** The shard of the cluster to move to, from 1. */
   readonly to: number;
-  /** Called after each table, or month of one. */
+  /** Called after each copied table, and for events after each month. */
   readonly onCopied?: ((progress: { readonly table: string; readonly rows: number }) => void) | undefined;
 }
 
+/** A finished move. */
 export interface ShardMoveReport {
   readonly logical: number;
   readonly from: number;
   readonly to: number;
-  /** Rows of each table with rows, the same on both shards before the old ones were deleted. */
+  /** Number of copied rows by table; tables without rows are absent, as are all after a move that an earlier run had copied. */
   readonly rows: Readonly<Record<string, number>>;
 }
 
-/** The constraint of tables that refuse rows of a logical shard while it is moved. */
+/** Name of the constraint by which tables refuse rows of a logical shard while it is moved. */
 const FENCE = 'shard_is_moved';
 
 /** Tables whose rows never change. Reads of them always name a workspace, so rows left at the old shard are not seen. */
 const isEvents = (table: string) => table.endsWith('_events');
 
 /**
- * Moves a logical shard to another shard of the cluster. Copies events while everything runs; then rows of the logical shard are refused,
- * so that writers wait, until the rest is copied, counted and compared, and every server reads from the new shard. May be killed at any
- * time: the same call continues. Every server of the cluster must run.
+ * Moves a logical shard to another shard of the cluster (docs/runbooks/adding-a-shard.md). It copies events while everything runs. Then
+ * both shards refuse new rows of the logical shard, so that writers wait, until the rest is copied and compared, and every server reads
+ * from the new shard. It may be killed at any time: the same call continues. Every server of the cluster must run.
  *
- * @throws ShardMoveError when it cannot be made as it was asked for
+ * @throws ShardMoveError when the move is not possible; Error when copied rows differ or a server does not follow: the same call continues
  */
 export async function moveShard(client: ClickHouseClient, options: ShardMoveOptions): Promise<ShardMoveReport> {
   const { cluster } = options;
@@ -56,7 +59,7 @@ export async function moveShard(client: ClickHouseClient, options: ShardMoveOpti
   }
 }
 
-/** The move to make: a new one, or the unfinished one if it is the same. */
+/** Stores the beginning of a new move, or returns the unfinished one if it is the same. @throws ShardMoveError */
 async function begin(
   client: ClickHouseClient,
   { cluster, logical, to }: ShardMoveOptions,
@@ -79,7 +82,10 @@ async function begin(
   return { logical, from, to, step: 'copying' };
 }
 
-/** The tables that only materialized views fill. An insert is refused by what it names, never between a table and its views. */
+/**
+ * The tables that only materialized views fill. They need no fence: an insert is refused by the table that it names, and must not be
+ * refused by the table of a view after that table has taken it.
+ */
 async function filledByViews(client: ClickHouseClient): Promise<ReadonlySet<string>> {
   const rows = await client.rows<[string]>({
     query: `SELECT DISTINCT extract(create_table_query, ' TO (?:\\S+\\.)?(\\w+)_local ') FROM system.tables
@@ -112,7 +118,7 @@ class ShardMove {
 
   async run(): Promise<ShardMoveReport> {
     const { logical, from, to, step } = this.#move;
-    // Events first: the views of the new shard count them, and what they have counted is replaced by the totals of the old one.
+    // Events first: the views of the new shard add them to its totals, which are then replaced by the totals of the old shard.
     const tables = await shardedTables(this.#client);
     const events = tables.filter(isEvents);
     const others = tables.filter((table) => !isEvents(table));
@@ -131,7 +137,7 @@ class ShardMove {
         if (copied.rows > 0) rows[table] = copied.rows;
       }
     }
-    // Tables are switched one after the other: meanwhile neither shard takes rows, so that both answer alike.
+    // Tables are switched one after the other. Meanwhile neither shard takes rows, so that reads of both return the same.
     await this.#fence(to, written);
     if (step === 'copying') await this.#note({ logical, shard: to, other: from, step: 'switching' });
     await this.#switch();
@@ -143,10 +149,12 @@ class ShardMove {
     return { logical, from, to, rows };
   }
 
+  /** The replicas of a shard. */
   #of(shard: number): readonly ShardNode[] {
     return this.#nodes.filter((node) => node.shard === shard);
   }
 
+  /** The first replica of a shard. */
   #one(shard: number): ShardNode {
     const node = this.#of(shard)[0];
     if (node === undefined) throw new ShardMoveError(`the cluster ${this.#options.cluster} has no shard ${shard}`);
@@ -176,7 +184,7 @@ class ShardMove {
     return total;
   }
 
-  /** Lets a shard refuse rows of the logical shard, and waits until what was inserted before is stored. */
+  /** Makes the tables of a shard refuse rows of the logical shard, and waits until inserts that began before have ended. */
   async #fence(shard: number, tables: readonly string[]): Promise<void> {
     const { client } = this.#one(shard);
     for (const table of tables) {
@@ -189,6 +197,7 @@ class ShardMove {
     await untilEnded(this.#of(shard), 'Insert');
   }
 
+  /** Removes the fence. */
   async #lift(shard: number, tables: readonly string[]): Promise<void> {
     const { client } = this.#one(shard);
     for (const table of tables) {
@@ -199,7 +208,7 @@ class ShardMove {
     }
   }
 
-  /** Makes every server read from the new shard, and waits until what was read from the old one has ended. */
+  /** Makes every server use the new shard, and waits until statements that may still use the old one have ended. */
   async #switch(): Promise<void> {
     const { cluster } = this.#options;
     const stored = await readPlacement(this.#client, { cluster });
@@ -212,7 +221,8 @@ class ShardMove {
       if (table !== undefined)
         throw new Error(`${name} has not changed ${table} yet: run the command again when it has`);
     }
-    // What was planned with the old tables: a late insert would be at the old shard, and a late read there would miss what is deleted.
+    // Statements that were planned before the switch: such an insert would go to the old shard, and such a read would miss rows deleted
+    // there.
     await untilEnded(this.#nodes, 'Insert');
     await untilEnded(this.#nodes, 'Select');
   }

@@ -3,11 +3,12 @@ import { readSettings, SHARDS_TABLE, writeSettings } from '../migrations/bookkee
 import { canContinue, firstPlacement, LOGICAL_SHARDS, type Placement } from './placement.js';
 
 /**
- * How far a move of a logical shard is. `copying`: it is read from where it was. `switching`: it is read from the new shard, once every
- * server has the new tables.
+ * The step of a move of a logical shard. `copying`: its rows are copied, and reads use the old shard. `switching`: all rows are copied, and
+ * the servers change to the new shard one after the other.
  */
 export type MoveStep = 'copying' | 'switching';
 
+/** A move of a logical shard that has begun and not ended. `from` and `to` are shards of the cluster, from 1. */
 export interface UnfinishedMove {
   readonly logical: number;
   readonly from: number;
@@ -15,6 +16,7 @@ export interface UnfinishedMove {
   readonly step: MoveStep;
 }
 
+/** The placement of a cluster as it is stored in {@link SHARDS_TABLE}. */
 export interface StoredPlacement {
   readonly shards: Placement;
   /** Grows with every change. */
@@ -30,7 +32,7 @@ interface Target {
 
 type Row = [shard: number, other: number, step: string, version: string, changedAtMs: string];
 
-/** Reads the placement of a cluster; undefined before its first. */
+/** Reads the placement of a cluster; undefined before the first one is stored. */
 export async function readPlacement(client: ClickHouseClient, target: Target): Promise<StoredPlacement | undefined> {
   const rows = await client.rows<Row>({
     query: `SELECT shard, other, step, version, toUnixTimestamp64Milli(changed_at) FROM ${SHARDS_TABLE} FINAL ORDER BY logical`,
@@ -57,7 +59,11 @@ export async function readPlacement(client: ClickHouseClient, target: Target): P
   };
 }
 
-/** Stores the state of a logical shard. */
+/**
+ * Stores where a logical shard is. The caller holds the lease on the schema.
+ *
+ * @param row `shard`: the shard that reads use; `other`: during a move the other shard, else 0; `step`: empty when there is no move
+ */
 export async function writePlacement(
   client: ClickHouseClient,
   target: Target,
@@ -71,7 +77,7 @@ export async function writePlacement(
   });
 }
 
-/** The number of shards of a cluster. Throws unless each has the weight 1, because the sharding keys are numbers of shards. */
+/** The number of shards of a cluster. @throws Error unless each has the weight 1, because sharding keys are the numbers of shards */
 export async function countShards(client: ClickHouseClient, { cluster }: Target): Promise<number> {
   const rows = await client.rows<[shard: number, weight: number]>({
     query: 'SELECT DISTINCT shard_num, shard_weight FROM system.clusters WHERE cluster = {cluster:String}',
@@ -84,9 +90,9 @@ export async function countShards(client: ClickHouseClient, { cluster }: Target)
 }
 
 /**
- * Stores the first placement. Rows that lie by workspace modulo shards must be able to stay.
+ * Stores the first placement of a cluster. Rows that an earlier release has distributed by `workspace_id % shards` stay where they are.
  *
- * @throws Error when they cannot
+ * @throws Error when there are such rows, and no placement leaves all of them where they are
  */
 export async function writeFirstPlacement(client: ClickHouseClient, target: Target, hasRows: boolean): Promise<void> {
   const shards = await countShards(client, target);

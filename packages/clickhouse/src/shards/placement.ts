@@ -1,6 +1,6 @@
 /**
- * Number of logical shards, fixed for ever: a workspace belongs to one of them. It is divisible by every number up to 8, and by 10 and 12:
- * a cluster with so many shards that has distributed its rows by `workspace_id % shards` so far keeps every row where it is.
+ * Number of logical shards, which must never change; each workspace belongs to one of them. It is divisible by every number up to 8, and by
+ * 10 and 12. In a cluster with that many shards, rows that an earlier release distributed by `workspace_id % shards` stay where they are.
  */
 export const LOGICAL_SHARDS = 840;
 
@@ -22,7 +22,9 @@ export function logicalShard(workspaceId: bigint): number {
   return Number(workspaceId % BigInt(LOGICAL_SHARDS));
 }
 
-/** Sharding keys of the tables that are not sharded by workspace: names are looked up without one, and measurements have none. */
+/**
+ * The expressions by which tables are sharded, if not by workspace: names are looked up without a workspace, and measurements have none.
+ */
 const KEYS: Readonly<Record<string, string>> = {
   names: 'cityHash64(kind, scope, name)',
   ops_batches: 'cityHash64(time, instance)',
@@ -40,8 +42,8 @@ export function isOfLogicalShard(table: string, logical: number): string {
 }
 
 /**
- * The sharding key of a `Distributed` table, as servers print it: the number of the shard, from 0. All shards have the weight 1, so
- * another shard at the end of the cluster changes nothing.
+ * The sharding key of a `Distributed` table, in the form in which servers print it. Its value is the number of the shard, from 0. All
+ * shards have the weight 1, so another shard at the end of the cluster's definition changes nothing.
  */
 export function shardingKey(table: string, placement: Placement): string {
   const slots = placement.map((shard) => shard - 1).join(', ');

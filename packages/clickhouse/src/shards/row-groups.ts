@@ -2,22 +2,28 @@ import type { ClickHouseClient } from '../client.js';
 import { logicalShard } from './placement.js';
 import { readPlacement, type StoredPlacement } from './placement-store.js';
 
-/** How long the placement is used before it is read again. Rows that go to a shard that has changed meanwhile are passed on by the server. */
+/**
+ * How long a cached placement is used. Rows of a logical shard that has moved meanwhile are sent on by the server's `Distributed` table.
+ */
 const FRESH_MS = 10_000;
 /** Clocks of writers and servers may differ by this much. */
 const CLOCK_MS = 10 * 60_000;
 
-/** Rows that belong to one shard. */
+/** Those of the rows to insert that belong to one shard. */
 export interface RowGroup<Row> {
   readonly rows: readonly Row[];
-  /** Distinguishes the groups of one list of rows, as long as no logical shard moves; empty with a single shard. */
+  /**
+   * Added to the deduplication token, so that the groups of one insert have different tokens; empty with a single shard. It changes when a
+   * logical shard moves.
+   */
   readonly name: string;
 }
 
-/** Divides rows by the shards that they belong to, so that an insert goes to one of them. */
+/** Divides rows by shard, so that each insert goes to one shard. */
 export interface RowGroups {
+  /** @param workspaceOf the UInt64 of a row's workspace as decimal text */
   groupsOf<Row>(rows: readonly Row[], workspaceOf: (row: Row) => string): Promise<readonly RowGroup<Row>[]>;
-  /** Whether a logical shard may have moved since a time, epoch milliseconds: then an insert from before must not simply be repeated. */
+  /** Whether a logical shard may have moved since `time`, epoch milliseconds. Then an insert from before must not be repeated as it was. */
   hasMovedSince(time: number): Promise<boolean>;
 }
 
@@ -27,6 +33,7 @@ export const ONE_GROUP: RowGroups = {
   hasMovedSince: async () => false,
 };
 
+/** Creates {@link RowGroups}; without a cluster, {@link ONE_GROUP}. */
 export function createRowGroups(
   client: ClickHouseClient,
   { cluster, now }: { readonly cluster: string | undefined; readonly now: () => number },

@@ -14,7 +14,7 @@ async function isEmpty(client: ClickHouseClient, query: string, parameters: Reco
   return rows.length === 0;
 }
 
-/** Waits until the statements of a kind that run now on the nodes have ended. Later ones are not waited for. */
+/** Waits until the statements of a kind that run on the nodes at the time of the call have ended. */
 export async function untilEnded(nodes: readonly ShardNode[], kind: 'Insert' | 'Select'): Promise<void> {
   await Promise.all(
     nodes.map(async ({ client }) => {
@@ -32,7 +32,7 @@ export async function untilEnded(nodes: readonly ShardNode[], kind: 'Insert' | '
   );
 }
 
-/** Waits until a server has every row of a table that the other replicas of its shard have. */
+/** Waits until a server has all rows of a table that the other replicas of its shard have. */
 export async function untilCaughtUp({ client }: ShardNode, table: string): Promise<void> {
   const rows = await client.rows<[string]>({
     query: `SELECT name FROM system.tables

@@ -3,7 +3,7 @@ import { tagSchema } from '../links/link.js';
 import type { Grouping } from './analytics-query.js';
 import { CONTINENTS, triggerSchema } from './event.js';
 
-/** The four numbers of every row; those that the kind of event does not measure are 0. */
+/** The four numbers of every row; numbers that the requested kind of event does not have are 0. */
 const numbers = {
   clicks: z.number(),
   leads: z.number(),
@@ -12,6 +12,7 @@ const numbers = {
   saleAmount: z.number(),
 };
 
+/** The answer for the grouping `count`. */
 export const analyticsNumbersSchema = z.strictObject(numbers);
 export type AnalyticsNumbers = z.infer<typeof analyticsNumbersSchema>;
 
@@ -50,7 +51,9 @@ const partnerSchema = z.strictObject({
   country: optionalText,
 });
 
-/** The schema of a row for each grouping; the response is one object for `count`, a list of rows for the others. */
+/**
+ * The schema of a row for each grouping (docs/reference/analytics.md). The answer is one object for `count`, and a list of rows otherwise.
+ */
 export const analyticsRowSchemas = {
   count: analyticsNumbersSchema,
   /** Start of the bucket, in the requested time zone: `2026-03-04T00:00:00.000+0100`. */
@@ -83,5 +86,5 @@ export const analyticsRowSchemas = {
 
 const { count, ...listed } = analyticsRowSchemas;
 
-/** Response of `GET /analytics`: one object for `count`, else a list of rows of one shape. */
+/** Response of `GET /analytics`: one object for `count`, otherwise a list of rows of one schema. */
 export const analyticsAnswerSchema = z.union([count, ...Object.values(listed).map((schema) => z.array(schema))]);

@@ -1,4 +1,4 @@
-/** What a variant of the browser script does beyond the base script, in the order in which its file name lists it. */
+/** The features that variants of the browser script add to the base script, in the order in which file names list them. */
 export const SCRIPT_FEATURES = ['site-visit', 'outbound-domains', 'conversion-tracking'] as const;
 export type ScriptFeature = (typeof SCRIPT_FEATURES)[number];
 

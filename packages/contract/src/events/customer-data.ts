@@ -5,7 +5,7 @@ import { clickSchema, saleDetailSchema } from './event.js';
 const time = z.iso.datetime();
 const text = z.string().nullable();
 
-/** The record of a customer as it is stored: unlike the customer object, nothing in it is derived. */
+/** The record of a customer as it is stored, without the derived values of the customer object. */
 const storedCustomerSchema = z.strictObject({
   id: z.string(),
   externalId: z.string(),
@@ -55,13 +55,13 @@ const storedDeliverySchema = z.strictObject({
   received: z.string(),
 });
 
-/** `GET /customers/{id}/data`: everything that is held on a customer. */
+/** Response of `GET /customers/{id}/data`: all data that is stored about a customer (docs/reference/erasure.md). */
 export const customerDataSchema = z.strictObject({
-  /** Null when the record was removed and events are left. */
+  /** Null when the record was removed and only events are left. */
   customer: storedCustomerSchema.nullable(),
-  /** Counters, which include events that have expired. */
+  /** Counters; they include events that have expired since. `saleAmount` is in cents of USD. */
   totals: z.strictObject({ sales: z.number(), saleAmount: z.number(), firstSaleAt: text }),
-  /** Clicks that a lead or sale of the customer names, or that brought the customer. */
+  /** The click that brought the customer, and those that leads and sales of the customer name. */
   clicks: z.array(storedClickSchema),
   leads: z.array(storedLeadSchema),
   sales: z.array(storedLeadSchema.extend({ saleType: z.string(), sale: saleDetailSchema })),

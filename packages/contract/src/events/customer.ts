@@ -4,7 +4,7 @@ import { pageShape, sortShape } from '../values/paging.js';
 import { URL_CHARS_MAX, webAddress } from '../values/parse-url.js';
 import { queryBoolean, queryLink, queryText } from '../values/query-values.js';
 
-/** The customer object of every response: twelve fields, all present. */
+/** The customer object of every response: twelve fields, all present. `saleAmount` is in cents of USD. */
 export const customerSchema = z.strictObject({
   id: z.string(),
   externalId: z.string(),
@@ -21,7 +21,7 @@ export const customerSchema = z.strictObject({
 });
 export type Customer = z.infer<typeof customerSchema>;
 
-/** Placeholder for a customer whose record was deleted. */
+/** The customer object in events whose customer was deleted. */
 export function deletedCustomer(id: string): Customer {
   return {
     id,
@@ -39,7 +39,9 @@ export function deletedCustomer(id: string): Customer {
   };
 }
 
-/** A customer with `includeExpandedFields`: adds the link, program and partner that referred it. Discounts do not exist. */
+/**
+ * The customer object with `includeExpandedFields`: adds the link, program and partner that brought the customer. Discounts do not exist.
+ */
 export const expandedCustomerSchema = customerSchema.extend({
   link: z
     .strictObject({
@@ -64,7 +66,7 @@ export type ExpandedCustomer = z.infer<typeof expandedCustomerSchema>;
 const CUSTOMER_TEXT_CHARS_MAX = 100;
 const text = z.string().max(CUSTOMER_TEXT_CHARS_MAX);
 
-/** The caller's own id of a customer, in every body with a customer. Stored unchanged, including spaces and a leading `ext_`. */
+/** The caller's own id of a customer, as in every request body. It is stored unchanged, with spaces and a leading `ext_`. */
 export const customerExternalIdSchema = text.min(1).regex(/\S/, 'must not be blank');
 
 /** Body of `PATCH /customers/{id}`; `null` clears. */
@@ -90,7 +92,7 @@ export const createCustomerBodySchema = updateCustomerBodySchema.extend({
 });
 export type CreateCustomerBody = z.infer<typeof createCustomerBodySchema>;
 
-/** Highest page number in lists of customers; cursors can go further. */
+/** Highest page number in lists of customers; pages by cursor have no limit. */
 export const CUSTOMER_PAGES_MAX = 1000;
 
 /** The filters of `GET /customers`. */
@@ -104,7 +106,7 @@ export const customerFilterShape = {
   partnerId: queryText,
 };
 
-/** What adds to each customer of a list. */
+/** The query parameter that adds fields to customer objects; see {@link expandedCustomerSchema}. */
 export const expandedShape = { includeExpandedFields: queryBoolean };
 
 /** Query of `GET /customers`; sorted by creation, newest first, by default. */

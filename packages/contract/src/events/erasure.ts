@@ -2,15 +2,18 @@ import { z } from 'zod';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape } from '../values/paging.js';
 
-/** `anonymise` keeps what was counted; `delete` also takes the person's events out of counts and totals. */
+/**
+ * `anonymise` removes a person's data from events and keeps them in all counts; `delete` removes the events, from counts and totals as
+ * well.
+ */
 export const ERASURE_MODES = ['anonymise', 'delete'] as const;
 export type ErasureMode = (typeof ERASURE_MODES)[number];
 
-/** `accepted`: waits for its batch; `processing`: its batch has begun; `erased`: no file of the database holds the texts any more. */
+/** `accepted`: waits for its batch; `processing`: its batch has begun; `erased`: no file of the database contains the data any more. */
 export const ERASURE_STATUSES = ['accepted', 'processing', 'erased'] as const;
 export type ErasureStatus = (typeof ERASURE_STATUSES)[number];
 
-/** Values that are a maximum, from which an event cannot be taken out: `delete` leaves them. */
+/** Values that `delete` does not change, because a maximum cannot be recomputed after an event is removed. */
 export const ERASURE_KEPT = ['link.lastClicked'] as const;
 
 /** Body of `POST /customers/{id}/erasure`. */
@@ -22,18 +25,18 @@ export const createErasureBodySchema = z.strictObject({
 });
 export type CreateErasureBody = z.infer<typeof createErasureBodySchema>;
 
-/** An erasure, as every response shows it. It has no data of the person but the ids that Waymark gave. */
+/** The erasure object of every response (docs/reference/erasure.md). Of the person it contains only ids that Waymark has created. */
 export const erasureSchema = z.strictObject({
   id: z.string(),
   mode: z.enum(ERASURE_MODES),
   status: z.enum(ERASURE_STATUSES),
-  /** The customers that the person was; empty while no customer had the external id. */
+  /** Ids of the customers with the person's external id; empty if there were none. */
   customerIds: z.array(z.string()),
-  /** Leads and sales that the batch found. */
+  /** Number of leads and sales that the batch has found. */
   events: z.number(),
-  /** Clicks behind them that the batch found. */
+  /** Number of clicks behind them that the batch has found. */
   clicks: z.number(),
-  /** Values that still include what `delete` has taken out of everything else. */
+  /** Names of values that still include the deleted events; see {@link ERASURE_KEPT}. */
   kept: z.array(z.enum(ERASURE_KEPT)),
   createdAt: z.string(),
   startedAt: z.string().nullable(),

@@ -3,12 +3,15 @@ import { linkSchema } from '../links/link.js';
 import { jsonValueSchema } from '../values/json-value.js';
 import { customerSchema } from './customer.js';
 
+/** What a visitor did to cause a click: scanned a QR code, followed a link, opened a page or opened an app. */
 export const TRIGGERS = ['qr', 'link', 'pageview', 'deeplink'] as const;
 export const triggerSchema = z.enum(TRIGGERS);
 export type Trigger = (typeof TRIGGERS)[number];
 
+/** Codes of the continents. */
 export const CONTINENTS = ['AF', 'AN', 'AS', 'EU', 'NA', 'OC', 'SA'] as const;
 
+/** Values of `paymentProcessor` of a sale. */
 export const PAYMENT_PROCESSORS = [
   'stripe',
   'shopify',
@@ -44,6 +47,7 @@ export const clickSchema = z.strictObject({
 });
 export type Click = z.infer<typeof clickSchema>;
 
+/** Deprecated fields of every event, which repeat values of `click` and `link`. */
 const deprecatedFields = {
   click_id: z.string(),
   link_id: z.string(),
@@ -60,13 +64,16 @@ const deprecatedFields = {
   ip: z.string(),
 };
 
+/** The sale object inside a sale event. */
 export const saleDetailSchema = z.strictObject({
+  /** In minor units of `currency`, which is `usd` if the rate was known (docs/reference/tracking.md). */
   amount: z.int(),
   invoiceId: z.string().nullable(),
   paymentProcessor: paymentProcessorSchema,
   currency: z.string(),
 });
 
+/** A click of `GET /events`. */
 export const clickEventSchema = z.strictObject({
   event: z.literal('click'),
   timestamp: z.iso.datetime(),
@@ -75,6 +82,7 @@ export const clickEventSchema = z.strictObject({
   ...deprecatedFields,
 });
 
+/** A lead of `GET /events`. */
 export const leadEventSchema = z.strictObject({
   event: z.literal('lead'),
   timestamp: z.iso.datetime(),
@@ -87,6 +95,7 @@ export const leadEventSchema = z.strictObject({
   ...deprecatedFields,
 });
 
+/** A sale of `GET /events`. */
 export const saleEventSchema = z.strictObject({
   event: z.literal('sale'),
   timestamp: z.iso.datetime(),
@@ -103,6 +112,6 @@ export const saleEventSchema = z.strictObject({
   ...deprecatedFields,
 });
 
-/** One item of `GET /events`. */
+/** One item of `GET /events` (docs/reference/events.md). */
 export const eventSchema = z.discriminatedUnion('event', [clickEventSchema, leadEventSchema, saleEventSchema]);
 export type ListedEvent = z.infer<typeof eventSchema>;

@@ -12,9 +12,11 @@ import {
   queryValues,
 } from '../values/query-values.js';
 
+/** Values of the parameter `event`. */
 export const EVENT_KINDS = ['clicks', 'leads', 'sales'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
+/** Values of the parameter `interval` (docs/reference/dates.md). */
 export const INTERVALS = ['24h', '7d', '30d', '90d', '1y', 'mtd', 'qtd', 'ytd', 'all'] as const;
 export type Interval = (typeof INTERVALS)[number];
 
@@ -83,7 +85,7 @@ export const eventAttributeShape = {
   qr: queryBoolean,
 };
 
-/** Kind and order of the events of a list. */
+/** Parameters for the kind of events in a list, and for their order. */
 export const eventListShape = {
   event: queryEnum(EVENT_KINDS),
   sortOrder: queryEnum(['asc', 'desc']),
@@ -103,9 +105,9 @@ export const eventsQuerySchema = closedQuery({
 });
 export type EventsQuery = z.infer<typeof eventsQuerySchema>;
 
-/** What `GET /events/stream` can send: events of one kind, or of all three. */
+/** Values of the parameter `event` of `GET /events/stream`: one kind of events, or all three. */
 export const STREAM_KINDS = [...EVENT_KINDS, 'all'] as const;
 
-/** Query string of `GET /events/stream`: what selects events, and nothing about a range, an order or pages. */
+/** Query string of `GET /events/stream`: the filters of `GET /events`, without parameters for a range, an order or pages. */
 export const eventsStreamQuerySchema = closedQuery({ event: queryEnum(STREAM_KINDS), ...eventAttributeShape });
 export type EventsStreamQuery = z.infer<typeof eventsStreamQuerySchema>;

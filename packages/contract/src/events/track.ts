@@ -5,7 +5,7 @@ import { parseUrl, URL_CHARS_MAX } from '../values/parse-url.js';
 import { customerExternalIdSchema } from './customer.js';
 import { paymentProcessorSchema } from './event.js';
 
-/** Longest metadata, as JSON text. */
+/** Most characters of the metadata of an event as JSON. */
 export const METADATA_CHARS_MAX = 10_000;
 
 const metadata = z
@@ -23,7 +23,7 @@ const customerFields = {
   customerAvatar: z.string().max(URL_CHARS_MAX).nullish(),
 };
 
-/** Moves the deprecated aliases `externalId` and `customerId` to `customerExternalId`, in that order. */
+/** Sets `customerExternalId`, if it is absent, from the deprecated aliases `externalId` or else `customerId`. */
 function withAliases(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const fields = body as Record<string, unknown>;
@@ -82,7 +82,7 @@ export type TrackLeadBody = z.infer<typeof trackLeadBodySchema>;
 /** Body of `POST /track/lead/client`: no aliases, and `clickId` is required. */
 export const trackLeadClientBodySchema = z.object({ clickId: clickId.min(1), ...leadFields });
 
-/** Minor units. A fraction is reported as a wrong type (400), because amounts in minor units are whole. */
+/** An amount in minor units of the currency. A fraction is reported as a wrong type (400), because minor units are whole numbers. */
 const amount = z
   .number()
   .superRefine((value, { addIssue }) => {
@@ -126,7 +126,7 @@ export type TrackSaleBody = z.infer<typeof trackSaleBodySchema>;
 /** Body of `POST /track/sale/client`: no aliases. */
 export const trackSaleClientBodySchema = saleSchema;
 
-/** `partner` and `discount` are present for partner links only. */
+/** Response of `POST /track/click`. `partner` and `discount` are present for partner links only. */
 export const trackClickResponseSchema = z.strictObject({
   clickId: z.string(),
   partner: z
@@ -142,16 +142,18 @@ export const trackClickResponseSchema = z.strictObject({
 });
 export type TrackClickResponse = z.infer<typeof trackClickResponseSchema>;
 
+/** Response of `POST /track/visit`. */
 export const trackVisitResponseSchema = z.strictObject({ clickId: z.string() });
 export type TrackVisitResponse = z.infer<typeof trackVisitResponseSchema>;
 
-/** Response of `POST /track/open`; null when there is no such click. */
+/** Response of `POST /track/open`; both fields are null when no click was found for the app. */
 export const trackOpenResponseSchema = z.strictObject({
   clickId: z.string().nullable(),
   link: z.strictObject({ id: z.string(), domain: z.string(), key: z.string(), url: z.string() }).nullable(),
 });
 export type TrackOpenResponse = z.infer<typeof trackOpenResponseSchema>;
 
+/** The link in the response of `POST /track/lead`. */
 export const trackedLinkSchema = z.strictObject({
   id: z.string(),
   domain: z.string(),

@@ -1,10 +1,11 @@
 import { formatResourceId, type ResourceKind } from '../values/resource-id.js';
 
-/** The time of everything in the examples. */
+/** Every time in the examples has this value. */
 export const EXAMPLE_TIME = '2026-03-04T12:30:45.678Z';
 
+/** Position of the milliseconds in an id; see `createResourceId`. */
 const MILLISECONDS = 22n;
-/** Spreads the ids, which would otherwise differ only in their last character. */
+/** Distance of two ids, so that they differ in more than their last character. */
 const STEP = 40_503n;
 
 /** Id of the nth resource of a kind, counted from 1, in the order of the example responses. */

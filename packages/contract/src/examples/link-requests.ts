@@ -4,12 +4,12 @@ import type { ExampleRequest } from './example-request.js';
 const tag = exampleId('tag', 1);
 const folder = exampleId('folder', 1);
 const template = exampleId('utmTemplate', 1);
-/** The two links created in bulk: the first two ids belong to the created and the upserted link. */
+/** The two links that are created in bulk. The ids 1 and 2 belong to the created and the upserted link. */
 const [june, july] = [exampleId('link', 3), exampleId('link', 4)];
 
 /** Example requests for the workspace, tags, folders, UTM templates and links. */
 export const LINK_REQUESTS: readonly ExampleRequest[] = [
-  // First, because its usage counters may be half a minute old.
+  // First, because after other requests its usage counters could be outdated for half a minute.
   { route: 'GET /workspaces/{idOrSlug}', params: { idOrSlug: 'acme' } },
   { route: 'POST /tags', body: { name: 'newsletter', color: 'blue' } },
   { route: 'PATCH /tags/{id}', params: { id: tag }, body: { color: 'green' } },

@@ -1,7 +1,7 @@
 import { exampleId } from './example-id.js';
 import type { ExampleRequest } from './example-request.js';
 
-/** Two applicants; the first id belongs to the partner that the examples enrol. */
+/** Two applicants. The id 1 belongs to the partner that the examples enrol. */
 const [welcome, unknown] = [exampleId('partner', 2), exampleId('partner', 3)];
 
 /** Example requests for partners, webhooks and domains. */

@@ -53,9 +53,10 @@ const CLICK_EXTRAS = [
 const LEAD_EXTRAS = [...CLICK_EXTRAS, 'customerId', 'customerEmail', 'customerCountry', 'customerCreatedAt'] as const;
 const SALE_EXTRAS = [...LEAD_EXTRAS, 'currency', 'paymentProcessor'] as const;
 
+/** A column of an exported file of events. */
 export type EventColumn = (typeof SALE_DEFAULTS | typeof SALE_EXTRAS)[number];
 
-/** Columns of a file by default, in this order, and those that it has on request, by kind of event. */
+/** For each kind of event, the columns that a file has by default, in this order, and those that it has only on request. */
 export const EVENT_COLUMNS: Readonly<
   Record<EventKind, { readonly defaults: readonly EventColumn[]; readonly extras: readonly EventColumn[] }>
 > = {

@@ -8,18 +8,20 @@ import { pageShape, sortShape } from '../values/paging.js';
 import { queryEnum, queryList } from '../values/query-values.js';
 import { EXPORT_FORMATS } from './export-parameters.js';
 
-/** What a job can export: lists, and the groupings of analytics as an archive of CSV files. */
+/** What an export job can export (docs/reference/exports.md): lists, and groupings of analytics as an archive of CSV files. */
 export const EXPORT_RESOURCES = ['events', 'links', 'customers', 'analytics'] as const;
 export type ExportResource = (typeof EXPORT_RESOURCES)[number];
 
-/** `queued` and `processing` have not ended. An `expired` export was completed; its file has been removed since. */
+/**
+ * An export with the status `queued` or `processing` has not ended. An `expired` one was completed, and its file has been removed since.
+ */
 export const EXPORT_STATUSES = ['queued', 'processing', 'completed', 'failed', 'cancelled', 'expired'] as const;
 export type ExportStatus = (typeof EXPORT_STATUSES)[number];
 
-/** Most exports of a workspace that have not ended. */
+/** Most export jobs of a workspace that have not ended. */
 export const UNFINISHED_EXPORTS_MAX = 10;
 
-/** The schemas of `filters`: the parameters of `GET /<resource>/export` without those that are fields of the job. */
+/** The schemas of `filters` by resource: the parameters of `GET /<resource>/export`, except for those that are fields of the job. */
 export const EXPORT_FILTER_SCHEMAS = {
   events: closedQuery({ ...eventListShape, ...eventFilterShape }),
   links: closedQuery({ ...linkFilterShape, ...sortShape(['createdAt']) }),
@@ -31,7 +33,7 @@ const TEXT_CHARS_MAX = 32_000;
 const LIST_ITEMS_MAX = 1000;
 const text = z.string().max(TEXT_CHARS_MAX);
 
-/** Values of filters as they were given, by the name of the parameter. */
+/** The values of filters as the caller sent them, by the name of the parameter. */
 export const exportFiltersSchema = z.record(
   z.string(),
   z.union([text, z.boolean(), z.array(text).max(LIST_ITEMS_MAX)]),
@@ -57,7 +59,7 @@ export const createExportBodySchema = z.strictObject({
 });
 export type CreateExportBody = z.infer<typeof createExportBodySchema>;
 
-/** An export job, as every response shows it. */
+/** The export object of every response. */
 export const exportJobSchema = z.strictObject({
   id: z.string(),
   resource: z.enum(EXPORT_RESOURCES),
@@ -66,17 +68,17 @@ export const exportJobSchema = z.strictObject({
   escapeFormulas: z.boolean(),
   filters: exportFiltersSchema,
   status: z.enum(EXPORT_STATUSES),
-  /** Written so far. */
+  /** Rows and bytes that have been written so far. */
   rows: z.number(),
   bytes: z.number(),
   /** Empty until the export is completed, and when it has expired. */
   files: z.array(z.strictObject({ name: z.string(), bytes: z.number(), url: z.string() })),
-  /** Why it failed. */
+  /** Why the export has failed, or why its file was removed early. */
   error: z.string().nullable(),
   createdAt: z.string(),
   startedAt: z.string().nullable(),
   finishedAt: z.string().nullable(),
-  /** When its file is removed. */
+  /** When its file is or was removed. */
   expiresAt: z.string().nullable(),
 });
 export type ExportJob = z.infer<typeof exportJobSchema>;

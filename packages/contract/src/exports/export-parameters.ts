@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { lastValue, queryBoolean, queryEnum, queryList } from '../values/query-values.js';
 
-/** Formats of an export. */
+/** Formats of exported files. */
 export const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** Longest id of an event, link or customer. */
 const ID_CHARS_MAX = 100;
 
-/** A text that may not be empty: an empty cursor would silently export from the start again. */
+/** A cursor that must not be empty: if an empty one were ignored, the export would silently begin at the start again. */
 const cursorText = z.preprocess(lastValue, z.string().min(1).max(ID_CHARS_MAX).optional());
 
-/** Whether texts in CSV files are safe to open in a spreadsheet program. */
+/** The parameter that makes texts in CSV files safe for spreadsheet programs. */
 export const escapeFormulas = queryBoolean.describe(
   "Puts `'` before texts that spreadsheet programs would run as formulas (first character `=`, `+`, `-`, `@`, tab or return); only in CSV. True by default.",
 );
 
 /**
- * The parameters that all exports of lists have beside the filters of the list.
+ * The parameters that all exports of lists have in addition to the filters of the list.
  *
  * @param columns names of all columns, for the documentation
  */
@@ -36,7 +36,7 @@ export function exportShape(columns: readonly string[]) {
   };
 }
 
-/** The values of {@link exportShape}. */
+/** The parsed parameters of {@link exportShape}. */
 export interface ExportQuery {
   readonly format?: ExportFormat | undefined;
   readonly columns?: string | undefined;

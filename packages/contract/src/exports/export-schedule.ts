@@ -12,20 +12,20 @@ import { EXPORT_FORMATS } from './export-parameters.js';
 export const EXPORT_FREQUENCIES = ['hourly', 'daily', 'weekly'] as const;
 export type ExportFrequency = (typeof EXPORT_FREQUENCIES)[number];
 
-/** What can be exported on a schedule. */
+/** The resources that can be exported on a schedule. */
 export const SCHEDULED_RESOURCES = ['events'] as const;
 
 /** Most schedules of a workspace. */
 export const EXPORT_SCHEDULES_MAX = 10;
 
-/** The schema of `filters`: what selects events, and nothing about a range or an order. */
+/** The schema of `filters` of a schedule: the filters of `GET /events`, without parameters for a range or an order. */
 export const scheduleFiltersSchema = closedQuery({ event: queryEnum(EVENT_KINDS), ...eventAttributeShape });
 
 const ENDPOINT_CHARS_MAX = 500;
 const PREFIX_CHARS_MAX = 500;
 const TIME_CHARS_MAX = 40;
 
-/** Whether every part between slashes is a name. */
+/** Whether no part between slashes is empty, `.` or `..`. */
 function isPrefix(text: string): boolean {
   return text === '' || text.split('/').every((part) => !['', '.', '..'].includes(part));
 }
@@ -43,14 +43,14 @@ const bucket = z
   .meta({ examples: ['warehouse'] });
 const isTime = (text: string) => z.iso.datetime().safeParse(text).success;
 
-/** Keys and secrets are sent in headers. */
+/** A key or secret; printable ASCII, because it is sent in headers. */
 const credential = (charsMax: number) =>
   z
     .string()
     .max(charsMax)
     .regex(/^[\x21-\x7e]+$/, { error: 'must have printable ASCII characters only' });
 
-/** S3, or a storage with the same interface. */
+/** The bucket to which a schedule exports, in S3 or a storage with the same interface, and the credentials for it. */
 const destinationSchema = z.strictObject({
   type: z.literal('s3'),
   endpoint: serviceAddress(ENDPOINT_CHARS_MAX)
@@ -107,7 +107,7 @@ export const createExportScheduleBodySchema = z.strictObject({
 });
 export type CreateExportScheduleBody = z.infer<typeof createExportScheduleBodySchema>;
 
-/** Body of `PATCH /exports/schedules/{id}`. A destination is given as a whole, with its credentials. */
+/** Body of `PATCH /exports/schedules/{id}`; absent fields stay unchanged. A new destination must be complete, with its credentials. */
 export const updateExportScheduleBodySchema = z.strictObject({
   ...scheduleShape,
   frequency: scheduleShape.frequency.optional(),
@@ -117,11 +117,11 @@ export const updateExportScheduleBodySchema = z.strictObject({
 });
 export type UpdateExportScheduleBody = z.infer<typeof updateExportScheduleBodySchema>;
 
-/** A time from `start` on and before `end`. */
+/** The window of an export: events that were stored at `start` or later, and before `end`. */
 export const exportWindowSchema = z.strictObject({ start: z.string(), end: z.string() });
 export type ExportWindow = z.infer<typeof exportWindowSchema>;
 
-/** An object in the storage. */
+/** A file of a window, as an object in the bucket. */
 export const exportedFileSchema = z.strictObject({
   key: z.string(),
   rows: z.number(),
@@ -131,7 +131,7 @@ export const exportedFileSchema = z.strictObject({
 });
 export type ExportedFile = z.infer<typeof exportedFileSchema>;
 
-/** The object `manifest.json` of a window. It is written after all the files that it names. */
+/** The object `manifest.json` of a window. It is written last, after all the files that it names. */
 export const exportManifestSchema = z.strictObject({
   version: z.literal(1),
   scheduleId: z.string(),
@@ -147,12 +147,12 @@ export const exportManifestSchema = z.strictObject({
 });
 export type ExportManifest = z.infer<typeof exportManifestSchema>;
 
-/** A window whose manifest is in the storage. */
+/** A window that has been exported: its manifest is in the bucket. */
 export const exportedWindowSchema = z.strictObject({
   window: exportWindowSchema,
   rows: z.number(),
   bytes: z.number(),
-  /** How many. */
+  /** Number of files. */
   files: z.number(),
   /** Key of the manifest. */
   manifest: z.string(),
@@ -160,7 +160,7 @@ export const exportedWindowSchema = z.strictObject({
 });
 export type ExportedWindow = z.infer<typeof exportedWindowSchema>;
 
-/** A schedule, as every response shows it. */
+/** The schedule object of every response (docs/reference/exports.md). */
 export const exportScheduleSchema = z.strictObject({
   id: z.string(),
   resource: z.enum(SCHEDULED_RESOURCES),
@@ -177,15 +177,15 @@ export const exportScheduleSchema = z.strictObject({
     bucket: z.string(),
     prefix: z.string(),
     forcePathStyle: z.boolean(),
-    /** Its last four characters. */
+    /** The last four characters of the access key id. */
     accessKeyHint: z.string(),
   }),
-  /** What is exported next, once the window has closed. */
+  /** The window that is exported next, after its end. */
   nextWindow: exportWindowSchema,
   lastWindow: exportedWindowSchema.nullable(),
   /** Why the latest attempt failed; null after a success. */
   error: z.string().nullable(),
-  /** How often the storage has refused in a row. */
+  /** Number of consecutive attempts that the storage has refused. */
   refusals: z.number(),
   /** When the next attempt is made after a failure. */
   retryAt: z.string().nullable(),

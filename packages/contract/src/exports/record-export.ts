@@ -44,8 +44,9 @@ const LINK_EXTRAS = [
   'utm_term',
   'utm_content',
 ] as const;
+/** A column of an exported file of links. */
 export type LinkColumn = (typeof LINK_DEFAULTS | typeof LINK_EXTRAS)[number];
-/** Columns of a file of links: by default, and on request. */
+/** The columns that a file of links has by default, in this order, and those that it has only on request. */
 export const LINK_COLUMNS = { defaults: LINK_DEFAULTS, extras: LINK_EXTRAS } as const;
 
 const CUSTOMER_DEFAULTS = [
@@ -60,8 +61,9 @@ const CUSTOMER_DEFAULTS = [
   'firstSaleAt',
 ] as const;
 const CUSTOMER_EXTRAS = ['avatar', 'stripeCustomerId', 'subscriptionCanceledAt'] as const;
+/** A column of an exported file of customers. */
 export type CustomerColumn = (typeof CUSTOMER_DEFAULTS | typeof CUSTOMER_EXTRAS)[number];
-/** Columns of a file of customers: by default, and on request. */
+/** The columns that a file of customers has by default, in this order, and those that it has only on request. */
 export const CUSTOMER_COLUMNS = { defaults: CUSTOMER_DEFAULTS, extras: CUSTOMER_EXTRAS } as const;
 
 /** Query of `GET /links/export`: that of `GET /links` without pages, in the order of creation. */

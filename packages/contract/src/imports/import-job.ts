@@ -3,23 +3,25 @@ import { closedQuery } from '../values/closed-query.js';
 import { pageShape } from '../values/paging.js';
 import { serviceAddress } from '../values/parse-url.js';
 
-/** The systems that links are imported from. */
+/** The systems from which links can be imported (docs/reference/imports.md). */
 export const IMPORT_SOURCES = ['dub', 'bitly', 'short.io', 'rebrandly', 'yourls', 'shlink', 'kutt', 'csv'] as const;
 export type ImportSource = (typeof IMPORT_SOURCES)[number];
 
 export const IMPORT_FILE_FORMATS = ['csv', 'ndjson', 'sql'] as const;
 export type ImportFileFormat = (typeof IMPORT_FILE_FORMATS)[number];
 
+/** What an import takes over of past clicks: nothing, or the counts of the source. */
 export const IMPORT_HISTORIES = ['none', 'counts'] as const;
+/** What an import does with a link that exists already and differs. */
 export const IMPORT_CONFLICTS = ['skip', 'update', 'fail'] as const;
 
-/** `queued` and `processing` have not ended. */
+/** An import with the status `queued` or `processing` has not ended. */
 export const IMPORT_STATUSES = ['queued', 'processing', 'completed', 'failed', 'cancelled'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
 /** Most imports of a workspace that have not ended. */
 export const UNFINISHED_IMPORTS_MAX = 5;
-/** Most bytes of the file of an import. */
+/** Most bytes of the uploaded file of an import. */
 export const IMPORT_BYTES_MAX = 200 * 1024 ** 2;
 
 const ADDRESS_CHARS_MAX = 500;
@@ -50,7 +52,7 @@ const optionsShape = {
     .describe('Zone of times without one, such as `Europe/Berlin`; required for `yourls`.'),
 };
 
-/** Body of `POST /imports` for the API of a source. */
+/** Body of `POST /imports` for an import from the API of a source, as JSON. */
 export const createImportBodySchema = z.strictObject({
   source: z.enum(IMPORT_SOURCES),
   credentials: z.strictObject({
@@ -75,7 +77,7 @@ export const createImportBodySchema = z.strictObject({
 });
 export type CreateImportBody = z.infer<typeof createImportBodySchema>;
 
-/** The fields of a form beside its `file`. */
+/** The fields of `POST /imports` as a form (`multipart/form-data`), in addition to its `file`. */
 export const importFormSchema = z.strictObject({
   source: z.enum(IMPORT_SOURCES),
   format: z
@@ -89,18 +91,18 @@ export const importFormSchema = z.strictObject({
 });
 export type ImportForm = z.infer<typeof importFormSchema>;
 
-/** {@link importFormSchema} with the file, for the OpenAPI document. */
+/** {@link importFormSchema} with the `file`; only for the OpenAPI document. */
 export const importUploadSchema = importFormSchema.extend({
   file: z.string().meta({ format: 'binary' }).describe('The file, of at most 200 MB.'),
 });
 
-/** An import, as every response shows it. */
+/** The import object of every response. */
 export const importJobSchema = z.strictObject({
   id: z.string(),
   source: z.enum(IMPORT_SOURCES),
-  /** Format of the file; null for an import from the API of the source. */
+  /** Format of the uploaded file; null for an import from an API. */
   format: z.enum(IMPORT_FILE_FORMATS).nullable(),
-  /** Base URL of the API, if it is not that of the source itself. */
+  /** Address of the API that the caller has given; null for the source's own. */
   address: z.string().nullable(),
   sourceWorkspace: z.string().nullable(),
   domains: z.array(z.string()),
@@ -110,26 +112,26 @@ export const importJobSchema = z.strictObject({
   onConflict: z.enum(IMPORT_CONFLICTS),
   timezone: z.string().nullable(),
   status: z.enum(IMPORT_STATUSES),
-  /** Records read so far; the next four say what became of their links. */
+  /** Number of records read so far. The next four numbers say what became of their links. */
   rows: z.number(),
   created: z.number(),
   updated: z.number(),
   skipped: z.number(),
   rejected: z.number(),
-  /** Values that have no place here: `lost.csv` lists them. */
+  /** Number of values that could not be imported, because Waymark has no field for them; `lost.csv` lists them. */
   lost: z.number(),
   /** Size of the file; null for an API. */
   bytes: z.number().nullable(),
-  /** How much of the file has been read; null for an API. */
+  /** Bytes of the file that have been read so far; null for an API. */
   bytesRead: z.number().nullable(),
-  /** `rejected.csv` and `lost.csv`, those that have rows. */
+  /** The reports `rejected.csv` and `lost.csv`, if they have rows. */
   files: z.array(z.strictObject({ name: z.string(), rows: z.number(), bytes: z.number(), url: z.string() })),
-  /** Why it failed. */
+  /** Why the import has failed. */
   error: z.string().nullable(),
   createdAt: z.string(),
   startedAt: z.string().nullable(),
   finishedAt: z.string().nullable(),
-  /** When its files are removed. */
+  /** When its reports are removed. */
   expiresAt: z.string().nullable(),
 });
 export type ImportJob = z.infer<typeof importJobSchema>;

@@ -9,7 +9,7 @@ export const BULK_LINKS_MAX = 100;
 /** Body of `POST /links/bulk`. */
 export const bulkCreateLinksBodySchema = z.array(createLinkBodySchema).min(1).max(BULK_LINKS_MAX);
 
-/** Why a bulk request skipped one of its links. */
+/** The fields that say why a bulk request did not process one of its links. */
 const bulkError = {
   error: z.string(),
   code: z.enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]),

@@ -31,13 +31,13 @@ export const domainSchema = z.strictObject({
 });
 export type Domain = z.infer<typeof domainSchema>;
 
-/** As long as a request body; the actual limit of an image is checked when it is decoded. */
+/** As many characters as a request body may have; the actual limit of an image is checked when it is decoded. */
 const IMAGE_CHARS_MAX = 1024 * 1024;
 /** Apple reads at most 128 kB. */
 const ASSOCIATION_CHARS_MAX = 128 * 1024;
 const url = z.string().max(URL_CHARS_MAX).nullish();
 
-/** Body of `PATCH /domains/{slug}`. Checks types and lengths; the content of the texts is checked later. */
+/** Body of `PATCH /domains/{slug}`; absent fields stay unchanged. Only types and lengths are checked here, the content of texts later. */
 export const updateDomainBodySchema = z.object({
   slug: z.string().min(1).max(190).optional(),
   expiredUrl: url,

@@ -3,7 +3,7 @@ import { URL_CHARS_MAX } from '../values/parse-url.js';
 import { DATE_CHARS_MAX, DATE_FORMS } from '../values/query-values.js';
 import { eachUtmField } from './utm.js';
 
-/** As long as a request body; the actual limit of an image is checked when it is decoded. */
+/** As many characters as a request body may have; the actual limit of an image is checked when it is decoded. */
 const IMAGE_CHARS_MAX = 1024 * 1024;
 
 const url = z.string().max(URL_CHARS_MAX);
@@ -23,8 +23,8 @@ const date = z
   );
 
 /**
- * Body of `POST /links`. Checks types and lengths; rules that need the workspace, its plan or other fields are checked later. Unknown
- * fields are ignored.
+ * Body of `POST /links` (docs/reference/links.md). Only types and lengths are checked here; `packages/link-rules` checks the rules that
+ * need the workspace, its plan or other fields. Unknown fields are ignored.
  */
 export const createLinkBodySchema = z.object({
   url,

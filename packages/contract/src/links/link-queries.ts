@@ -3,7 +3,7 @@ import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
 import { queryBoolean, queryEnum, queryLinks, queryList, queryText } from '../values/query-values.js';
 
-/** Highest page number in lists of links; cursors can go further. */
+/** Highest page number in lists of links; pages by cursor have no limit. */
 export const LINK_PAGES_MAX = 1000;
 
 /** Value of `folderId` that selects links without a folder. */
@@ -44,7 +44,7 @@ export const countLinksQuerySchema = closedQuery({
   groupBy: queryEnum(['domain', 'tagId', 'userId', 'folderId']),
 });
 
-/** Response of `GET /links/count`: a number or, when grouped, a number per value. */
+/** Response of `GET /links/count`: a number or, with `groupBy`, a number for each value of that field. */
 export const linksCountSchema = z.union([
   z.number(),
   z.array(

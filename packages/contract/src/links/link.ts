@@ -1,24 +1,29 @@
 import { z } from 'zod';
 
-/** Key of the link at the root of a domain (`https://go.acme.com/`). */
+/** Key of the root link, that is the link of a domain itself (`https://go.acme.com/`). */
 export const ROOT_KEY = '_root';
 
 export const TAG_COLORS = ['red', 'yellow', 'green', 'blue', 'purple', 'brown', 'gray', 'pink'] as const;
 
+/** The tag object of every response. */
 export const tagSchema = z.strictObject({ id: z.string(), name: z.string(), color: z.enum(TAG_COLORS) });
 export type Tag = z.infer<typeof tagSchema>;
 
+/** The variants of an A/B test: their destinations, and the share of visits of each in percent. */
 export const testVariantsSchema = z
   .array(z.strictObject({ url: z.string(), percentage: z.number().min(10).max(90) }))
   .min(2)
   .max(4);
 
-/** Shown instead of a password that the caller must not see. In a request it leaves the link's password unchanged. */
+/**
+ * Responses show this mask in place of a password that the caller must not see. In the change of a link with a password it leaves that
+ * password unchanged; otherwise it is refused.
+ */
 export const HIDDEN_PASSWORD = '********';
 
 const text = z.string().nullable();
 
-/** The link object of every response: exactly 51 fields. */
+/** The link object of every response: exactly 51 fields. `saleAmount` is in cents of USD. */
 export const linkSchema = z.strictObject({
   id: z.string(),
   domain: z.string(),

@@ -3,7 +3,7 @@ import { closedQuery } from '../values/closed-query.js';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
 import { lastValue } from '../values/query-values.js';
 
-/** Longest texts read from a page; the rest is cut off. */
+/** Most characters of the texts that are read from a page; longer texts are truncated. */
 export const META_TITLE_CHARS_MAX = 500;
 export const META_DESCRIPTION_CHARS_MAX = 2000;
 
@@ -12,7 +12,7 @@ export const metatagsQuerySchema = closedQuery({
   url: z.preprocess(lastValue, z.string().min(1).max(URL_CHARS_MAX)),
 });
 
-/** The preview texts and image of a page; null = absent, or the page could not be read. */
+/** Response of `GET /links/metatags`: the preview texts and image of a page. Null = absent, or the page could not be read. */
 export const metatagsSchema = z.strictObject({
   title: z.string().max(META_TITLE_CHARS_MAX).nullable(),
   description: z.string().max(META_DESCRIPTION_CHARS_MAX).nullable(),

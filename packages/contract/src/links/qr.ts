@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
 import { lastValue, queryBoolean, queryEnum, queryInteger, queryTextUpTo } from '../values/query-values.js';
 
-/** Error correction: about 7, 15, 25 and 30 per cent of the code may be covered or damaged. */
+/** Levels of error correction: about 7, 15, 25 and 30 per cent of the code may be covered or damaged. */
 export const QR_LEVELS = ['L', 'M', 'Q', 'H'] as const;
 export type QrLevel = (typeof QR_LEVELS)[number];
 
@@ -16,8 +16,8 @@ const color = (standard: string) =>
   );
 
 /**
- * Query of `GET /qr`. Unlike other queries it accepts unknown parameters: `url` is often not encoded, so that its parameters become
- * parameters of the request, and image viewers add their own.
+ * Query of `GET /qr`. Unlike other queries it accepts unknown parameters: `url` is often not percent-encoded, so that its own parameters
+ * become parameters of the request, and image viewers add more.
  */
 export const qrQuerySchema = z.object({
   url: z.preprocess(lastValue, z.string().min(1).max(URL_CHARS_MAX)),

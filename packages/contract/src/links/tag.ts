@@ -4,14 +4,14 @@ import { pageShape, sortShape } from '../values/paging.js';
 import { queryList, queryText } from '../values/query-values.js';
 import { TAG_COLORS } from './link.js';
 
-/** Longest name of a tag, a folder or a UTM template. */
+/** Most characters of the name of a tag, a folder or a UTM template. */
 export const RESOURCE_NAME_CHARS_MAX = 190;
 export const resourceName = z.string().trim().min(1).max(RESOURCE_NAME_CHARS_MAX);
 
 /** Body of `POST /tags` and `PATCH /tags/{id}`; `POST` requires `name` or `tag`. */
 export const tagBodySchema = z.object({
   name: resourceName.optional(),
-  /** Deprecated alias of `name`, over which it takes precedence. */
+  /** Deprecated alias of `name`. If a body has both, `tag` is used. */
   tag: resourceName.optional(),
   color: z.enum(TAG_COLORS).optional(),
 });

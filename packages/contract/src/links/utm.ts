@@ -4,13 +4,13 @@ import { pageShape, sortShape } from '../values/paging.js';
 import { queryText } from '../values/query-values.js';
 import { resourceName } from './tag.js';
 
-/** Most templates per workspace. */
+/** Most UTM templates of a workspace. */
 export const UTM_TEMPLATES_MAX = 1000;
 
-/** The five UTM parameters of a URL, and the fields of a link with their values. */
+/** The five UTM parameters of a URL. The fields of a link with their values have the same names. */
 export const UTM_FIELDS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
 
-/** The URL parameters that a template or the body of a link request sets. */
+/** The URL parameters that a UTM template, or the body of a link request, can set. */
 export const UTM_TEMPLATE_FIELDS = [...UTM_FIELDS, 'ref'] as const;
 type UtmTemplateField = (typeof UTM_TEMPLATE_FIELDS)[number];
 
@@ -19,7 +19,7 @@ export function eachUtmField<Value>(value: Value): Record<UtmTemplateField, Valu
   return Object.fromEntries(UTM_TEMPLATE_FIELDS.map((field) => [field, value])) as Record<UtmTemplateField, Value>;
 }
 
-/** A template of UTM values, as every response shows it. */
+/** The UTM template object of every response. */
 export const utmTemplateSchema = z.strictObject({
   id: z.string(),
   name: z.string(),

@@ -19,7 +19,7 @@ export const partnerAnalyticsQuerySchema = closedQuery({
 /** Cents of USD; always 0, because commissions do not exist. */
 const earnings = { earnings: z.number() };
 
-/** Rows of `GET /analytics` plus the partner's earnings. */
+/** Response of `GET /partners/analytics`: that of `GET /analytics`, with the earnings of the partner. */
 export const partnerAnalyticsAnswerSchema = z.union([
   analyticsRowSchemas.count.extend(earnings),
   z.array(analyticsRowSchemas.timeseries.extend(earnings)),

@@ -9,6 +9,7 @@ import { queryEnum, queryList, queryText } from '../values/query-values.js';
 const text = z.string().nullable();
 const idText = z.string().max(255);
 
+/** Statuses of a partner (docs/reference/partners.md). */
 export const PARTNER_STATUSES = [
   'pending',
   'approved',
@@ -20,6 +21,7 @@ export const PARTNER_STATUSES = [
   'archived',
 ] as const;
 
+/** Reasons that a ban can have. */
 export const BAN_REASONS = [
   'tos_violation',
   'inappropriate_content',
@@ -29,7 +31,7 @@ export const BAN_REASONS = [
   'brand_abuse',
 ] as const;
 
-/** A link as `/partners` shows it. */
+/** A link in responses of `/partners`. `saleAmount` is in cents of USD. */
 export const partnerLinkSchema = z.strictObject({
   id: z.string(),
   domain: z.string(),
@@ -44,7 +46,7 @@ export const partnerLinkSchema = z.strictObject({
 });
 export type PartnerLink = z.infer<typeof partnerLinkSchema>;
 
-/** The partner object of every response. Payouts do not exist, so their fields are null. */
+/** The partner object of every response. Payouts do not exist, so their fields are null. Amounts are in cents of USD. */
 export const partnerSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -86,7 +88,7 @@ export const partnerSchema = z.strictObject({
 });
 export type Partner = z.infer<typeof partnerSchema>;
 
-/** Fields that a caller may set on the links created for a partner. */
+/** Fields of `linkProps`, which a caller may set on the links that are created for a partner. */
 export const partnerLinkPropsSchema = createLinkBodySchema.omit({
   url: true,
   domain: true,
@@ -140,14 +142,17 @@ export type CreatePartnerLinkBody = z.infer<typeof createPartnerLinkBodySchema>;
 /** Body of `PUT /partners/links/upsert`. */
 export const upsertPartnerLinkBodySchema = z.object({ ...partnerLink, url: z.string().min(1).max(URL_CHARS_MAX) });
 
-/** Query of `GET /partners/links`; `partnerId` takes precedence. */
+/** Query of `GET /partners/links`; `partnerId` takes precedence over `tenantId`. */
 export const partnerSelectorQuerySchema = closedQuery({ partnerId: queryText, tenantId: queryText });
 
+/** Body of `POST /partners/ban`; `partnerId` takes precedence over `tenantId`. */
 export const banPartnerBodySchema = z.object({ ...partnerSelector, reason: z.enum(BAN_REASONS) });
-/** Body of `POST /partners/deactivate`, `reactivate` and `unban`; `partnerId` takes precedence. */
+/** Body of `POST /partners/deactivate`, `reactivate` and `unban`; `partnerId` takes precedence over `tenantId`. */
 export const partnerSelectorBodySchema = z.object(partnerSelector);
+/** Response of the routes that change the status of a partner. */
 export const partnerIdAnswerSchema = z.strictObject({ partnerId: z.string() });
 
+/** Values of `sortBy` of `GET /partners`. */
 export const PARTNER_SORT_FIELDS = [
   'totalSaleAmount',
   'createdAt',
@@ -205,8 +210,10 @@ export const listApplicationsQuerySchema = closedQuery({
   groupId: queryText,
 });
 
+/** Body of `POST /partners/applications/approve`. */
 export const approveApplicationBodySchema = z.object({ partnerId: idText, groupId: idText.nullish() });
 
+/** Body of `POST /partners/applications/reject`. */
 export const rejectApplicationBodySchema = z.object({
   partnerId: idText,
   rejectionReason: z.enum(['needsMoreDetail', 'doesNotMeetRequirements', 'notTheRightFit', 'other']).nullish(),

@@ -1,4 +1,4 @@
-/** Digits in ASCII order, so that fixed-width text sorts like the number it encodes. */
+/** The digits in ASCII order, so that texts of equal length sort like the numbers that they encode. */
 export const BASE62_ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 const PAIR_COUNT = 62 * 62;

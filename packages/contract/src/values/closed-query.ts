@@ -1,10 +1,10 @@
 import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 
-/** Parameters that old clients and cache busters add to every request; they have no effect. */
+/** Parameters that old clients and cache busters add to every request. They are accepted without effect. */
 const IGNORED_PARAMETERS = ['workspaceId', 'projectSlug', '_'];
 
-/** Longer names are cut off before they are compared. */
+/** Names are truncated to this length before they are compared, which takes quadratic time. */
 const NAME_CHARS_MAX = 100;
 
 function withoutIgnored(query: unknown): unknown {
@@ -12,10 +12,10 @@ function withoutIgnored(query: unknown): unknown {
   return Object.fromEntries(Object.entries(query).filter(([name]) => !IGNORED_PARAMETERS.includes(name)));
 }
 
-/** Largest share of wrong letters in a misspelt name; with more it counts as another word. */
+/** Largest share of wrong letters at which a name still counts as misspelt, and not as another word. */
 const TYPO_SHARE_MAX = 0.4;
 
-/** The name with two adjacent letters swapped, for each such pair. */
+/** All texts that result from the name when two adjacent letters are swapped. */
 function adjacentSwaps(name: string): string[] {
   return Array.from(
     { length: name.length - 1 },
@@ -23,7 +23,7 @@ function adjacentSwaps(name: string): string[] {
   );
 }
 
-/** The known name that the given one is probably a misspelling of; both in lower case. A swap of two letters counts as one mistake. */
+/** The known name of which `name` is probably a misspelling. All are in lower case. Two swapped letters count as one mistake. */
 function closestName(name: string, known: readonly string[]): string | undefined {
   const candidates = known.filter(({ length }) => name.length - length <= name.length * TYPO_SHARE_MAX);
   if (name === '' || candidates.length === 0) return undefined;
@@ -37,8 +37,8 @@ function closestName(name: string, known: readonly string[]): string | undefined
 }
 
 /**
- * A query string that rejects unknown parameters. If a misspelt filter were ignored, the response would contain more than the caller
- * asked for. The error message suggests the closest known parameter.
+ * The schema of a query string. It rejects unknown parameters, because if a misspelt filter were ignored, the response would contain more
+ * than the caller asked for. The error message suggests the closest known parameter.
  */
 export function closedQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const byLowerName = new Map(Object.keys(shape).map((name) => [name.toLowerCase(), name]));

@@ -1,9 +1,9 @@
 import { domainToASCII } from 'node:url';
 
-/** Longer than any domain name; converting takes quadratic time. */
+/** More characters than any domain name has. Longer texts are not converted, because that takes quadratic time. */
 const DOMAIN_CHARS_MAX = 1024;
 const NOT_ASCII = /[\u0080-\uffff]/;
-/** Characters that end a host in a URL, or that parsers of URLs remove or decode. No domain name has them. */
+/** Characters that no domain name has: they end the host in a URL, or URL parsers remove or decode them. */
 const URL_SYNTAX = /[\s/?#\\@:%[\]<>^|]/;
 
 /** The domain name in lower case and punycode; undefined for a text that cannot be one. */
@@ -12,7 +12,9 @@ export function asciiDomain(requested: string): string | undefined {
   return domainToASCII(requested.toLowerCase()) || undefined;
 }
 
-/** Normalises a domain name from a request for look-ups: lower case, international names in punycode. */
+/**
+ * Normalises a domain name from a request for look-ups: lower case, international names in punycode. Other texts are returned unchanged.
+ */
 export function domainName(requested: string): string {
   if (requested.length > DOMAIN_CHARS_MAX) return requested;
   const name = requested.toLowerCase();

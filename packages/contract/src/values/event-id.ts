@@ -1,10 +1,10 @@
 import { BASE62_PAIRS, base62DigitAt } from './base62.js';
 import { randomUInt32 } from './random.js';
 
-/** Length of a click id, lead `eventId` or sale `eventId`. */
+/** Characters of a click id, and of the `eventId` of a lead or sale. */
 export const EVENT_ID_LENGTH = 16;
 
-/** How far the time of a client-supplied id may be in the future before it counts as forged. */
+/** An id from a client whose time is further in the future than this counts as forged. */
 export const EVENT_ID_FUTURE_MS = 10 * 60_000;
 
 const TIME_LIMIT = 2 ** 42;
@@ -13,8 +13,8 @@ const WIDE_LIMB = 2 ** 32;
 const PAIR_BASE = 62 * 62;
 
 /**
- * A new event id: 42 bits of milliseconds, then 53 random bits, base62, fixed width.
- * Ids sort by their time; {@link eventIdTime} reads it back.
+ * Creates an event id: 42 bits of milliseconds and 53 random bits, as 16 base62 digits. Ids sort by their time, which {@link eventIdTime}
+ * returns.
  *
  * @param timeMs whole milliseconds since the epoch, 0 … 2^42 − 1
  * @throws RangeError when `timeMs` is out of range
@@ -23,8 +23,8 @@ export function createEventId(timeMs: number): string {
   if (!Number.isInteger(timeMs) || timeMs < 0 || timeMs >= TIME_LIMIT) {
     throw new RangeError(`event time out of range: ${timeMs}`);
   }
-  // The 95-bit number as three limbs: 31 bits of time, 11 of time + 21 random, 32 random. Remainders are computed by subtraction,
-  // because `%` is slow for numbers beyond 32 bits; quotients stay exact below 2^44.
+  // The 95-bit number is kept in three parts: 31 bits of time; 11 bits of time and 21 random bits; 32 random bits. Remainders are computed
+  // by subtraction, because `%` is slow for numbers beyond 32 bits. All values stay below 2^44, for which the quotients are exact.
   let high = Math.floor(timeMs / 2 ** 11);
   let middle = (timeMs - high * 2 ** 11) * 2 ** 21 + (randomUInt32() >>> 11);
   let low = randomUInt32();
@@ -43,12 +43,12 @@ export function createEventId(timeMs: number): string {
   return text;
 }
 
-/** The bits of an id below its time. */
+/** Number of bits of an id that follow its time. */
 const RANDOM_BITS = 53n;
 
 /**
- * The event id of something that happened elsewhere: of the same time and bytes it is always the same, and it is made up of the bytes where
- * {@link createEventId} has random bits.
+ * The event id of an event of another system. The same time and bytes always result in the same id. In place of the random bits of
+ * {@link createEventId} it contains bits of `bytes`.
  *
  * @param timeMs whole milliseconds since the epoch, 0 … 2^42 − 1
  * @param bytes evenly distributed, such as those of a hash; the first seven count
@@ -70,7 +70,7 @@ export function derivedEventId(timeMs: number, bytes: Uint8Array): string {
   return text;
 }
 
-/** The creation time of an event id in milliseconds, or undefined when the text is not an event id. */
+/** The time of an event id in epoch milliseconds; undefined when the text is not an event id. */
 export function eventIdTime(id: string): number | undefined {
   if (id.length !== EVENT_ID_LENGTH) return undefined;
   const limbs = [0, 0, 0, 0];
@@ -89,7 +89,7 @@ export function eventIdTime(id: string): number | undefined {
   return top * 2 ** 19 + Math.floor((limbs[1] ?? 0) / 32);
 }
 
-/** Time of a client-supplied id; undefined also when it is more than ten minutes after `nowMs`. */
+/** As {@link eventIdTime}, for an id from a client: undefined also when the time is more than ten minutes after `nowMs`. */
 export function trustedEventIdTime(id: string, nowMs: number): number | undefined {
   const time = eventIdTime(id);
   return time === undefined || time > nowMs + EVENT_ID_FUTURE_MS ? undefined : time;

@@ -1,6 +1,6 @@
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../errors.js';
 
-/** The rule that an invalid field breaks; error messages start with it. `docs/reference/errors.md` explains each. */
+/** The rules that an invalid field can break. Error messages begin with one of them; `docs/reference/errors.md` explains each. */
 export const RULE_CODES = [
   'required',
   'invalid_type',
@@ -32,10 +32,11 @@ class FieldError extends ApiError {
 }
 
 /**
- * The error for an invalid field or parameter: `<code>: <field>: <rule in words>`.
+ * Creates the error for an invalid field or parameter, with the message `<code>: <field>: <rule in words>`.
  *
- * @param field in object notation, such as `data.tagIds[0]`
- * @param rule must not contain the value
+ * @param field path of the field, such as `data.tagIds[0]`
+ * @param rule the rule in words; must not contain the value
+ * @param errorCode by default `bad_request` for `required` and `invalid_type`, and `unprocessable_entity` for all others
  */
 export function fieldError(
   code: RuleCode,
@@ -48,10 +49,10 @@ export function fieldError(
 }
 
 /**
- * Runs a check of a part of a body and translates the field names in its errors to those of the whole body.
+ * Runs a check of one part of a request body, and changes the field names in its errors to those of the whole body.
  *
- * @param toBodyField maps the name of a field in the part to its name in the body
- * @throws what the work throws
+ * @param toBodyField maps the path of a field in the part to its path in the body
+ * @throws the error of `work`, with the changed name if it is an error of {@link fieldError}
  */
 export async function mapErrorFields<T>(toBodyField: (field: string) => string, work: () => Promise<T>): Promise<T> {
   try {

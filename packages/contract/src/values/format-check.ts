@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A zod check of a text's format, with `rule` as the error message. It does not run after a failed check with `abort`. */
+/** A zod check of the format of a text, with `rule` as its error message. It does not run if an earlier check with `abort` has failed. */
 export function formatCheck(isValid: (text: string) => boolean, rule: string) {
   return z.check<string>(({ value, issues }) => {
     if (isValid(value)) return;

@@ -1,8 +1,8 @@
-/** What a JSON text may have at most. */
+/** Limits on a JSON text. */
 export interface JsonSize {
-  /** The value of the text itself, and each member of its lists and objects. */
+  /** Number of values: the outermost one, and each member of lists and objects. */
   readonly values: number;
-  /** Lists and objects in each other. */
+  /** Depth to which lists and objects are nested. */
   readonly levels: number;
 }
 
@@ -30,9 +30,9 @@ function hasMember(text: string, start: number): boolean {
 }
 
 /**
- * Measures a JSON text before it is parsed, because to parse a value costs a hundred times as much as a character.
+ * Measures a JSON text before it is parsed, because parsing a value takes a hundred times as long as scanning a character.
  *
- * @returns what it has more of than it may, or undefined
+ * @returns the limit that the text exceeds; undefined if it exceeds none
  */
 export function exceededJsonSize(text: string, max: JsonSize): keyof JsonSize | undefined {
   let values = 1;

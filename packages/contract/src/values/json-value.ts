@@ -1,4 +1,4 @@
 import { z } from 'zod';
 
-/** Any JSON value. One shared schema, so that `schema-names.ts` can name it. */
+/** Any JSON value. All schemas use this one instance, because `schema-names.ts` gives it its name. */
 export const jsonValueSchema = z.json();

@@ -1,6 +1,6 @@
 /**
- * The path of a value inside an event's metadata, as stored for searching: its keys joined by `.`. A `\`, `.` or `=` inside a key is
- * escaped with a backslash, so that paths are unique and contain no bare `=`.
+ * The path of a value inside the metadata of an event, as it is stored for searches: the keys that lead to it, joined by `.`. A `\`, `.` or
+ * `=` inside a key is escaped with a backslash, so that paths are unique and contain no unescaped `=`.
  */
 export function metadataPath(keys: readonly string[]): string {
   return keys.map((key) => metadataText(key).replace(/[\\.=]/g, (character) => `\\${character}`)).join('.');

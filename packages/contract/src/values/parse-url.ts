@@ -4,19 +4,21 @@ import { formatCheck } from './format-check.js';
 /** Longest URL that is accepted anywhere. */
 export const URL_CHARS_MAX = 32_000;
 
-/** Host names have at most 253 characters, and a port six. Few are longer in a URL, where the characters may be percent-encoded. */
+/**
+ * A host name has at most 253 characters, and a port with its colon six. Only with percent-encoded characters could a valid one be longer.
+ */
 const HOST_CHARS_MAX = 300;
 
 /**
- * Matches a URL up to its host and port as the URL parser finds them: after any number of slashes or backslashes, and ignoring
- * blanks and control characters.
+ * Captures user, host and port of a URL where the URL parser finds them: after any number of slashes, backslashes, blanks and control
+ * characters.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it skips control characters
 const AUTHORITY = /^(?:[^:/\\?#]*:)?[/\\\u0000-\u0020]*([^/\\?#]*)/;
 
 /**
- * Parses a URL from outside; undefined when it is invalid. All such texts must be parsed here: international host names take quadratic
- * time, seconds for 32,000 characters, so their length is checked first.
+ * Parses a URL from a request or another system; undefined when it is invalid. All such texts must be parsed with this function: it checks
+ * the length of the host first, because parsing an international host name takes quadratic time, seconds for 32,000 characters.
  *
  * @param base URL that a relative one is resolved against; must be parsed already
  */
@@ -32,7 +34,7 @@ export function parseUrl(text: string, base?: string): URL | undefined {
   }
 }
 
-/** An http or https URL of bounded length. */
+/** The schema of an http or https URL with at most `charsMax` characters. */
 export function webAddress(charsMax: number) {
   const isWebAddress = (text: string) => /^https?:$/.test(parseUrl(text)?.protocol ?? '');
   return z
@@ -42,7 +44,7 @@ export function webAddress(charsMax: number) {
     .meta({ format: 'uri' });
 }
 
-/** An http or https URL without user, query and fragment: the address of a service, to which paths are added. */
+/** The schema of the address of a service, to which paths are appended: an http or https URL without user, query and fragment. */
 export function serviceAddress(charsMax: number) {
   const isBare = (text: string) => {
     const url = parseUrl(text);

@@ -2,22 +2,22 @@ import { z } from 'zod';
 import { isLinkReference, LINK_REFERENCE_RULE } from './resource-id.js';
 
 /**
- * Types of query string values. A value of the wrong type is an `invalid_type` issue, which answers 400;
- * one of the right type outside its range is 422.
+ * Schemas of query parameters. A value of the wrong type is an `invalid_type` issue, which is answered with 400. A value of the right type
+ * that is outside its range is answered with 422.
  */
 
 function absentWhenEmpty(value: unknown): unknown {
   return value === '' ? undefined : value;
 }
 
-/** The last value of a repeated scalar. */
+/** The last value of a parameter that must have a single value but was repeated. */
 export function lastValue(value: unknown): unknown {
   return Array.isArray(value) ? value[value.length - 1] : value;
 }
 
-/** Longer than any id, name or key. */
+/** More characters than any id, name or key has. */
 const TEXT_CHARS_MAX = 4096;
-/** A thousand ids, or one URL. */
+/** Enough for a thousand ids, or for the longest URL. */
 const LIST_CHARS_MAX = 32_000;
 
 /** Free text of bounded length; an empty value counts as absent. */
@@ -31,7 +31,7 @@ export const queryText = queryTextUpTo(TEXT_CHARS_MAX);
 /** A list in the multi-value syntax of filters. */
 export const queryValues = queryTextUpTo(LIST_CHARS_MAX);
 
-/** Longest date of a request, in any form. */
+/** Most characters of a date in a request. */
 export const DATE_CHARS_MAX = 100;
 
 /** The accepted forms of dates; `docs/reference/dates.md` explains them. */
@@ -41,7 +41,7 @@ export const DATE_FORMS =
 /** Most items of a list in a query, because each may need a look-up. */
 const LIST_ITEMS_MAX = 1000;
 
-/** A list as CSV, as a repeated parameter or both, joined into one CSV text. */
+/** A list, sent as CSV, as a repeated parameter or both. The parsed value is one CSV text; see {@link csvItems}. */
 export const queryList = z.preprocess(
   (value) => absentWhenEmpty(Array.isArray(value) ? value.join(',') : value),
   z
@@ -62,12 +62,12 @@ export const queryBoolean = z.preprocess((value) => {
   return lower === 'true' ? true : lower === 'false' ? false : last;
 }, z.boolean().optional());
 
-/** Parses digits; a number too large for a double becomes the largest one, which is out of range instead of a wrong type. */
+/** Parses digits. A number beyond the range of doubles becomes the largest double, so that it is out of range and not of a wrong type. */
 function wholeNumber(digits: string): number {
   return Math.min(Math.max(Number(digits), -Number.MAX_VALUE), Number.MAX_VALUE);
 }
 
-/** Only for wrong types: the default messages for bounds are more specific. */
+/** The message for wrong types. For numbers outside the bounds, the default messages are more specific. */
 const wholeNumberMessage: z.core.$ZodErrorMap = ({ code }) =>
   code === 'invalid_type' ? 'must be a whole number' : undefined;
 
@@ -87,7 +87,7 @@ export function queryEnum<const Values extends readonly [string, ...string[]]>(v
   return z.preprocess(lastValue, z.enum(values).optional());
 }
 
-/** Rejects text that cannot be a link reference, because an empty result would hide the mistake. */
+/** Rejects texts that cannot be link references, because an empty result would hide the mistake. */
 function checkLinkReferences(input: string | undefined, issues: z.core.$ZodRawIssue[], items: readonly string[]): void {
   if (items.every(isLinkReference)) return;
   issues.push({ code: 'invalid_format', format: 'link', input, message: LINK_REFERENCE_RULE });

@@ -3,7 +3,7 @@ import { randomFillSync } from 'node:crypto';
 const POOL = new Uint32Array(2048);
 let next = POOL.length;
 
-/** 32 cryptographically random bits from a pool, because one system call per id is too slow for redirects. */
+/** Returns 32 cryptographically random bits. They come from a pool, because one system call for each id is too slow for redirects. */
 export function randomUInt32(): number {
   if (next >= POOL.length) {
     randomFillSync(POOL);

@@ -2,7 +2,7 @@ import { BASE62_ALPHABET, base62DigitAt } from './base62.js';
 import { fieldError } from './field-error.js';
 import { randomUInt32 } from './random.js';
 
-/** Public prefix of every resource kind. */
+/** What the public ids of each kind of resource begin with. */
 export const RESOURCE_PREFIX = {
   workspace: 'ws_',
   user: 'user_',
@@ -27,10 +27,14 @@ export const RESOURCE_PREFIX = {
   erasure: 'era_',
 } as const;
 
-/** Prefix of a caller's own id in places that expect an id. */
+/** Prefix by which a caller marks its own id of a resource where our id is expected. */
 export const EXTERNAL_ID_PREFIX = 'ext_';
 
-/** Removes the `ext_` prefix from the query parameter `externalId`, which selects a link. @throws ApiError bad_request without the prefix */
+/**
+ * Removes the `ext_` prefix from the query parameter `externalId`, which selects a link.
+ *
+ * @throws ApiError bad_request without the prefix
+ */
 export function parseExternalIdParameter(parameter: string): string {
   if (parameter.startsWith(EXTERNAL_ID_PREFIX)) return parameter.slice(EXTERNAL_ID_PREFIX.length);
   throw fieldError('invalid_format', 'externalId', `must begin with "${EXTERNAL_ID_PREFIX}"`, 'bad_request');
@@ -52,7 +56,12 @@ const DIGITS = 11;
 const UINT64_LIMIT = 1n << 64n;
 let lastNumber = 0n;
 
-/** The public form of a 64-bit id, given as a decimal string or bigint: prefix and 11 base62 characters. */
+/**
+ * The public form of a 64-bit id: the prefix of its kind and 11 base62 digits.
+ *
+ * @param number the id as decimal text or bigint
+ * @throws RangeError when it does not fit into 64 bits
+ */
 export function formatResourceId(kind: ResourceKind, number: string | bigint): string {
   let rest = BigInt(number);
   if (rest < 0n || rest >= UINT64_LIMIT) throw new RangeError(`not a 64-bit id: ${number}`);
@@ -64,7 +73,7 @@ export function formatResourceId(kind: ResourceKind, number: string | bigint): s
   return RESOURCE_PREFIX[kind] + text;
 }
 
-/** The 64-bit number of a public id as a decimal string (`UInt64` in ClickHouse), or undefined when the id is invalid. */
+/** The 64-bit number of a public id as decimal text (`UInt64` in ClickHouse); undefined when the text is no id of that kind. */
 export function parseResourceId(kind: ResourceKind, id: string): string | undefined {
   const prefix = RESOURCE_PREFIX[kind];
   if (id.length !== prefix.length + DIGITS || !id.startsWith(prefix)) return undefined;
@@ -78,9 +87,9 @@ export function parseResourceId(kind: ResourceKind, id: string): string | undefi
 }
 
 /**
- * A new resource id: 42 bits of milliseconds and 22 random bits, strictly increasing within this process.
+ * Creates the public id of a resource, of 42 bits of milliseconds and 22 random bits. The ids of one process strictly increase.
  *
- * @param nowMs milliseconds since the epoch
+ * @param nowMs whole milliseconds since the epoch
  */
 export function createResourceId(kind: ResourceKind, nowMs: number): string {
   const fresh = (BigInt(nowMs) << 22n) | BigInt(randomUInt32() >>> 10);
@@ -88,7 +97,7 @@ export function createResourceId(kind: ResourceKind, nowMs: number): string {
   return formatResourceId(kind, lastNumber);
 }
 
-/** The creation time of an id in milliseconds since the epoch, or undefined when the id is invalid. */
+/** The creation time of an id in milliseconds since the epoch; undefined when the text is no id of that kind. */
 export function resourceIdTime(kind: ResourceKind, id: string): number | undefined {
   const number = parseResourceId(kind, id);
   return number === undefined ? undefined : Number(BigInt(number) >> 22n);

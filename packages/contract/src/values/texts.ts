@@ -1,4 +1,4 @@
-// Trimming in linear time, in place of expressions such as /\/+$/, which take quadratic time on long runs of the character.
+// These functions take linear time. Regular expressions such as /\/+$/ take quadratic time on long runs of the character.
 
 /** Removes every occurrence of `character` (one UTF-16 unit) from the end of the text. */
 export function trimEndCharacter(text: string, character: string): string {
@@ -16,7 +16,7 @@ export function trimCharacter(text: string, character: string): string {
 
 const FIRST_HALF_AT_END = /[\ud800-\udbff]$/;
 
-/** The first characters (UTF-16 code units) of a text, at most that many; a character of two units is never cut in half. */
+/** The beginning of a text, at most `charsMax` UTF-16 code units. A character of two code units is not cut in half. */
 export function cutText(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : text.slice(0, charsMax).replace(FIRST_HALF_AT_END, '');
 }

@@ -8,7 +8,7 @@ import { linkSchema } from '../links/link.js';
 import { partnerSchema } from '../partners/partner.js';
 import { jsonValueSchema } from '../values/json-value.js';
 
-/** The partner of a link, inside the data of a lead or sale. */
+/** The partner of the link, in the data of a lead or sale. Amounts are in cents of USD. */
 export const webhookPartnerSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -36,7 +36,7 @@ const leadFields = {
   metadata: jsonValueSchema.nullable(),
 };
 
-/** The export that has ended: a job or a window of a schedule; the other is null. */
+/** The export that has ended: either a job, or a schedule of which one window has ended. The other field is null. */
 const exportEndSchema = z.strictObject({ job: exportJobSchema.nullable(), schedule: exportScheduleSchema.nullable() });
 export type ExportEndData = z.infer<typeof exportEndSchema>;
 
@@ -65,7 +65,7 @@ function envelope<const Event extends keyof typeof webhookDataSchemas>(event: Ev
   });
 }
 
-/** Body of a webhook delivery. */
+/** Body of a webhook delivery (docs/reference/webhooks.md). */
 export const webhookEventSchema = z.discriminatedUnion('event', [
   envelope('link.created'),
   envelope('link.updated'),

@@ -25,7 +25,7 @@ const triggers = z.array(webhookTriggerSchema).min(1).max(100);
 /** The links whose clicks are sent to a webhook. */
 export const webhookLinkScopeSchema = z.enum(['workspace', 'folders', 'links']);
 
-/** Shown instead of a secret that the caller must not see. */
+/** Responses show this mask in place of a secret that the caller must not see. */
 export const HIDDEN_SECRET = '********';
 
 /** The webhook object of every response. */

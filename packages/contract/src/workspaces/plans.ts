@@ -5,7 +5,7 @@ export const PLANS = ['free', 'pro', 'business', 'advanced', 'enterprise'] as co
 export const planSchema = z.enum(PLANS);
 export type Plan = (typeof PLANS)[number];
 
-/** Default quotas of a workspace, which an operator can override. `null` means unlimited. */
+/** Quotas of a workspace. The plan has the defaults, and an operator can override each. `null` means unlimited. */
 export const quotasSchema = z.strictObject({
   linksPerMonth: z.int().min(0).nullable(),
   eventsPerMonth: z.int().min(0).nullable(),
@@ -26,6 +26,7 @@ export interface PlanLimits {
   readonly quotas: Quotas;
 }
 
+/** The limits of each plan (docs/reference/plans.md). */
 export const PLAN_LIMITS: Readonly<Record<Plan, PlanLimits>> = {
   free: {
     requestsPerMinute: 60,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Scopes of API keys. */
+/** Scopes of API keys (docs/reference/access.md). */
 export const SCOPES = [
   'apis.all',
   'apis.read',
@@ -23,13 +23,14 @@ export const SCOPES = [
 export const scopeSchema = z.enum(SCOPES);
 export type Scope = (typeof SCOPES)[number];
 
+/** Roles of API keys. */
 export const ROLES = ['owner', 'member', 'viewer', 'billing'] as const;
 export const roleSchema = z.enum(ROLES);
 export type Role = (typeof ROLES)[number];
 
 /**
- * The permission that a route requires. `conversions.write` is not a scope: writes to `/track/*`, `/customers*` and `/partners*` have
- * no scope of their own, yet read-only keys must not make them.
+ * A permission that a route can require. All are scopes except `conversions.write`, which writes to `/track/*`, `/customers*` and
+ * `/partners*` require: there is no scope for these writes, but read-only keys must not make them.
  */
 export type Permission = Exclude<Scope, 'apis.all' | 'apis.read'> | 'conversions.write';
 

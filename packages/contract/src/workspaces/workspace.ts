@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { planSchema } from './plans.js';
 
 /**
- * What a workspace does with clicks of visitors who ask not to be tracked: as with all others; count them without anything that identifies
- * the visitor; record nothing.
+ * How a workspace treats clicks of visitors who ask not to be tracked. `ignore`: like all other clicks; `no-id`: they are counted without
+ * data that identifies the visitor; `no-track`: they are not recorded.
  */
 export const PRIVACY_SIGNALS = ['ignore', 'no-id', 'no-track'] as const;
 export const privacySignalSchema = z.enum(PRIVACY_SIGNALS);
 export type PrivacySignal = z.infer<typeof privacySignalSchema>;
 
-/** Events arrive up to thirty days late, and are compared with what is stored then. */
+/** Events may arrive up to thirty days late, and are then compared with stored events, which must not have expired by that time. */
 export const EVENT_RETENTION_DAYS_MIN = 31;
 export const RETENTION_DAYS_MAX = 36_500;
 
@@ -39,7 +39,7 @@ export const workspaceSchema = z.strictObject({
   analyticsPerSecond: count,
   allowedHostnames: z.array(z.string()),
   defaultProgramId: z.string().nullable(),
-  /** Days after which events are deleted, and addresses emptied; null = as in the whole installation. */
+  /** Days after which events are deleted, and after which addresses of visitors are emptied; null = as in the whole installation. */
   eventRetentionDays: count.nullable(),
   addressRetentionDays: count.nullable(),
   /** What happens to clicks of visitors who send `Sec-GPC: 1` or `DNT: 1`. */

@@ -1,7 +1,7 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import type { Customer } from '@waymark/contract';
 
-/** The customer objects of a response, with their totals. */
+/** The customer objects of a response, with their current totals, in the order of the records (docs/reference/resources.md). */
 export async function customerObjects(
   catalog: Catalog,
   workspaceId: string,

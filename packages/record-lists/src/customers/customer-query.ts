@@ -2,7 +2,12 @@ import type { Catalog } from '@waymark/catalog';
 import { type CustomerFilterQuery, fieldError, parseResourceId, RESOURCE_PREFIX } from '@waymark/contract';
 import { type LinkCaller, visibleLinks } from '../links/link-caller.js';
 
-/** @throws ApiError 422 when the workspace has never had the customer: a cursor stays valid when its customer is removed */
+/**
+ * Checks the customer id in a cursor parameter. The cursor stays valid when its customer is removed.
+ *
+ * @param parameter name of the parameter, for the error
+ * @throws ApiError 422 when the workspace has never had the customer
+ */
 export async function checkCustomerCursor(
   catalog: Catalog,
   workspaceId: string,
@@ -16,7 +21,7 @@ export async function checkCustomerCursor(
   throw fieldError('invalid_value', parameter, 'must be the id of a customer');
 }
 
-/** The filters of a query, for the catalog. */
+/** Converts the filters of a query to those of `catalog.customers.list`. */
 export function customerFiltersOf(query: CustomerFilterQuery) {
   const { email, linkId, programId, partnerId } = query;
   // An exact email takes precedence over other filters that identify a customer.
@@ -25,9 +30,9 @@ export function customerFiltersOf(query: CustomerFilterQuery) {
 }
 
 /**
- * The id of the link in a query. It may be a deleted link, through which customers came.
+ * The id of the link that a query refers to by id or `ext_…`. It may be a deleted link, because customers came through it.
  *
- * @returns undefined when the caller can see no customers of such a link
+ * @returns undefined when the link does not exist, or the caller may not see it: the list of its customers is then empty
  */
 export async function customerLinkIdOf(
   catalog: Catalog,

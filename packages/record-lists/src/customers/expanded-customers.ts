@@ -5,7 +5,7 @@ import { customerObjects } from './customer-objects.js';
 
 const present = (ids: readonly (string | null)[]) => ids.filter((id) => id !== null);
 
-/** Like {@link customerObjects}, with links, programs and partners. */
+/** Like {@link customerObjects}, with links, programs and partners. A link that the caller may not see is null. */
 export async function expandedCustomers(
   catalog: Catalog,
   caller: LinkCaller,

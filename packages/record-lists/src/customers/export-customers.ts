@@ -11,7 +11,7 @@ function field(name: keyof Customer, type: ColumnType = 'text'): Column<Customer
   return { type, read: (customer) => customer[name] };
 }
 
-/** Where the columns of a file of customers come from: the objects of `GET /customers`. */
+/** For each column of an exported file of customers, how its value is read from an object of `GET /customers`. */
 export const CUSTOMER_COLUMN_SOURCES: Readonly<Record<CustomerColumn, Column<Customer>>> = {
   id: field('id'),
   externalId: field('externalId'),
@@ -27,9 +27,13 @@ export const CUSTOMER_COLUMN_SOURCES: Readonly<Record<CustomerColumn, Column<Cus
   subscriptionCanceledAt: field('subscriptionCanceledAt', 'time'),
 };
 
-async function* nothing(): AsyncGenerator<never> {}
+async function* noSlices(): AsyncGenerator<never> {}
 
-/** The customers of `GET /customers/export`, in the order of creation. @throws ApiError 422 for an invalid cursor */
+/**
+ * Reads the customers of `GET /customers/export` and of export jobs, in the order of creation.
+ *
+ * @throws ApiError 422 for an invalid cursor
+ */
 export async function exportCustomers(
   catalog: Catalog,
   caller: LinkCaller,
@@ -40,7 +44,7 @@ export async function exportCustomers(
   const { startingAfter, sortOrder = 'desc' } = query;
   if (startingAfter !== undefined) await checkCustomerCursor(catalog, workspaceId, 'startingAfter', startingAfter);
   const linkId = query.linkId && (await customerLinkIdOf(catalog, caller, query.linkId));
-  if (query.linkId !== undefined && linkId === undefined) return nothing();
+  if (query.linkId !== undefined && linkId === undefined) return noSlices();
   const filters = customerFiltersOf({ ...query, linkId });
   const page = { sortBy: 'createdAt', sortOrder, page: 1 } as const;
 

@@ -10,7 +10,7 @@ function column(type: ColumnType, read: (link: Link) => unknown): Column<Link> {
 }
 const field = (name: keyof Link, type: ColumnType = 'text') => column(type, (link) => link[name]);
 
-/** Where the columns of a file of links come from: the objects of `GET /links`. */
+/** For each column of an exported file of links, how its value is read from an object of `GET /links`. */
 export const LINK_COLUMN_SOURCES: Readonly<Record<LinkColumn, Column<Link>>> = {
   link: field('shortLink'),
   url: field('url'),
@@ -49,7 +49,11 @@ export const LINK_COLUMN_SOURCES: Readonly<Record<LinkColumn, Column<Link>>> = {
   utm_content: field('utm_content'),
 };
 
-/** The links of `GET /links/export`, in the order of creation. @throws ApiError 403, 404 or 422 */
+/**
+ * Reads the links of `GET /links/export` and of export jobs, in the order of creation.
+ *
+ * @throws ApiError 404 for an unknown domain or folder, 403 for one without access, 422 for an invalid cursor
+ */
 export async function exportLinks(
   deps: LinkListDeps,
   caller: LinkCaller,

@@ -12,7 +12,7 @@ export interface LinkCaller {
   readonly apiKey: ApiKeyRecord;
 }
 
-/** The links that the caller may see, in the order given. */
+/** Removes the links that the caller may not see (docs/reference/access.md); keeps the order of the others. */
 export function visibleLinks(
   { hiddenFolders }: Pick<Catalog, 'hiddenFolders'>,
   { workspace, apiKey }: LinkCaller,

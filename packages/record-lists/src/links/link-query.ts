@@ -21,7 +21,7 @@ import { type LinkCaller, visibleLinks } from './link-caller.js';
 /** Dependencies of lists of links. */
 export interface LinkListDeps {
   readonly catalog: Catalog;
-  /** The domain that every workspace may use. */
+  /** The default domain of the installation, which every workspace may use; undefined: none. */
   readonly defaultDomain: string | undefined;
 }
 
@@ -54,7 +54,11 @@ async function linkIdsOf({ catalog }: LinkListDeps, workspaceId: string, linkIds
   return (await catalog.links.findMany(workspaceId, csvItems(linkIds))).map(({ id }) => id);
 }
 
-/** The filters of a query. @throws ApiError 404 for an unknown domain or folder, 403 for one without access */
+/**
+ * Converts the filters of a query to those of the catalog, and checks that the caller may use its domain and folder.
+ *
+ * @throws ApiError 404 for an unknown domain or folder, 403 for one without access
+ */
 export async function linkFiltersOf(
   deps: LinkListDeps,
   caller: LinkCaller,
@@ -82,7 +86,11 @@ async function linkExistsOrExisted(catalog: Catalog, caller: LinkCaller, id: str
   return (await visibleLinks(catalog, caller, [link])).length > 0;
 }
 
-/** The cursor of a query; undefined for pages by number. @throws ApiError 422 */
+/**
+ * The cursor of a query, `startingAfter` or `endingBefore`; undefined when it has neither and selects its page by number.
+ *
+ * @throws ApiError 422 for both parameters, for another order than that of creation, and for an id that the workspace has never had
+ */
 export async function linkCursorOf(
   { catalog }: LinkListDeps,
   caller: LinkCaller,
