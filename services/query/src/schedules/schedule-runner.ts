@@ -41,6 +41,17 @@ function pauseAfter(failures: number): number {
   return Math.min(PAUSE_MS_MIN * 2 ** (failures - 1), PAUSE_MS_MAX);
 }
 
+/**
+ * The pause before the next poll, in milliseconds: until a schedule may be tried again, at most a minute.
+ *
+ * @param retryTimes times before which schedules must not be tried again. Those that had passed when the last poll began do not count:
+ * either that poll has tried the schedule, or the schedule is not due, because another process has exported its window.
+ */
+export function pauseBeforePoll(retryTimes: Iterable<number>, lastPollMs: number, nowMs: number): number {
+  const coming = [...retryTimes].filter((timeMs) => timeMs > lastPollMs);
+  return Math.min(Math.max(Math.min(...coming) - nowMs, POLL_INTERVAL_MS_MIN), POLL_INTERVAL_MS);
+}
+
 export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   const { catalog, exportSlots, redis, logger, report, now } = deps;
   const { exportSchedules } = catalog;
@@ -157,6 +168,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
 
   /** Starts what is due. @returns milliseconds until the next poll */
   async function poll(): Promise<number> {
+    const startedMs = now();
     const open = await exportSchedules.open();
     const known = new Set(open.map(({ id }) => id));
     for (const id of notBefore.keys()) if (!known.has(id)) notBefore.delete(id);
@@ -167,8 +179,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
       if (running.size >= WORKSPACES_MAX || closing.signal.aborted) break;
       if (isFree(schedule)) startWork(schedule);
     }
-    const nextMs = Math.min(...notBefore.values()) - now();
-    return Math.min(Math.max(nextMs, POLL_INTERVAL_MS_MIN), POLL_INTERVAL_MS);
+    return pauseBeforePoll(notBefore.values(), startedMs, now());
   }
 
   const loop = createPollLoop({
