@@ -45,7 +45,7 @@ export interface Streams {
   open(request: StreamRequest): Promise<PassThrough>;
   /** Checks now whether the keys of a workspace may still have their streams. */
   recheck(workspaceNumber: string): void;
-  /** Ends all streams with a `bye`. */
+  /** Ends all streams with a `bye`, and those that are opened from now on at once. */
   close(): void;
 }
 
@@ -57,6 +57,7 @@ interface Shared {
 
 export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Streams {
   const open = new Set<OpenStream>();
+  let isClosed = false;
   /** By the tail that they read, and their subscription. */
   const readersOf = new WeakMap<WorkspaceTail, Map<string, Shared>>();
 
@@ -143,6 +144,8 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
       const { workspaceNumber: workspace, keyId } = request;
       const feeds = await feedOf(workspace);
       const opened = await feeds.open({ workspace, keyId, onEnd: (end) => ending.abort(end) });
+      // Connections that were open when the shutdown began may still send requests.
+      if (isClosed) ending.abort(new StreamEnd('shutdown'));
       return start(request, opened, ending);
     },
 
@@ -151,6 +154,7 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
     },
 
     close() {
+      isClosed = true;
       for (const { end } of [...open]) end(new StreamEnd('shutdown'));
     },
   };
