@@ -4,6 +4,7 @@ const MASK = '***';
 const SECRETS: ReadonlySet<string> = new Set([
   'clickhousePassword',
   'moveToPassword',
+  'importCredential',
   'instanceKey',
   'instanceKeyNext',
   'instanceKeyPrevious',
