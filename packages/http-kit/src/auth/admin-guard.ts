@@ -54,8 +54,7 @@ export const adminGuard = fp<AdminGuardOptions>(
     /** Networks that have sent too many wrong keys, with the end of their block. Until then they are rejected without a call to Redis. */
     const blockedUntilMs = new LRUCache<string, number>({ max: BLOCKED_NETWORKS_MAX });
 
-    const rejectAsBlocked = (network: string, retryAfterSeconds: number): never => {
-      blockedUntilMs.set(network, Date.now() + retryAfterSeconds * 1000);
+    const rejectAsBlocked = (retryAfterSeconds: number): never => {
       const message = `Too many wrong admin keys. Retry in ${retryAfterSeconds} s.`;
       throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds });
     };
@@ -68,9 +67,12 @@ export const adminGuard = fp<AdminGuardOptions>(
       if (authorization !== undefined) {
         const network = limitedNetwork(request.ip);
         const leftMs = (blockedUntilMs.get(network) ?? 0) - Date.now();
-        if (leftMs > 0) rejectAsBlocked(network, Math.ceil(leftMs / 1000));
+        if (leftMs > 0) rejectAsBlocked(Math.ceil(leftMs / 1000));
         const counted = await rateLimiter.take(network, BUCKET, WRONG_KEYS_MAX, WRONG_KEYS_WINDOW_SECONDS);
-        if (!counted.allowed) rejectAsBlocked(network, counted.retryAfterSeconds);
+        if (!counted.allowed) {
+          blockedUntilMs.set(network, Date.now() + counted.retryAfterSeconds * 1000);
+          rejectAsBlocked(counted.retryAfterSeconds);
+        }
       }
       reply.header('www-authenticate', CHALLENGE);
       throw new ApiError('unauthorized', 'This page needs the admin key.');
