@@ -17,6 +17,7 @@ export function previousAdminKeyFile(dataDir: string): string {
   return join(dataDir, 'admin-previous.key');
 }
 
+/** The key in a file; undefined when the file does not exist. @throws SettingsError for an invalid key */
 function keyIn(file: string): string | undefined {
   const key = readKeyFile(file);
   if (key !== undefined && !ADMIN_KEY_PATTERN.test(key)) throw new SettingsError([`${file}: ${ADMIN_KEY_MESSAGE}`]);
@@ -27,7 +28,8 @@ function keyIn(file: string): string | undefined {
  * The keys that open operator pages such as `/ops`: ADMIN_KEY and ADMIN_KEY_PREVIOUS, else the files in DATA_DIR. Without any, those
  * pages are closed to everyone.
  *
- * @throws SettingsError when the content of a file is not a valid key, or the previous key is the current one or has none beside it
+ * @returns the current key, and during a rotation the previous one
+ * @throws SettingsError when a file has no valid key, when both keys are the same, or when there is a previous key and no current one
  */
 export function readAdminKeys(
   settings: Pick<Settings, 'adminKey' | 'adminKeyPrevious' | 'dataDir'>,
@@ -50,11 +52,12 @@ export function ensureAdminKey(dataDir: string): void {
 }
 
 /**
- * Makes a new admin key in `dataDir`; the current one becomes the previous one.
+ * Creates a new admin key in `dataDir`; the current one becomes the previous one.
  *
- * @throws SettingsError when there is no key, or the previous one of an earlier rotation is still there
+ * @throws SettingsError when there is no key, or the previous key of an earlier rotation has not been removed
  */
 export function rotateAdminKey(dataDir: string): void {
+  // Throws if the current key is invalid.
   keyIn(adminKeyFile(dataDir));
   rotateKeyFile({ file: adminKeyFile(dataDir), previousFile: previousAdminKeyFile(dataDir), key: newKey() });
 }

@@ -4,6 +4,7 @@ const MASK = '***';
 const SECRETS: ReadonlySet<string> = new Set([
   'clickhousePassword',
   'moveToPassword',
+  'importCredential',
   'instanceKey',
   'instanceKeyNext',
   'instanceKeyPrevious',
@@ -12,7 +13,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   'otlpHeaders',
 ] satisfies (keyof Settings)[]);
 
-/** The URL with its credentials masked: the password and every query value. */
+/** The URL with its password and the value of every query parameter masked. A text that is no valid URL is masked as a whole. */
 export function maskUrl(text: string): string {
   if (!URL.canParse(text)) return MASK;
   const url = new URL(text);

@@ -9,15 +9,15 @@ const MARK_CHARS = 16;
 
 /** The keys of the installation, 32 bytes each. Outside of a rotation there is only the current one. */
 export interface InstanceKeys {
-  /** Seals link passwords, webhook secrets and credentials of scheduled exports. */
+  /** Seals link passwords, webhook secrets, and the credentials of scheduled exports and imports. */
   readonly current: Buffer;
-  /** The current key before the rotation. */
+  /** The key that was current before the rotation; undefined outside of one. */
   readonly previous: Buffer | undefined;
-  /** Keys that open what they have sealed, and seal nothing: the previous one, and the next one while processes restart one by one. */
+  /** Keys that only open what other processes or earlier ones have sealed: the previous one, and the next one while processes restart. */
   readonly others: readonly Buffer[];
   /**
-   * Pseudonyms of visitors and keys of rate limits are derived from it. It is the previous key while there is one: processes that are
-   * restarted one by one then derive the same.
+   * The key from which pseudonyms of visitors and keys of rate limits are derived. It is the previous key while there is one, so that
+   * processes derive the same values while they are restarted one by one.
    */
   readonly deriving: Buffer;
 }
@@ -67,8 +67,8 @@ function checkDistinct(keys: readonly NamedKey[]): void {
 }
 
 /**
- * The keys that encrypt link passwords, webhook secrets and credentials of scheduled exports, and salt visitor identities: INSTANCE_KEY, INSTANCE_KEY_NEXT and
- * INSTANCE_KEY_PREVIOUS, else the files in DATA_DIR.
+ * Reads the keys of the installation: INSTANCE_KEY, INSTANCE_KEY_NEXT and INSTANCE_KEY_PREVIOUS, else the files in DATA_DIR
+ * (docs/runbooks/rotating-keys.md).
  *
  * @throws SettingsError when there is no current key, or two keys are the same
  */
@@ -86,7 +86,7 @@ export function readInstanceKeys(settings: KeySettings): InstanceKeys {
   };
 }
 
-/** Fingerprints of keys, by which processes compare their keys. No key can be computed from its fingerprint. */
+/** Marks of keys: fingerprints by which processes compare their keys. No key can be computed from its mark. */
 export interface KeyMarks {
   /** The mark of the key that seals. */
   readonly current: string;
@@ -94,7 +94,7 @@ export interface KeyMarks {
   readonly accepted: readonly string[];
 }
 
-/** The marks of the keys of this process; it publishes them for the other processes. */
+/** The marks of this process's keys, which it publishes for the other processes. */
 export function keyMarks({ current, others }: Pick<InstanceKeys, 'current' | 'others'>): KeyMarks {
   const markOf = (key: Buffer) => createHmac('sha256', key).update('mark').digest('base64url').slice(0, MARK_CHARS);
   return { current: markOf(current), accepted: [current, ...others].map(markOf) };
@@ -102,17 +102,18 @@ export function keyMarks({ current, others }: Pick<InstanceKeys, 'current' | 'ot
 
 const newKey = () => randomBytes(KEY_BYTES).toString('hex');
 
-/** Creates the key file of `dataDir` on the first start. If it is lost, stored link passwords can no longer be decrypted. */
+/** Creates the key file of `dataDir` on the first start; later starts keep its key. Without that key, nothing sealed can be read. */
 export function ensureInstanceKey(dataDir: string): void {
   if (keyIn(keyFile(dataDir)) === undefined) createKeyFile(keyFile(dataDir), newKey());
 }
 
 /**
- * Makes a new key in `dataDir`; the current one becomes the previous one.
+ * Creates a new key in `dataDir`; the current one becomes the previous one.
  *
- * @throws SettingsError when there is no key, or the previous one of an earlier rotation is still there
+ * @throws SettingsError when there is no key, or the previous key of an earlier rotation has not been removed
  */
 export function rotateInstanceKey(dataDir: string): void {
+  // Throws if there is no valid current key.
   currentKey({ instanceKey: undefined, instanceKeyNext: undefined, instanceKeyPrevious: undefined, dataDir });
   rotateKeyFile({ file: keyFile(dataDir), previousFile: previousInstanceKeyFile(dataDir), key: newKey() });
 }

@@ -32,7 +32,7 @@ function syncDirectory(directory: string): void {
   }
 }
 
-/** Writes the key to a draft beside `file`, readable only by its owner, and puts it in place with `place`. */
+/** Writes the key to a draft beside `file`, readable only by its owner. @param place links or renames the draft to `file` */
 function placeKeyFile(file: string, key: string, place: (draft: string) => void): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomUUID()}`;
@@ -58,16 +58,17 @@ export function createKeyFile(file: string, key: string): void {
 }
 
 export interface KeyRotation {
+  /** The file of the current key. */
   readonly file: string;
-  /** Gets the current key. */
+  /** The file that the current key is copied to. */
   readonly previousFile: string;
   /** The new key. */
   readonly key: string;
 }
 
 /**
- * Keeps the current key in `previousFile` and puts the new one into `file`. After a crash in between, both files hold the current key, and
- * a repeated call continues.
+ * Copies the current key to `previousFile` and puts the new one into `file`. After a crash in between, both files have the current key,
+ * and another call completes the rotation.
  *
  * @throws SettingsError when there is no key, or `previousFile` holds the previous key of an earlier rotation
  */

@@ -1,14 +1,16 @@
 import { statSync } from 'node:fs';
 
 export interface ReloadOptions {
-  /** Called at each check at which a changed file cannot be read; the previous content stays in use. */
+  /** Called at each check that cannot read the file; the previous content stays in use. */
   readonly onReloadError?: ((err: unknown) => void) | undefined;
   readonly checkIntervalMs?: number | undefined;
 }
 
 /** The content of a file that operators replace while the process runs. */
 export interface ReloadedFile<Content> {
+  /** The content that was read last. */
   current(): Content;
+  /** Stops checking the file. */
   close(): void;
 }
 
@@ -21,7 +23,8 @@ function stampOf(file: string): string {
 }
 
 /**
- * Reads a file, and again when it changes. A changed file that cannot be read is tried again at the next check.
+ * Reads a file, and reads it again when it changes, which is checked every minute. A file that cannot be read is tried again at the next
+ * check.
  *
  * @param read reads and parses the file
  * @throws what `read` throws, at the start

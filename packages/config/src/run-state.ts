@@ -2,11 +2,11 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 
-/** Content of `DATA_DIR/run/standalone.json`: the addresses and process ids of a running stack. A store it did not start has no pid. */
+/** Content of `DATA_DIR/run/standalone.json`: addresses and process ids of a running stack. A store that it did not start has no pid. */
 export const runStateSchema = z.object({
   api: z.url(),
   links: z.url(),
-  /** Any form of REDIS_URL. */
+  /** In any form that REDIS_URL may have. */
   redis: z.string().min(1),
   clickhouse: z.url(),
   pids: z.object({
@@ -33,7 +33,7 @@ export function readRunState(dataDir: string): RunState | undefined {
   }
 }
 
-/** Replaces the file atomically, so that readers never see part of it. It holds passwords of the stores, hence the 0600 mode. */
+/** Writes the run state. The file is replaced atomically, and only its owner can read it, because it contains passwords of the stores. */
 export function writeRunState(dataDir: string, state: RunState): void {
   const file = runStateFile(dataDir);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -42,6 +42,7 @@ export function writeRunState(dataDir: string, state: RunState): void {
   renameSync(draft, file);
 }
 
+/** Removes the run state, when the stack has stopped. */
 export function removeRunState(dataDir: string): void {
   rmSync(runStateFile(dataDir), { force: true });
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 
 /** Thrown for invalid settings. The message names every invalid variable, one per line, and never contains a value. */
 export class SettingsError extends Error {
+  /** `NAME: what is wrong`, for each invalid variable. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {

@@ -101,7 +101,7 @@ const SECRET_NAMES = [
 /** Placeholders in the public templates of this repository: `change-me`, or one character repeated. */
 const PLACEHOLDER = /change-?me|^(.)\1{31,}$/i;
 
-/** Also checks the password inside a URL, which may be percent-encoded. */
+/** Whether a secret, or the password inside a URL, is a placeholder. Either may be percent-encoded. */
 function hasPlaceholder(value: string): boolean {
   // Not `URL`: a Redis URL may list several servers.
   const password = /^[a-z+]+:\/\/[^:@/]*:([^@/]*)@/.exec(value)?.[1] ?? '';
@@ -196,18 +196,21 @@ function toSettings(env: Environment) {
     writerPort: env.WRITER_PORT,
     /** Absolute. */
     dataDir: env.DATA_DIR,
-    /** Size of the files of export jobs on disk. */
+    /** Limit on the bytes of all files of export jobs. */
     exportBytesMax: env.EXPORTS_MAX_MB * 1024 ** 2,
+    /** Limit on the bytes of all files of imports. */
     importBytesMax: env.IMPORTS_MAX_MB * 1024 ** 2,
-    /** How long erasures of people are gathered into a batch. */
+    /** How long erasures are gathered into a batch, in milliseconds. */
     erasureGatherMs: env.ERASURE_GATHER_MINUTES * 60_000,
     /** Undefined = `standalone` starts its own Redis. */
     redisUrl: env.REDIS_URL,
     /** URLs of the queue shards from 1 on; `redisUrl` is shard 0. */
     queueShards: furtherShards(env),
+    /** Memory limit of the Redis that `standalone` starts. */
     redisMaxmemoryMb: env.REDIS_MAXMEMORY_MB,
+    /** How many replicas of Redis must confirm a write; 0 = none. */
     redisWaitReplicas: env.REDIS_WAIT_REPLICAS,
-    /** Size of a process's spool on disk. */
+    /** Limit on the bytes of a process's spool. */
     spoolBytesMax: env.SPOOL_MAX_MB * 1024 ** 2,
     /** Undefined = the embedded ClickHouse. */
     clickhouseUrl: env.CLICKHOUSE_URL,
@@ -215,7 +218,7 @@ function toSettings(env: Environment) {
     clickhousePassword: env.CLICKHOUSE_PASSWORD,
     clickhouseDatabase: env.CLICKHOUSE_DATABASE,
     clickhouseCluster: env.CLICKHOUSE_CLUSTER,
-    /** Inserts of events into a cluster wait for a majority of the replicas. */
+    /** Whether inserts of events into a cluster wait for a majority of the replicas. */
     clickhouseEventsQuorum: env.CLICKHOUSE_EVENTS_QUORUM,
     /** Connections of the embedded store; each runs one query at a time. */
     clickhouseSessions: env.CLICKHOUSE_SESSIONS,
@@ -231,7 +234,7 @@ function toSettings(env: Environment) {
     requireHttps: env.REQUIRE_HTTPS,
     /** CIDR ranges whose forwarded headers are accepted. */
     trustedProxies: env.TRUSTED_PROXIES,
-    /** Private CIDR ranges that outbound requests (webhooks, scheduled exports, imports, logos, previews) may reach all the same. */
+    /** CIDR ranges that outbound requests (webhooks, scheduled exports, imports, logos, previews) may reach although they are private. */
     outboundAllowedRanges: env.OUTBOUND_ALLOWED_RANGES,
     geoDatabase: env.GEO_DATABASE,
     /** The CDN edge whose headers hold the visitor's location; undefined = only the headers in `geoHeaders` are read. */
@@ -245,8 +248,9 @@ function toSettings(env: Environment) {
     },
     /** Visitors whose IP addresses are not stored: those from the EU and GB, or all. */
     anonymisedAddresses: env.ANONYMISE_ADDRESSES,
-    /** Undefined = kept for ever. */
+    /** After how many days stored IP addresses are removed; undefined = never. */
     addressRetentionDays: env.ADDRESS_RETENTION_DAYS,
+    /** After how many days events are removed; undefined = never. */
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     /** 64 hexadecimal digits; undefined = the file in `dataDir`. Read it and the next two with `readInstanceKeys`. */
     instanceKey: env.INSTANCE_KEY,

@@ -4,8 +4,9 @@ import { resolve } from 'node:path';
 import { parseRedisAddress } from '@waymark/redis';
 import { z } from 'zod';
 
-/** Types of environment variables. Messages never contain the value, which may be a secret. */
+// Types of environment variables. Their error messages never contain the value, which may be a secret.
 
+/** A whole number in decimal digits, within bounds. */
 export function wholeNumber(min: number, max: number) {
   return z
     .string()
@@ -18,13 +19,14 @@ export const port = wholeNumber(0, 65_535);
 
 export const flag = z.stringbool({ error: 'must be true or false' });
 
+/** A path, made absolute. */
 export const path = z.string().transform((value) => resolve(value));
 
 function mayBeDirectory(value: string): boolean {
   try {
     return statSync(value).isDirectory();
   } catch (err) {
-    // ENOTDIR: a part of the path is a file. Any other fault is reported by the code that uses the path.
+    // ENOTDIR: a parent in the path is a file. Other errors are left to the code that uses the path.
     return (err as NodeJS.ErrnoException).code !== 'ENOTDIR';
   }
 }
@@ -58,7 +60,7 @@ export function url(...schemes: readonly string[]) {
   );
 }
 
-/** Any form of a Redis URL, without a trailing slash. */
+/** A Redis URL in any of its forms (one server, Sentinels, a cluster), without a trailing slash. */
 export const redisUrl = z
   .string()
   .superRefine((value, ctx) => {
@@ -70,10 +72,10 @@ export const redisUrl = z
   })
   .transform((value) => value.replace(/(?<!\/)\/+$/, ''));
 
-/** A comma that ends an entry: the next one begins with its scheme. A URL with several hosts has commas of its own. */
+/** A comma between two URLs: a scheme follows. The commas inside a URL with several hosts do not match. */
 const BETWEEN_REDIS_URLS = /,\s*(?=rediss?(?:\+[a-z]+)?:\/\/)/;
 
-/** URLs of Redis in any form, separated by commas. */
+/** Redis URLs in any of their forms, separated by commas. */
 export const redisUrls = z
   .string()
   .transform((value) => value.split(BETWEEN_REDIS_URLS).map((entry) => entry.trim()))

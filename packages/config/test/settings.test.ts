@@ -279,6 +279,8 @@ describe('describeSettings', () => {
         CLICKHOUSE_URL: 'https://bob@store:8443',
         OTEL_EXPORTER_OTLP_ENDPOINT: 'https://traces:4318/?key=hunter3&user=bob',
         CLICKHOUSE_PASSWORD: 'hunter4',
+        MOVE_TO_PASSWORD: 'hunter8',
+        IMPORT_CREDENTIAL: 'hunter9',
         INSTANCE_KEY: 'ab'.repeat(32),
         INSTANCE_KEY_NEXT: 'ac'.repeat(32),
         INSTANCE_KEY_PREVIOUS: 'ad'.repeat(32),

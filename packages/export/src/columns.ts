@@ -1,16 +1,18 @@
 import { csvItems, fieldError } from '@waymark/contract';
 
 /**
- * What a column holds: `texts` is a list of texts, `time` an ISO 8601 text in UTC, `json` any JSON value. Every value may be null.
+ * The type of a column's values: `flag` is a boolean, `texts` a list of texts, `time` an ISO 8601 text in UTC, `json` any JSON value. Every
+ * value may be null.
  */
 export type ColumnType = 'text' | 'integer' | 'flag' | 'time' | 'texts' | 'json';
 
-/** How a column gets its value from an item, an object of the API. */
+/** The type of a column, and how its value is read from an item, which is an object of the API. */
 export interface Column<Item> {
   readonly type: ColumnType;
   readonly read: (item: Item) => unknown;
 }
 
+/** A column of a file. */
 export interface NamedColumn<Item> extends Column<Item> {
   readonly name: string;
 }
@@ -19,6 +21,7 @@ export interface NamedColumn<Item> extends Column<Item> {
 export interface ColumnChoice<Name extends string> {
   /** The columns of a file when the request names none. */
   readonly defaults: readonly Name[];
+  /** Further columns that a request may name. */
   readonly extras: readonly Name[];
 }
 

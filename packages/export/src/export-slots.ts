@@ -4,7 +4,7 @@ import { limitGarbage } from '@waymark/http-kit';
 /** Exports that a workspace may run at the same time, in each process. */
 const EXPORTS_MAX = 2;
 const RETRY_SECONDS = 10;
-/** How long exports may go on after shutdown starts: as long as other responses that a client is still reading. */
+/** How long exports may run on after shutdown starts, in milliseconds: as long as other responses that a client is still reading. */
 const CLOSE_GRACE_MS = 10_000;
 
 /** The right to run an export. */
@@ -19,7 +19,7 @@ export interface ExportSlot {
 export interface ExportSlots {
   /** @throws ApiError 429 with `Retry-After` when the workspace runs as many exports as it may */
   take(workspaceId: string): ExportSlot;
-  /** Ends all exports when their time is over. Call it when shutdown starts; may be called more than once. */
+  /** Ends all exports after ten seconds. Call it when shutdown starts; may be called more than once. */
   close(): void;
 }
 
@@ -29,7 +29,7 @@ export interface ExportDeps {
   readonly exportSlots: ExportSlots;
 }
 
-/** Create one for each process and share it between all routes that export. */
+/** Creates the slots of a process. Share them between all routes that export. */
 export function createExportSlots({ closeGraceMs = CLOSE_GRACE_MS } = {}): ExportSlots {
   const running = new Map<string, number>();
   const shutdown = new AbortController();

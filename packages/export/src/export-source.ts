@@ -1,17 +1,17 @@
-/** A part of an export: so small that encoding it takes about a millisecond, because the process has other requests to serve. */
+/** A part of an export, so small that encoding it takes about a millisecond and delays no other request. */
 export interface ExportSlice {
   /** JSON texts of API objects, in the order of the export. */
   readonly items: readonly string[];
-  /** Id of the last row that the slice stands for; an export that continues begins after it. A row may have no item. */
+  /** Id of the last row of the slice, after which an export can be continued. That row need not have an item. */
   readonly lastId: string;
 }
 
-/** Reads an export slice by slice, each when the ones before have been sent. */
+/** The slices of an export. Each is read when it is asked for, after the ones before have been sent. */
 export type ExportSource = AsyncIterable<ExportSlice>;
 
-/** Most rows of a slice, and its usual length in characters. */
+/** Limit on the rows of a slice, and the length in characters that it should have. */
 const SLICE = { rows: 100, chars: 250_000 };
-/** Rows of the first page and of the first slice, when the size of rows is not known yet. */
+/** Rows of the first page and of the first slice, before the size of a row is known. */
 const FIRST_PAGE_ROWS = 100;
 const FIRST_SLICE_ROWS = 10;
 
@@ -26,17 +26,17 @@ export interface ListPage<Row> {
 export interface PagedList<Row> {
   /**
    * @param after the last row of the page before; undefined for the first page
-   * @param rowsMax so many rows have {@link pageChars} characters
+   * @param rowsMax limit on the rows of the page: about so many have {@link pageChars} characters
    */
   readonly readPage: (after: Row | undefined, rowsMax: number) => Promise<ListPage<Row>>;
-  /** Characters of the items of a page: what may be in memory, and be read at a time. */
+  /** Characters that the items of a page may have: what is read at a time, and is in memory. */
   readonly pageChars: number;
-  /** The JSON texts of rows. */
+  /** The JSON texts of the items of rows. A row may have none. */
   readonly itemsOf: (rows: readonly Row[]) => Promise<readonly string[]>;
   readonly idOf: (row: Row) => string;
 }
 
-/** The rows in groups. @param size asked before each group for its number of rows */
+/** Splits rows into groups. @param size returns the number of rows of the next group */
 function* groupsOf<Row>(rows: Iterable<Row>, size: () => number): Generator<[Row, ...Row[]]> {
   let group: Row[] = [];
   let rowsMax = size();
@@ -53,8 +53,8 @@ function* groupsOf<Row>(rows: Iterable<Row>, size: () => number): Generator<[Row
 const charsOf = (items: readonly string[]): number => items.reduce((sum, { length }) => sum + length, 0);
 
 /**
- * The slices of a list. Rows can be a hundred times as large as usual, so the sizes of pages and slices follow the rows of the slice
- * before.
+ * Reads a list slice by slice. Rows may be a hundred times as large as usual, so the number of rows of the next page or slice is computed
+ * from the size of the rows in the slice before.
  */
 export async function* slicesOf<Row>(list: PagedList<Row>): AsyncGenerator<ExportSlice> {
   const { readPage, pageChars, itemsOf, idOf } = list;

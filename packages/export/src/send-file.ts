@@ -10,7 +10,7 @@ import type { ExportSlot } from './export-slots.js';
 
 /** Bytes that are buffered for a slow client before more are produced. */
 const BUFFERED_BYTES = 256 * 1024;
-/** The fastest level: the level above takes twice the time for a tenth fewer bytes. */
+/** The fastest level. The next one takes twice the time and saves a tenth of the bytes. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 
 /** A response that is a file to save. */
@@ -18,15 +18,16 @@ export interface FileResponse {
   /** With extension; letters, digits, `-` and `.` only. */
   readonly name: string;
   readonly mediaType: string;
-  /** Whether compressing the file again would be useless. */
+  /** Whether the file is compressed already, so that it is sent without gzip. */
   readonly isCompressed: boolean;
   readonly bytes: AsyncGenerator<Uint8Array>;
-  /** Headers after the body, read when it is complete. */
+  /** HTTP trailers: functions that are called for the values when the body is complete. */
   readonly trailers: Readonly<Record<string, () => string>>;
   /** Freed when the response has ended, for whatever reason. */
   readonly slot: ExportSlot;
 }
 
+/** The bytes of a body whose first part was produced before the response began. */
 async function* continued(
   first: IteratorResult<Uint8Array>,
   bytes: AsyncGenerator<Uint8Array>,
@@ -36,7 +37,7 @@ async function* continued(
   try {
     for (let next = first; next.done !== true; next = await bytes.next()) {
       if (next.value.length > 0) yield next.value;
-      // A client that reads fast would otherwise keep the process from its other requests.
+      // Without this, a client that reads fast would block all other requests.
       await nextTurn();
     }
     onComplete();
@@ -47,8 +48,11 @@ async function* continued(
 }
 
 /**
- * Sends a file while it is produced, no faster than the client reads. Its first bytes are produced before anything is sent, so that an
- * error up to then is answered as an error. After a later error the connection is cut, so that the body never looks complete.
+ * Sends a file while it is produced, no faster than the client reads. The first bytes are produced before anything is sent, so that an
+ * error up to then becomes an error response. After a later error the connection is closed in the middle of the body, so that the file
+ * does not look complete.
+ *
+ * @throws ApiError 400 for HTTP/1.0; what producing the first bytes throws
  */
 export async function sendFile(
   reply: FastifyReply,
@@ -67,14 +71,14 @@ export async function sendFile(
     slot.free();
     throw err;
   }
-  // Not by Fastify's `reply.trailer`, whose header separates the names by spaces.
+  // Fastify's `reply.trailer` is not used, because its `Trailer` header separates the names by spaces instead of commas.
   const addTrailers = () =>
     reply.raw.addTrailers(Object.fromEntries(Object.entries(trailers).map(([name, read]) => [name, read()])));
   const body = Readable.from(continued(first, bytes, slot, addTrailers), {
     objectMode: false,
     highWaterMark: BUFFERED_BYTES,
   });
-  // A response whose client disconnects before its first byte is read does not run the generator, which frees the slot otherwise.
+  // If the client disconnects before the body is read, the generator never runs, so that its `finally` does not free the slot.
   onReplyClose(reply, () => {
     body.destroy();
     slot.free();
@@ -84,7 +88,7 @@ export async function sendFile(
     .header('content-type', mediaType)
     .header('content-disposition', `attachment; filename="${name}"`)
     .header('vary', 'accept-encoding')
-    // A proxy that stores the file before it passes it on would read at its own pace.
+    // Tells proxies not to buffer the file: they would read it faster than the client does.
     .header('x-accel-buffering', 'no');
   const names = Object.keys(trailers);
   if (names.length > 0) reply.header('trailer', names.join(', '));

@@ -14,11 +14,12 @@ export const MEDIA_TYPES: Readonly<Record<ExportFormat, string>> = {
   parquet: 'application/vnd.apache.parquet',
 };
 
-/** An export of a list, with the parameters that all of them have. */
+/** An export of a list. */
 export interface ListExport<Item> {
   readonly workspaceId: string;
+  /** The parameters that the exports of all lists have. */
   readonly query: ExportQuery;
-  /** What the file holds, such as `links`; its name begins with it. */
+  /** The content of the file, such as `links`; its name begins with this. */
   readonly what: string;
   /** Time of the request, in epoch milliseconds; the name of the file ends with its day. */
   readonly nowMs: number;
@@ -27,7 +28,7 @@ export interface ListExport<Item> {
   readonly exportSlots: ExportSlots;
 }
 
-/** How far an export has come. */
+/** What has been encoded so far, for the trailers. */
 interface Progress {
   rows: number;
   lastId: string;
@@ -43,7 +44,8 @@ async function* bytesOf(source: ExportSource, encoder: Encoder, progress: Progre
 }
 
 /**
- * Sends the export of a list in the format of the request. The trailers say how many rows it has, and the id of the last one.
+ * Sends the export of a list in the format of the request (docs/reference/exports.md). The trailers say how many rows the file has, and the
+ * id of the last one.
  *
  * @throws ApiError 429 when the workspace runs as many exports as it may; what the first slice throws
  */
@@ -65,7 +67,7 @@ export async function sendList<Item>(
   });
 }
 
-/** `links-2026-11-25.csv` */
+/** The name of an export's file, with the day of its request: `links-2026-11-25.csv`. */
 export function fileName(what: string, nowMs: number, extension: string): string {
   return `${what}-${new Date(nowMs).toISOString().slice(0, 10)}.${extension}`;
 }

@@ -4,7 +4,7 @@ import { ApiError, type HttpRefusal } from '@waymark/contract';
 import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
 
-/** A file that never changes once it has its path. */
+/** A file on disk that never changes. */
 export interface StoredFile {
   readonly path: string;
   /** The client saves the file under this name; letters, digits, `-` and `.` only. */
@@ -12,6 +12,7 @@ export interface StoredFile {
   readonly contentType: string;
 }
 
+/** A range of the bytes of a file. */
 interface Part {
   readonly start: number;
   /** Index of the last byte. */
@@ -21,13 +22,14 @@ interface Part {
 const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 const TAGS = /(?:W\/)?"[^"]*"|\*/g;
 
-/** An error with a code of the API, and the status that HTTP has for it. */
+/** An error with a status of HTTP that the API has no code for. */
 function refusal(message: string, http: HttpRefusal): ApiError {
   return new ApiError('unprocessable_entity', message, { http });
 }
 
 /**
- * The part that `Range` selects (Range Requests of RFC 9110). A malformed range, one of another unit, and several ranges are ignored.
+ * The part that the header `Range` selects (RFC 9110, Range Requests). Malformed ranges, other units than bytes, and lists of ranges are
+ * ignored.
  *
  * @returns undefined for the whole file
  * @throws ApiError 416 when the file ends before the range
@@ -48,7 +50,7 @@ function partOf(range: string | undefined, size: number): Part | undefined {
 type Conditions = Readonly<Record<'if-match' | 'if-none-match' | 'if-unmodified-since' | 'if-modified-since', string>>;
 
 /**
- * Evaluates the conditional headers of a request, in the order of RFC 9110 (Precedence of Preconditions).
+ * Evaluates the conditional headers of a request, in the order of RFC 9110, Precedence of Preconditions.
  *
  * @param modifiedMs epoch milliseconds of a whole second, because dates in headers have no fractions
  * @returns whether the client has the file already (304)
@@ -72,13 +74,13 @@ function isNotModified(conditions: Partial<Conditions>, etag: string, modifiedMs
   return modifiedMs <= Date.parse(modifiedSince ?? '');
 }
 
-/** The bytes of a part. They do not close the file: the caller does, when the response is closed. */
+/** A stream of a part. It does not close the file, which the caller does when the response is closed. */
 function bytesOf(file: FileHandle, part: Part): Readable {
   return part.end < part.start ? Readable.from([]) : file.createReadStream({ ...part, autoClose: false });
 }
 
 /**
- * Sends a file with its tag, or the part that `Range` selects. The response to `HEAD` has the headers of that to `GET`.
+ * Sends a file with its entity tag, or the part that `Range` selects. The response to `HEAD` has the headers of the whole file.
  *
  * @returns whether there is such a file; the handler then returns `reply`. (A promise of `reply` would resolve only when it was sent,
  * because a reply of Fastify is itself a promise.)

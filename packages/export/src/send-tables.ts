@@ -14,8 +14,10 @@ export interface Table {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** An export of several tables. */
 export interface TablesExport {
   readonly workspaceId: string;
+  /** The name of the archive begins with it. */
   readonly what: string;
   /** Time of the request, in epoch milliseconds. */
   readonly nowMs: number;
@@ -40,7 +42,7 @@ export async function* archiveOf({
   });
   for await (const { name, columns, rows } of tables) {
     const file = new ZipDeflate(`${name}.csv`);
-    // The day is enough, and the same tables give the same archive.
+    // Only the day, so that the same tables give the same bytes all day.
     file.mtime = nowMs - (nowMs % DAY_MS);
     zip.add(file);
     for (const part of csvTable(columns, rows, escapesFormulas)) {

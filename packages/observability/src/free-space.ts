@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Bytes of a file system. */
+/** The size of a file system. */
 export interface DiskSpace {
-  /** For users other than root. */
+  /** Bytes that users other than root may still write. */
   readonly freeBytes: number;
   readonly totalBytes: number;
 }
@@ -22,11 +22,12 @@ export async function diskSpace(directory: string): Promise<DiskSpace | undefine
 
 /** What will be written to a directory. */
 export interface DiskNeed {
-  /** The setting that names or bounds it, such as `SPOOL_MAX_MB`. */
+  /** The setting that determines the size or the place, such as `SPOOL_MAX_MB`. */
   readonly setting: string;
   readonly directory: string;
+  /** How many bytes will be written at most. */
   readonly bytes: number;
-  /** What happens when the disk is full: the end of the sentence. */
+  /** What happens when the disk is full, as the end of a sentence. */
   readonly risk: string;
 }
 

@@ -23,26 +23,27 @@ export interface OperationsOptions {
   readonly service: string;
   /** Marks of the instance keys of this process. */
   readonly keys?: Instance['keys'];
-  /** Its commands must have a time limit. */
+  /** A connection whose commands have a time limit. */
   readonly redis: Redis;
-  /** Queue shards from 1 on; none by default. */
+  /** Connections to the queue shards from 1 on; none by default. */
   readonly queueShards?: readonly Redis[];
   readonly clickhouse: ClickHouseClient;
-  /** Where clicks are spooled while Redis is away. */
+  /** The directory of the spool; undefined in processes without one. */
   readonly spoolDirectory?: string;
-  /** How large the spool may grow. A warning is logged if the disk has less room. */
+  /** Limit on the bytes of the spool. A warning is logged if the disk has less free space. */
   readonly spoolBytesMax?: number;
   /** How many replicas of Redis confirm each write; 0 by default. */
   readonly waitReplicas?: number;
   /** Name of the cluster of ClickHouse; undefined for one server. */
   readonly clickhouseCluster?: string | undefined;
   readonly catalogLookups?: () => CatalogLookups;
-  /** A writer also measures its insert batches and the sizes of tables. */
+  /** Whether the process is a writer, which also measures its insert batches, and ClickHouse. */
   readonly isWriter?: boolean;
   /** The result of `startTracing`; closed with the rest. */
   readonly tracing?: Tracing | undefined;
   readonly logger: MetricsLogger;
   readonly now?: () => number;
+  /** Intervals in milliseconds. Tests shorten them. */
   readonly intervalMs?: {
     readonly components?: number;
     readonly queue?: number;
@@ -51,14 +52,14 @@ export interface OperationsOptions {
   };
 }
 
-/** Metrics, heartbeat, operator tables and traces of one process. */
+/** Everything that reports on one process: metrics, heartbeat, operator tables and traces. */
 export interface Operations {
   readonly service: string;
   readonly components: ComponentWatch;
   readonly requests: RequestCounts;
   readonly opsLog: OpsLog;
   readonly registry: Registry;
-  /** Call it when the metrics are read: samples are taken rarely while nobody reads them. */
+  /** Call it when the metrics are read, because samples are taken less often while nobody reads them. */
   noteScrape(): void;
   readonly tracing: Tracing | undefined;
   /** Call it for each insert batch that a writer has stored. */
@@ -71,7 +72,7 @@ export interface Operations {
 
 const ROUTE_CHARS_MAX = 200;
 
-/** Adds the requests since the last call as rows. @returns whether there were any */
+/** Adds the requests since the last call to the operator tables. @returns whether there were any */
 function addRequests(opsLog: OpsLog, requests: RequestCounts, service: string, now: number): boolean {
   let isBusy = false;
   const minute = Math.floor(now / 60_000) * 60;
@@ -87,7 +88,7 @@ function addRequests(opsLog: OpsLog, requests: RequestCounts, service: string, n
   return isBusy;
 }
 
-/** Starts metrics, heartbeat and operator tables of a process. Logs a warning when Redis' settings could lose events. */
+/** Starts metrics, heartbeat and operator tables of a process. Logs a warning when settings of Redis could lose events. */
 export function startOperations(options: OperationsOptions): Operations {
   const {
     service,

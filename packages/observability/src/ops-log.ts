@@ -8,7 +8,9 @@ import {
 } from '@waymark/clickhouse';
 import type { MetricsLogger } from './metrics/metrics-logger.js';
 
+/** A value of a column. */
 export type OpsValue = string | number | readonly number[];
+/** A row of an operator table, in the order of its columns. */
 export type OpsRow = readonly OpsValue[];
 
 export interface OpsLogOptions {
@@ -19,30 +21,31 @@ export interface OpsLogOptions {
 }
 
 /**
- * Writes rows to the operator tables in the background, every ten seconds; samples alone, those of an idle process, every thirty,
- * because an insert is dear beside all else that an idle installation does. While ClickHouse is away it buffers a bounded number of
- * rows and drops and counts the rest, so that callers never wait.
+ * Writes rows to the operator tables in the background, every ten seconds. If a process is idle, so that there are only samples to write,
+ * it writes every thirty: inserts would be most of the work of an idle installation. While ClickHouse is away, a bounded number of rows is
+ * buffered, and the rest is dropped and counted, so that callers never wait.
  */
 export interface OpsLog {
-  /** A row in the order of the table's columns. */
+  /** Adds a row, or drops it if too many wait. */
   add(table: OpsTable, row: OpsRow): void;
   /** Rows dropped so far. */
   dropped(): number;
-  /** `listener` runs every ten seconds and before each flush, and may add rows. */
+  /** Adds a listener that is called every ten seconds and before each flush, and may add rows. */
   onFlush(listener: () => void): void;
   /** Writes the buffered rows. Never rejects. */
   flush(): Promise<void>;
-  /** Flushes with a short time limit and stops. */
+  /** Writes the buffered rows, with a limit of a second for each insert, and stops. */
   close(): Promise<void>;
 }
 
+/** Rows that are inserted together, with their deduplication token. */
 interface Batch {
   readonly token: string;
   readonly rows: readonly OpsRow[];
 }
 
 const INTERVAL_MS = 10_000;
-/** Samples wait for other rows this many intervals. */
+/** How many intervals samples wait for other rows to be written with. */
 const SAMPLE_INTERVALS = 3;
 /** Limit on the buffered rows of one table: a busy writer, which adds a row per insert batch and workspace, fills it in minutes. */
 const ROWS_MAX = 20_000;
@@ -59,7 +62,7 @@ export function createOpsLog(options: OpsLogOptions): OpsLog {
   let dropped = 0;
   let flushing: Promise<void> | undefined;
   let isFailing = false;
-  /** Intervals since samples were written. */
+  /** Intervals since rows were last written. */
   let unwritten = 0;
 
   function nextBatch(table: OpsTable): Batch | undefined {
@@ -95,7 +98,7 @@ export function createOpsLog(options: OpsLogOptions): OpsLog {
     }
   }
 
-  /** Whether all rows that wait are samples, which were written less than three intervals ago. */
+  /** Whether to write nothing in this interval: only samples wait, and rows were written less than three intervals ago. */
   function maySkip(): boolean {
     unwritten += 1;
     const isIdle = tables.every((table) => table === 'ops_samples' || waiting.get(table)?.length === 0);

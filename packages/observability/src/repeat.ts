@@ -1,10 +1,11 @@
-/** Work that is repeated until `close`, which waits for a run under way. */
+/** Work that is repeated until `close`. */
 export interface Repetition {
   /**
-   * Call it when the result of the work is read: for the next two minutes the work runs at every interval, and now if its last run is
-   * longer ago.
+   * Call it when the result of the work is read. For the next two minutes, the work runs at `intervalMs`; it runs now if its last run is
+   * longer ago than that.
    */
   use(): void;
+  /** Ends the repetition, and waits for a run that has begun. */
   close(): Promise<void>;
 }
 
@@ -14,7 +15,7 @@ export interface RepeatOptions {
   readonly restIntervalMs?: number;
 }
 
-/** More than a minute, which is a usual interval of scrapes. */
+/** How long results count as read after `use`: longer than a minute, which is a usual interval between scrapes. */
 const USED_MS = 120_000;
 
 /**

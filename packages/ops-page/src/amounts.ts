@@ -1,9 +1,9 @@
-/** Units of the plotted numbers. */
+/** Units of plotted numbers. */
 export const UNITS = ['count', 'per-minute', 'milliseconds', 'bytes'] as const;
 export type Unit = (typeof UNITS)[number];
 
-/** Rounds to about three significant digits, which is the precision of a plot. */
-function figures(value: number): string {
+/** Rounds to about three significant digits, as precise as a plot. */
+function rounded(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : 2;
   return String(Number(value.toFixed(digits)));
@@ -12,7 +12,7 @@ function figures(value: number): string {
 /** Divides by the largest step that is not above `value` (the first for smaller values) and appends its suffix. */
 function scaled(value: number, steps: readonly (readonly [size: number, suffix: string])[]): string {
   const step = steps.findLast(([size]) => Math.abs(value) >= size) ?? steps[0];
-  return step === undefined ? figures(value) : `${figures(value / step[0])}${step[1]}`;
+  return step === undefined ? rounded(value) : `${rounded(value / step[0])}${step[1]}`;
 }
 
 const COUNTS = [
@@ -35,9 +35,9 @@ const SIZES = [
   [1024 ** 4, ' TiB'],
 ] as const;
 
-/** A count, in full up to 999. */
+/** A count without a suffix up to 999. */
 function countText(value: number): string {
-  return Math.abs(value) < 1e3 ? figures(value) : scaled(value, COUNTS);
+  return Math.abs(value) < 1e3 ? rounded(value) : scaled(value, COUNTS);
 }
 
 /** Formats a number with its unit: `1.2 s`, `512 MiB`, `40/min`, `12.5k`. */

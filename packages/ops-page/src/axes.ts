@@ -28,10 +28,10 @@ export const TIME_STEPS: readonly number[] = [
 export type TimeSpan = readonly [from: number, to: number];
 
 const SPAN_SECONDS_MIN = 300;
-/** Shortest visible span as a share of the whole range: a plot of fewer points is not readable. */
+/** Shortest visible span as a share of the whole range: with fewer points a plot is not readable. */
 const SPAN_SHARE_MIN = 1 / 12;
 
-/** Index of the first time at which a series has a value; zeros, which fill gaps, do not count. */
+/** Index of the first time at which any series has a value; -1 if none has. Zeros do not count, because they fill gaps. */
 function firstKnown({ series }: PlotAnswer): number {
   const firsts = series.map(({ values }) => values.findIndex((value) => value !== null && value !== 0));
   const found = firsts.filter((index) => index >= 0);
@@ -39,15 +39,15 @@ function firstKnown({ series }: PlotAnswer): number {
 }
 
 /**
- * The time axis of all plots: the whole range or, if the installation is younger than that, the time since its first value.
+ * The time that all plots show: the whole range or, if the first value of any plot is later, a little more than the time since then.
  * Undefined if there are no values.
  */
 export function visibleSpan(plots: readonly PlotAnswer[]): TimeSpan | undefined {
-  const starts = plots.flatMap((plot) => plot.times[firstKnown(plot)] ?? []);
-  if (starts.length === 0) return undefined;
+  const firstTimes = plots.flatMap((plot) => plot.times[firstKnown(plot)] ?? []);
+  if (firstTimes.length === 0) return undefined;
   const from = Math.min(...plots.flatMap(({ times }) => times[0] ?? []));
   const to = Math.max(...plots.flatMap(({ times }) => times.at(-1) ?? []));
   const spanMin = Math.max(SPAN_SECONDS_MIN, (to - from) * SPAN_SHARE_MIN);
-  const known = to - Math.min(...starts);
+  const known = to - Math.min(...firstTimes);
   return [Math.max(from, to - Math.max(spanMin, known * 1.04)), to];
 }

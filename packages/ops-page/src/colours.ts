@@ -8,6 +8,7 @@ export interface Colours {
   of(tone: Tone): string;
 }
 
+/** Reads the colours of the current colour scheme. */
 export function readColours(): Colours {
   const style = getComputedStyle(document.documentElement);
   const read = (name: string) => style.getPropertyValue(`--${name}`).trim();

@@ -20,9 +20,11 @@ const [strip, status, summary, pause] = ['components', 'status', 'summary', 'pau
 const panels = findPanels(readColours());
 const rangeLinks = [...document.querySelectorAll<HTMLAnchorElement>('#ranges a')];
 
-/** When the last response arrived, by the browser's clock, and how far the server's clock is ahead of it. */
+/** When the last response arrived, by the browser's clock. */
 let answeredAtMs: number | undefined;
+/** How far the server's clock is ahead of the browser's. */
 let clockAheadMs = 0;
+/** Why the last request failed; undefined if it did not. */
 let failure: string | undefined;
 
 function showAges(): void {

@@ -1,6 +1,7 @@
-/** Names of the colours of series; `limit` is drawn as a dashed line. */
+/** Colours of series, by their names in the style sheet. A series with `limit` is drawn as a dashed line. */
 export type Tone = 'first' | 'second' | 'third' | 'fourth' | 'fifth' | 'bad' | 'limit';
 
+/** A line of a plot. */
 export interface PlotSeries {
   readonly name: string;
   readonly tone: Tone;
@@ -8,13 +9,14 @@ export interface PlotSeries {
   readonly values: readonly (number | null)[];
 }
 
+/** The data of a plot. */
 export interface PlotAnswer {
   /** Seconds since 1970, ascending. */
   readonly times: readonly number[];
   readonly series: readonly PlotSeries[];
 }
 
-/** Response of `GET /ops/data`. Text inside its HTML is escaped. */
+/** Response of `GET /ops/data`. Texts in its HTML are escaped. */
 export interface OpsAnswer {
   /** Milliseconds since 1970 on the server's clock. */
   readonly nowMs: number;

@@ -5,9 +5,10 @@ import type { Colours } from './colours.js';
 import type { OpsAnswer, PlotAnswer, PlotSeries } from './ops-answer.js';
 import { Plot } from './plot.js';
 
-/** A panel of the page. It shows the last data that could be read. */
+/** A panel of the page. It keeps showing the last data that could be read. */
 export interface Panel {
   readonly id: string;
+  /** Shows the panel's part of an answer. @param span the time axis of plots */
   show(answer: OpsAnswer, span: TimeSpan): void;
   recolour(colours: Colours): void;
 }
@@ -25,7 +26,7 @@ function largest({ values }: PlotSeries): number | null {
   return known.length === 0 ? null : Math.max(...known);
 }
 
-/** Creates a function that shows below a panel why its data could not be read, and the time of the data it still shows. */
+/** Creates a function that shows below a panel why its data could not be read, and how old the data is that the panel still shows. */
 function createNote(panel: HTMLElement): (reason: string | undefined) => void {
   const note = child(panel, 'note');
   let readAtMs: number | undefined;
@@ -38,7 +39,7 @@ function createNote(panel: HTMLElement): (reason: string | undefined) => void {
   };
 }
 
-/** Table of the series with their latest and largest values: the legend of a plot, and its text for screen readers. */
+/** The legend of a plot, which is also its text for screen readers: a table of the series with their latest and largest values. */
 class Legend {
   readonly #body: HTMLTableSectionElement;
   readonly #moment: HTMLElement;
@@ -50,6 +51,7 @@ class Legend {
     this.#unit = unit;
   }
 
+  /** Shows the values at an index of `times`, or the latest ones for null. */
   show({ times, series }: PlotAnswer, index: number | null): void {
     const at = index === null ? undefined : times[index];
     this.#moment.textContent = at === undefined ? 'now' : momentText(at);

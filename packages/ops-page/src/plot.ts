@@ -14,14 +14,15 @@ const AXIS_FONT = '11px system-ui, sans-serif';
 const SYNC_KEY = 'ops';
 
 export interface PlotOptions {
+  /** The element that the plot is drawn in. */
   readonly host: HTMLElement;
   readonly unit: Unit;
   /** Called when the crosshair moves, with its index in `times`; null when no crosshair is shown. */
   readonly onMoment: (index: number | null) => void;
 }
 
-/** Indexes of values without a neighbour. They have no line, so they are drawn as points. */
-function loneMoments(values: ArrayLike<number | null | undefined>): number[] {
+/** Indexes of values with gaps on both sides. No line leads to them, so they are drawn as points. */
+function isolatedIndexes(values: ArrayLike<number | null | undefined>): number[] {
   const isKnown = (index: number) => typeof values[index] === 'number';
   return Array.from(values, (_, index) => index).filter(
     (index) => isKnown(index) && !isKnown(index - 1) && !isKnown(index + 1),
@@ -34,7 +35,7 @@ function seriesOptions({ name, tone }: PlotSeries, colours: Colours): UPlot.Seri
     label: name,
     stroke,
     width: 1.5,
-    points: { show: true, size: 4, filter: (plot, index) => loneMoments(plot.data[index] ?? []) },
+    points: { show: true, size: 4, filter: (plot, index) => isolatedIndexes(plot.data[index] ?? []) },
     spanGaps: false,
     ...(tone === 'limit' ? { dash: [4, 4], width: 1 } : {}),
     ...(tone === 'first' ? { fill: `${stroke}1c` } : {}),
@@ -84,6 +85,7 @@ function plotOptions(
   };
 }
 
+/** Changes when the plot needs other lines or colours, not when only values change. */
 const seriesKey = ({ series }: PlotAnswer) => series.map(({ name, tone }) => `${tone} ${name}`).join('\n');
 
 /** A plot on a canvas. New data of the same series is drawn on the same canvas. */
@@ -101,6 +103,7 @@ export class Plot {
     new ResizeObserver(() => this.#resize()).observe(options.host);
   }
 
+  /** Draws new data. Without a visible host, the plot is drawn when the host becomes visible. */
   show(answer: PlotAnswer, span: TimeSpan): void {
     this.#answer = answer;
     this.#span = span;

@@ -19,11 +19,11 @@ async function fetchAnswer(address: string, signal: AbortSignal): Promise<OpsAns
 }
 
 function reasonOf(err: unknown): string {
-  // The message of fetch for a refused connection does not help the user.
+  // Errors of `fetch` itself have other names, and messages that do not help the user.
   return err instanceof Error && err.name === 'Error' ? err.message : 'The API does not answer.';
 }
 
-/** Requests the data every five seconds while the page is visible, one request at a time. */
+/** Requests the data five seconds after each answer while the page is visible and not paused, one request at a time. */
 export class Refresher {
   readonly #options: RefresherOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -44,7 +44,7 @@ export class Refresher {
     this.#resume();
   }
 
-  /** Requests the data now, and aborts a request in progress. */
+  /** Requests the data now, and aborts a request that is running. */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     this.#request.abort();

@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js';
 
-/** A request was refused because its host has no address, or none that is public or allowed. */
+/** A request was refused because its host has no address, or has none that is public or explicitly allowed. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError';
 
   constructor() {
-    // The message is the same for a name without an address and one with a private address, because names of the internal network
-    // would be revealed otherwise.
+    // The message does not distinguish a name without an address from one with a private address, which would reveal the names of the
+    // internal network.
     super('the host has no public address');
   }
 }
@@ -16,7 +16,7 @@ export interface AddressGuard {
   allows(address: string): boolean;
 }
 
-/** The global unicast range of IPv6. Some ranges in it are not public. */
+/** The global unicast range of IPv6. It contains some ranges that are not public, which `range()` tells apart. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -27,6 +27,7 @@ function parse(address: string): Address | undefined {
   return ipaddr.process(address);
 }
 
+/** Whether an address is reachable in the public internet, so not private, local, reserved or multicast. */
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast') return false;
   return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_IPV6);

@@ -6,9 +6,9 @@ import { type AddressGuard, AddressRefusedError, createAddressGuard } from './ad
 import { createGuardedLookup, createHostResolver, type ResolveHost } from './guarded-lookup.js';
 
 export interface OutboundOptions {
-  /** Addresses and CIDR ranges that are allowed although they are not public. */
+  /** Addresses and CIDR ranges that may be reached although they are not public. */
   readonly allowedRanges: readonly string[];
-  /** Resolves host names; by default with the name servers. */
+  /** Resolves host names; by default by queries to the name servers. */
   readonly resolveHost?: ResolveHost;
 }
 
@@ -24,13 +24,13 @@ const IDLE_CONNECTIONS_PER_HOST = 16;
 
 type OnConnection = (err: Error | null, stream: Duplex) => void;
 
-/** Whether the host is an address that is refused. There is no DNS lookup for an address, so the guarded lookup does not see it. */
+/** Whether the host of a URL is an address that is refused. Addresses are not looked up, so the guarded lookup does not see them. */
 function isRefusedAddress(guard: AddressGuard, host: string): boolean {
   const address = host.replace(/^\[|\]$/g, '');
   return isIP(address) !== 0 && !guard.allows(address);
 }
 
-/** Makes requests of an agent fail with AddressRefusedError before they connect to a refused address. */
+/** Makes an agent refuse hosts that are addresses, with AddressRefusedError, unless the guard allows them. */
 function guarded<Pool extends HttpAgent>(pool: Pool, guard: AddressGuard): Pool {
   const connect = pool.createConnection.bind(pool);
   pool.createConnection = (options: ClientRequestArgs, onConnection?: OnConnection) => {

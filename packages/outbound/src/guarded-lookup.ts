@@ -7,13 +7,14 @@ export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
 const DNS_TIMEOUT_MS = 2000;
 const DNS_TRIES = 2;
-/** Codes of answers that there is no such name, or that it has no address. */
+/** Error codes of lookups that mean that the name does not exist, or has no address. */
 const NO_ADDRESS: ReadonlySet<string | undefined> = new Set(['ENOTFOUND', 'ENODATA']);
 const LOCALHOST = ['127.0.0.1', '::1'];
 
 /**
- * Queries the name servers directly. The system's resolver (`dns.lookup`) runs on a pool of four threads that the whole process
- * shares: four names whose servers do not respond would block it. The hosts file is therefore not used, except for `localhost`.
+ * Creates a resolver that queries the name servers directly. The system's resolver (`dns.lookup`) is not used, because it runs on a pool
+ * of four threads that the whole process shares: four names whose servers do not respond would block it. The hosts file is therefore
+ * ignored; `localhost` is the only name that is not queried.
  */
 export function createHostResolver(): ResolveHost {
   const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
@@ -27,8 +28,8 @@ export function createHostResolver(): ResolveHost {
 }
 
 /**
- * The `lookup` option of a socket, which returns only allowed addresses. The socket connects to exactly these addresses, so a second
- * DNS answer cannot redirect it (DNS rebinding).
+ * Creates the `lookup` function of a socket, which returns only allowed addresses. The socket connects to exactly these addresses, so it
+ * cannot be redirected by a later DNS answer (DNS rebinding).
  */
 export function createGuardedLookup(guard: AddressGuard, resolve: ResolveHost): LookupFunction {
   return (hostname, options, callback) => {

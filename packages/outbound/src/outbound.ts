@@ -2,15 +2,16 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp } from
 import { request as requestHttps } from 'node:https';
 import { createGuardedAgents, type OutboundOptions } from './guarded-agents.js';
 
+/** A request to a URL that a user has chosen. */
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST';
   /** `http:` or `https:`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Total time for DNS lookup, connection, request and response. */
+  /** Limit on the time of DNS lookup, connection, request and response together. */
   readonly timeoutMs: number;
-  /** Limit on the part of the response body that is read; the rest is discarded. */
+  /** How many bytes of the response body are read at most; the connection is closed then. */
   readonly responseBytesMax: number;
 }
 
@@ -31,16 +32,17 @@ export interface Outbound {
   /**
    * Sends one request. Redirects are returned, not followed.
    *
-   * @throws AddressRefusedError, or the error of the connection, or on timeout
+   * @throws AddressRefusedError for an address that is not allowed; the error of the connection; an Error on timeout or after `close`
    */
   send(request: OutboundRequest): Promise<OutboundResponse>;
-  /** Ends requests that are under way, with an error. */
+  /** Makes requests that are running fail, and closes all connections. */
   close(): void;
 }
 
 const HEADER_BYTES_MAX = 16_384;
 const CLOSED = 'the client is closed';
 
+/** Reads a response, up to `bytesMax` bytes of its body. */
 function readResponse(response: IncomingMessage, bytesMax: number): Promise<OutboundResponse> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -89,7 +91,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       outgoing.on('close', () => running.delete(outgoing));
       outgoing.on('response', (response) => readResponse(response, request.responseBytesMax).then(resolve, reject));
       outgoing.on('error', (err) =>
-        // The receiver closed a keep-alive connection before it read the request, which is therefore sent again.
+        // The receiver has closed an idle keep-alive connection at the moment at which it was used again: the request is sent again.
         reject(outgoing.reusedSocket && hasCode(err, 'ECONNRESET') ? new StaleConnectionError({ cause: err }) : err),
       );
       outgoing.end(body);
@@ -119,6 +121,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
+/** The receiver closed an idle connection before it read the request. */
 class StaleConnectionError extends Error {
   override readonly name = 'StaleConnectionError';
 

@@ -24,11 +24,11 @@ import { createReadRunners } from './workspace-concurrency.js';
 export interface QueryDeps extends ExportDeps, JobSettings, ScheduleSettings {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
-  /** Leases of export jobs. */
+  /** Holds the leases of export jobs and schedules. */
   readonly redis: Redis;
-  /** By number of the queue shard. Streams open connections of their own to the same servers. */
+  /** A connection to each queue shard, by its number. Streams open connections of their own to the same servers. */
   readonly queueShards: readonly Redis[];
-  /** How many replicas of Redis must have what a stream sends; 0 by default. */
+  /** How many replicas of Redis must confirm an event's place in the tail before a stream sends it; 0 by default. */
   readonly waitReplicas?: number | undefined;
   readonly streamTimes?: Partial<StreamTimes> | undefined;
   readonly now: () => number;
@@ -38,7 +38,7 @@ export interface QueryDeps extends ExportDeps, JobSettings, ScheduleSettings {
   readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
 }
 
-/** The tails of the workspaces of a queue shard, on a connection that is opened for the first stream. */
+/** The tails on a queue shard, read through a connection of their own that opens with the first stream. */
 function openTails(app: App, redis: Redis, waitReplicas = 0): Tails {
   const connection = redis.duplicate({ lazyConnect: true, enableOfflineQueue: true });
   connection.on('error', (err) => app.log.warn({ err }, 'redis connection of streams'));

@@ -1,7 +1,7 @@
 import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
 
-/** The client closed the connection before the response was complete. */
+/** The reason of {@link disconnectSignal}: the client closed the connection before the response was complete. */
 export class ClientDisconnectedError extends Error {
   constructor() {
     super('the client disconnected before the response was complete');
@@ -25,7 +25,7 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
 
 function createSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  // A client may have left while its key was looked up.
+  // This calls the listener at once if the client has left already, for example while its API key was looked up.
   onReplyClose(reply, () => {
     if (!reply.raw.writableFinished) controller.abort(new ClientDisconnectedError());
   });

@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Counts requests that run, so that other work can wait until none does. */
+/** Keeps track of the foreground tasks that run, so that background work can wait for the pauses between them. */
 export interface IdleWait {
-  /** Call it when a request begins. @returns the function to call at its end; idempotent */
+  /** Call it when a foreground task begins. @returns the function to call when it ends; further calls have no effect */
   begin(): () => void;
-  /** Whether nothing has run for {@link QUIET_MS}. */
+  /** Whether no foreground task has run for {@link QUIET_MS}. */
   isQuiet(): boolean;
-  /** Resolves when nothing runs, at the latest after `msMax`. */
+  /** Resolves when no foreground task runs, at the latest after `msMax`. */
   untilIdle(msMax: number): Promise<void>;
-  /** Resolves when nothing has run for {@link QUIET_MS}, at the latest after `msMax`. */
+  /** Resolves when no foreground task has run for {@link QUIET_MS}, at the latest after `msMax`. */
   untilQuiet(msMax: number): Promise<void>;
 }
 
-/** Longer than the pause of a client that sends its next request after each response. */
+/** Longer than the pause of a client that sends its next request as soon as it has a response. */
 const QUIET_MS = 50;
 
 export function createIdleWait(): IdleWait {
@@ -34,10 +34,10 @@ export function createIdleWait(): IdleWait {
   };
   return {
     begin() {
-      const one = Symbol('running');
-      running.add(one);
+      const task = Symbol('running');
+      running.add(task);
       return () => {
-        if (!running.delete(one) || running.size > 0) return;
+        if (!running.delete(task) || running.size > 0) return;
         endedAt = performance.now();
         for (const wake of waiting) wake();
       };

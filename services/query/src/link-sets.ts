@@ -3,9 +3,9 @@ import { createTrackedCache } from '@waymark/cache';
 import { type CatalogSubscriber, FOLDERS_TABLE, LINKS_TABLE, PARTNERS_TABLE } from '@waymark/catalog';
 import type { CompiledQuery, PlannerStats } from '@waymark/event-query';
 
-/** Fallback TTL, in case an invalidation is lost. */
+/** How long a set is cached at most, in case an invalidation is lost. */
 const TTL_MS = 10_000;
-/** Bound of all sets together, about 20 MB. */
+/** Links in all sets together; they take about 20 MB. */
 const LINKS_MAX = 500_000;
 const WORKSPACES_MAX = 10_000;
 /** The tables that filters on links read. */
@@ -13,7 +13,7 @@ const TABLES: ReadonlySet<string> = new Set([LINKS_TABLE, PARTNERS_TABLE, FOLDER
 
 type LinkSet = Pick<PlannerStats, 'allowedLinks'>;
 
-/** Marks a set that was requested once, but not read. */
+/** Cached instead of a set that was requested once and has not been read yet. */
 const NEEDED = 'needed';
 
 export interface LinkSetsDeps {
@@ -22,18 +22,19 @@ export interface LinkSetsDeps {
   readonly now: () => number;
 }
 
+/** How to read a set. */
 export interface LinkSetRead {
   /** Queries the database. */
   readonly read: () => Promise<LinkSet>;
-  /** Whether to read the set at the first request. */
+  /** Whether the set is read at its first request already, not at the second. */
   readonly isEager: boolean;
 }
 
 /** Caches the links that match a filter, until a link, partner or folder of the workspace changes. */
 export interface LinkSets extends CatalogSubscriber {
   /**
-   * Returns the links that a query selects. Reading them costs time that only repeated requests win back: unless `isEager`, the
-   * first request gets an empty result (no statistics), and the second one reads the links.
+   * Returns the links that a query selects. Reading them pays off only when the set is used several times. Therefore, unless `isEager`,
+   * the first request gets `{}`, that is no statistics, and the second one reads the links.
    */
   find(workspaceId: string, query: CompiledQuery, read: LinkSetRead): Promise<LinkSet>;
 }
@@ -45,7 +46,7 @@ export function queryKey({ sql, params }: CompiledQuery): string {
 }
 
 export function createLinkSets({ isSubscribed, now }: LinkSetsDeps): LinkSets {
-  /** By workspace, a unique number that is part of the keys of its sets: evicting it makes all of them unreachable. */
+  /** A number for each workspace, which is part of the cache keys of its sets. Evicting it evicts them all: the next number is another. */
   const versions = createTrackedCache<number>({
     bound: { entriesMax: WORKSPACES_MAX },
     ttlMs: Number.POSITIVE_INFINITY,

@@ -6,40 +6,41 @@ import { createFirstPageHints, type FirstPageHints } from './events/first-page-h
 import { createLinkSets, type LinkSets } from './link-sets.js';
 
 const ENTRIES_MAX = 10_000;
-/** So long after its removal a link may get events that were queued before; later ones wait in an outage. */
-const LATE_EVENTS_MS = 600_000;
-/** Fallback TTL, in case an invalidation is lost. */
+/** How long a removed link counts as recently removed: until then, events that were queued before its removal may still be stored. */
+const RECENTLY_MS = 600_000;
+/** How long removed links are cached at most, in case an invalidation is lost. */
 const REMOVED_TTL_MS = 10_000;
 /** TTL in workspaces with so many removed links that a new event of one of them, which was queued before its removal, is not detected. */
 const MANY_REMOVED_TTL_MS = 1000;
 /** Long, because an outdated number of events affects only the speed of a query, never its result. */
 const EVENTS_TTL_MS = 600_000;
 
+/** The removed links of a workspace. */
 export interface RemovedLinks extends Pick<PlannerStats, 'hasRemovedLinks' | 'removedLinks'> {
-  /** Public ids of all removed links, with and without events; undefined = too many. */
+  /** Public ids of all removed links, with and without events; undefined = too many to keep. */
   readonly allRemovedIds?: ReadonlySet<string> | undefined;
-  /** Too many to list only with those that were removed lately. */
-  readonly isPassing?: boolean;
+  /** Whether they are too many to list only because of those that were removed recently, and may be few again soon. */
+  readonly isTemporary?: boolean;
 }
 
-function removedTtlMs({ removedLinks, allRemovedIds, isPassing = false }: RemovedLinks): number {
-  if (removedLinks === undefined) return isPassing ? MANY_REMOVED_TTL_MS : Number.POSITIVE_INFINITY;
+function removedTtlMs({ removedLinks, allRemovedIds, isTemporary = false }: RemovedLinks): number {
+  if (removedLinks === undefined) return isTemporary ? MANY_REMOVED_TTL_MS : Number.POSITIVE_INFINITY;
   return allRemovedIds === undefined ? MANY_REMOVED_TTL_MS : REMOVED_TTL_MS;
 }
 
-/** No single-flight: each request reads for itself, so that its client can disconnect without failing other requests. */
+/** Each request reads for itself, so that a client that disconnects cancels no read of other requests. */
 type RequestCache<Value> = Pick<TrackedCache<Value>, 'get' | 'refresh'>;
 
 /** Caches planner statistics. Subscribes to the catalog's changes. */
 export interface PlanCache extends CatalogSubscriber {
   /**
-   * Removed links with events, by workspace, until a link is removed or a removed link gets an event. "Too many to list" never
-   * expires, because removed links do not come back, unless it is `isPassing`.
+   * The removed links by workspace, until another link is removed or a removed link gets an event. "Too many to list" is cached without
+   * expiry unless it `isTemporary`, because links that were removed do not come back.
    */
   readonly removedLinks: RequestCache<RemovedLinks>;
-  /** Public ids of links that were removed lately: an insert that is under way may be about to give them events. */
-  lateRemoved(workspaceId: string): readonly string[];
-  /** Numbers of events: by workspace and kind, and by sets of links. */
+  /** Public ids of links that were removed in the last ten minutes. Events that were queued before may be inserted any moment. */
+  recentlyRemoved(workspaceId: string): readonly string[];
+  /** Numbers of events: of a workspace by kind ({@link kindKey}), and of sets of links. */
   readonly eventCounts: RequestCache<number>;
   readonly linkSets: LinkSets;
   readonly firstPageHints: FirstPageHints;
@@ -50,7 +51,7 @@ export function kindKey(workspaceId: string, kind: EventKind): string {
   return `${workspaceId}/${kind}`;
 }
 
-/** @param isSubscribed whether invalidations are received; until then only numbers of events are cached */
+/** @param isSubscribed whether changes of the catalog are received; while they are not, only numbers of events and hints are cached */
 export function createPlanCache(now: () => number, isSubscribed: () => boolean): PlanCache {
   const bound = { entriesMax: ENTRIES_MAX };
   const removedLinks = createTrackedCache<RemovedLinks>({
@@ -60,12 +61,12 @@ export function createPlanCache(now: () => number, isSubscribed: () => boolean):
     now,
   });
   const linkSets = createLinkSets({ isSubscribed, now });
-  /** Earliest first. */
+  /** Links that were removed recently, in the order of their removal. */
   let removals: { readonly workspaceId: string; readonly id: string; readonly atMs: number }[] = [];
   return {
     removedLinks,
-    lateRemoved(workspaceId) {
-      removals = removals.slice(-ENTRIES_MAX).filter(({ atMs }) => now() - atMs < LATE_EVENTS_MS);
+    recentlyRemoved(workspaceId) {
+      removals = removals.slice(-ENTRIES_MAX).filter(({ atMs }) => now() - atMs < RECENTLY_MS);
       return removals.flatMap((removal) => (removal.workspaceId === workspaceId ? removal.id : []));
     },
     eventCounts: createTrackedCache({ bound, ttlMs: EVENTS_TTL_MS, now }),
@@ -81,7 +82,7 @@ export function createPlanCache(now: () => number, isSubscribed: () => boolean):
       if (removals.length > 2 * ENTRIES_MAX) removals = removals.slice(-ENTRIES_MAX);
       for (const { workspaceId, ids } of change.counted) {
         const cached = removedLinks.get(workspaceId);
-        // Without a value, a read under way may have been too early to see the events.
+        // If nothing is cached, a read may be running that does not see these events. Evicting the key keeps its result out of the cache.
         if (cached === undefined || ids.some((id) => cached.allRemovedIds?.has(id))) removedLinks.evict(workspaceId);
       }
     },

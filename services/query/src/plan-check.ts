@@ -2,10 +2,10 @@ import type { Catalog } from '@waymark/catalog';
 import type { FastifyRequest } from 'fastify';
 
 /**
- * Runs the reads of a request while the events of its workspace are counted, which takes as long as a page. The result waits for both. For
- * routes with `attachValidation`.
+ * Checks that the workspace has not used up the events of its plan, and runs the reads of the request at the same time: counting the events
+ * takes as long as reading a page. For routes with `attachValidation`, whose validation errors are thrown here.
  *
- * @throws ApiError 403 for a workspace beyond its plan, then the error of validation, then what the reads throw
+ * @throws the first of: ApiError 403 for a workspace beyond its plan, the validation error, what the reads throw
  */
 export async function whileChecked<T>(
   { eventUsage }: Pick<Catalog, 'eventUsage'>,
@@ -14,7 +14,7 @@ export async function whileChecked<T>(
 ): Promise<T> {
   const checked = eventUsage.check(workspace);
   const result = validationError === undefined ? read() : Promise.reject(validationError);
-  // Nothing awaits it when the check fails.
+  // If the check fails, nothing awaits the result: avoid an unhandled rejection.
   result.catch(() => undefined);
   await checked;
   return result;

@@ -29,7 +29,7 @@ import { kindKey, type PlanCache, type RemovedLinks } from './plan-cache.js';
 export interface ReadDeps {
   readonly clickhouse: ClickHouseClient;
   readonly planCache: PlanCache;
-  /** Whether events expire, while the totals of links do not. */
+  /** Whether events expire (`EVENT_RETENTION_DAYS`). The totals of links do not expire with them. */
   readonly eventsExpire?: boolean | undefined;
   /** Called after each query that was not cancelled. */
   readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
@@ -37,35 +37,38 @@ export interface ReadDeps {
 
 /** The request that the reads are for. */
 export interface ReadCaller extends QueryCaller {
-  /** Whether events of the workspace expire, or have, earlier than those of the installation. */
+  /** Whether events of the workspace expire, or have expired, by a retention of its own. */
   readonly eventsExpire?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
 /** The database reads of one request. All throw ApiError when ClickHouse exceeds a limit or is unavailable. */
 export interface Reads {
+  /** Whether events may be fewer than the totals of links say, because some have expired. */
   readonly eventsExpire: boolean;
   readonly firstPageHints: FirstPageHints;
+  /** Runs a query. @returns its rows, each an array in the column order of the query */
   run<Row extends readonly unknown[]>(query: CompiledQuery): Promise<Row[]>;
-  /** For thousands of rows: parses each when it is asked for. */
+  /** {@link run} for thousands of rows: each row is parsed when the caller iterates to it. */
   runLarge<Row extends readonly unknown[]>(query: CompiledQuery): Promise<Iterable<Row>>;
   /** Runs the query for a sum; undefined when there is no query. */
   sum(plan: StatsPlan | undefined): Promise<number | undefined>;
   /** The removed links that have events. */
   removedLinks(bound: BoundFilters): Promise<PlannerStats>;
-  /** What {@link removedLinks} would return without a query; undefined when it needs one. */
+  /** The result of {@link removedLinks} if no query is needed for it; otherwise undefined. */
   knownRemovedLinks(bound: BoundFilters): PlannerStats | undefined;
-  /** The links that the filters on links select, unless there are no such filters, and how many events the workspace has. */
+  /** Approximate number of events of the workspace, and the links that the filters on links select, if there are such filters. */
   allowedLinks(bound: BoundFilters): Promise<PlannerStats>;
-  /** Runs the query for the number of events of a kind in the workspace, or returns a recent result; undefined when there is no query. */
+  /** Number of events of a kind in the workspace, possibly from a cache; undefined when there is no query. */
   kindEvents(kind: EventKind, plan: StatsPlan | undefined): Promise<number | undefined>;
-  /** Approximate number of events of the links of the request, if they are few; otherwise 0, because the plan does not depend on it. */
+  /** Approximate number of events of the links of the request, if the plan depends on it; otherwise 0. */
   linkEvents(bound: BoundFilters, stats: PlannerStats): Promise<number>;
 }
 
+/** Creates the reads of one request. They are cancelled when the signal of the caller aborts. */
 export function createReads(
   { clickhouse, planCache, eventsExpire = false, onQuery }: ReadDeps,
-  { signal, eventsExpire: ofWorkspace = false, ...caller }: ReadCaller,
+  { signal, eventsExpire: eventsOfWorkspaceExpire = false, ...caller }: ReadCaller,
 ): Reads {
   const { workspaceId } = caller;
   const options = { signal, caller, onReport: (report: QueryReport) => onQuery?.(caller, report) };
@@ -87,12 +90,12 @@ export function createReads(
     return plan === undefined ? undefined : cachedSum(kindKey(workspaceId, kind), plan);
   }
 
-  /** Adds the links that were removed lately, which may be about to get events. */
-  function withLateRemoved(stats: RemovedLinks): RemovedLinks {
+  /** Adds the links that were removed recently, whose last events may be about to be stored. */
+  function withRecentlyRemoved(stats: RemovedLinks): RemovedLinks {
     if (stats.removedLinks === undefined) return stats;
-    const late = planCache.lateRemoved(workspaceId).flatMap((id) => parseResourceId('link', id) ?? []);
-    const links = new Set([...stats.removedLinks, ...late.map(BigInt)]);
-    if (links.size > REMOVED_LINKS_MAX) return { hasRemovedLinks: true, isPassing: true };
+    const recent = planCache.recentlyRemoved(workspaceId).flatMap((id) => parseResourceId('link', id) ?? []);
+    const links = new Set([...stats.removedLinks, ...recent.map(BigInt)]);
+    if (links.size > REMOVED_LINKS_MAX) return { hasRemovedLinks: true, isTemporary: true };
     return removedLinksStats([...links]);
   }
 
@@ -100,7 +103,7 @@ export function createReads(
     planRemovedLinks(bound) === undefined ? {} : planCache.removedLinks.get(workspaceId);
 
   return {
-    eventsExpire: eventsExpire || ofWorkspace,
+    eventsExpire: eventsExpire || eventsOfWorkspaceExpire,
     firstPageHints: planCache.firstPageHints,
     run,
     runLarge: (query) => runLargeQuery(clickhouse, query, options),
@@ -116,7 +119,7 @@ export function createReads(
         const withEvents = all.length === 0 ? [] : await ids(removed);
         const allRemovedIds =
           all.length > REMOVED_LINKS_MAX ? undefined : new Set(all.map((id) => formatResourceId('link', id)));
-        return { ...withLateRemoved(removedLinksStats(withEvents.map(BigInt))), allRemovedIds };
+        return { ...withRecentlyRemoved(removedLinksStats(withEvents.map(BigInt))), allRemovedIds };
       };
       return planCache.removedLinks.refresh(workspaceId, read);
     },

@@ -6,8 +6,8 @@ import { createIdleWait } from './idle-wait.js';
 import { createReads, type ReadCaller, type ReadDeps, type Reads } from './reads.js';
 
 /**
- * Runs the database reads of a request, under the concurrency limit of its workspace. Cancels them when the client disconnects.
- * ClickHouse's query log shows the id of the request.
+ * Runs the database reads of a request, under the concurrency limits of its workspace and of the process. Cancels them when the client
+ * disconnects. ClickHouse's query log shows the id of the request.
  *
  * @throws ApiError 429 when too many requests wait, and what the reads throw
  */
@@ -18,8 +18,8 @@ export type RunReads = <T>(
 ) => Promise<T>;
 
 /**
- * The embedded engine runs eight statements at a time; two are left for the writer and the catalog. A workspace gets at most four
- * of the remaining six, so that another workspace always finds a free slot.
+ * Limits of the reads in this process. The embedded ClickHouse runs eight statements at a time; two are left for the writer and the
+ * catalog. A workspace gets at most four of the remaining six, so that another workspace always finds a free slot.
  */
 const QUEUE = {
   runningMax: 6,
@@ -29,7 +29,7 @@ const QUEUE = {
   waitMsMax: 5000,
 };
 
-/** Exports read one part at a time, in turn by workspace, and wait as long as it takes. */
+/** Limits of the reads of exports: one at a time, of the workspaces in turn, without a limit on the time that they wait. */
 const SLICES = {
   runningMax: 1,
   runningPerOwnerMax: 1,
@@ -37,31 +37,32 @@ const SLICES = {
   waitingPerOwnerMax: 100,
   waitMsMax: 2 ** 31 - 1,
 };
-/** All exports together get the turns of one workspace. */
+/** In the queue of all reads, exports are one owner together, and so get as many turns as one workspace. */
 const SLICES_OWNER = 'exports';
-/** How long exports wait for other requests to be answered before they read a part, and before they go on with a hundred rows of it. */
+/** How long an export waits at most for a pause in the other requests, before it reads a page and before it encodes the next slice. */
 const READ_WAIT_MS = 100;
 const ROWS_WAIT_MS = 10;
 
-/** How requests read. The limits apply to all requests of the process together, so create one and share it. */
+/** Ways to run reads. The limits apply to all requests of the process together, so create one and share it. */
 export interface ReadRunners {
-  /** For requests whose clients wait for the whole response. Exports wait until that has been sent; the limits count the reads only. */
+  /** For requests whose clients wait for the whole response. Exports pause until the response is sent; the limits count the reads only. */
   readonly runReads: RunReads;
-  /** For the parts of exports, preferably while nobody else reads. */
+  /** For the reads of an export that answers a request. Waits a moment for a pause in the other requests. */
   readonly runSlice: RunReads;
-  /** For the parts of exports that are no answer to a request. */
+  /** {@link runSlice} for export jobs and schedules, which have no request. */
   readonly runJobSlice: <T>(caller: ReadCaller, task: (reads: Reads) => Promise<T>) => Promise<T>;
-  /** A pause in the work of an export, longer while others read. */
+  /** Waits for a short time while other requests read; exports call it between slices. */
   readonly yieldToReads: () => Promise<void>;
-  /** Whether nobody else has read for a moment. */
+  /** Whether no other request has read for 50 ms. */
   readonly isQuiet: () => boolean;
-  /** For reads that several requests share. @throws ApiError 429 when too many wait, and what the task throws */
+  /** For reads that several streams share. @throws ApiError 429 when too many wait, and what the task throws */
   readonly runSharedRead: <T>(workspaceId: string, task: () => Promise<T>) => Promise<T>;
 }
 
 export function createReadRunners(deps: ReadDeps): ReadRunners {
   const queue = createFairQueue(QUEUE);
   const slices = createFairQueue(SLICES);
+  /** The requests and streams that exports wait for. */
   const others = createIdleWait();
   const callerOf = (request: FastifyRequest, reply: FastifyReply): ReadCaller => {
     const endpoint = `${request.method} ${request.routeOptions.url ?? ''}`;
@@ -85,7 +86,7 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
     },
     runSlice: (request, reply, task) => runJobSlice(callerOf(request, reply), task),
     runJobSlice,
-    // None of the requests may cancel it.
+    // Never cancelled, because a stream that ends must not fail the read for the others.
     async runSharedRead(workspaceId, task) {
       const end = others.begin();
       return queue.run(workspaceId, task, new AbortController().signal).finally(end);

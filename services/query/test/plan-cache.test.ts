@@ -19,7 +19,7 @@ function removal(table: string, isRemoved: boolean) {
 
 test.each([
   ['ten seconds', NONE, 10_000],
-  ['a second when they are too many to list for now', { hasRemovedLinks: true, isPassing: true }, 1000],
+  ['a second when they are too many to list for now', { hasRemovedLinks: true, isTemporary: true }, 1000],
   ['a second when they are too many to watch', { hasRemovedLinks: true, removedLinks: [5n] }, 1000],
 ] as const)('removed links are cached for %s', async (_time, removed, ttlMs) => {
   const { cache, pass } = aCache();
@@ -61,12 +61,12 @@ test('a removed link may get events for ten minutes', () => {
   const { cache, pass } = aCache();
   cache.onChange(removal('folders', true));
   cache.onChange(removal('links', false));
-  expect(cache.lateRemoved('ws')).toEqual([]);
+  expect(cache.recentlyRemoved('ws')).toEqual([]);
   cache.onChange(removal('links', true));
   pass(599_999);
-  expect([cache.lateRemoved('ws'), cache.lateRemoved('other')]).toEqual([['link_1'], []]);
+  expect([cache.recentlyRemoved('ws'), cache.recentlyRemoved('other')]).toEqual([['link_1'], []]);
   pass(1);
-  expect(cache.lateRemoved('ws')).toEqual([]);
+  expect(cache.recentlyRemoved('ws')).toEqual([]);
 });
 
 test('the result that removed links are too many to list never expires', async () => {

@@ -31,7 +31,7 @@ test('more links than can be listed, removed at once, are too many to list for a
   remove(1, 500);
   expect((await reads.removedLinks(bound)).removedLinks).toHaveLength(500);
   remove(1, 501);
-  expect(await reads.removedLinks(bound)).toMatchObject({ hasRemovedLinks: true, isPassing: true });
+  expect(await reads.removedLinks(bound)).toMatchObject({ hasRemovedLinks: true, isTemporary: true });
   nowMs = 600_000;
   expect(await reads.removedLinks(bound)).toMatchObject({ hasRemovedLinks: false, removedLinks: [] });
 });

@@ -1,13 +1,14 @@
 import { ApiError } from '@waymark/contract';
 
+/** Upper limits of a queue. An owner is whoever the tasks are run for, such as a workspace. */
 export interface FairQueueOptions {
   /** Tasks that run at the same time. */
   readonly runningMax: number;
-  /** Running tasks of one owner. Less than `runningMax`, so that other owners find a free slot. */
+  /** Tasks of one owner that run at the same time. Less than `runningMax`, so that other owners find a free slot. */
   readonly runningPerOwnerMax: number;
   /** Tasks that may wait for a slot. */
   readonly waitingMax: number;
-  /** Waiting tasks of one owner. */
+  /** Tasks of one owner that may wait for a slot. */
   readonly waitingPerOwnerMax: number;
   /** Longest time a task may wait. */
   readonly waitMsMax: number;

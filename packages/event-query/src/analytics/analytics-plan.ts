@@ -8,7 +8,7 @@ export type GroupKey =
   /** The time bucket of the row: the last of `starts` (epoch milliseconds, ascending) that is not after its time. */
   | { readonly type: 'bucket'; readonly column: 'timestamp' | 'slot'; readonly starts: Value };
 
-/** How a read computes a measure; `zero` when the table does not have it. */
+/** How a read computes a measure: from the number of rows, as the sum of a column, or always 0 because the table does not have it. */
 export type Aggregate =
   | { readonly type: 'rows' }
   | { readonly type: 'sum'; readonly column: ColumnName }
@@ -18,11 +18,11 @@ export type Aggregate =
 export interface GroupedRead {
   readonly read: Omit<TableRead, 'columns'>;
   readonly keys: readonly GroupKey[];
-  /** Conditions on the group (HAVING): cheaper than per row, 27 instead of 38 ms for the countries of a million clicks. */
+  /** Conditions on the group key, printed as HAVING. As WHERE they would be evaluated per row: 38 instead of 27 ms for a million clicks. */
   readonly having: readonly Condition[];
-  /** One for each measure. */
+  /** One for each measure of the plan, in the same order. */
   readonly aggregates: readonly Aggregate[];
-  /** To how many links the rows belong; undefined = unknown. */
+  /** How many links the rows belong to; undefined = unknown. */
   readonly links: number | undefined;
   /** Whether the numbers are subtracted from those of the other reads. */
   readonly isSubtracted: boolean;
@@ -31,11 +31,13 @@ export interface GroupedRead {
 /** A join that replaces the group key, an id, by a column of the row with that id. */
 export interface OwnerRead {
   readonly read: TableRead;
+  /** The column whose value is the new group key. */
   readonly column: ColumnName;
+  /** Whether the column is an array; then the row counts in the group of each item. */
   readonly isList: boolean;
 }
 
-/** The sum of several grouped reads: a group of the result occurs in at least one of them. */
+/** The query of an analytics request: the sum of several grouped reads. A group of the result occurs in at least one of them. */
 export interface AnalyticsPlan {
   readonly workspace: bigint;
   readonly reads: readonly [GroupedRead, ...GroupedRead[]];

@@ -14,8 +14,8 @@ export interface AnalyticsStats extends PlannerStats {
 }
 
 /**
- * The first event kind of the request that can match anything: planner statistics are read for that kind and used for all.
- * Undefined when no kind can match.
+ * The filters of the first event kind that can match any event; undefined when none can. Planner statistics are read for this kind, and
+ * used for all kinds of the request.
  */
 export function firstNonEmptyRead({ reads }: BoundAnalytics): BoundFilters | undefined {
   return reads.find(({ isEmpty }) => !isEmpty);

@@ -6,7 +6,7 @@ import { startText } from './timeline.js';
 /** A row of the query result: the columns of the group key, then the numbers, as text. */
 export type AnalyticsRow = readonly string[];
 
-/** A group of the result with its four numbers. */
+/** A group of the result: its key, and its four numbers. */
 export interface CountedGroup {
   readonly key: readonly string[];
   readonly numbers: AnalyticsNumbers;
@@ -50,6 +50,7 @@ function regionText(country: string, region: string): string {
   return region === '' || region === 'Unknown' ? 'Unknown' : `${country}-${region}`;
 }
 
+/** The response field of a grouping by one column. */
 function field(name: string) {
   return ([value = '']: readonly string[]): Fields => ({ [name]: value });
 }

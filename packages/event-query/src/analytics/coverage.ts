@@ -6,7 +6,7 @@ import { type AnalyticsStats, firstNonEmptyRead } from './analytics-stats.js';
 import type { BoundAnalytics } from './bind-analytics.js';
 import { groupsByLink } from './groupings.js';
 
-/** How a range is read: which part comes from a rollup table, and which parts of the event table are added to or subtracted from it. */
+/** How a range is read: which part comes from a roll-up table, and which parts of the event table are added to or subtracted from it. */
 export interface Coverage {
   readonly rollUp:
     | (Bounds & { readonly table: 'workspace_slots' })
@@ -17,6 +17,7 @@ export interface Coverage {
   readonly subtracted: readonly Bounds[];
 }
 
+/** Whether a condition tests nothing but the link of an event, so that it can be applied to `link_totals` too. */
 function isOnLink(condition: Condition): boolean {
   switch (condition.type) {
     case 'in':
@@ -31,14 +32,14 @@ function isOnLink(condition: Condition): boolean {
 }
 
 /**
- * If the removed links are too many to list, the rollup is used only for ranges with more events than this. Below, scanning all
+ * If the removed links are too many to list, the roll-up is used only for ranges with more events than this. Below, scanning all
  * events is cheaper than finding and subtracting those of removed links (109 ms for 2.7 million).
  */
 const MANY_EVENTS = 2_500_000;
 
-/** Planning the union of a rollup and the events at both ends of the range costs as much as scanning this many events. */
+/** Planning the union of a roll-up and the events at both ends of the range costs as much as scanning this many events. */
 const CHEAP_EVENTS = 150_000;
-/** Over how many days the events of a workspace are assumed to be spread: it decides between plans only. */
+/** Assumption about a workspace: its events are spread evenly over this time. It is only used to choose between plans. */
 const SPREAD_MS = 180 * 86_400_000;
 
 /** Whether the events in the range are so few that scanning them is cheaper than a union: 12 instead of 19 ms for 30 days. */
@@ -48,7 +49,7 @@ function areCheapToScan({ fromMs, toMs }: Bounds, { kindEvents }: AnalyticsStats
   return kindEvents * share <= CHEAP_EVENTS;
 }
 
-/** Whether the rollup `workspace_slots` has everything that the request needs. */
+/** Whether the roll-up `workspace_slots` has everything that the request needs. */
 export function canUseSlots({ grouping, timeline }: BoundAnalytics, bound: BoundFilters): boolean {
   if (bound.conditions.length > 0 || bound.allowedLinks !== undefined) return false;
   // Historical zone offsets need not be a multiple of 15 minutes.
@@ -56,7 +57,7 @@ export function canUseSlots({ grouping, timeline }: BoundAnalytics, bound: Bound
   return isAligned && (grouping === 'count' || grouping === 'timeseries');
 }
 
-/** Reads whole 15-minute slots from the rollup and the partial slots at both ends from the events: 13 instead of 54 ms for 90 days. */
+/** Reads whole 15-minute slots from the roll-up and the partial slots at both ends from the events: 13 instead of 54 ms for 90 days. */
 function slotCoverage({ fromMs, toMs }: Bounds): Coverage {
   const first = fromMs === undefined ? undefined : Math.ceil(fromMs / SLOT_MS) * SLOT_MS;
   const end = Math.floor((toMs + 1) / SLOT_MS) * SLOT_MS;
@@ -70,7 +71,7 @@ function slotCoverage({ fromMs, toMs }: Bounds): Coverage {
   };
 }
 
-/** Whether the rollup `link_totals` has everything that the request needs, except that it includes events after the range. */
+/** Whether the roll-up `link_totals` has everything that the request needs, except that it includes events after the range. */
 function canUseLinkTotals({ grouping, timeline }: BoundAnalytics, bound: BoundFilters): boolean {
   if (bound.fromMs !== undefined || timeline !== undefined || !bound.conditions.every(isOnLink)) return false;
   return grouping === 'count' || groupsByLink(grouping);

@@ -60,11 +60,11 @@ function rollUpWhere(bound: BoundFilters, rollUp: RollUp, stats: AnalyticsStats)
   return [...bound.conditions, ...linkConditions(bound, stats)];
 }
 
-/** Reads several event kinds from a rollup at once. Their filters are the same: a rollup only supports filters that all kinds share. */
+/** Reads several event kinds from a roll-up at once. Their filters are the same: a roll-up only supports filters that all kinds share. */
 function rollUpRead(context: ReadContext, kinds: readonly BoundFilters[], rollUp: RollUp): GroupedRead[] {
   const [bound, ...others] = kinds;
   if (bound === undefined) return [];
-  // Rollup rows have the numbers of all kinds: exclude rows with none of this kind, which would give groups of zeros.
+  // Roll-up rows have the numbers of all kinds: exclude rows with none of this kind, which would give groups of zeros.
   const hasAny: Condition = {
     type: 'compare',
     column: bound.kind,
@@ -92,7 +92,7 @@ function removedRead(context: ReadContext, bound: BoundFilters, bounds: Bounds):
   if (ofRemoved === undefined) return [];
   const raw = eventTableRead(context, bound, bounds);
   const where = [...happenedWithin(bounds), ofRemoved];
-  // `links: 0` selects the projection by link: removed links have few of all events, or the rollup would not have been chosen.
+  // `links: 0` selects the projection by link: removed links have few of all events, or the roll-up would not have been chosen.
   return [{ ...raw, read: { ...raw.read, where }, links: 0, isSubtracted: true }];
 }
 
@@ -106,7 +106,7 @@ function eventReads(context: ReadContext, bound: BoundFilters, coverage: Coverag
   ];
 }
 
-/** All reads of a request. If all event kinds use the same rollup, it is read once for all of them. */
+/** All reads of a request. If all event kinds use the same roll-up, it is read once for all of them. */
 export function readsOf(request: BoundAnalytics, context: ReadContext): GroupedRead[] {
   const covered = request.reads
     .filter(({ isEmpty }) => !isEmpty)

@@ -3,7 +3,7 @@ import { textIn } from '../bind/matchers.js';
 import { not } from '../sql/conditions.js';
 import type { CatalogTable, ColumnName, Condition } from '../sql/sql-nodes.js';
 
-/** The numbers that analytics reports, named after their columns in the rollups. */
+/** The numbers that analytics reports, named after their columns in the roll-ups. */
 export const MEASURES = ['clicks', 'leads', 'sales', 'sale_amount'] as const;
 export type Measure = (typeof MEASURES)[number];
 
@@ -15,7 +15,7 @@ export const MEASURES_OF: Readonly<Record<AnalyticsEvent, readonly Measure[]>> =
   composite: MEASURES,
 };
 
-/** A join from the group key so far, an id, to a column of the row with that id in `table`; the column is the new group key. */
+/** A join that replaces the group key, an id, by a column of the row with that id in `table`. */
 export interface OwnerStep {
   readonly table: CatalogTable;
   readonly column: ColumnName;
@@ -33,6 +33,7 @@ export interface GroupingRule {
   readonly owners: readonly OwnerStep[];
 }
 
+/** Values that are not reported as groups. */
 const NO_GROUP = ['', 'Unknown'];
 
 /** Groups by columns of the event, without empty and unknown values. */
@@ -45,6 +46,7 @@ function oneOf(column: ColumnName, values: readonly string[]): GroupingRule {
   return { columns: [column], having: [textIn(column)(values)], owners: [] };
 }
 
+/** Groups by what the event's link belongs to, found by joins that begin with the id of the link. */
 function byOwner(...owners: readonly OwnerStep[]): GroupingRule {
   return { columns: ['link_id'], having: [], owners };
 }

@@ -48,7 +48,7 @@ function printHaving(conditions: readonly string[]): string {
 }
 
 /**
- * HAVING that drops groups without events: a link in the rollup may have none after the subtraction, or none of these kinds.
+ * HAVING that drops groups without events: a link in the roll-up may have none after the subtraction, or none of these kinds.
  * The sale amount needs no check: without sales it is 0.
  */
 function printNonEmpty({ reads, measures, top }: AnalyticsPlan): string {

@@ -21,6 +21,7 @@ const BUCKETS_MAX = 5000;
 const DAYS_BY_HOUR_MAX = 2;
 const DAYS_BY_DAY_MAX = 180;
 
+/** The unit of buckets for a range without a named interval, by its length. */
 function unitBetween(fromMs: number, toMs: number, zone: Zone): Unit {
   const days = (midnightBefore(zone.toLocal(toMs)) - midnightBefore(zone.toLocal(fromMs))) / DAY_MS;
   if (days <= DAYS_BY_HOUR_MAX) return 'hour';
@@ -49,6 +50,7 @@ function unitOf({ origin, toMs }: TimeRange, fromMs: number, zone: Zone): Unit {
 /** Starts of hours. A clock change by part of an hour (e.g. 30 minutes) starts a new bucket, so no time is counted twice. */
 function* hourStarts(fromMs: number, zone: Zone): Generator<number> {
   const offsetAt = (instant: number) => zone.toLocal(instant) - instant;
+  /** Milliseconds since the last full hour of local time. */
   const past = (instant: number) => ((zone.toLocal(instant) % HOUR_MS) + HOUR_MS) % HOUR_MS;
   const full = fromMs - past(fromMs);
   let start = offsetAt(full) === offsetAt(fromMs) ? full : zone.changeBetween(full, fromMs);

@@ -38,7 +38,7 @@ export interface BoundFilters {
   readonly listedLinks: readonly bigint[] | undefined;
   /** Subquery for the ids of the links that pass the filters on links; undefined = no such filter. */
   readonly allowedLinks: TableRead | undefined;
-  /** Whether the filters on links usually match few links: then it pays to read the list of links before the first page. */
+  /** Whether the filters on links usually match few links, so that reading their ids before the first page pays off. */
   readonly isLinkFilterSelective: boolean;
   /** Subquery for the ids of removed links, whose events are excluded; undefined when they cannot match anyway. */
   readonly removedLinks: TableRead | undefined;
@@ -46,6 +46,7 @@ export interface BoundFilters {
   readonly isEmpty: boolean;
 }
 
+/** A request for a page of events with its filters as conditions on tables. */
 export interface BoundRequest extends BoundFilters {
   readonly page: Page;
 }

@@ -4,6 +4,7 @@ import type { ColumnName, Condition } from '../sql/sql-nodes.js';
 /** Builds the condition that a column has one of the values; undefined when none of the values can exist. */
 export type Matcher = (values: readonly string[]) => Condition | undefined;
 
+/** Matches a column of texts that has one of the values. */
 export function textIn(column: ColumnName) {
   return (values: readonly string[]): Condition => ({
     type: 'in',
@@ -29,6 +30,7 @@ export function numbersOf(kind: ResourceKind, ids: readonly string[]): bigint[] 
   return [...new Set(numbers)];
 }
 
+/** Matches a column of ids that has one of the given public ids. */
 export function idIn(column: ColumnName, kind: ResourceKind): Matcher {
   return (ids) => {
     const numbers = numbersOf(kind, ids);
@@ -37,7 +39,7 @@ export function idIn(column: ColumnName, kind: ResourceKind): Matcher {
   };
 }
 
-/** For a column that is an array of ids: it contains any of the given ids. */
+/** Matches a column that is an array of ids and contains any of the given public ids. */
 export function anyIdIn(column: ColumnName, kind: ResourceKind): Matcher {
   return (ids) => {
     const numbers = numbersOf(kind, ids);

@@ -2,8 +2,9 @@ import { type CalendarUnit, DAY_MS, type Days, midnightOf, unitDays, weekdayOf }
 import type { DateContext } from './parsed-date.js';
 import { MONTH, monthNumber, WEEKDAY, weekdayNumber } from './words.js';
 
-/** What a period such as `last week` refers to. */
+/** What a period such as `last week` is relative to. */
 export interface LocalContext {
+  /** How to resolve a recurring date; see {@link DateContext}. */
   readonly nearest: DateContext['nearest'];
   /** The current local time, as calendar.ts represents it. */
   readonly nowMs: number;
@@ -11,7 +12,7 @@ export interface LocalContext {
 
 type PeriodParser = (groups: Readonly<Record<string, string | undefined>>, context: LocalContext) => Days | undefined;
 
-/** How many cycles to search. Eight, because 29 February can be eight years away. */
+/** How many cycles (weeks or years) to search. Eight, because 29 February can be eight years away. */
 const CYCLES_MAX = 8;
 const NOON_MS = DAY_MS / 2;
 const DAY_NUMBER = String.raw`(?<day>\d{1,2})(?:st|nd|rd|th)?`;
@@ -23,6 +24,7 @@ function oneDay(midnightMs: number | undefined): Days | undefined {
   return midnightMs === undefined ? undefined : { firstMs: midnightMs, lastMs: midnightMs };
 }
 
+/** -1 for the previous period, 0 for the current one, 1 for the next one. */
 function offsetOf(which: string | undefined): number {
   if (which === 'last' || which === 'previous') return -1;
   return which === 'next' ? 1 : 0;
@@ -32,7 +34,11 @@ function yearOf(localMs: number): number {
   return new Date(localMs).getUTCFullYear();
 }
 
-/** Resolves a recurring date to the latest one that has begun or to the next one; `at(0)` is the one of the current cycle. */
+/**
+ * Resolves a recurring date to the latest occurrence that has begun, or to the next one.
+ *
+ * @param at the occurrence in the current cycle (week or year) for 0, in the next one for 1; undefined if the cycle has none
+ */
 function nearestOf(at: (cycle: number) => Days | undefined, { nearest, nowMs }: LocalContext): Days | undefined {
   for (let cycle = 0; cycle <= CYCLES_MAX; cycle += 1) {
     const days = at(nearest === 'past' ? -cycle : cycle);

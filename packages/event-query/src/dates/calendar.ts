@@ -5,13 +5,13 @@
 
 export const DAY_MS = 24 * 3_600_000;
 
-/** Dates outside these years are refused. */
+/** Dates outside these years are refused, except days and times of ISO 8601 such as `0001-01-01`. */
 const YEAR_MIN = 1970;
 const YEAR_MAX = 9999;
 
 export type CalendarUnit = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
-/** A run of whole days: the local midnights of its first and its last day. */
+/** Consecutive whole days: the local midnights of the first and the last one. */
 export interface Days {
   readonly firstMs: number;
   readonly lastMs: number;

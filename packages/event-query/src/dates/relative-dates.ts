@@ -75,6 +75,7 @@ function parseDuration(text: string): Duration | undefined {
 const SAME_DAY = /^(?:(?:the )?(?:this|same) day|today) (?<side>last|previous|next) (?<unit>week|month|quarter|year)$/;
 const ADJACENT_UNIT = /^(?<side>last|previous|next) (?<unit>week|month|quarter|year)$/;
 
+/** The day that is one unit before or after today, from a match with the groups `side` and `unit`. */
 function dayOneUnitAway(found: RegExpExecArray | null, context: DateContext): ParsedDate | undefined {
   const { side, unit } = found?.groups ?? {};
   return unit === undefined ? undefined : relativeDate(`1 ${unit}`, side === 'next' ? 1 : -1, context);
@@ -96,7 +97,7 @@ export function parseCurrentUnit(phrase: string, { nowMs, zone }: DateContext): 
   return { type: 'span', fromMs, toMs: fromMs + unitMs - 1 };
 }
 
-/** Adds a duration to the current time, or subtracts it: the resulting local time and instant. Undefined outside the supported years. */
+/** Adds a duration to the current time, or subtracts it. @returns the local time and the instant; undefined outside of 1970 to 9999 */
 function addToNow(duration: Duration, direction: 1 | -1, { nowMs, zone }: DateContext) {
   const now = zone.toLocal(nowMs);
   const localMs = addUnits(addUnits(now, 'month', direction * duration.months), 'day', direction * duration.days);
@@ -105,7 +106,7 @@ function addToNow(duration: Duration, direction: 1 | -1, { nowMs, zone }: DateCo
   return isInCalendar(ms) ? { localMs, ms } : undefined;
 }
 
-/** The result is a day if the duration has only days and longer units, otherwise an instant. */
+/** The date that is a duration away from now: a day if the duration has only days and longer units, otherwise an instant. */
 function relativeDate(text: string, direction: 1 | -1, context: DateContext): ParsedDate | undefined {
   const duration = parseDuration(text);
   const target = duration && addToNow(duration, direction, context);
@@ -115,6 +116,7 @@ function relativeDate(text: string, direction: 1 | -1, context: DateContext): Pa
   return { type: 'days', firstMs: midnight, lastMs: midnight, atMs: target.localMs };
 }
 
+/** Parses spans that end or begin now, such as `last 7 days` and `next 2 weeks`. */
 function parseSpan(phrase: string, context: DateContext): ParsedDate | undefined {
   const { side, amount: text = '' } = SPAN.exec(phrase)?.groups ?? {};
   const amount = parseDuration((side === 'past' ? ONE_PAST : ONE).test(text) ? `1 ${text}` : text);

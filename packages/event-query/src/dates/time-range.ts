@@ -19,6 +19,7 @@ export type RangeOrigin =
   | { readonly type: 'interval'; readonly interval: Interval; readonly nowMs: number }
   | { readonly type: 'dates'; readonly startMs: number; readonly endMs: number };
 
+/** The parameters of a request that determine its range, as texts. */
 export interface RangeParameters {
   readonly interval?: Interval | undefined;
   readonly start?: string | undefined;

@@ -7,7 +7,7 @@ function textValue(value: string): Value {
   return { type: 'String', value };
 }
 
-/** Entries of the column `metadata_paths` end in `=`. */
+/** The row has a scalar value at the path. Entries of the column `metadata_paths` end in `=`. */
 function hasPath(path: Value): Condition {
   return { type: 'has', column: 'metadata_paths', value: path };
 }

@@ -31,10 +31,12 @@ class Parser {
     return query;
   }
 
+  /** Alternatives joined by OR. */
   #any(depth: number): MetadataQuery {
     return this.#joined('or', 'OR', () => this.#all(depth));
   }
 
+  /** Parts joined by AND. */
   #all(depth: number): MetadataQuery {
     return this.#joined('and', 'AND', () => this.#part(depth));
   }
@@ -47,6 +49,7 @@ class Parser {
     return { type, of };
   }
 
+  /** A condition, or a query in parentheses, or the negation of either. */
   #part(depth: number): MetadataQuery {
     const scanner = this.#scanner;
     if (scanner.takeConnector('NOT')) return { type: 'not', of: this.#part(this.#deeper(depth)) };
@@ -56,6 +59,7 @@ class Parser {
     return inner;
   }
 
+  /** The depth inside one more pair of parentheses or NOT. @throws ApiError 422 beyond the limit */
   #deeper(depth: number): number {
     if (depth >= DEPTH_MAX) throw this.#scanner.expected(`at most ${DEPTH_MAX} parentheses and NOTs inside each other`);
     return depth + 1;

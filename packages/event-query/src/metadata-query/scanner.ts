@@ -39,13 +39,14 @@ export class Scanner {
     return this.#text.charAt(this.offset);
   }
 
-  /** @param character not a letter */
+  /** Takes a single character, which is not a letter. @returns whether it was there */
   take(character: string): boolean {
     if (this.peek() !== character) return false;
     this.offset += 1;
     return true;
   }
 
+  /** Takes a keyword. @returns whether it was there */
   takeConnector(connector: Connector): boolean {
     this.peek();
     const found = this.#match(CONNECTORS[connector]);
@@ -53,7 +54,7 @@ export class Scanner {
     return found !== undefined;
   }
 
-  /** @param word matched case-sensitively */
+  /** Takes a word, which is compared case-sensitively. @returns whether it was there */
   takeWord(word: string): boolean {
     this.peek();
     if (!this.#text.startsWith(word, this.offset)) return false;
@@ -61,7 +62,7 @@ export class Scanner {
     return true;
   }
 
-  /** A star that stands alone. */
+  /** Takes a star that is a whole value. @returns whether it was there */
   takeStar(): boolean {
     this.peek();
     const star = this.#match(STAR);

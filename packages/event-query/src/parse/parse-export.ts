@@ -9,13 +9,13 @@ export interface ExportPart {
   readonly limit: number;
   /** The last event of the part before; undefined for the first. */
   readonly after: Position | undefined;
-  /** Only events that were stored in this time. */
+  /** Selects only events whose time of storage is in this window. */
   readonly stored?: StoredWindow | undefined;
 }
 
 /**
- * Parses the query string of `GET /events/export`. The range ends at `nowMs` at the latest, so that the export has an end, and can be
- * asked for again.
+ * Parses the query string of `GET /events/export`. The range ends at `nowMs` at the latest, so that the export ends although new events are
+ * stored, and a later export can have the same range.
  *
  * @throws ApiError 400 or 422 with the name of the invalid parameter
  */

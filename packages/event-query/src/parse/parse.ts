@@ -20,6 +20,7 @@ export type FilterQuery = Omit<EventsQuery, 'page' | 'cursor' | 'limit' | 'sortO
 
 type Lists = Map<MultiValueFilter, ValueLists>;
 
+/** The multi-value filters of a query, including those in the deprecated parameters `tagIds` and `qr`. */
 function parseLists(query: FilterQuery): Lists {
   const lists: Lists = new Map();
   for (const parameter of MULTI_VALUE_FILTERS) {

@@ -23,7 +23,7 @@ export type LinkReference =
   | { readonly by: 'externalId'; readonly externalId: string }
   | { readonly by: 'address'; readonly domain: string; readonly key: string };
 
-/** A time in which events were stored, in epoch milliseconds: from `fromMs` to before `toMs`. */
+/** A window of times of storage in epoch milliseconds, from `fromMs` on and before `toMs`. */
 export interface StoredWindow {
   readonly fromMs: number;
   readonly toMs: number;
@@ -33,7 +33,7 @@ export interface StoredWindow {
 export interface ParsedFilters {
   readonly kind: EventKind;
   readonly range: TimeRange;
-  /** When the events were stored; undefined = at any time. */
+  /** The window in which the events were stored; undefined = at any time. */
   readonly stored?: StoredWindow | undefined;
   readonly filters: readonly Filter[];
   readonly link: LinkReference | undefined;
@@ -41,6 +41,7 @@ export interface ParsedFilters {
   readonly folderId: string | undefined;
 }
 
+/** The parsed query string of `GET /events` or `GET /events/export`. */
 export interface ParsedRequest extends ParsedFilters {
   readonly page: Page;
 }

@@ -22,9 +22,9 @@ export interface EventSetPlan {
   readonly settings: QuerySettings;
 }
 
-/** Events that are closer to each other than this are looked up in one range of time. */
+/** Events whose times differ by less than this are looked up in one range of time. */
 const GAP_MS_MIN = SLOT_MS;
-/** Most ranges of one query. */
+/** How many ranges of time one query may have. */
 const RANGES_MAX = 8;
 
 interface TimedId {
@@ -66,6 +66,7 @@ function isOneOf(kind: BoundFilters['kind'], ids: readonly string[]): Condition 
   return anyOf(parts) ?? NOTHING;
 }
 
+/** The conditions of the filters, without their range. */
 function conditionsOf({ bound, stats }: EventSetFilters): readonly Condition[] {
   return bound.isEmpty ? [NOTHING] : [...bound.conditions, ...linkConditions(bound, stats)];
 }

@@ -9,7 +9,7 @@ import type { PlannerStats } from './planner-stats.js';
 /*
  * Finds the start of a page with a large offset without reading the rows before it.
  *
- * Without filters, the rollup `workspace_slots` (events per 15-minute slot) is summed up until the offset is reached, minus the
+ * Without filters, the roll-up `workspace_slots` (events per 15-minute slot) is summed up until the offset is reached, minus the
  * events of removed links. Only the slot in which the range begins may be covered in part; its events are counted from the table.
  * With filters, the rows are skipped with OFFSET, reading only the columns of the filters and the sort key.
  */
@@ -26,14 +26,14 @@ export interface CountPlan {
 /** Finds the 15-minute slot that contains the event at `offset` (from 0, in the order of the page). */
 export interface StartSlotPlan {
   readonly read: TableRead;
-  /** Events that the rollup counts but the list excludes: those of removed links. */
+  /** Events that the roll-up counts but the list excludes: those of removed links. */
   readonly subtracted: RowsRead | undefined;
   readonly direction: 'ASC' | 'DESC';
   readonly offset: bigint;
   readonly settings: QuerySettings;
 }
 
-/** Whether the rollup can count the events of the list: there are no filters, and the removed links are known. */
+/** Whether the roll-up can count the events of the list: there are no filters, and the removed links are known. */
 function canCountBySlots({ conditions, listedLinks, allowedLinks }: BoundRequest, stats: PlannerStats): boolean {
   const isFiltered = conditions.length > 0 || listedLinks !== undefined || allowedLinks !== undefined;
   return !isFiltered && (stats.hasRemovedLinks === false || stats.removedLinks !== undefined);
@@ -77,11 +77,11 @@ export function planPartialSlotCount(bound: BoundRequest, stats: PlannerStats): 
  * Finds the slot in which a far page without filters begins; undefined when the page has filters or begins before the first
  * whole slot.
  *
- * @param head the result of {@link planPartialSlotCount}
+ * @param headEvents number of events before the first whole slot: the result of {@link planPartialSlotCount}, or 0 without one
  */
-export function planStartSlot(bound: BoundRequest, stats: PlannerStats, head: bigint): StartSlotPlan | undefined {
+export function planStartSlot(bound: BoundRequest, stats: PlannerStats, headEvents: bigint): StartSlotPlan | undefined {
   const { kind, workspace, page } = bound;
-  if (!canCountBySlots(bound, stats) || page.offset < head) return undefined;
+  if (!canCountBySlots(bound, stats) || page.offset < headEvents) return undefined;
   const { rest } = splitAtSlots(bound);
   const removed = isOfRemovedLinks(bound, stats);
   const subtracted = removed && {
@@ -94,7 +94,7 @@ export function planStartSlot(bound: BoundRequest, stats: PlannerStats, head: bi
     read: { table: 'workspace_slots', isFinal: false, workspace, columns: [kind], where: slotOverlaps(rest) },
     subtracted,
     direction: page.direction,
-    offset: page.offset - head,
+    offset: page.offset - headEvents,
     settings: {
       ...READ_LIMITS,
       log_comment: `events ${kind} slot`,

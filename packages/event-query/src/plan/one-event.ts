@@ -4,7 +4,7 @@ import { READ_LIMITS } from '../sql/read-limits.js';
 import { happenedWithin } from '../sql/time-conditions.js';
 import { type PagePlan, SHAPES } from './plan.js';
 
-/** The query for the id of one event, of any link of the workspace: a row when the event exists. */
+/** Plans the query that checks whether an event exists in the workspace: it returns one row, or none. Filters are ignored. */
 export function planOneEvent({ kind, workspace }: BoundRequest, { timeMs, id }: Position): PagePlan {
   const { table, id: column } = SHAPES[kind];
   const isEvent = { type: 'compare', column, operator: '=', value: { type: 'String', value: id } } as const;

@@ -17,6 +17,7 @@ export interface PagePlan {
   readonly settings: QuerySettings;
 }
 
+/** The table of an event kind, and the columns of its pages. */
 interface EventShape {
   readonly table: EventTable;
   readonly id: ColumnName;
@@ -39,20 +40,20 @@ function orderOf(id: ColumnName, links: number | undefined): readonly ColumnName
   return links === 1 ? ['workspace_id', 'link_id', 'timestamp', id] : ['timestamp', id];
 }
 
-/** Whether the page is simply the first rows in storage order: there are no filters, and at most one link. */
+/** Whether the page consists of the first rows in storage order: there are no filters, or only one on a single link. */
 function isReadInOrder(bound: BoundRequest, links: number | undefined): boolean {
   return bound.conditions.length === 0 && bound.allowedLinks === undefined && (links === undefined || links === 1);
 }
 
-/** Settings of a page whose rows are simply the first ones in storage order. */
+/** Settings of a page that consists of the first rows in storage order. */
 const IN_ORDER_SETTINGS: QuerySettings = {
   // A second thread would have nothing to do: 187 such pages a second with one thread, 160 with two.
   max_threads: 1,
-  // Joining steps of the plan takes longer than running them one by one on a hundred rows: 26 to 21 ms of CPU.
+  // Merging steps of the plan takes longer than running them one by one on a hundred rows: 26 instead of 21 ms of CPU.
   query_plan_merge_expressions: 0,
 };
 
-/** ClickHouse's default for the last row of a page up to which it reads the wide columns of its rows only. */
+/** The last row of a page up to which ClickHouse, by default, reads the wide columns of the page's rows only. */
 const LAZY_ROWS = 10_000n;
 
 /**
@@ -92,7 +93,7 @@ function timeConditions(bound: BoundRequest, id: ColumnName, { start }: PlannerS
     : happenedWithin({ fromMs, toMs: Math.min(toMs, start.slotMs + SLOT_MS - 1) });
 }
 
-/** Rows to skip, after `start`. */
+/** Rows to skip: from the start of the page's slot if that is known, otherwise from the start of the list. */
 function offsetOf({ page }: BoundRequest, { start }: PlannerStats): bigint {
   return start?.offset ?? page.offset;
 }

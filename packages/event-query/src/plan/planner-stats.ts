@@ -14,7 +14,7 @@ export interface StatsPlan {
   readonly settings: QuerySettings;
 }
 
-/** Where a page with a large offset begins. */
+/** Where a page with a large offset begins: in which slot, and after how many of its events. */
 export interface PageStart {
   /** Start of the 15-minute slot in which the page begins, in epoch milliseconds. */
   readonly slotMs: number;
@@ -53,7 +53,7 @@ export const FEW_LINKS = 100;
 const FEW_EVENTS = 50_000;
 /** Up to this many links are passed to the page query as ids instead of a subquery. The ids are part of the query's URL. */
 const LISTED_LINKS_MAX = 2000;
-/** Up to this many removed links are listed; their events are read link by link and subtracted from the rollups. */
+/** Up to this many removed links are listed; their events are read link by link and subtracted from the roll-ups. */
 export const REMOVED_LINKS_MAX = 500;
 /** With fewer events than this in the workspace, scanning all of them costs no more than listing the links, even from a cache. */
 const WORTH_LISTING_EVENTS = 100_000;
@@ -63,6 +63,7 @@ const WORTH_LISTING_EVENTS = 100_000;
  */
 const MANY_EVENTS = 1_000_000;
 
+/** Whether so few links are read through the projection by link. An unknown number counts as many. */
 export function areFewLinks(count: number | undefined): boolean {
   return count !== undefined && count <= FEW_LINKS;
 }
@@ -112,7 +113,7 @@ export function planEventCount(bound: BoundFilters): StatsPlan {
 
 /**
  * Whether a page certainly has no rows. Decides for far pages only: near the first page the count may be too low, because an
- * insert reaches the rollup slightly later than the event table.
+ * insert reaches the roll-up slightly later than the event table.
  *
  * @param events the result of {@link planRangeCount}
  */

@@ -20,6 +20,7 @@ export class Parameters {
   readonly #names = new Map<Value, string>();
   readonly #workspaces = new Map<bigint, Value>();
 
+  /** The placeholder of a value in the SQL text, such as `{p0:UInt64}`. */
   placeholder(value: Value): string {
     const name = this.#names.get(value) ?? `p${this.#names.size}`;
     this.#names.set(value, name);
@@ -27,6 +28,7 @@ export class Parameters {
     return `{${name}:${value.type}}`;
   }
 
+  /** The placeholder of a workspace, the same one wherever its number occurs. */
   workspace(number: bigint): string {
     const value = this.#workspaces.get(number) ?? { type: 'UInt64', value: number };
     this.#workspaces.set(number, value);
@@ -46,6 +48,7 @@ export function printRead(read: Omit<TableRead, 'columns'>, expressions: string,
   return `SELECT ${expressions} FROM ${table} WHERE ${guard}${conditions.join('')}`;
 }
 
+/** SQL of a condition. Its values become query parameters. */
 export function printCondition(condition: Condition, parameters: Parameters): string {
   switch (condition.type) {
     case 'compare':

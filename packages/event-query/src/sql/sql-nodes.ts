@@ -69,6 +69,7 @@ export type Value =
 
 type ListValue = Extract<Value, { readonly type: `Array(${string})` }>;
 
+/** A condition on a row. */
 export type Condition =
   | {
       readonly type: 'compare';
@@ -98,9 +99,11 @@ export type Condition =
       readonly operator: '>' | '>=' | '<' | '<=';
       readonly number: Value;
     }
+  /** The columns have the values of a row of the read, a subquery. */
   | { readonly type: 'inRead'; readonly columns: readonly ColumnName[]; readonly read: TableRead }
   | { readonly type: 'not'; readonly of: Condition }
   | { readonly type: 'and' | 'or'; readonly of: readonly [Condition, ...Condition[]] }
+  /** Matches no row. */
   | { readonly type: 'nothing' };
 
 /**

@@ -3,7 +3,7 @@ import type { StoredWindow } from '../parse/parsed-request.js';
 import { dateTimeText } from './date-time-text.js';
 import type { ColumnName, Condition, Value } from './sql-nodes.js';
 
-/** Length of a time slot in the rollup `workspace_slots`: 15 minutes. */
+/** Length of a time slot in the roll-up `workspace_slots`: 15 minutes. */
 export const SLOT_MS = 15 * 60_000;
 /** Last second of ClickHouse's DateTime. */
 const SECONDS_MAX = 2 ** 32 - 1;

@@ -3,6 +3,7 @@ import type { Encoder, EncoderOptions } from './encoder.js';
 import { createNdjsonEncoder } from './ndjson.js';
 import { createParquetEncoder } from './parquet.js';
 
+/** Creates the encoder of one file, for its format. */
 export function createEncoder<Item>(options: EncoderOptions<Item>): Encoder {
   switch (options.format) {
     case 'csv':

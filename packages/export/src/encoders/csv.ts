@@ -2,10 +2,10 @@ import { stringify } from 'csv-stringify/sync';
 import type { ColumnType } from '../columns.js';
 import type { Encoder, EncoderOptions } from './encoder.js';
 
-/** RFC 4180: records end with CR LF, and fields that need quotes have them. A lone CR or LF would end a record for many parsers. */
+/** RFC 4180: records end with CR LF. Fields with a lone CR or LF are quoted too, because many parsers would end the record there. */
 const RECORDS = { record_delimiter: 'windows', quoted_match: /[\r\n]/ } as const;
 
-/** Readers skip blank lines, so the only field of a record has quotes when it is empty. */
+/** The options of records. The only field of a record is quoted when it is empty, because readers skip blank lines. */
 function recordsOf(columns: readonly unknown[], escapesFormulas: boolean) {
   return { ...RECORDS, escape_formulas: escapesFormulas, quoted_empty: columns.length === 1 };
 }
@@ -28,7 +28,7 @@ function fieldOf(type: ColumnType, value: unknown): string | number {
   }
 }
 
-/** CSV: RFC 4180 in UTF-8, with a header row of column names. */
+/** Creates an encoder of CSV: RFC 4180 in UTF-8, with a header row of column names. */
 export function createCsvEncoder<Item>({
   columns,
   escapesFormulas,
@@ -49,18 +49,19 @@ export function createCsvEncoder<Item>({
       });
       return Buffer.from(takeHeader() + stringify(records, options));
     },
-    // A file without items has its header all the same.
+    // A file without items still has a header.
     end: () => Buffer.from(takeHeader()),
   };
 }
 
 /** A part of a CSV file ends with the row that reaches this many characters. */
 const PART_CHARS = 250_000;
-/** Characters that each field counts besides those of its text: its separator, or its digits if it is a number. */
+/** Characters that are added for each field to those of its text, for its separator and for the digits of a number. */
 const FIELD_CHARS = 8;
 
 /**
- * A whole CSV file of rows that are in memory, in parts that take about a millisecond each. Objects in fields are written as JSON.
+ * Encodes rows that are in memory as a whole CSV file, part by part: a part takes about a millisecond. Objects in fields are written as
+ * JSON.
  */
 export function* csvTable(
   columns: readonly string[],

@@ -1,9 +1,9 @@
 import type { ExportFormat } from '@waymark/contract';
 import type { NamedColumn } from '../columns.js';
 
-/** Turns items into the bytes of a file, in order. */
+/** Encodes the items of one file, in their order. */
 export interface Encoder {
-  /** @param items JSON texts of API objects */
+  /** Encodes the next items. @param items JSON texts of API objects @returns the next bytes of the file, which may be none */
   encode(items: readonly string[]): Uint8Array;
   /** The bytes after the last item. */
   end(): Uint8Array;

@@ -2,7 +2,7 @@ import type { Encoder } from './encoder.js';
 
 const NOTHING = new Uint8Array();
 
-/** NDJSON: each item unchanged, on a line of its own. */
+/** Creates an encoder of NDJSON: each item unchanged, on a line of its own. */
 export function createNdjsonEncoder(): Encoder {
   return {
     encode(items) {

@@ -4,7 +4,7 @@ import type { Encoder } from './encoder.js';
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
-/** Columns that the readers of a warehouse read as text, 64-bit integer, boolean, timestamp in UTC, list of texts and JSON. */
+/** The Parquet types that data warehouses read as text, 64-bit integer, boolean, timestamp in UTC, list of texts, and text with JSON. */
 const ELEMENTS: Readonly<Record<ColumnType, Omit<SchemaElement, 'name'>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   integer: { type: 'INT64' },
@@ -18,7 +18,7 @@ const ELEMENTS: Readonly<Record<ColumnType, Omit<SchemaElement, 'name'>>> = {
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
 };
 
-/** The nodes below a list, as the format demands them. */
+/** The nodes below a list, as the Parquet format prescribes them. */
 const LIST_ITEMS: readonly SchemaElement[] = [
   { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
   { name: 'element', repetition_type: 'REQUIRED', ...ELEMENTS.text },
@@ -28,7 +28,7 @@ function elementsOf({ name, type }: Pick<NamedColumn<never>, 'name' | 'type'>): 
   return [{ name, repetition_type: 'OPTIONAL', ...ELEMENTS[type] }, ...(type === 'texts' ? LIST_ITEMS : [])];
 }
 
-/** A value as the library takes it. */
+/** A value in the form that the library `hyparquet-writer` expects. */
 function cellOf(type: ColumnType, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   switch (type) {
@@ -50,7 +50,7 @@ function cellOf(type: ColumnType, value: unknown): unknown {
 const GROUP_ROWS = 1500;
 const GROUP_CHARS = 2_000_000;
 
-/** A Parquet file. The rows of a row group are kept until it is written; the end of the file lists the row groups. */
+/** Creates an encoder of Parquet. Rows are kept in memory until their row group is written; the end of the file lists the row groups. */
 export function createParquetEncoder<Item>(columns: readonly NamedColumn<Item>[]): Encoder {
   const writer = new ByteWriter();
   const root: SchemaElement = { name: 'root', num_children: columns.length };

@@ -5,7 +5,7 @@ import fp from 'fastify-plugin';
 import { LRUCache } from 'lru-cache';
 
 export interface AdminGuardOptions {
-  /** Each of them opens: during a rotation there are two. Without any, every request is rejected. */
+  /** The keys that are accepted: during a rotation there are two. Without any, every request is rejected. */
   readonly adminKeys: readonly string[];
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
 }
@@ -14,12 +14,12 @@ const BUCKET = 'admin-key';
 const WRONG_KEYS_MAX = 10;
 const WRONG_KEYS_WINDOW_SECONDS = 60;
 const BLOCKED_NETWORKS_MAX = 10_000;
-/** Longer than any key. The limit keeps anonymous callers from making the server hash a 100 kB header. */
+/** More than any valid header has, so that anonymous callers cannot make the server hash a header of 100 kB. */
 const HEADER_CHARS_MAX = 1024;
 /** Makes browsers show a login prompt for the key. */
 const CHALLENGE = 'Basic realm="Waymark operators", charset="UTF-8"';
 
-/** Reads `Bearer <key>`, or Basic credentials with the key as the password of any user; undefined = neither. */
+/** The key in the header `Authorization`: `Bearer <key>`, or Basic credentials with the key as the password of any user. */
 function readKey(header: string | undefined): string | undefined {
   if (header === undefined || header.length > HEADER_CHARS_MAX) return undefined;
   const [, scheme = '', value = ''] = /^(\w+) +(\S+)$/.exec(header.trim()) ?? [];
@@ -46,16 +46,15 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 export const adminGuard = fp<AdminGuardOptions>(
   async (app, { adminKeys, rateLimiter }) => {
     const expected = adminKeys.map(digest);
-    /** Compares with every key, so that the time does not tell which one it is. */
+    /** Compares with every key in constant time, so that the duration reveals nothing about the keys. */
     const isAdminKey = (key: string): boolean => {
       const actual = digest(key);
       return expected.map((one) => timingSafeEqual(actual, one)).includes(true);
     };
-    /** Networks that have sent too many wrong keys, with the end of their block. Until then they are rejected without a call to Redis. */
+    /** Networks that have sent too many wrong keys, and until when their wrong keys are rejected without a call to Redis. */
     const blockedUntilMs = new LRUCache<string, number>({ max: BLOCKED_NETWORKS_MAX });
 
-    const rejectAsBlocked = (network: string, retryAfterSeconds: number): never => {
-      blockedUntilMs.set(network, Date.now() + retryAfterSeconds * 1000);
+    const rejectAsBlocked = (retryAfterSeconds: number): never => {
       const message = `Too many wrong admin keys. Retry in ${retryAfterSeconds} s.`;
       throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds });
     };
@@ -68,9 +67,12 @@ export const adminGuard = fp<AdminGuardOptions>(
       if (authorization !== undefined) {
         const network = limitedNetwork(request.ip);
         const leftMs = (blockedUntilMs.get(network) ?? 0) - Date.now();
-        if (leftMs > 0) rejectAsBlocked(network, Math.ceil(leftMs / 1000));
+        if (leftMs > 0) rejectAsBlocked(Math.ceil(leftMs / 1000));
         const counted = await rateLimiter.take(network, BUCKET, WRONG_KEYS_MAX, WRONG_KEYS_WINDOW_SECONDS);
-        if (!counted.allowed) rejectAsBlocked(network, counted.retryAfterSeconds);
+        if (!counted.allowed) {
+          blockedUntilMs.set(network, Date.now() + counted.retryAfterSeconds * 1000);
+          rejectAsBlocked(counted.retryAfterSeconds);
+        }
       }
       reply.header('www-authenticate', CHALLENGE);
       throw new ApiError('unauthorized', 'This page needs the admin key.');

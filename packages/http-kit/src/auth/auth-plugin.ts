@@ -9,7 +9,7 @@ import { type RouteRequirements, registerRequirements } from './route-requiremen
 /** The part of the catalog that authentication uses. */
 export interface KeyCatalog {
   readonly keys: {
-    /** Undefined = no such key, or its user was deleted. `workspace` is undefined when the workspace was deleted. */
+    /** Looks up a key; undefined = there is none, or its user was deleted. `workspace` is undefined when the workspace was deleted. */
     authenticate(
       token: string,
     ): Promise<{ readonly key: ApiKeyRecord; readonly workspace: WorkspaceRecord | undefined } | undefined>;
@@ -36,24 +36,25 @@ declare module 'fastify' {
     /** The `onRequest` hook of a route that needs an API key. */
     authenticate(requirements: RouteRequirements): AuthenticateHook;
     /**
-     * Checks the key of a request again, for answers that last longer than a key may. Counts against no rate limit.
+     * Checks the key of a request again, for responses that may last longer than the key is valid. Counts against no rate limit.
      *
      * @throws ApiError when a new request with this key would be refused
      */
     reauthenticate(request: FastifyRequest, requirements: RouteRequirements): Promise<Authenticated>;
   }
   interface FastifyRequest {
-    /** Workspace of the key. Only on routes with `authenticate`. */
+    /** The workspace of the API key. Only set on routes with `authenticate`. */
     workspace: WorkspaceRecord;
-    /** Only on routes with `authenticate`. */
+    /** The API key of the request. Only set on routes with `authenticate`. */
     apiKey: ApiKeyRecord;
   }
 }
 
-/** Longer than any key or access token. The limit keeps anonymous callers from making the server hash a 100 kB header. */
+/** More than any key or access token has, so that anonymous callers cannot make the server hash a header of 100 kB. */
 const TOKEN_CHARS_MAX = 512;
 const SCHEME = 'Bearer ';
 
+/** The token in the header `Authorization`. @throws ApiError 401 for any other header than `Bearer <token>` */
 function bearerToken(header: string | undefined): string {
   if (header === undefined || header === '') throw new ApiError('unauthorized', 'Missing Authorization header.');
   if (!header.startsWith(SCHEME)) {
@@ -69,8 +70,8 @@ function isExpired(key: ApiKeyRecord, nowMs: number): boolean {
 }
 
 /**
- * The rate limit that applies to a call; undefined = the plan has no access to analytics, which answers 403, not 429. A key whose
- * workspace was deleted gets the limit of the smallest plan.
+ * The rate limit that applies to a call; undefined = the plan has no access to analytics, so that {@link checkAuthorization} refuses the
+ * call with 403. A key whose workspace was deleted has the limit of the smallest plan.
  */
 function rateLimitOf(workspace: WorkspaceRecord | undefined, bucket: 'standard' | 'analytics'): RateLimit | undefined {
   const limits = workspace === undefined ? PLAN_LIMITS.free : workspaceLimits(workspace);

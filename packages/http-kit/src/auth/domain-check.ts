@@ -18,14 +18,14 @@ const HOST = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](
 const WWW = 'www.';
 
 const CACHED_NAMES_MAX = 10_000;
-/** Anonymous clients choose the names. While the catalog caches that a name is not registered, its look-ups are not counted. */
+/** Look-ups of a name that is not registered are not counted again for this long: so long the catalog caches that nobody has it. */
 const UNREGISTERED_TTL_MS = 5_000;
 /** Look-ups of a registered name are not counted for this long after its first one. */
 const REGISTERED_TTL_MS = 24 * 3_600_000;
-/** Limit on first look-ups of names in a window, over all processes: each may read ClickHouse. */
+/** Limit on counted look-ups in a window, in all processes together: each may read ClickHouse, and anonymous clients choose the names. */
 const NEW_NAMES_MAX = 120;
 const WINDOW_SECONDS = 60;
-/** Beyond that limit look-ups wait for the next batch, so that a flood costs one read of ClickHouse per interval, not one per name. */
+/** Beyond that limit look-ups wait for the next batch, so that a flood costs one read of ClickHouse per batch, not one per name. */
 const BATCH_INTERVAL_MS = 250;
 
 const querySchema = z.object({
@@ -36,6 +36,7 @@ const querySchema = z.object({
     .refine((host) => HOST.test(host), 'not a domain name, such as go.example.com'),
 });
 
+/** Creates the function that says whether a host is registered. */
 function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckDeps) {
   /** Names whose look-ups are not counted, and whether they are registered. */
   const recentNames = createTrackedCache<boolean>({
@@ -45,7 +46,7 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
   });
   const ownHost = defaultDomain?.replace(/:\d+$/, '');
 
-  /** Finds the domain as a redirect does: without `www.` first, then as given. */
+  /** Looks up a host as redirects do: without `www.` first, then as given. */
   async function isRegistered(host: string): Promise<boolean> {
     const bare = host.startsWith(WWW) ? host.slice(WWW.length) : host;
     if (ownHost !== undefined && (ownHost === bare || ownHost === host)) return true;
@@ -63,7 +64,8 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
   }
 
   /**
-   * A registered name is never rejected; during a flood of unregistered names its look-up only waits for a batch.
+   * Whether a host is the domain of any workspace. A registered name is never rejected: during a flood of unregistered names, its look-up
+   * only waits for a batch.
    *
    * @throws ApiError rate_limit_exceeded; internal_server_error while neither store is available
    */

@@ -9,7 +9,7 @@ export interface RouteRequirements {
   /** Roles that may call the route; absent = every role. */
   readonly roles?: readonly Role[];
   readonly minimumPlan?: Plan;
-  /** The rate limit of the key that counts the call. */
+  /** Which rate limit of the key counts the call; `standard` by default. */
   readonly bucket?: 'standard' | 'analytics';
 }
 

@@ -11,6 +11,7 @@ import { subjectPages } from './subject-pages.js';
 export interface DocsOptions {
   /** Title of the OpenAPI document. */
   readonly title: string;
+  /** Base URL of the documentation links (`doc_url`) in errors, without a trailing slash. */
   readonly docBase: string;
   /** Public address of the API. */
   readonly baseUrl: string | undefined;
@@ -19,9 +20,9 @@ export interface DocsOptions {
 const HIDDEN = { schema: { hide: true } } as const;
 
 /**
- * The documentation: `/docs`, the routes of the OpenAPI document; `/docs/reference`, the pages of `docs/reference` in the repository;
- * `/docs/api-reference/errors`, to which the `doc_url` of errors links unless `DOC_BASE` is set; and `/`, which links to them. The
- * pages have no scripts, and load nothing from other hosts.
+ * Serves the documentation: `/docs`, the routes of the OpenAPI document; `/docs/reference`, the pages of `docs/reference` in the
+ * repository; `/docs/api-reference/errors`, where the `doc_url` of errors leads unless `DOC_BASE` is set; and `/`, which links to all of
+ * them. The pages have no scripts, and load nothing from other hosts.
  */
 export const docsPlugin = fp<DocsOptions>(
   async (app: FastifyInstance, { title, docBase, baseUrl = '' }) => {

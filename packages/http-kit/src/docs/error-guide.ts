@@ -50,6 +50,7 @@ const GUIDE: Readonly<Record<ErrorCode, readonly [meaning: string, advice: strin
   ],
 };
 
+/** The explanation of every error code. */
 export const ERROR_GUIDE: readonly ErrorGuide[] = (Object.keys(ERROR_STATUS) as ErrorCode[]).map((code) => {
   const [meaning, advice] = GUIDE[code];
   return { code, status: ERROR_STATUS[code], meaning, advice };

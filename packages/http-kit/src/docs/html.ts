@@ -11,7 +11,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => CHARACTER_REFERENCES[character] ?? '');
 }
 
-/** Markup, in which texts are already escaped. */
+/** Markup in which all texts are escaped already, so that it can be inserted unchanged. */
 export class Html {
   constructor(readonly text: string) {}
 }

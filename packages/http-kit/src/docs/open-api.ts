@@ -123,9 +123,9 @@ function withoutUnusedSchemas(document: OpenApiDocument): OpenApiDocument {
 /** Name in a route's schema for the fields of a form that it accepts in place of a JSON body. */
 const FORM = 'x-form';
 
-/** Describes routes; a form is described as a body is, and {@link withForms} puts it beside the body. */
+/** Creates the function that describes a route. The fields of a form are described like a body; {@link withForms} puts them beside it. */
 function createTransform() {
-  // One of its own: it caches the named schemas, and refreshes them only when their number changes.
+  // Each document needs a transform of its own, because a transform caches the named schemas until their number changes.
   const transform = createJsonSchemaTransform({});
   return (input: Parameters<typeof transform>[0]): ReturnType<typeof transform> => {
     const { [FORM]: form, ...schema } = (input.schema ?? {}) as FastifySchema & { readonly [FORM]?: unknown };
@@ -141,6 +141,7 @@ interface FormOperation {
   readonly requestBody?: { readonly content: Record<string, unknown> };
 }
 
+/** Adds the forms that routes accept to their request bodies, as `multipart/form-data`. */
 function withForms(document: OpenApiDocument): OpenApiDocument {
   for (const path of Object.values(document.paths ?? {})) {
     for (const operation of Object.values(path ?? {}) as FormOperation[]) {
@@ -152,7 +153,7 @@ function withForms(document: OpenApiDocument): OpenApiDocument {
   return document;
 }
 
-/** The OpenAPI 3.1 document of all routes, at `/openapi.json`. */
+/** Generates the OpenAPI 3.1 document of all routes, and serves it at `/openapi.json`. */
 export const openApiPlugin = fp<OpenApiOptions>(
   async (app: FastifyInstance, { title, baseUrl, docBase }) => {
     await app.register(swagger, {

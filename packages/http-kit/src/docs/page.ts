@@ -21,7 +21,7 @@ td small{display:block;opacity:.7}td b{font-size:11px;font-weight:600;color:#c52
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
-/** The pages are text and one inline style sheet, which is allowed by its hash; the browser loads and runs nothing else. */
+/** Headers of a page: it is text with one inline style sheet, which is allowed by its hash; the browser loads and runs nothing else. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -33,7 +33,7 @@ export const PAGE_HEADERS = {
 /** A complete documentation page. */
 export function docsPage(title: string, navigation: Html, content: Html): string {
   const head = html`<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>`;
-  // The style is inserted outside the `html` template, which would escape it: the hash is that of the unescaped text.
+  // The style is inserted outside the `html` template, which would escape it, so that its hash would be another.
   return `<!doctype html><html lang="en"><head>${head.text}<style>${STYLE}</style></head><body>${
     html`<nav>${navigation}</nav><main>${content}</main>`.text
   }</body></html>`;

@@ -36,6 +36,7 @@ function parameterRow({ name, schema, required, description }: Parameter) {
   };
 }
 
+/** The line of a curl command with the key that a route needs, if any. */
 function keyLines({ security }: Operation): string[] {
   if (security === undefined) return [];
   const isOfPages = security.some((scheme) => Object.hasOwn(scheme, PUBLISHABLE_KEY));

@@ -3,7 +3,7 @@ import { type Html, html, prose } from './html.js';
 
 /** A row of a table of fields. */
 export interface FieldRow {
-  /** Such as `sale.amount`, `testVariants[].url`. */
+  /** Path of the field, such as `sale.amount` or `testVariants[].url`. */
   readonly path: string;
   readonly schema: JsonSchema;
   readonly isRequired: boolean;
@@ -49,7 +49,7 @@ const BOUNDS = [
   ['maxItems', 'at most', ' items'],
 ] as const;
 
-/** Bounds and default of a value. For a value that may be null, the bounds of its non-null type. */
+/** Bounds and default of a value in words, including the bounds of its alternatives, such as those of a type that may be null. */
 function boundsOf(schema: JsonSchema): string[] {
   const bounds = BOUNDS.flatMap(([name, words, unit]) => {
     const bound = schema[name];

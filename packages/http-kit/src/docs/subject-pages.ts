@@ -40,7 +40,7 @@ function readSubjects(): ReadonlyMap<string, Subject> {
   return new Map(subjects.map((subject) => [subject.name, subject]));
 }
 
-/** The anchor of a heading, as code hosts generate it. */
+/** The anchor of a heading, as GitHub generates it, because links between the Markdown files use these anchors. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

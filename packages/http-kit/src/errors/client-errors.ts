@@ -10,7 +10,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   [TIMEOUT]: 'The request took too long to arrive.',
 };
 
-/** Time that a client that is still sending has to read the response; closing at once would reset the connection. */
+/** How long the connection stays open after the response. Closed at once, it would lose the response to a client that is still sending. */
 const LINGER_MS = 1000;
 
 interface PendingResponse {
@@ -19,8 +19,8 @@ interface PendingResponse {
 }
 
 /**
- * Whether the response to an earlier, pipelined request is still due on this connection. Anything written now would be read as that
- * response.
+ * Whether the response to an earlier, pipelined request has yet to be sent on this connection. The client would take anything that is
+ * written now for that response.
  */
 function hasPendingResponse(socket: Socket & { readonly _httpMessage?: PendingResponse | null }): boolean {
   const pending = socket._httpMessage;
@@ -28,8 +28,8 @@ function hasPendingResponse(socket: Socket & { readonly _httpMessage?: PendingRe
 }
 
 /**
- * Responds to invalid HTTP, oversized headers and requests that time out. By default Node answers 400, 431 or 408 without a body;
- * API clients expect our error body and one of its nine statuses, so all of them become 400.
+ * Creates the handler that responds to invalid HTTP, oversized headers and requests that time out. By default Node responds with 400, 431
+ * or 408 without a body. API clients expect an error body with one of the nine statuses of the API, so all of these become 400.
  *
  * @param isApi false for short links: visitors with oversized headers get the usual 431
  */

@@ -19,6 +19,7 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> =
   FST_ERR_NOT_FOUND: ['not_found', 'The requested resource was not found.'],
 };
 
+/** Whether the client has disconnected before its body was complete. */
 function isAbortedBody(err: { readonly code?: unknown; readonly statusCode?: unknown }): boolean {
   return err.code === 'ECONNRESET' && err.statusCode === 400;
 }
@@ -67,17 +68,17 @@ function toApiError(thrown: unknown, requestId: string): ApiError {
   return new ApiError('internal_server_error', message, { cause: thrown });
 }
 
-/** While a store is away, every request fails for the same reason; a line for each would fill the disk that the stores are on. */
+/** How often failures of an outage are logged. A line for each request would fill the disk, which the stores may be on too. */
 const OUTAGE_LINES_EVERY_MS = 1000;
 
-/** The state of one server's log: when it last logged a request that may be retried, and how many others have failed since then. */
+/** For one server: when it last logged the failure of a request that may be retried, and how many have failed since then. */
 interface OutageLines {
   loggedAtMs: number;
   unlogged: number;
 }
 const outageLines = new WeakMap<object, OutageLines>();
 
-/** How many failures since the last line had none, if this one gets a line; undefined if it gets none. */
+/** If a failure is due to be logged, how many were not logged since the last line; undefined if this one is not logged either. */
 function othersIfDue({ server }: FastifyRequest): number | undefined {
   const lines = outageLines.get(server.server) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, unlogged: 0 };
   outageLines.set(server.server, lines);
@@ -102,7 +103,7 @@ function logError(request: FastifyRequest, error: ApiError): void {
   }
 }
 
-/** Sends the error body, as text: response schemas of routes describe only successful responses and would reject it. */
+/** Sends an error response and logs the error. The body is sent as text, because the response schemas of routes would reject it. */
 export function sendError(
   docBase: string,
   thrown: unknown,

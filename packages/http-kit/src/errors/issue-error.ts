@@ -12,7 +12,7 @@ function discriminatorValue(input: unknown, name: string): unknown {
   return typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[name] : undefined;
 }
 
-/** Whether the issue is a missing field or a wrong type, which answers 400; anything else answers 422. */
+/** Whether the issue is a missing field or a wrong type, for which the status is 400; for anything else it is 422. */
 function isTypeFault(issue: Issue): boolean {
   switch (issue.code) {
     case 'invalid_type':
@@ -47,7 +47,7 @@ function mostSpecificIssue(issue: Issue): Issue {
   return mostSpecificIssue({ ...fault, path: [...issue.path, ...fault.path] });
 }
 
-/** Callers choose the names in free-form JSON; messages cut longer ones off. */
+/** Callers choose the names in free-form JSON. In messages, longer ones are cut. */
 const NAME_CHARS_MAX = 100;
 
 /** The field name in messages about the whole body. (Issues in queries and paths always have a parameter name.) */

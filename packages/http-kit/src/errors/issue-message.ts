@@ -12,7 +12,9 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'an object',
   record: 'an object',
 };
+/** Names of formats in messages. */
 const FORMATS: Readonly<Record<string, string>> = { email: 'an email address', url: 'a URL' };
+/** The units of lengths. Bounds of other types, such as numbers, have none. */
 const SIZES: Readonly<Record<string, string>> = { string: 'character', array: 'item' };
 
 function sizeMessage(origin: string, bound: string, limit: number | bigint): string {

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { issueError } from './issue-error.js';
 import { issueMessage } from './issue-message.js';
 
-/** Validates a value outside a route's schema, with the same errors as a route. */
+/** Validates a value that is not part of a route's schema. @throws ApiError 400 or 422, as for an invalid request of a route */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   let result: z.ZodSafeParseResult<z.output<Schema>>;
   try {

@@ -1,19 +1,19 @@
 import { ApiError, exceededJsonSize } from '@waymark/contract';
 
-/** A bulk request of a hundred links with every field set has about 5,000 values. */
+/** Limit on the JSON values of a body. A bulk request of a hundred links with every field set has about 5,000. */
 const VALUES_MAX = 20_000;
 /**
- * A route with a smaller limit of bytes allows fewer values. The smallest is 128 kB, so 8,192 values; metadata of 10,000 characters has at
- * most 5,000.
+ * Routes with a smaller limit on bytes allow one value per so many bytes. The smallest limit is 128 kB, so 8,192 values; metadata of 10,000
+ * characters has at most 5,000.
  */
 const BYTES_PER_VALUE = 16;
-/** Schemas walk all values, some recursively. */
+/** Limit on the nesting of a body, because some schemas validate recursively. */
 const LEVELS_MAX = 100;
 
 /**
- * The error for a JSON body with too many values or levels, before it is parsed.
+ * Checks a JSON body before it is parsed. Returns the error for a body with too many values or levels; null for others.
  *
- * @param bytesMax how long the body may be
+ * @param bytesMax the route's limit on the bytes of the body
  */
 export function bodySizeError(text: string, bytesMax: number): ApiError | null {
   const values = Math.min(VALUES_MAX, bytesMax / BYTES_PER_VALUE);

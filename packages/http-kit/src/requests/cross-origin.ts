@@ -1,4 +1,4 @@
-/** How pages of other origins may use a route: calls from scripts, or images. The route itself decides what it returns. */
+/** How pages of other origins may use a route: by scripts that call it, or as an image. */
 export type CrossOrigin = 'scripts' | 'images';
 
 declare module 'fastify' {
@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-/** The CORS headers of every response of such a route, errors included: without them the page cannot read the response. */
+/** The CORS headers of all responses of such a route. Errors have them too, so that the page can read them. */
 export const CROSS_ORIGIN_HEADERS: Readonly<Record<CrossOrigin, Readonly<Record<string, string>>>> = {
   scripts: {
     'access-control-allow-origin': '*',

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 
-/** Characters that are written at a time, in a few milliseconds, before other requests have a turn. */
+/** Characters that are processed at a time, which takes a few milliseconds, before other requests have a turn. */
 const CHARS_AT_ONCE = 2_000_000;
 
 /**
@@ -19,7 +19,7 @@ async function forEachInTurns<Item>(items: readonly Item[], work: (item: Item) =
   }
 }
 
-/** A JSON array of items that are serialized already. Writing them to a buffer is twice as fast as joining strings (2 MB). */
+/** A JSON array of items that are serialized already. For 2 MB, writing them to a buffer is twice as fast as joining strings. */
 export async function jsonArray(items: readonly string[]): Promise<Buffer> {
   let bytes = 1;
   await forEachInTurns(items, (item) => {
@@ -39,8 +39,8 @@ export async function jsonArray(items: readonly string[]): Promise<Buffer> {
 }
 
 /**
- * Sends JSON that is serialized already, such as a page of stored event payloads. The response schema of the route does not check
- * it, so a test must.
+ * Sends JSON that is serialized already, such as a page of stored event payloads. It is not checked against the response schema of the
+ * route, so a test must do that.
  */
 export function sendJsonText(reply: FastifyReply, text: string | Buffer): FastifyReply {
   return reply.header('content-type', 'application/json; charset=utf-8').send(text);
@@ -49,7 +49,7 @@ export function sendJsonText(reply: FastifyReply, text: string | Buffer): Fastif
 /** Shorter arrays are serialized at once, which is faster. */
 const ITEMS_AT_ONCE = 50;
 
-/** Sends a JSON body like {@link sendJsonText}. The items of a long array are serialized in turns with other requests. */
+/** Serializes and sends a body, like {@link sendJsonText}. While the items of a long array are serialized, other requests have turns. */
 export async function sendJson(reply: FastifyReply, body: object | readonly object[]): Promise<FastifyReply> {
   if (!Array.isArray(body) || body.length <= ITEMS_AT_ONCE) return sendJsonText(reply, JSON.stringify(body));
   const texts: string[] = [];

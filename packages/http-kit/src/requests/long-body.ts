@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import { ApiError } from '@waymark/contract';
 import type { FastifyRequest } from 'fastify';
 
-/** Connections whose current request may take longer than others. */
+/** Connections whose current request has time limits of its own. */
 const sockets = new WeakSet<Socket>();
-/** Time that a client which is still sending has to read the answer. */
+/** How long a client may keep sending after the response, before its connection is closed. */
 const LINGER_MS = 2000;
 
 /** Whether the request on the connection has time limits of its own. */
@@ -12,6 +12,7 @@ export function hasLongBody(socket: Socket): boolean {
   return sockets.has(socket);
 }
 
+/** Time limits of a long body, in milliseconds. */
 export interface LongBodyLimits {
   /** Longest pause between two pieces of the body. */
   readonly noDataMs: number;
@@ -23,11 +24,11 @@ export interface LongBodyLimits {
 export interface LongBody {
   /** Rejects with an `ApiError` 400 when a limit has passed. */
   readonly passed: Promise<never>;
-  /** Ends the limits. What has not arrived by then is not waited for much longer. */
+  /** Removes the limits. Call it when the body was read or is not needed any more: the rest of it may arrive for two seconds. */
   end(): void;
 }
 
-/** Gives the body of a request more time than the app allows to arrive. Call it before the body is read. */
+/** Allows the body of a request more time than the app's limit. Call it before the body is read. */
 export function allowLongBody(request: FastifyRequest, { noDataMs, totalMs }: LongBodyLimits): LongBody {
   const { raw } = request;
   const { socket } = raw;
@@ -57,7 +58,7 @@ export function allowLongBody(request: FastifyRequest, { noDataMs, totalMs }: Lo
       clearInterval(look);
       sockets.delete(socket);
       if (raw.complete) return;
-      // What is left is read and discarded, so that the connection can serve further requests; a client that goes on sending is cut off.
+      // The rest of the body is read and discarded, so that the connection can serve further requests. If it takes too long, it is closed.
       raw.resume();
       const destroyUnlessRead = () => {
         if (!raw.complete) socket.destroy();

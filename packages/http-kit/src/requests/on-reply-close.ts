@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
 
 /**
- * Calls `listener` once, when the response has been sent or the client has left, or at once if either has happened. The end of the
- * connection counts too: a response that waits for an earlier one on the same connection never closes when the client leaves.
+ * Calls `listener` once, when the response has been sent or the client has disconnected, or at once if either has happened already. It also
+ * listens to the connection, because a response that waits behind an earlier one of the same connection emits no `close` of its own.
  */
 export function onReplyClose({ raw, request }: FastifyReply, listener: () => void): void {
   const { socket } = request.raw;

@@ -2,11 +2,13 @@ import { ApiError } from '@waymark/contract';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { FastifyReply } from 'fastify';
 
+/** A rate limit: so many calls in a window. */
 export interface RateLimit {
+  /** Name of the counter. */
   readonly bucket: string;
   readonly limit: number;
   readonly windowSeconds: number;
-  /** What is limited when it is not an API key, for the message: `from one network`. */
+  /** For the message, what is limited if it is not an API key: `from one network`. */
   readonly subject?: string;
 }
 

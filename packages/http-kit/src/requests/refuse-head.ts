@@ -2,8 +2,8 @@ import { ApiError } from '@waymark/contract';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 
 /**
- * An `onRoute` hook: a `GET` route with `exposeHeadRoute: false`, whose answer is made while it is sent, answers `HEAD` with 405 instead
- * of 404, after the checks of its key. The response is the same for every request, so nothing is made or counted for it.
+ * An `onRoute` hook that adds a `HEAD` route to each `GET` route with `exposeHeadRoute: false`, whose response is produced while it is
+ * sent. The `HEAD` route checks the key as the `GET` route does, and then responds with 405.
  */
 export function refuseHead(this: FastifyInstance, { method, url, exposeHeadRoute, onRequest }: RouteOptions): void {
   if (method !== 'GET' || exposeHeadRoute !== false) return;

@@ -2,8 +2,8 @@ import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogCont
 import type { Bindings, ChildLoggerOptions, Level, LogFn, Logger } from 'pino';
 
 /**
- * The logger of one request. It creates its pino child logger lazily, on the first line: most requests log nothing, and creating a
- * child takes half as long as everything Fastify does for a redirect.
+ * The logger of one request. It creates its pino child logger with the first line: most requests log nothing, and creating a child takes
+ * half as long as everything that Fastify does for a redirect.
  */
 class RequestLogger {
   readonly #parent: Logger;
@@ -27,7 +27,7 @@ class RequestLogger {
   }
 
   #write(level: Level, args: Parameters<LogFn>): void {
-    // A route may have a lower log level than the app.
+    // A route may have another log level than the app; its child logger decides then.
     if (this.#options.level !== undefined || this.#parent.isLevelEnabled(level)) this.#child()[level](...args);
   }
 
@@ -55,7 +55,7 @@ class RequestLogger {
   }
 }
 
-/** For Fastify's `childLoggerFactory`, in an app whose logger is pino. */
+/** Fastify's `childLoggerFactory` for an app whose logger is pino. */
 export function createRequestLogger(
   parent: FastifyBaseLogger,
   bindings: Bindings,
@@ -70,7 +70,7 @@ export function workspaceOf(request: FastifyRequest): string | null {
   return workspace?.id ?? null;
 }
 
-/** Logs one line per request at `debug`; at thousands of redirects per second, access logs belong in the proxy. */
+/** Logs a line for each completed request, at `debug` only: at thousands of redirects a second, the proxy should write the access log. */
 export class RequestLogController extends LogController {
   constructor() {
     super({ requestIdLogLabel: 'requestId' });
@@ -80,7 +80,7 @@ export class RequestLogController extends LogController {
 
   override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
     const workspaceId = workspaceOf(request);
-    // A stream ends when its client leaves.
+    // Not for a stream, which usually ends because its client disconnects.
     if (error && request.streamBeganMs === undefined)
       reply.log.warn({ req: request, res: reply, workspaceId, err: error }, 'response aborted');
     else reply.log.debug({ req: request, res: reply, workspaceId, elapsedMs: reply.elapsedTime }, 'request completed');

@@ -1,13 +1,14 @@
-/** The escape of a surrogate, half a pair or whole; UTF-8 itself has no halves. */
+/** An escape of a surrogate in JSON, which may be half of a pair. Without escapes there are no halves: UTF-8 cannot contain them. */
 const SURROGATE = /\\ud[89a-f]/i;
 
-/** In Node since version 20, in the types of TypeScript with the library of ES2024. */
+/** A method of strings in Node 20, which TypeScript's types have only with the library of ES2024. */
 interface WellFormed {
   toWellFormed(): string;
 }
 
 const wellFormed = (text: string) => (text as unknown as WellFormed).toWellFormed();
 
+/** The value with all its texts and keys well-formed. */
 function replaced(value: unknown): unknown {
   if (typeof value === 'string') return wellFormed(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -16,7 +17,7 @@ function replaced(value: unknown): unknown {
 }
 
 /**
- * Replaces halves of surrogate pairs with U+FFFD, in keys as well: JSON may have them, but jq and DuckDB refuse to read it.
+ * Replaces halves of surrogate pairs in texts and keys with U+FFFD. JSON allows halves, but jq and DuckDB refuse JSON that has them.
  *
  * @param text the JSON of `value`, of bounded depth
  */

@@ -26,23 +26,23 @@ import { healthPlugin, type ReadinessChecks } from './health.js';
 import type { Logger } from './logger.js';
 import { dropUnreadAnswers } from './unread-answers.js';
 
-/** A `query` parameter of 10,000 characters can take 90 kB once percent-encoded; Node's default limit is 16 KiB. */
+/** Limit on the request line and the headers. A `query` of 10,000 characters may have 90 kB percent-encoded; Node's default is 16 KiB. */
 const HEADER_BYTES_MAX = 128 * 1024;
 const BODY_BYTES_MAX = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const TIMEOUT_CHECK_INTERVAL_MS = 5000;
 const UNREAD_ANSWER_MS = 30_000;
-/** Longer than the idle timeout of common load balancers (60 s), so that they close first and never reuse a closed socket. */
+/** Longer than the idle timeout of common load balancers (60 s), so that they close idle connections first and never use a closed one. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Plan of the caller's workspace; empty without a key. */
     callerPlan: string;
-    /** The request exceeded a rate limit. */
+    /** Whether the request exceeded a rate limit. */
     isOverLimit: boolean;
-    /** For a response that lasts until its client leaves: after how many milliseconds it began. */
+    /** For a response that lasts until its client disconnects: the milliseconds from the request to its start. */
     streamBeganMs: number | undefined;
   }
 }
@@ -67,22 +67,26 @@ export interface CreateAppOptions {
   readonly title?: string;
   /** Public address of the API, for the OpenAPI document. */
   readonly baseUrl?: string;
-  /** Reject requests over plain HTTP with 403, except probes. */
+  /** Whether requests over plain HTTP are refused with 403, except probes. */
   readonly requireHttps?: boolean;
-  /** Route patterns that also work over plain HTTP. */
+  /** Patterns of further routes that also work over plain HTTP. */
   readonly plainHttpPaths?: readonly string[];
   readonly bodyBytesMax?: number;
-  /** False does not register `/`, `/healthz`, `/readyz`, `/openapi.json` and `/docs`: on the link port every path may be a short link. */
+  /** Whether to serve `/`, `/healthz`, `/readyz`, `/openapi.json` and `/docs`: not on the link port, where every path may be a link. */
   readonly systemRoutes?: boolean;
-  /** Longest request line and headers together; the default fits the longest request of the API. */
+  /** Limit on the request line and the headers together; the default is enough for the longest request of the API. */
   readonly headerBytesMax?: number;
   /** Rewrites the URL for the router; the original stays in `request.originalUrl`. */
   readonly rewriteUrl?: (request: IncomingMessage) => string;
-  /** How long a client may take to send its headers and its whole request, and not read a large answer. Tests shorten it. */
+  /** Time limits of a connection. Tests shorten them. */
   readonly timeoutsMs?: {
+    /** For the headers of a request to arrive. */
     readonly headers: number;
+    /** For a whole request to arrive. */
     readonly request: number;
+    /** How often the two above are checked. */
     readonly checkInterval: number;
+    /** How long a client may read nothing of a large response. */
     readonly unreadAnswer: number;
   };
 }
@@ -90,7 +94,7 @@ export interface CreateAppOptions {
 /** Responses hold a workspace's data: caches must not store them, and browsers must not sniff their type. Routes may override this. */
 const PRIVATE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
 
-/** Called from the internal network, before a certificate exists. */
+/** Routes that work over plain HTTP, because they are called from the internal network, or before a certificate exists. */
 const PLAIN_HTTP_PATHS = ['/healthz', '/readyz', '/metrics', '/internal/domain-check'];
 
 function addRequestHooks(app: App, requireHttps: boolean, plainHttpPaths: readonly string[]): void {
@@ -98,7 +102,7 @@ function addRequestHooks(app: App, requireHttps: boolean, plainHttpPaths: readon
   app.addHook('onRequest', (request, reply, done) => {
     const { url, config } = request.routeOptions;
     reply.header('x-request-id', request.id).headers(PRIVATE_HEADERS);
-    // Set first, so that error responses have these headers too.
+    // Set before the checks below, so that their errors have these headers too.
     if (config?.crossOrigin !== undefined) reply.headers(CROSS_ORIGIN_HEADERS[config.crossOrigin]);
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       done(new ApiError('bad_request', 'The Host header is missing.'));
@@ -109,7 +113,7 @@ function addRequestHooks(app: App, requireHttps: boolean, plainHttpPaths: readon
   });
 }
 
-/** Accepts JSON bodies only. An empty body counts as none, whatever its Content-Type: SDKs send one with DELETE. */
+/** Accepts JSON bodies only. An empty JSON body counts as no body, because SDKs send the Content-Type with DELETE too. */
 function acceptJsonOnly(app: App): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
@@ -164,9 +168,9 @@ export function createApp(options: CreateAppOptions): App {
     ...(options.rewriteUrl === undefined ? {} : { rewriteUrl: options.rewriteUrl }),
   }).withTypeProvider<ZodTypeProvider>();
 
-  // Node would drop those after the 2000th, without an error: a proxy's X-Forwarded-For may be among them. Their size is limited above.
+  // By default Node silently drops headers after the 2000th, maybe among them a proxy's X-Forwarded-For. Their size is limited above.
   app.server.maxHeadersCount = 0;
-  // Node would answer an unknown `Expect` with 417.
+  // By default Node responds to an unknown `Expect` with 417, which is no status of this API.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   closeConnections(app);

@@ -25,10 +25,10 @@ function trackConnections(server: Server): ReadonlyMap<Socket, ReadonlyMap<Incom
 }
 
 /**
- * Makes `app.close()` finish in bounded time without dropping responses. By default Node waits for ever for clients that send no
- * request, send it partially or do not read the response, yet resets those that are still reading a long one. With this, once
- * shutdown starts, idle connections close after 100 ms, inactive ones after a second and all others after ten, except those whose
- * request is still being processed.
+ * Makes `app.close()` finish without dropping responses, and without waiting for clients. By default Node waits for ever for clients that
+ * send no request or only a part of one, or do not read the response, and yet resets connections of clients that are still reading a long
+ * response. With this, after shutdown starts, idle connections close after 100 ms, inactive ones after a second and all others after ten,
+ * except those whose request is still being processed.
  */
 export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'>): void {
   const { server } = app;
@@ -41,7 +41,7 @@ export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'
   const closeIdle = () => {
     for (const [socket, requests] of connections) if (socket.bytesWritten > 0 && requests.size === 0) socket.destroy();
   };
-  // Node calls this on close. Its implementation resets connections whose response is written but not yet delivered.
+  // Replaced, because Node calls it on close and resets connections whose response is written but not yet delivered.
   server.closeIdleConnections = () => {};
   app.addHook('preClose', (done) => {
     server.on('timeout', destroyUnlessInProgress);

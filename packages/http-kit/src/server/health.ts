@@ -2,7 +2,7 @@ import { withTimeout } from '@waymark/cache';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 
-/** Named checks; one that rejects, or takes longer than two seconds, makes the process not ready. */
+/** Checks by name. If one rejects or takes longer than two seconds, the process is not ready. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>;
 
 const CHECK_TIMEOUT_MS = 2000;
@@ -38,7 +38,7 @@ async function runChecks(app: FastifyInstance, checks: ReadinessChecks): Promise
 
 interface HealthOptions {
   readonly checks: ReadinessChecks;
-  /** False does not register the two routes, as on the port of short links. */
+  /** Whether to serve the two routes. Not on the link port. */
   readonly routes: boolean;
 }
 

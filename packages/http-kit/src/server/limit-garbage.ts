@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * How much garbage the heap may hold while long work runs, as a percentage of what is in use. Exports and imports make hundreds of megabytes
- * of it a second, and V8 would let the heap grow by twice what is in use before it collects. Zero leaves that to V8.
+ * How far the heap may grow beyond the memory in use before V8 collects garbage, in percent of it, while an export or import runs. These
+ * make hundreds of megabytes of garbage a second, and V8's own choice, which the value 0 restores, would be about 200 %.
  */
 const GARBAGE_PERCENT = 50;
 
@@ -12,7 +12,7 @@ function setPercent(percent: number): void {
   setFlagsFromString(`--heap-growing-percent=${percent}`);
 }
 
-/** Limits the garbage of the process until the returned function is called, which may be called more than once. */
+/** Limits the garbage on the heap of this process. @returns the function that ends the limit; further calls have no effect */
 export function limitGarbage(): () => void {
   if (running++ === 0) setPercent(GARBAGE_PERCENT);
   let isEnded = false;

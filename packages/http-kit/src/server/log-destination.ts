@@ -3,7 +3,7 @@ import type { DestinationStream } from 'pino';
 
 const STDOUT = 1;
 
-/** Writes lines to a file. Those that do not fit on a full disk are lost: the log must not end the process, as pino would. */
+/** Writes lines to a file. While the disk is full, lines are lost: pino's own destination would end the process instead. */
 export function fileDestination(fd: number): DestinationStream {
   return {
     write(line) {
@@ -16,7 +16,7 @@ export function fileDestination(fd: number): DestinationStream {
   };
 }
 
-/** Standard output if it is a file; undefined for pipes and terminals, which pino waits for if they are slow. */
+/** Standard output if it is a file; undefined for pipes and terminals, for which pino's own destination waits if they are slow. */
 export function standardOutputFile(): DestinationStream | undefined {
   return fstatSync(STDOUT).isFile() ? fileDestination(STDOUT) : undefined;
 }

@@ -4,6 +4,7 @@ import { standardOutputFile } from './log-destination.js';
 
 export type { Logger };
 
+/** Names of fields whose values are never logged. */
 const SECRET_NAMES = [
   'authorization',
   'cookie',
@@ -21,7 +22,7 @@ const SECRET_NAMES = [
   'secret',
 ];
 
-/** Secrets at the top level of a log object and in the two levels below. */
+/** The paths of these fields at the top level of a log object and in the two levels below. */
 const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => {
   const below = name.startsWith('[') ? name : `.${name}`;
   return [name, `*${below}`, `*.*${below}`];
@@ -38,7 +39,7 @@ export interface CreateLoggerOptions {
 const IPV6_GROUPS_KEPT = 3;
 
 /**
- * The network of an address (/24, /48): enough to debug a problem, not enough to identify a person.
+ * The network of an address (/24 of IPv4, /48 of IPv6), which helps to debug a problem and does not identify a person.
  *
  * @param address undefined once the client has disconnected
  */

@@ -1,19 +1,20 @@
 import closeWithGrace from 'close-with-grace';
 import { createLogger, type Logger } from './logger.js';
 
-/** A running service, which closes its parts in its own order. */
+/** A running service. */
 export interface Service {
+  /** Closes the parts of the service in order. */
   close(): Promise<void>;
 }
 
 export interface RunServiceOptions {
   readonly logger?: Logger;
-  /** The process exits after this time even if the service has not closed. */
+  /** How long a stop may take before the process exits anyway. */
   readonly deadlineMs?: number;
 }
 
 const DEADLINE_MS = 25_000;
-/** Ctrl-C under `npm run` delivers the signal twice, from the terminal and from npm: the second is not a request to hurry. */
+/** Signals of one stop: Ctrl-C under `npm run` delivers two, from the terminal and from npm. A third one ends the process at once. */
 const SIGNALS_PER_STOP = 2;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 

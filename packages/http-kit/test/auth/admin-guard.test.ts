@@ -1,7 +1,7 @@
 import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
 import { startRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type AdminGuardOptions, type App, adminGuard } from '../../src/index.js';
 import { aTestApp } from '../test-app.js';
 
@@ -117,6 +117,30 @@ describe('guessing the key', () => {
     }
     expect(redisAsked).toBe(11);
     expect((await ask(bearer('wrong'))).statusCode).toBe(401);
+  });
+
+  it('is limited no longer than Redis says, however often wrong keys are sent meanwhile', async () => {
+    let redisAsked = 0;
+    const refusing: AdminGuardOptions['rateLimiter'] = {
+      async take() {
+        redisAsked++;
+        return { allowed: false, limit: 10, remaining: 0, resetEpochSeconds: 0, retryAfterSeconds: 1 };
+      },
+    };
+    start({ rateLimiter: refusing });
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const startMs = Date.now();
+      const asked = [];
+      for (const passedMs of [0, 900, 1100]) {
+        vi.setSystemTime(startMs + passedMs);
+        expect((await ask(bearer('wrong'), '198.51.100.9')).statusCode).toBe(429);
+        asked.push(redisAsked);
+      }
+      expect(asked).toEqual([1, 1, 2]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('is limited per IPv6 /64, whichever of its addresses are used', async () => {

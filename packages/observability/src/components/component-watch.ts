@@ -17,12 +17,12 @@ import { checkClickHouse, checkRedis } from './store-answers.js';
 import { createStoreWatch, type StoreState } from './store-watch.js';
 
 export interface ComponentWatchOptions {
-  /** Its commands must have a time limit. */
+  /** A connection whose commands have a time limit. */
   readonly redis: Redis;
-  /** Queue shards from 1 on; none by default. */
+  /** Connections to the queue shards from 1 on; none by default. */
   readonly queueShards?: readonly Redis[];
   readonly clickhouse: ClickHouseClient;
-  /** Name of this process' own service. */
+  /** Name of this process's service. */
   readonly service: string;
   readonly version: string;
   /** See `HeartbeatOptions`. */
@@ -32,17 +32,17 @@ export interface ComponentWatchOptions {
   readonly intervalMs?: number;
 }
 
-/** Status of stores and services. Stores are polled, services send heartbeats to Redis; reads return the last result at once. */
+/** Watches the stores and services. Stores are polled, services send heartbeats to Redis; reads return the result of the last poll. */
 export interface ComponentWatch {
   /** Host and process id of this process. */
   readonly instance: string;
-  /** The state at the last poll: at most two seconds old, or ten when nothing has read it for two minutes. */
+  /** The state at the last poll. Polls are two seconds apart while this is called, and ten when it was not called for two minutes. */
   componentStatus(): readonly ComponentStatus[];
-  /** The latest starts and ends of all processes, latest first. Rejects while Redis is away. */
+  /** The last hundred starts and ends of processes, latest first. Rejects while Redis is away. */
   processChanges(): Promise<readonly ProcessChange[]>;
   /** The memory of each queue shard that answers. */
   redisMemory(): readonly ShardMemory[];
-  /** Call it when the process has done work, for the "last work" of its status. */
+  /** Call it when the process has done work, because its status shows when it did work last. */
   noteWork(): void;
   close(): Promise<void>;
 }
@@ -53,16 +53,17 @@ export interface ShardMemory extends RedisMemory {
 }
 
 const INTERVAL_MS = 2000;
-/** While nobody reads the status: as often as the process writes its samples. */
+/** Factor of the interval while nobody reads the status: as long as the interval at which the process writes its samples. */
 const REST_FACTOR = 5;
 const REGISTRY_TIMEOUT_MS = 1000;
-/** After an outage of Redis, processes have this long to send a heartbeat before a missing one counts. */
+/** How long after an outage of Redis a missing heartbeat does not count yet, because processes have to connect first. */
 const SETTLING_MS = HEARTBEAT_TTL_MS + 2000;
 
 function storeStatus(component: string, { state, since, detail, starts }: StoreState): ComponentStatus {
   return { component, state, since, detail, processes: 1, starts, kills: 0 };
 }
 
+/** Starts the watch, and the heartbeat of this process. */
 export function startComponentWatch(options: ComponentWatchOptions): ComponentWatch {
   const { redis, clickhouse, service, version, keys, logger, now = Date.now, intervalMs } = options;
   const registry = createInstanceRegistry(redis);

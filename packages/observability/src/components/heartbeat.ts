@@ -18,18 +18,18 @@ export interface HeartbeatOptions {
 /** Registers this process in Redis and sends heartbeats. */
 export interface Heartbeat {
   readonly instance: string;
-  /** Call it when the process has done work. */
+  /** Call it when the process has done work; the next heartbeat tells it. */
   noteWork(): void;
-  /** Since when every heartbeat has reached Redis, epoch milliseconds; undefined while they fail. */
+  /** The time since which every heartbeat has reached Redis, in epoch milliseconds; undefined while they fail. */
   beatingSince(): number | undefined;
   /** Deregisters the process, so that its end does not count as a kill. Never rejects. */
   close(): Promise<void>;
 }
 
-/** So that two can be lost before the process counts as gone (`HEARTBEAT_TTL_MS`). */
+/** Short enough that two heartbeats can be lost before the process counts as gone (`HEARTBEAT_TTL_MS`). */
 const INTERVAL_MS = 3000;
 
-/** Whether a process of this machine is gone. */
+/** Whether a process of this host has ended. */
 function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -63,12 +63,12 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
         other === service && name === instance && since === startedAt,
     );
     if (isOwn) {
-      // Redis has registered this process, but its answer was lost.
+      // This process is registered already: an earlier answer of Redis was lost.
       await registry.beat(self());
       isRegistered = true;
       return;
     }
-    // An entry with the own process id is of an earlier process: in a container the id is often the same after a restart.
+    // An entry with the id of this process is of an earlier one: in a container, a restarted process often has the same id.
     const dead = instances.filter(
       ({ instance: other }) =>
         other.service === service && other.host === host && (other.pid === pid || isGone(other.pid)),

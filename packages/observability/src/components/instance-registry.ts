@@ -11,13 +11,14 @@ const instanceSchema = z.object({
   pid: z.int(),
   startedAt: z.number(),
   version: z.string(),
-  /** Marks of its instance keys: which one it seals with, and all that it accepts. Releases before had none. */
+  /** Marks of its instance keys: that of the key it seals with, and those of all keys it accepts. Absent in earlier releases. */
   keys: z.object({ current: z.string(), accepted: z.array(z.string()).readonly() }).optional(),
-  /** When it last did work; null = not yet. */
+  /** When the process last did work; null = not yet. */
   lastWorkAt: z.number().nullable(),
-  /** When this was written. */
+  /** When this heartbeat was written. */
   beatAt: z.number(),
 });
+/** A process of the installation, as it has registered itself. */
 export type Instance = Readonly<z.infer<typeof instanceSchema>>;
 
 /** A start or an end of a process. `{waymark}:starts` lists the latest, `{waymark}:last-ends` has the last end of each service. */
@@ -27,19 +28,24 @@ const processChangeSchema = z.object({
   service: z.string(),
   instance: z.string(),
   pid: z.int(),
-  /** Distinguishes a process that was killed from a later one of the same name. */
+  /** When the process started, which distinguishes it from a later process of the same name. Only for `killed`. */
   startedAt: z.number().optional(),
 });
 export type ProcessChange = Readonly<z.infer<typeof processChangeSchema>>;
 
-/** The registered instances, each with whether its heartbeat is alive. */
+/** The content of the registry. */
 export interface Registry {
+  /** The registered processes; `raw` is the entry as it is stored, `isAlive` whether its last heartbeat has not expired. */
   readonly instances: readonly { readonly instance: Instance; readonly raw: string; readonly isAlive: boolean }[];
+  /** The last end of a process, by service. */
   readonly lastEnds: ReadonlyMap<string, ProcessChange>;
+  /** Number of starts so far, by service. */
   readonly starts: Readonly<Record<string, string>>;
+  /** Number of processes that were killed so far, by service. */
   readonly kills: Readonly<Record<string, string>>;
 }
 
+/** How long a heartbeat counts. */
 export const HEARTBEAT_TTL_MS = 10_000;
 const CHANGES_KEPT = 100;
 const PREFIX = '{waymark}';
@@ -63,8 +69,9 @@ function parse<T>(schema: z.ZodType<T>, text: string): T | undefined {
 }
 
 /**
- * Moves an instance from the registered to the killed ones, unless it has sent a heartbeat since it was read or is moved already.
- * KEYS: instances, changes, last ends, kill counts. ARGV: field, its value as it was read, service, the entry, entries kept.
+ * Removes an instance and records it as killed, unless it has sent a heartbeat since it was read, or was removed already.
+ * KEYS: instances, changes, last ends, kill counts. ARGV: field of the instance, its value as it was read, service, the change as JSON, how
+ * many changes are kept.
  */
 const MARK_KILLED = `
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
@@ -86,6 +93,7 @@ export function createInstanceRegistry(redis: Redis) {
   }
 
   return {
+    /** Registers a process that has started. */
     async started(instance: Instance): Promise<void> {
       const { startedAt: at, service, pid } = instance;
       const change: ProcessChange = { at, event: 'started', service, instance: instance.instance, pid };
@@ -98,6 +106,7 @@ export function createInstanceRegistry(redis: Redis) {
       await execute(multi);
     },
 
+    /** Writes a heartbeat. */
     async beat(instance: Instance): Promise<void> {
       const multi = redis.multi();
       addBeat(multi, instance);
@@ -119,6 +128,7 @@ export function createInstanceRegistry(redis: Redis) {
       );
     },
 
+    /** Records a process that has ended without deregistering as killed. @param entry from {@link read} */
     async markKilled(
       { instance, raw }: { readonly instance: Instance; readonly raw: string },
       at: number,

@@ -5,22 +5,25 @@ import { RESTART_SHOWN_MS } from './store-watch.js';
 export interface ComponentStatus {
   /** redis, clickhouse, or a service such as writer. */
   readonly component: string;
-  /** `unknown`: Redis, which has the heartbeats, is away. */
+  /** `restarted`: up, less than five minutes after a restart or kill. `unknown`: Redis, which has the heartbeats, is away. */
   readonly state: 'up' | 'down' | 'restarted' | 'unknown';
   readonly since: number;
+  /** A sentence for operators. */
   readonly detail: string;
-  /** How many processes run; of a store always 1. */
+  /** Number of running processes; always 1 for stores. */
   readonly processes: number;
-  /** Starts and kills counted so far. */
+  /** Starts counted so far. */
   readonly starts: number;
+  /** Processes that were killed so far; always 0 for stores. */
   readonly kills: number;
 }
 
 export interface ServiceStatesOptions {
+  /** Epoch milliseconds. */
   readonly now: number;
-  /** False shortly after an outage of Redis, when a missing heartbeat does not show yet that a process is down. */
+  /** Whether a missing heartbeat means that a process is down. Not shortly after an outage of Redis. */
   readonly isSettled: boolean;
-  /** The instance that reads the registry: it is up by definition. */
+  /** Name of the instance that reads the registry, which is up by definition. */
   readonly self: string;
 }
 
@@ -29,6 +32,7 @@ const STOPPED_SHOWN_MS = 60 * 60_000;
 
 const time = (at: number) => new Date(at).toISOString();
 
+/** The detail of a service that runs. @param missing number of its processes without a heartbeat */
 function aliveDetail(alive: readonly Instance[], missing: number): string {
   const who = alive.map(({ instance }) => instance).join(', ');
   const work = Math.max(...alive.map(({ lastWorkAt }) => lastWorkAt ?? 0));
@@ -41,12 +45,13 @@ function aliveDetail(alive: readonly Instance[], missing: number): string {
 
 type State = Pick<ComponentStatus, 'state' | 'since' | 'detail'>;
 
+/** The state of a service with at least one process that is alive. @param end the last end of one of its processes */
 function runningState(alive: readonly Instance[], missing: number, end: ProcessChange | undefined, now: number): State {
   const latestStart = Math.max(...alive.map(({ startedAt }) => startedAt));
   const detail = aliveDetail(alive, missing);
   const isBack = alive.some(({ instance, startedAt }) => instance === end?.instance && startedAt === end.startedAt);
   if (end?.event === 'killed' && now - end.at < RESTART_SHOWN_MS) {
-    // It was marked as killed by mistake: it hung, or could not reach Redis.
+    // The process that was marked as killed is alive: it had hung, or could not reach Redis.
     if (isBack)
       return { state: 'up', since: latestStart, detail: `${end.instance} was silent at ${time(end.at)}; ${detail}` };
     return {
@@ -58,6 +63,7 @@ function runningState(alive: readonly Instance[], missing: number, end: ProcessC
   return { state: 'up', since: Math.min(...alive.map(({ startedAt }) => startedAt)), detail };
 }
 
+/** The state of a service without a process that is alive; undefined when it counts as removed. */
 function endedState(
   missing: readonly Instance[],
   end: ProcessChange | undefined,
@@ -73,7 +79,7 @@ function endedState(
   return { state: 'down', since: end.at, detail: `${end.instance} was ${end.event} at ${time(end.at)}` };
 }
 
-/** Status of each service that is registered or ended lately, sorted by name. */
+/** The status of each service that is registered, was killed, or was stopped within the hour, sorted by name. */
 export function serviceStates(registry: Registry, options: ServiceStatesOptions): ComponentStatus[] {
   const { instances, lastEnds, starts, kills } = registry;
   const names = new Set([...instances.map(({ instance }) => instance.service), ...lastEnds.keys()]);

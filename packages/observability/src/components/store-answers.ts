@@ -5,7 +5,7 @@ import type { StoreAnswer } from './store-watch.js';
 
 const NOTHING_NEW: StoreAnswer = { uptimeSeconds: undefined, detail: undefined };
 
-/** Memory of Redis, and if asked for its version and uptime. Rejects when it does not answer, and while it loads its data. */
+/** Reads the memory of Redis, and its version and uptime if `withUptime`. Rejects when Redis does not answer, or is loading its data. */
 export async function checkRedis(
   redis: Redis,
   withUptime: boolean,
@@ -18,7 +18,7 @@ export async function checkRedis(
   return { answer: { uptimeSeconds, detail: `Redis ${version}` }, memory: memoryOf(used) };
 }
 
-/** A server with all sessions busy still answers pings. If it does not return its uptime in this time, the next poll reads it. */
+/** Time limit for the uptime, which the next poll reads again. A server with all sessions busy answers only pings. */
 const UPTIME_TIMEOUT_MS = 700;
 
 function readUptime(clickhouse: ClickHouseClient): Promise<[number, string][]> {
@@ -32,7 +32,7 @@ function readUptime(clickhouse: ClickHouseClient): Promise<[number, string][]> {
     .catch(() => []);
 }
 
-/** If asked for, version and uptime of ClickHouse. Rejects when it does not answer a ping within `limitMs`. */
+/** Pings ClickHouse, and reads its version and uptime if `withUptime`. Rejects when it does not answer the ping within `limitMs`. */
 export async function checkClickHouse(
   clickhouse: ClickHouseClient,
   limitMs: number,

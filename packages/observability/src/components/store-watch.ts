@@ -1,10 +1,10 @@
 import { within } from '../within.js';
 
-/** Answer of a store to a status check. */
+/** The answer of a store to a check. */
 export interface StoreAnswer {
-  /** undefined when the store was not asked for it or did not return it in time. */
+  /** Undefined when the check did not ask for the uptime, or the store did not return it in time. */
   readonly uptimeSeconds: number | undefined;
-  /** undefined when there is nothing new to say. */
+  /** What to show to operators; undefined = the same as before. */
   readonly detail: string | undefined;
 }
 
@@ -13,10 +13,11 @@ export interface StoreState {
   readonly state: 'up' | 'down' | 'restarted';
   readonly since: number;
   readonly detail: string;
-  /** Starts seen, the first included. */
+  /** How many starts this process has noticed, including the one before its first check. */
   readonly starts: number;
 }
 
+/** Watches one store. */
 export interface StoreWatch {
   /** Checks the store once. Never rejects. */
   poll(): Promise<void>;
@@ -26,20 +27,20 @@ export interface StoreWatch {
 export interface StoreWatchOptions {
   readonly name: string;
   /**
-   * Rejects when the store does not answer.
+   * Checks the store. Rejects when it does not answer.
    *
-   * @param withUptime whether the answer should have the uptime, which costs the store a statement
+   * @param withUptime whether to ask for the uptime, which costs the store a statement
    */
   readonly check: (limitMs: number, withUptime: boolean) => Promise<StoreAnswer>;
   readonly now: () => number;
 }
 
 const TIMEOUT_MS = 1000;
-/** How long a restart is shown. */
+/** How long a store or service is shown as restarted. */
 export const RESTART_SHOWN_MS = 5 * 60_000;
-/** How often the uptime is read from a store that answers. A restart that the polls between miss is noticed as late as this. */
+/** How often the uptime is read from a store that answers. A restart between two polls is noticed after this time at the latest. */
 const UPTIME_EVERY_MS = 8_000;
-/** Tolerance of start times: uptimes are whole seconds, and answers are delayed. */
+/** Tolerance when start times are compared: uptimes are whole seconds, and answers are delayed. */
 const SAME_START_MS = 2000;
 
 /** Polls a store. It is down when it does not answer within a second, and restarted when its start time moves. */
@@ -50,15 +51,15 @@ export function createStoreWatch({ name, check, now }: StoreWatchOptions): Store
   let answeredAt = Number.NEGATIVE_INFINITY;
   let uptimeReadAt = Number.NEGATIVE_INFINITY;
   let restartedAt = Number.NEGATIVE_INFINITY;
-  /** Whether it has been down since its uptime was last read: a busy store may answer some checks without it. */
+  /** Whether the store has been down since its uptime was last read. A busy store may answer some checks without its uptime. */
   let wasDown = true;
 
-  /** Counts a start if the uptime shows that the store is another process than at the last answer. */
+  /** Counts a start if the uptime shows that the store has been restarted since its last answer. */
   function noteStart(uptimeSeconds: number | undefined): void {
     if (uptimeSeconds === undefined) return;
     uptimeReadAt = now();
     const start = now() - uptimeSeconds * 1000;
-    // A new process, even if the old one had started so shortly before that the start times are within the tolerance.
+    // This finds a restart also when both processes have started within the tolerance.
     const hasStartedWhileDown = wasDown && start > answeredAt;
     const isSame =
       startedAt !== undefined &&

@@ -20,25 +20,26 @@ function add(registry: Registry, name: string, help: string, type: string, value
   registry.registerMetric(metric as unknown as Metric);
 }
 
-/** A current value; left out of the scrape when there are no samples. */
+/** Adds a gauge: a current value. Without samples it is absent from the scrape. */
 export function addGauge(registry: Registry, name: string, help: string, samples: () => readonly Sample[]): void {
   add(registry, name, help, 'gauge', () => [...samples()]);
 }
 
-/** A value that only grows. */
+/** Adds a counter: a value that only grows. */
 export function addCounter(registry: Registry, name: string, help: string, samples: () => readonly Sample[]): void {
   add(registry, name, help, 'counter', () => [...samples()]);
 }
 
+/** A histogram with its labels. */
 export interface HistogramSample {
   readonly labels: Labels;
   readonly count: number;
   readonly sum: number;
-  /** Counts per bucket, not cumulative; one more than there are bounds. */
+  /** Counts per bucket, not cumulative; one more than there are bounds, for values above the last one. */
   readonly buckets: readonly number[];
 }
 
-/** A histogram. */
+/** Adds a histogram. @param bounds upper bounds of its buckets, ascending */
 export function addHistogram(
   registry: Registry,
   name: string,
@@ -65,7 +66,7 @@ export function addHistogram(
 /** Bounds of durations in seconds, the unit of Prometheus. */
 export const DURATION_BOUNDS_SECONDS = DURATION_BOUNDS_MS.map((bound) => bound / 1000);
 
-/** Durations in seconds, added up over several counts. */
+/** The sum of several counts of durations as one histogram, in seconds. */
 export function durationSample(labels: Labels, counts: readonly DurationCounts[]): HistogramSample {
   const buckets = DURATION_BOUNDS_SECONDS.concat(Number.POSITIVE_INFINITY).map((_bound, index) =>
     counts.reduce((sum, one) => sum + (one.buckets[index] ?? 0), 0),

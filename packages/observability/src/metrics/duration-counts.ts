@@ -3,7 +3,7 @@ import { DURATION_BOUNDS_MS } from '@waymark/clickhouse';
 const BOUNDS: readonly number[] = DURATION_BOUNDS_MS;
 const BUCKET_COUNT = BOUNDS.length + 1;
 
-/** A histogram of durations that allocates nothing when one is added. */
+/** A histogram of durations. Adding one allocates no memory, because requests are counted on the hot path. */
 export class DurationCounts {
   count = 0;
   sumMs = 0;
@@ -11,6 +11,7 @@ export class DurationCounts {
   #maxMs = 0;
   /** Counts per bucket, not cumulative; the last bucket has no upper bound. */
   readonly buckets: number[] = new Array<number>(BUCKET_COUNT).fill(0);
+  /** The totals at the last `takeNew`. */
   #taken: { readonly count: number; readonly sumMs: number; readonly buckets: readonly number[] } | undefined;
 
   add(durationMs: number): void {

@@ -1,21 +1,23 @@
 import { createHistogram, type Histogram, type RecordableHistogram } from 'node:perf_hooks';
 
 /**
- * Measures how late the event loop runs a timer. Once a second, and every ten seconds while the loop is idle, because each measurement
- * wakes the process: `monitorEventLoopDelay` does it fifty or a hundred times a second, which was most of what an idle process used.
+ * Measures how late the event loop runs a timer: once a second, and every ten seconds while the loop is idle. Each measurement wakes the
+ * process; the fifty or a hundred a second of `monitorEventLoopDelay` were most of the processor time of an idle process.
  */
 export interface LoopDelay {
-  /** A new histogram of the delays from now on, in nanoseconds; its reader resets it. */
+  /** Creates a histogram of the delays from now on, in nanoseconds, for one reader, who may reset it. */
   histogram(): Histogram;
+  /** Stops measuring. */
   close(): void;
 }
 
 const SAMPLE_MS = 1000;
 const IDLE_SAMPLE_MS = 10_000;
-/** The loop is idle if it has worked less than this share of the time since the last measurement, so that nothing can have blocked it for long. */
+/** The loop counts as idle if it has worked for less than this share of the time since the last measurement. */
 const IDLE_SHARE = 0.02;
 const NANOSECONDS_PER_MS = 1e6;
 
+/** Starts the measurements, which do not keep the process alive. */
 export function startLoopDelay(): LoopDelay {
   const histograms: RecordableHistogram[] = [];
   let dueMs = 0;

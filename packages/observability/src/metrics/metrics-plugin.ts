@@ -6,11 +6,11 @@ import { VISIT_ROUTE } from './request-counts.js';
 
 export interface RequestCountOptions {
   readonly operations: Pick<Operations, 'requests' | 'tracing'>;
-  /** On the link port every path is that of a short link. */
+  /** Whether the app is that of the link port, where paths are short links. */
   readonly isLinkPort?: boolean;
 }
 
-/** Pattern of the route, never the path: paths are private, and their number is unbounded. */
+/** The method and pattern of the route, never the path: paths are private, and there is no limit on their number. */
 function routeOf(request: FastifyRequest, isLinkPort: boolean): string {
   const { url } = request.routeOptions;
   if (isLinkPort && (url === '/' || url === '/*'))
@@ -44,7 +44,7 @@ export interface MetricsRouteOptions extends Pick<AdminGuardOptions, 'adminKeys'
   readonly operations: Pick<Operations, 'registry' | 'noteScrape'>;
 }
 
-/** `GET /metrics` for Prometheus. Local callers need the admin key too, because they may be any user of the machine, or a proxy. */
+/** `GET /metrics` for Prometheus. Local callers need the admin key as well: any user of the machine, or a proxy, may be one. */
 export async function metricsRoute(app: FastifyInstance, options: MetricsRouteOptions): Promise<void> {
   const { adminKeys, rateLimiter, operations } = options;
   const { registry, noteScrape } = operations;

@@ -4,12 +4,15 @@ import type { OpsLog } from '../ops-log.js';
 
 /** Counts slow and failed queries of the API by endpoint, and logs them to `ops_slow_queries`. */
 export interface QueryCounts {
+  /** Counts a query, if it was slow or failed. */
   count(caller: QueryCaller, report: QueryReport): void;
+  /** Numbers of slow queries by endpoint. */
   slow(): ReadonlyMap<string, number>;
+  /** Numbers of failed queries by endpoint. */
   failed(): ReadonlyMap<string, number>;
 }
 
-/** Queries that take this long or longer are slow. */
+/** From this duration on, a query counts as slow. */
 const SLOW_MS = 1000;
 
 const addOne = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);

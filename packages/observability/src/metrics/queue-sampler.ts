@@ -6,43 +6,45 @@ import { repeat } from '../repeat.js';
 import { within } from '../within.js';
 import type { MetricsLogger } from './metrics-logger.js';
 
-/** The queue of one Redis. */
+/** The state of the queue on one queue shard. */
 export interface QueueSample {
   /** Number of the queue shard. */
   readonly shard: number;
-  /** By queue: kinds of events, customer, webhook and dead-letter. */
+  /** Numbers of jobs by queue: kinds of events, `customer`, `webhook` and `dead-letter`. */
   readonly depths: Readonly<Record<string, QueueDepth>>;
-  /** Age of the oldest job by kind, milliseconds; 0 when there is none. */
+  /** Age of the oldest job by kind, in milliseconds; 0 when there is none. */
   readonly oldestMs: Readonly<Record<string, number>>;
 }
 
+/** The files of the spool that wait to be replayed. */
 export interface SpoolSample {
   readonly files: number;
   readonly bytes: number;
 }
 
 export interface QueueSamplerOptions {
-  /** By number of the queue shard. */
+  /** Connections to the queue shards, by their number. */
   readonly queueShards: readonly Redis[];
-  /** Where clicks wait while Redis is away; undefined in processes that have none. */
+  /** The directory of the spool; undefined in processes without one. */
   readonly spoolDirectory: string | undefined;
   readonly logger: MetricsLogger;
   readonly now: () => number;
   readonly intervalMs?: number;
 }
 
-/** Samples the queue and the spool every few seconds, half as often while no metrics are read, so that reads return the last sample at once. */
+/** Samples the queue and the spool every five seconds, or ten while no metrics are read. Reads return the last sample at once. */
 export interface QueueSampler {
-  /** One for each queue shard that answers. */
+  /** A sample of each queue shard that answers. */
   queues(): readonly QueueSample[];
+  /** Undefined in processes without a spool, and before the first sample. */
   spool(): SpoolSample | undefined;
-  /** See `Repetition`. */
+  /** Call it when metrics are read; see `Repetition`. */
   use(): void;
   close(): Promise<void>;
 }
 
 const INTERVAL_MS = 5000;
-/** While nobody reads the metrics: as often as the process writes its samples. */
+/** Factor of the interval while nobody reads the metrics: as long as the interval at which the process writes its samples. */
 const REST_FACTOR = 2;
 const ANSWER_MS = 1000;
 const SPOOLED = '.spool';
@@ -61,8 +63,8 @@ async function sampleQueue(redis: Redis, shard: number, now: () => number): Prom
 }
 
 /**
- * Files that are still to be replayed, also those of queue shards, which have directories of their own in it. Damaged ones are not: an
- * operator decides what to do with them.
+ * Counts the files that are still to be replayed, including those of further queue shards, which have directories of their own in the
+ * spool's. Damaged files do not count, because only an operator can decide what to do with them.
  */
 async function sampleSpool(directory: string): Promise<SpoolSample> {
   const names = await readdir(directory, { recursive: true }).catch(() => []);

@@ -18,7 +18,7 @@ import type { RequestCounts } from './request-counts.js';
 import type { StoreSampler } from './store-sampler.js';
 import { ROWS_BOUNDS, type WriterCounts } from './writer-counts.js';
 
-/** How many records were found where. */
+/** How many look-ups of records were answered from where, by kind of record. */
 export type CatalogLookups = Readonly<Record<string, Readonly<Record<'memory' | 'redis' | 'clickhouse', number>>>>;
 
 export interface RegistryDeps {
@@ -28,12 +28,12 @@ export interface RegistryDeps {
   /** Number of queue shards. With more than one, metrics of the queue and of Redis have the label `shard`. */
   readonly shards: number;
   readonly stores: Pick<StoreSampler, 'redis' | 'tables' | 'disks'>;
-  /** Limits that samples are compared with. */
+  /** Settings that are shown beside the samples, so that alerts can compare them. */
   readonly limits: { readonly spoolBytesMax: number | undefined; readonly waitReplicas: number };
   readonly requests: Pick<RequestCounts, 'all'>;
   readonly queries: Pick<QueryCounts, 'slow' | 'failed'>;
   readonly opsLog: Pick<OpsLog, 'dropped'>;
-  /** Delays of the event loop, for this reader only. */
+  /** Delays of the event loop. Each scrape resets the histogram, so nothing else may read it. */
   readonly loopDelays: Histogram;
   readonly catalogLookups: (() => CatalogLookups) | undefined;
   readonly writer: Pick<WriterCounts, 'all'> | undefined;
@@ -48,6 +48,7 @@ function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string,
   return groups;
 }
 
+/** A metric without labels; absent when the value is undefined. */
 const one = (value: number | undefined): Sample[] => (value === undefined ? [] : [{ labels: {}, value }]);
 
 function addRequests(registry: Registry, requests: RegistryDeps['requests']): void {
@@ -67,6 +68,7 @@ function addRequests(registry: Registry, requests: RegistryDeps['requests']): vo
   );
 }
 
+/** The labels of a queue shard's metrics; none with a single shard. */
 type LabelsOf = (shard: number) => Readonly<Record<string, string>>;
 
 function addQueue(registry: Registry, queue: RegistryDeps['queue'], labelsOf: LabelsOf): void {
@@ -166,9 +168,10 @@ function addStores(
   addGauge(registry, ...METRICS.readOnlyTables, () => one(stores.tables()?.readOnlyTables));
 }
 
+/** As the precision of prom-client's own measurement of the event loop, this practically turns it off. */
 const NEVER_MS = 2 ** 31 - 1;
 
-/** prom-client's metrics of the process, with delays of the event loop that are measured less often than it does. */
+/** Adds prom-client's metrics of the process, with its delays of the event loop replaced by those of `startLoopDelay`. */
 function addProcess(registry: Registry, delays: Histogram): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
   const values = {
@@ -197,7 +200,7 @@ function addProcess(registry: Registry, delays: Histogram): void {
   });
 }
 
-/** All metrics of a process. A scrape waits for no store: values are those of the last poll. */
+/** Creates the registry with all metrics of a process. A scrape waits for no store: it returns the values of the last samples. */
 export function createRegistry(deps: RegistryDeps): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service: deps.service });

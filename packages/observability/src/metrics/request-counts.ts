@@ -9,19 +9,21 @@ export interface RequestKind {
   readonly status: number;
 }
 
+/** The requests of one kind. */
 export interface CountedRequests {
   readonly kind: RequestKind;
   readonly durations: DurationCounts;
   /** How many of them were over a rate limit. */
   readonly limited: number;
-  /** Requests over a rate limit since the last call. */
+  /** Returns how many requests were over a rate limit since the last call. */
   takeLimited(): number;
 }
 
-/** Requests answered by this process. */
+/** Counts the requests that this process has answered. */
 export interface RequestCounts {
+  /** @param isLimited whether the request was over a rate limit */
   count(kind: RequestKind, durationMs: number, isLimited: boolean): void;
-  /** Counts a visit of a short link that was served without Fastify. It builds no key, because visits are the hot path. */
+  /** Counts a visit of a short link that was served without Fastify. It is faster than `count`, because visits are the hot path. */
   countVisit(status: number, durationMs: number): void;
   all(): Iterable<CountedRequests>;
 }
@@ -43,6 +45,7 @@ class Entry implements CountedRequests {
   }
 }
 
+/** The route under which visits of short links are counted. */
 export const VISIT_ROUTE = 'GET /:key';
 
 export function createRequestCounts(): RequestCounts {

@@ -11,7 +11,7 @@ export interface SamplesOptions {
   readonly opsLog: Pick<OpsLog, 'add' | 'onFlush' | 'dropped'>;
   /** Delays of the event loop. It is reset at each flush, so nothing else may read it. */
   readonly loopDelays: Histogram;
-  /** Set in one service only: measures the sizes of tables as well. */
+  /** Set in one service only, which also measures the sizes of tables. */
   readonly clickhouse: ClickHouseClient | undefined;
   readonly now: () => number;
 }
@@ -26,7 +26,7 @@ WHERE active AND database = currentDatabase() GROUP BY table`;
 /** Suffix of the names of a queue shard's metrics, as in `queue_waiting:click@1`; empty for shard 0. */
 const suffixOf = (shard: number) => (shard === 0 ? '' : `@${shard}`);
 
-/** Adds measurements of this process to `ops_samples` at each flush. */
+/** Makes each flush of the operator tables add measurements of this process to `ops_samples`. */
 export function addSamples(options: SamplesOptions): void {
   const { service, components, queue, opsLog, loopDelays, clickhouse, now } = options;
   let sizesAt = Number.NEGATIVE_INFINITY;

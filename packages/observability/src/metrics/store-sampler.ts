@@ -6,33 +6,34 @@ import { repeat } from '../repeat.js';
 import { within } from '../within.js';
 import type { MetricsLogger } from './metrics-logger.js';
 
-/** Whether Redis keeps what it is given. */
+/** How safe writes to a Redis are. */
 export interface RedisSafety {
   /** Number of the queue shard. */
   readonly shard: number;
   /** Whether the last write and the last rewrite of the append-only file have succeeded. */
   readonly isLogWritten: boolean;
-  /** Replicas that follow the master at the moment. */
+  /** How many replicas are connected and follow the master. */
   readonly replicas: number;
 }
 
 /** The state of ClickHouse's tables, on all nodes of a cluster. */
 export interface TablesState {
-  /** By table: the most parts of one partition. */
+  /** The number of parts in the partition that has most, by table. */
   readonly parts: Readonly<Record<string, number>>;
-  /** How far the slowest replica of a table is behind. */
+  /** The delay of the replica that is furthest behind, of any table. */
   readonly replicaDelaySeconds: number;
-  /** Replicas of a table that have no session with Keeper, the most of any table. */
+  /** How many replicas have no session with Keeper, of the table that has most of these. */
   readonly inactiveReplicas: number;
-  /** Tables that take no inserts, because their node has lost Keeper. */
+  /** How many tables accept no inserts, because their node has lost Keeper. */
   readonly readOnlyTables: number;
 }
 
 export interface StoreSamplerOptions {
-  /** By number of the queue shard. */
+  /** Connections to the queue shards, by their number. */
   readonly queueShards: readonly Redis[];
+  /** The directory of the spool; undefined in processes without one. */
   readonly spoolDirectory: string | undefined;
-  /** Set in one service only: it measures ClickHouse. */
+  /** Set in one service only, which samples ClickHouse. */
   readonly clickhouse: ClickHouseClient | undefined;
   /** Name of the cluster; undefined for one server. */
   readonly cluster: string | undefined;
@@ -40,20 +41,21 @@ export interface StoreSamplerOptions {
   readonly intervalMs?: number;
 }
 
-/** Samples what stores say about their disks, parts and replicas; reads return the last sample at once, undefined if there is none. */
+/** Samples the stores' disks, parts and replicas every 15 seconds, or 5 minutes while no metrics are read. Reads return the last sample. */
 export interface StoreSampler {
-  /** One for each queue shard that answers. */
+  /** A sample of each queue shard that answers. */
   redis(): readonly RedisSafety[];
+  /** Undefined in services that do not sample ClickHouse, and when the last sample failed. */
   tables(): TablesState | undefined;
-  /** By disk: `spool`, and `clickhouse:` with the name that ClickHouse has for it. */
+  /** By disk: `spool`, and `clickhouse:<name>` for ClickHouse's disks. */
   disks(): ReadonlyMap<string, DiskSpace>;
-  /** See `Repetition`. */
+  /** Call it when metrics are read; see `Repetition`. */
   use(): void;
   close(): Promise<void>;
 }
 
 const INTERVAL_MS = 15_000;
-/** While nobody reads the metrics. */
+/** Factor of the interval while nobody reads the metrics. */
 const REST_FACTOR = 20;
 const ANSWER_MS = 5_000;
 
@@ -67,7 +69,7 @@ async function sampleRedis(redis: Redis, shard: number): Promise<RedisSafety> {
   };
 }
 
-/** `clusterAllReplicas` also asks the nodes that the client is not connected to. */
+/** A system table to read from: on a cluster, that of all its nodes. */
 function source(table: string, cluster: string | undefined): string {
   return cluster === undefined ? `system.${table}` : `clusterAllReplicas('${cluster}', system.${table})`;
 }

@@ -2,21 +2,24 @@ import type { WriteReport } from '@waymark/event-queue';
 import type { OpsLog } from '../ops-log.js';
 import { DurationCounts } from './duration-counts.js';
 
-/** Insert batches of one kind that this writer stored. */
+/** The insert batches of one kind that this writer has stored. */
 export interface KindCounts {
   readonly insertDurations: DurationCounts;
   /** Insert batches by number of rows; see `ROWS_BOUNDS`. */
   readonly rowBuckets: number[];
+  /** Rows of all batches together. */
   rows: number;
+  /** Numbers of insert batches by outcome. */
   readonly outcomes: Map<WriteReport['outcome'], number>;
 }
 
-/** Upper bounds of the buckets of `rowBuckets`, which has one more for larger batches. */
+/** Upper bounds of `rowBuckets`, which has one more bucket for larger batches. */
 export const ROWS_BOUNDS = [1, 10, 100, 500, 1000, 2500, 5000, 10_000, 20_000] as const;
 
 /** Counts the insert batches of a writer, and logs them to the operator tables. */
 export interface WriterCounts {
   count(batch: WriteReport): void;
+  /** By kind of row. */
   all(): ReadonlyMap<string, KindCounts>;
 }
 

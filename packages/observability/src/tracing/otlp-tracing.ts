@@ -21,7 +21,7 @@ const EXPORT_DELAY_MS = 1000;
 const CLOSE_MS = 1000;
 const LOG_INTERVAL_MS = 60_000;
 
-/** Logs that exports fail, at most once a minute, without the receiver's answer, which may contain anything. */
+/** Logs that traces could not be sent, at most once a minute. The receiver's answer is not logged, because it may contain anything. */
 function logFailures(logger: TracingOptions['logger']): void {
   let nextAt = 0;
   const ignore = () => {};
@@ -33,7 +33,7 @@ function logFailures(logger: TracingOptions['logger']): void {
   diag.setLogger({ error, warn: ignore, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.ERROR);
 }
 
-/** Spans over OTLP/HTTP. */
+/** Creates the tracing that sends spans over OTLP/HTTP. @param endpoint base URL of the receiver, without `/v1/traces` */
 export function createTracing({ service, settings, logger }: TracingOptions, endpoint: string): Tracing {
   logFailures(logger);
   const exporter = new OTLPTraceExporter({
@@ -58,6 +58,7 @@ export function createTracing({ service, settings, logger }: TracingOptions, end
   /** Spans of the requests in progress, by request id. */
   const spans = new Map<string, Span>();
 
+  /** Prepares a span that has ended already. @returns the function that adds it below a parent */
   const span = (
     name: string,
     kind: SpanKind,

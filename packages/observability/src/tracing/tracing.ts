@@ -22,12 +22,13 @@ export interface TracingOptions {
 
 /** Sends spans over OTLP. No span contains a path, a query, a header, a body or an address. */
 export interface Tracing {
+  /** Begins the span of a request. */
   begin(request: FastifyRequest): void;
-  /** @param route pattern of the route, with its method */
+  /** Ends the span of a request. @param route method and pattern of the route */
   end(request: FastifyRequest, reply: FastifyReply, route: string): void;
-  /** A query of the API, inside its request. */
+  /** Adds a query of the API, below its request. */
   query(caller: QueryCaller, report: QueryReport): void;
-  /** An insert batch that the writer stored. */
+  /** Adds an insert batch that the writer has stored. */
   batch(batch: WriteReport): void;
   /** Sends the remaining spans, for a second at most. */
   close(): Promise<void>;

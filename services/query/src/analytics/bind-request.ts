@@ -12,7 +12,7 @@ function checkProgram(programId: string | undefined, ownProgramId: string | null
 }
 
 /**
- * Parses and checks a request for analytics, looks up what it refers to, and binds it.
+ * Parses and checks a request for analytics, looks up the link, customer and folder that it names, and binds it.
  *
  * @throws ApiError 400 or 422 with the name of the invalid parameter, 403 for what the caller must not read, 404 for a link or folder
  * that does not exist

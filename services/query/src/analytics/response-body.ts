@@ -28,7 +28,7 @@ export function linkFields(link: LinkRecord) {
 
 type RowBuilder = (workspaceId: string, groups: readonly CountedGroup[]) => Promise<object[]>;
 
-/** Leaves out resources that were removed after the query counted them. */
+/** Makes the rows of a grouping by a resource. A resource that was removed after the query counted it has no row. */
 function rowBuilder<Found>({ kind, getMany, fields }: Entity<Found>): RowBuilder {
   return async (workspaceId, groups) => {
     const ids = groups.map(({ key: [number = ''] }) => formatResourceId(kind, number));

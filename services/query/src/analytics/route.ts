@@ -13,7 +13,7 @@ export interface AnalyticsRouteDeps {
   readonly now: () => number;
 }
 
-/** `GET /analytics`. */
+/** `GET /analytics` (docs/reference/analytics.md). */
 export async function analyticsRoutes(app: App, deps: AnalyticsRouteDeps): Promise<void> {
   const { catalog, runReads } = deps;
   const responseBody = createResponseBody(catalog);

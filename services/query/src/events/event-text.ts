@@ -12,22 +12,25 @@ export type EventPageRow = readonly [
   customerNumber?: string,
 ];
 
-/** JSON text of a link, which is the same for all of its events. */
+/** JSON texts made from a link, which are the same for all of its events. */
 export interface LinkTexts {
   readonly link: string;
-  /** `"link_id":…,"domain":…,"key":…` */
+  /** The deprecated fields of an event that repeat fields of its link, without braces: `"link_id":…,"domain":…,"key":…` */
   readonly deprecated: string;
 }
 
+/** Serialises a link once, for all of its events. */
 export function linkTexts(link: Link): LinkTexts {
   const deprecated = JSON.stringify({ link_id: link.id, domain: link.domain, key: link.key });
   return { link: JSON.stringify(link), deprecated: deprecated.slice(1, -1) };
 }
 
+/** The deprecated fields of every event, without braces. They repeat fields of its click and link at the top level. */
 function deprecatedText({ clickId, attributes, isQr }: PayloadParts, link: LinkTexts, ip: string): string {
   return `"click_id":"${clickId}",${link.deprecated},${attributes},"qr":${isQr ? 1 : 0},"ip":${ip}`;
 }
 
+/** The deprecated fields that only sales have, with a comma at the end. */
 function deprecatedSaleText({ amount, invoiceId, paymentProcessor }: SaleParts): string {
   const invoice = invoiceId === 'null' ? '""' : invoiceId;
   return `"saleAmount":${amount},"invoice_id":${invoice},"payment_processor":${paymentProcessor},`;

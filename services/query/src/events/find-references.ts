@@ -18,7 +18,7 @@ async function findLink(
   throw new ApiError('not_found', 'Link not found.');
 }
 
-/** Looks up the external ids in the `linkId` filter. Those without a link are left out, and match nothing. */
+/** Looks up the external ids in the `linkId` filter. An id without a link is absent from the result, so it matches no events. */
 async function findLinksByExternalId(
   catalog: Catalog,
   workspaceId: string,

@@ -3,7 +3,7 @@ import type { ValuesOf } from './prefetch.js';
 
 /** Events younger than this may have been inserted while the page was being read. */
 export const YOUNG_MS = 60_000;
-/** How long to wait for the materialised views: an insert writes them shortly after the event table. */
+/** How long to wait for the materialized views: an insert writes them shortly after the event table. */
 const VIEWS_WRITTEN = { withinMs: 1000, everyMs: 20 };
 
 /** The events of one link or customer on a page. */
@@ -33,9 +33,11 @@ export function shownOf(rows: Iterable<readonly [id: string, timestamp: string]>
   return shown;
 }
 
+/** How to read the counters of links or of customers. */
 export interface CounterReads<Value> {
+  /** Reads the counters of the page, some of which may come from a cache or a prefetch. */
   readonly valuesOf: ValuesOf<Value>;
-  /** Reads current counters. */
+  /** Reads current counters from the database. */
   readonly read: (ids: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
   /** Whether the counters include all events on the page. */
   readonly counts: (value: Value | undefined, shown: Shown) => boolean;
@@ -44,7 +46,7 @@ export interface CounterReads<Value> {
 
 /**
  * Reads the counters of the links or customers on a page, so that they include all events on the page. For young events the
- * counters are read after the rows. All counters are read again until the materialised views include the events of the page:
+ * counters are read after the rows. All counters are read again until the materialized views include the events of the page:
  * even an event with an old timestamp may have been inserted just now.
  */
 export async function countersOf<Value>(

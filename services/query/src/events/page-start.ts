@@ -9,16 +9,16 @@ import {
 import type { Reads } from '../reads.js';
 
 /**
- * Finds the start of a page with a large offset; undefined = beyond the end. The result is empty when the page has filters, and when
- * it begins before the first whole 15-minute slot: skipping so few rows is fast enough.
+ * Finds the 15-minute slot in which a page with a large offset starts; undefined when the page is beyond the end of the list. The result
+ * is `{}` when rows are skipped by the query itself: the page has filters, or it starts before the first whole slot, where few are skipped.
  */
 export async function findStart(
   reads: Reads,
   bound: BoundRequest,
   stats: PlannerStats,
 ): Promise<PlannerStats | undefined> {
-  const head = planPartialSlotCount(bound, stats);
-  const [count] = head === undefined ? [] : await reads.run<[string]>(printCount(head));
+  const partialSlot = planPartialSlotCount(bound, stats);
+  const [count] = partialSlot === undefined ? [] : await reads.run<[string]>(printCount(partialSlot));
   const slot = planStartSlot(bound, stats, BigInt(count?.[0] ?? 0));
   if (slot === undefined) return {};
   const [found] = await reads.run<[slot: string, before: string]>(printStartSlot(slot));

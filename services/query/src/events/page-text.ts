@@ -41,7 +41,7 @@ export interface PageTextDeps extends ReturnType<typeof createPageTexts> {
   readonly customerTotals: ValuesOf<CustomerTotals>;
 }
 
-/** By the number of the link or customer in the rows. */
+/** Texts by the number that rows have for the link or customer; its public id is derived from the number. */
 type TextsByNumber<Texts> = ReadonlyMap<string, Texts>;
 
 /** Formats each distinct id once: a page has few of them, many times, and formatting is slow. */
@@ -49,21 +49,21 @@ function publicIds(kind: 'link' | 'customer', numbers: ReadonlySet<string>): Rea
   return new Map([...numbers].map((number) => [number, formatResourceId(kind, number)]));
 }
 
-/** Links with the states of their partners applied, and the tags of each. */
+/** The links that the caller may see, by id, with the state of each link's partner applied to it; and a look-up of their tags. */
 async function linksById(
   { links, hiddenFolders }: Pick<Catalog, 'links' | 'hiddenFolders'>,
   { workspaceId, visibility }: Caller,
   ids: readonly string[],
 ) {
   const found = [...(await links.getMany(workspaceId, ids)).values()];
-  const [visible, inState, tagsOf] = await Promise.all([
+  const [visible, withPartnerState, tagsOf] = await Promise.all([
     // A link may have been moved into a hidden folder since the rows were read.
     hiddenFolders.seen(workspaceId, visibility, found),
     links.inPartnerState(workspaceId, found),
     links.tagsOf(workspaceId, found),
   ]);
   const visibleIds = new Set(visible.map(({ id }) => id));
-  const shown = inState.filter(({ id }) => visibleIds.has(id));
+  const shown = withPartnerState.filter(({ id }) => visibleIds.has(id));
   return { links: new Map(shown.map((link) => [link.id, link])), tagsOf };
 }
 
@@ -90,7 +90,7 @@ async function linksOf(
     const link = links.get(id);
     if (link === undefined) continue;
     const [counted, tags] = [counters.get(id), tagsOf(link)];
-    // Do not use the cache for masked links: its texts contain the passwords.
+    // Cached texts contain the passwords of links, so a link whose password is masked is serialised each time.
     const isMasked = visibility.hidesPasswords && link.encryptedPassword !== null;
     const masked = isMasked ? linkTexts(catalog.links.toLink(link, visibility, counted, tags)) : undefined;
     texts.set(number, masked ?? textsOfLink(link, counted, ...tags));
@@ -158,7 +158,7 @@ export async function textsOfRows(
   return { links, customers, erased };
 }
 
-/** The row as it will be after the erasure of its person, if that was accepted. */
+/** The row as it is shown: if an erasure of its person was accepted, without the texts that the erasure will remove from the tables. */
 function shownRow(workspaceId: string, row: EventPageRow, erased: ErasedPeople | undefined): EventPageRow {
   if (erased === undefined) return row;
   const [id, timestamp, link, payload, , eventName, customer] = row;
@@ -168,7 +168,7 @@ function shownRow(workspaceId: string, row: EventPageRow, erased: ErasedPeople |
   if (mode === undefined) return row;
   const head = [id, timestamp, link, anonymisedPayload(payload), ''] as const;
   if (customer === undefined || customerId === undefined) return head;
-  // The erasure itself decides which names stay, because others have them, too.
+  // The erasure keeps event names that other people's events have too. Until it is complete, no name is shown.
   const name = eventName !== undefined && erased.isComplete(workspaceId, customerId) ? eventName : ERASED_EVENT_NAME;
   return [...head, name, customer];
 }

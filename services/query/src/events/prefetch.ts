@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 
-/** Bounds of the cached ids, by list: one or two kilobytes for most lists, 50 at worst. */
+/** How many lists have a history, and how many ids each history has: one or two kilobytes for most lists, 50 at worst. */
 const LISTS_MAX = 500;
 const IDS_MAX = 1000;
 
-/** What recent pages of a list contained. */
+/** The ids on recent pages of a list. */
 interface History {
   /** Ids on recent pages, most recent last. */
   readonly ids: Set<string>;
@@ -26,7 +26,11 @@ type ReadValues<Value> = (workspaceId: string, ids: readonly string[]) => Promis
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Reads values without prefetching, for rows that have been read already. */
+/**
+ * Reads values without prefetching, for rows that have been read already.
+ *
+ * @param readFresh reads current values, for ids whose values must not be older than the rows
+ */
 export function createValuesReader<Value>(read: ReadValues<Value>, readFresh: ReadValues<Value>) {
   return (workspaceId: string): ValuesOf<Value> =>
     async (ids, fresh = NONE) => {
@@ -41,6 +45,7 @@ export function createValuesReader<Value>(read: ReadValues<Value>, readFresh: Re
 
 function merged<Value>(found: readonly (ReadonlyMap<string, Value> | undefined)[]): ReadonlyMap<string, Value> {
   const [only = new Map(), ...others] = found.filter((values) => values !== undefined);
+  // Later maps win: fresh values replace prefetched ones.
   return others.length === 0 ? only : new Map([only, ...others].flatMap((values) => [...values]));
 }
 

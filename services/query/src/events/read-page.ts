@@ -29,7 +29,7 @@ export async function readLargePage(reads: Reads, bound: BoundRequest): Promise<
   return stats === undefined ? [] : reads.runLarge<EventPageRow>(print(plan(bound, { ...stats, ...removed })));
 }
 
-/** Reads rows with all planner statistics. Tries the cached hint for the first page of a list before the whole range. */
+/** Reads the rows of a page by its planner statistics. For the first page of a list, tries the hinted range before the whole one. */
 async function readRows(reads: Reads, bound: BoundRequest, stats: PlannerStats): Promise<readonly EventPageRow[]> {
   const read = (part: BoundRequest, start: PlannerStats) =>
     reads.run<EventPageRow>(print(plan(part, { ...stats, ...start })));
@@ -46,7 +46,7 @@ async function readRows(reads: Reads, bound: BoundRequest, stats: PlannerStats):
   return rows;
 }
 
-/** Whether rows that were read as if no link had been removed are the page: none of them belongs to such a link. */
+/** Whether none of the rows belongs to a removed link, so that rows that were read as if no link had been removed are the right page. */
 function areWithoutRemoved(rows: readonly EventPageRow[], { hasRemovedLinks, removedLinks }: PlannerStats): boolean {
   if (hasRemovedLinks === false) return true;
   if (removedLinks === undefined) return false;
@@ -65,7 +65,7 @@ export async function readPage(reads: Reads, bound: BoundRequest): Promise<reado
   const known = reads.knownRemovedLinks(bound);
   const removed = known ?? reads.removedLinks(bound);
   const statsRead = readStats(reads, bound);
-  // An offset would skip events of removed links.
+  // Not with an offset: it would also count the events of removed links that it skips.
   if (known === undefined && bound.page.offset === 0n) {
     const early = statsRead.then((stats) => stats && readRows(reads, bound, { ...stats, hasRemovedLinks: false }));
     const [rows, actual] = await Promise.all([early, removed]);

@@ -17,7 +17,7 @@ export interface EventRouteDeps {
   readonly now: () => number;
 }
 
-/** `GET /events`. */
+/** `GET /events` (docs/reference/events.md). */
 export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void> {
   const { catalog, runReads, now } = deps;
   const linkPrefetcher = createPrefetcher(catalog.links.cachedCounters, catalog.links.counters);

@@ -10,7 +10,7 @@ export interface AnalyticsExportDeps extends ReadRunners, ExportDeps {
   readonly now: () => number;
 }
 
-/** `GET /analytics/export`: the answer of `GET /analytics` for each grouping. */
+/** `GET /analytics/export`: the answers of `GET /analytics` for several groupings, as one archive (docs/reference/exports.md). */
 export async function analyticsExportRoutes(app: App, deps: AnalyticsExportDeps): Promise<void> {
   const { catalog, runSlice, exportSlots, now } = deps;
   const openTables = createAnalyticsTables(catalog);

@@ -26,15 +26,15 @@ function chooseGroupings(names: string | undefined): readonly Grouping[] {
   return [...new Set(groupings)];
 }
 
-/** How exports of analytics are read, for responses and for jobs. */
+/** Creates the function that checks an export of analytics and reads its tables, for responses and for export jobs. */
 export function createAnalyticsTables(catalog: Catalog) {
   const responseBody = createResponseBody(catalog);
 
   /**
-   * Checks the request. The tables are read when they are asked for, one after the other.
+   * Checks the request, and reads nothing yet.
    *
-   * @param nowMs the time to which the range of the request relates
-   * @returns a function for the tables, one for each grouping
+   * @param nowMs the time that the range of the request is relative to
+   * @returns a generator of the tables, one for each grouping, which reads each table when it is asked for
    * @throws ApiError as GET /analytics does, and 422 for a grouping that does not exist
    */
   return async (caller: LinkCaller, query: Omit<ExportAnalyticsQuery, 'escapeFormulas'>, nowMs: number) => {

@@ -14,7 +14,7 @@ const ofLink = (field: keyof AnyEvent['link']) => column('text', ({ link }) => l
 const ofCustomer = (field: keyof NonNullable<AnyEvent['customer']>, type: ColumnType = 'text') =>
   column(type, ({ customer }) => customer?.[field]);
 
-/** Where the columns of a file of events come from: the objects of `GET /events`. */
+/** How each column of a file of events is read from an object of `GET /events`. */
 export const EVENT_COLUMN_SOURCES: Readonly<Record<EventColumn, Column<AnyEvent>>> = {
   timestamp: column('time', ({ timestamp }) => timestamp),
   trigger: ofClick('trigger'),

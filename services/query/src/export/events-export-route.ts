@@ -8,7 +8,7 @@ import { createEventsExport, type EventsExportDeps } from './events-export.js';
 
 export interface EventsExportRouteDeps extends EventsExportDeps, ReadRunners, ExportDeps {}
 
-/** The range of an export as parameters that give the same range at any later time. */
+/** The range of an export as query parameters with absolute times, so that a later request with them has the same range. */
 function rangeText({ fromMs, toMs }: BoundRequest): string {
   return `start=${new Date(fromMs ?? 0).toISOString()}&end=${new Date(toMs).toISOString()}`;
 }
@@ -27,7 +27,7 @@ async function startPosition(reads: Reads, bound: BoundRequest, id: string): Pro
   throw fieldError('invalid_value', 'startingAfter', `must be the id of a ${kind} of this workspace`);
 }
 
-/** `GET /events/export`. */
+/** `GET /events/export` (docs/reference/exports.md). */
 export async function eventsExportRoutes(app: App, deps: EventsExportRouteDeps): Promise<void> {
   const { catalog, runSlice, exportSlots, now } = deps;
   const openExport = createEventsExport(deps);

@@ -19,7 +19,7 @@ export interface EventsExportDeps extends Pick<ReadRunners, 'isQuiet' | 'yieldTo
   readonly now: () => number;
 }
 
-/** Runs the reads of one slice in turn with those of other requests. */
+/** Runs the reads of one part of an export, when it has its turn among the reads of other requests. */
 export type ReadSlice = <T>(task: (reads: Reads) => Promise<T>) => Promise<T>;
 
 /** An export of events whose request is valid. */
@@ -27,18 +27,23 @@ export interface EventsExport {
   readonly kind: EventKind;
   readonly columns: readonly NamedColumn<AnyEvent>[];
   readonly bound: BoundRequest;
-  /** @param start the event after which the export begins; undefined for all events */
+  /**
+   * Reads the events.
+   *
+   * @param start position of the event after which the export begins; undefined to begin with the first one
+   * @param readSlice runs each read
+   */
   readonly sourceFrom: (start: Position | undefined, readSlice: ReadSlice) => ExportSource;
 }
 
-/** Rows that a statement reads. With a thousand, ClickHouse takes twice the CPU time for a row. */
+/** Rows that one statement reads. With 1,000, ClickHouse takes twice the CPU time for each row. */
 const PAGE_ROWS = 4000;
-/** While others read: a page of theirs waits little longer. */
+/** The same while other requests read, so that these wait only a little longer. */
 const PAGE_ROWS_BESIDE_READS = 500;
-/** Limit on the characters of a page, about those of so many rows of the usual size. They are in memory until they are sent. */
+/** Characters of a page, reached by 4,000 rows of 2,500. A page stays in memory until it is sent; each row is parsed just before. */
 const PAGE_CHARS = 10_000_000;
 
-/** How exports of events are read, for responses and for jobs. */
+/** Creates the function that checks an export of events and reads it, for responses, export jobs and export schedules. */
 export function createEventsExport(deps: EventsExportDeps) {
   const { catalog, now, isQuiet, yieldToReads } = deps;
   const texts = createPageTexts(catalog);
@@ -46,10 +51,10 @@ export function createEventsExport(deps: EventsExportDeps) {
   const customerTotals = createValuesReader(catalog.customers.cachedCounters, catalog.customers.counters);
 
   /**
-   * Checks the request and looks up what it refers to.
+   * Checks the request, and looks up the link, customer and folder that it names.
    *
-   * @param nowMs the time to which the range of the request relates
-   * @param stored only events that were stored in this time
+   * @param nowMs the time that the range of the request is relative to
+   * @param stored selects only events whose time of storage is in this window
    * @throws ApiError 403, 404 or 422
    */
   return async (

@@ -2,22 +2,23 @@ import type { EventPageRow, LinkTexts } from '../events/event-text.js';
 import { YOUNG_MS } from '../events/fresh-counters.js';
 import type { RowTexts } from '../events/page-text.js';
 
-/** How long texts are used again: as long as records in the cache of a process. */
+/** How long texts are used again, in milliseconds: as long as the process cache uses its records. */
 const REUSE_MS = 1000;
-/** Links, and customers. */
+/** When there are more texts of links, or of customers, all are dropped. */
 const TEXTS_MAX = 5000;
 
 /**
- * Uses the texts of links and customers again for the next rows of an export: most rows have links that the rows before had too, and
- * looking these up costs more than the rest of a row. Rows of the last minute get texts of their own, because their counters may be
- * just changing.
+ * Creates the look-up of texts for an export. It uses the texts of links and customers again for the next rows: most rows have the links
+ * of earlier ones, and looking a link up costs more than the rest of a row. If a row is from the last minute, all texts are looked up,
+ * because the counters of its link and customer may be changing.
  *
  * @param read looks up the texts of rows
+ * @param now epoch milliseconds
  */
 export function reusedTexts(read: (rows: readonly EventPageRow[]) => Promise<RowTexts>, now: () => number) {
   const links = new Map<string, LinkTexts>();
   const customers = new Map<string, string>();
-  /** Links without a text are known too. */
+  /** Numbers of the links that were looked up, including removed and hidden ones, which have no text. */
   const known = new Set<string>();
   let erased: RowTexts['erased'];
   let sinceMs = 0;

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 
 const FILTERS = 'filters';
 
-/** Names a field of a request for an export as the body of a job or schedule has it. */
+/** The field of a job's or schedule's body that has the query parameter of an export: `filters.country` for `country`. */
 export function bodyField(field: string): string {
   const isOfBody = field === 'columns' || field === 'format' || field.startsWith(FILTERS);
   return isOfBody ? field : filterField(field);
@@ -14,7 +14,7 @@ function filterField(field: string): string {
   return field === 'body' ? FILTERS : `${FILTERS}.${field}`;
 }
 
-/** Lists as CSV. Of a parameter that a query repeats, the last value may count; in a body, all of a list are meant. */
+/** Joins arrays to comma-separated texts. The schemas take an array for a repeated query parameter, of which they may use the last only. */
 function listsAsTexts(filters: unknown): unknown {
   if (typeof filters !== 'object' || filters === null) return filters;
   return Object.fromEntries(
@@ -25,7 +25,7 @@ function listsAsTexts(filters: unknown): unknown {
 /**
  * Validates the filters of a job or schedule.
  *
- * @throws ApiError 400 or 422, which names fields as the body has them: `filters.format` is no filter, and not `format`
+ * @throws ApiError 400 or 422 that names the field by its path in the body, such as `filters.country`
  */
 export function parseFilters<Schema extends z.ZodType>(schema: Schema, filters: unknown): Promise<z.output<Schema>> {
   return mapErrorFields(filterField, async () => parseInput(schema, listsAsTexts(filters)));

@@ -13,13 +13,13 @@ import { jobRoutes } from './job-routes.js';
 import { createJobSources } from './job-source.js';
 import { runJob } from './run-job.js';
 
-/** What jobs need besides the routes of the service. */
+/** The dependencies that only export jobs and schedules need. */
 export interface JobSettings {
   readonly redis: Redis;
   readonly logger: Pick<Logger, 'warn'>;
-  /** Files of jobs are below it; processes that share it share the jobs. */
+  /** The files of jobs are below `exports` in this directory. All processes of `query` must share it, because each may run any job. */
   readonly dataDir: string;
-  /** Most bytes of all files. */
+  /** Limit on the bytes of all files together. */
   readonly exportBytesMax: number;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;
@@ -38,6 +38,7 @@ export interface ExportJobsDeps
 
 const DAY_MS = 24 * 3_600_000;
 
+/** Takes a slot of the workspace. @returns the function that frees it; undefined when all its slots are taken */
 function takeSlot(exportSlots: ExportSlots, workspaceId: string): (() => void) | undefined {
   try {
     return exportSlots.take(workspaceId).free;

@@ -4,7 +4,7 @@ import { checkAuthorization, type RouteRequirements } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
 import { z } from 'zod';
 
-/** What a key needs for exports of a resource: the same as for the list. */
+/** What a key needs to export a resource: the same as to list it. */
 const REQUIREMENTS: Readonly<Record<ExportResource, RouteRequirements>> = {
   events: { permission: 'analytics.read', minimumPlan: 'business', bucket: 'analytics' },
   links: { permission: 'links.read' },
@@ -19,19 +19,19 @@ export function checkResource({ apiKey, workspace }: LinkCaller, resource: Expor
   checkAuthorization(apiKey, workspace, REQUIREMENTS[resource]);
 }
 
-/** Checks that a key may read some resource, before there is a body. @throws ApiError 403 */
+/** Checks that a key may read at least one resource; for the time before the body is parsed. @throws ApiError 403 */
 export function checkSomeResource(caller: LinkCaller): void {
   if (readableResources(caller).length > 0) return;
   throw new ApiError('forbidden', 'The API key may read nothing that can be exported.');
 }
 
-/** {@link checkResource} for the one that a body names, before the body is validated. @throws ApiError 403 */
+/** {@link checkResource} for a body that is not validated yet. An unknown resource is left to the validation. @throws ApiError 403 */
 export function checkNamedResource(caller: LinkCaller, body: unknown): void {
   const named = namedResourceSchema.safeParse(body).data;
   if (named !== undefined) checkResource(caller, named.resource);
 }
 
-/** Checks that the workspace has not used up its events, if the resource is made of them. @throws ApiError 403 */
+/** For resources that consist of events: checks that the workspace has not used up the events of its plan. @throws ApiError 403 */
 export async function checkUsage(
   catalog: Catalog,
   { workspace }: Pick<LinkCaller, 'workspace'>,
@@ -54,7 +54,7 @@ export function readableResources(caller: LinkCaller): ExportResource[] {
 }
 
 /**
- * Checks that a key may read an export. It needs access to the resource, and all rights to read that the key of the export had.
+ * Checks that a key may see an export: it needs access to the resource, and to every folder and password that the key of the export saw.
  *
  * @throws ApiError 403
  */

@@ -6,14 +6,14 @@ import type { JobFiles } from './job-files.js';
 import { jobObject } from './job-object.js';
 import type { WrittenFile } from './run-job.js';
 
-/** How long a file can be downloaded. */
+/** How long a complete file is kept, in milliseconds. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 const MB = 1024 ** 2;
 
 export interface JobEndsDeps {
   readonly catalog: Catalog;
   readonly files: JobFiles;
-  /** Most bytes of all files. */
+  /** Limit on the bytes of all files together. */
   readonly bytesMax: number;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;
@@ -23,7 +23,7 @@ export interface JobEndsDeps {
 
 const NO_ROOM = 'The files of exports may have';
 
-/** The ways in which jobs and their files end. */
+/** Ends jobs in each possible way, and removes files. */
 export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now }: JobEndsDeps) {
   const { exportJobs } = catalog;
 
@@ -74,7 +74,12 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
       return job;
     },
 
-    /** Removes files whose time is over or whose job has none. @param open every job that may have files, read after `idsWithFiles` */
+    /**
+     * Expires jobs whose files were kept for long enough, and removes files that belong to no job with files.
+     *
+     * @param idsWithFiles ids of the directories on disk
+     * @param open every job that may have files, read after `idsWithFiles`
+     */
     async sweep(idsWithFiles: readonly string[], open: readonly ExportJobRecord[]): Promise<void> {
       for (const job of open) {
         if (job.expiresAt !== null && Date.parse(job.expiresAt) <= now()) await expire(job);
@@ -104,7 +109,7 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
         },
         remove: expire,
       });
-      // What uses the most may be written by another job, which fails by itself.
+      // If another workspace uses the most, its running job fails, and this one goes on.
       if (!isMade && largest === workspaceId)
         throw new JobFailure(`${NO_ROOM} ${Math.floor(bytesMax / MB)} MB together, which are used up.`);
     },

@@ -13,25 +13,22 @@ import {
 } from '@waymark/jobs';
 import { z } from 'zod';
 
-/**
- * The files of jobs: `<directory>/<id>/<attempt>/<name>`. Each attempt to run a job has a directory of its own, so that a process which
- * has lost its lease cannot write into the file of its successor. A file has its name only when it is complete.
- */
-
+/** Name of a file that is not complete. */
 const PART = 'part';
 
 const checkpointSchema = z.object({
   rows: z.int(),
   bytes: z.int(),
-  /** After which row to continue; null where a file cannot be continued. */
+  /** Id of the last row that was written, after which to continue; null for a file that cannot be continued. */
   lastId: z.string().nullable(),
 });
 
-/** How much of a file is on disk for certain. */
+/** How much of a file is synced to disk. */
 export type Checkpoint = z.infer<typeof checkpointSchema>;
 
-/** The run of a job that has a directory. */
+/** A run of a job. */
 export interface Attempt {
+  /** Id of the job. */
   readonly id: string;
   readonly attempt: number;
 }
@@ -39,13 +36,17 @@ export interface Attempt {
 /** A file that is being written. */
 export interface PartFile {
   append(bytes: Uint8Array): Promise<void>;
-  /** Stores how far the file has come, durably: it survives a crash of the process or of the machine. */
+  /** Syncs the file to disk, and then stores the checkpoint, so that both survive a crash of the process or of the machine. */
   checkpoint(checkpoint: Checkpoint): Promise<void>;
   /** Gives the complete file its name. */
   complete(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
+/**
+ * The files of export jobs: `<directory>/<id>/<attempt>/<name>`. Each attempt to run a job has a directory of its own, so that a process
+ * that has lost its lease cannot write into the file of its successor. A file gets its name when it is complete.
+ */
 export function createJobFiles(directory: string) {
   const pathOf = ({ id, attempt }: Attempt) => join(directory, id, String(attempt));
 
@@ -64,11 +65,11 @@ export function createJobFiles(directory: string) {
     fileOf: (attempt: Attempt, name: string) => join(pathOf(attempt), name),
 
     /**
-     * Prepares the directory of a new attempt. Copies what an earlier one has written up to its checkpoint, and removes the earlier
-     * ones.
+     * Prepares the directory of a new attempt: copies the file of the latest earlier attempt up to its checkpoint, and removes all earlier
+     * attempts.
      *
-     * @param mayContinue whether the format can be continued
-     * @returns where to continue; undefined = at the start
+     * @param mayContinue whether a file of this format can be continued
+     * @returns the checkpoint at which to continue; undefined to start over
      */
     async begin(attempt: Attempt, mayContinue: boolean): Promise<Checkpoint | undefined> {
       const earlier = (await attemptsOf(attempt.id)).filter((number) => number !== attempt.attempt);
@@ -80,7 +81,7 @@ export function createJobFiles(directory: string) {
       const found = before === undefined || !mayContinue ? undefined : await checkpointOf(before);
       let continued: Checkpoint | undefined;
       if (before !== undefined && found !== undefined && found.lastId !== null) {
-        // The part has its final name if the process ended just before it reported the end.
+        // The file has its final name if the process ended between completing the file and recording that in the job.
         const name = (await readdir(pathOf(before))).find((one) => !one.startsWith(CHECKPOINT)) ?? PART;
         const source = join(pathOf(before), name);
         if ((await sizeOf(source)) >= found.bytes) {

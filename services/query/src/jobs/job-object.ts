@@ -2,7 +2,7 @@ import type { ExportJobRecord } from '@waymark/catalog';
 import type { ExportJob } from '@waymark/contract';
 import type { JobFiles } from './job-files.js';
 
-/** The job object of every response. While a job runs, its progress is that of the last checkpoint. */
+/** The job object of responses and webhooks. Of a running job, `rows` and `bytes` are those of its last checkpoint. */
 export async function jobObject(files: JobFiles, baseUrl: string, job: ExportJobRecord): Promise<ExportJob> {
   const { id, resource, format, columns, escapeFormulas, filters, status, file, error } = job;
   const { createdAt, startedAt, finishedAt, expiresAt } = job;

@@ -31,7 +31,7 @@ const ARCHIVE_TYPE = 'application/zip';
 const fileParamsSchema = idParamsSchema.extend({ name: z.string().max(PARAM_CHARS_MAX) });
 const tags = ['Exports'];
 
-/** `GET|POST /exports`, `GET|DELETE /exports/{id}`, `GET /exports/{id}/files/{name}`. */
+/** `GET|POST /exports`, `GET|DELETE /exports/{id}`, `GET /exports/{id}/files/{name}` (docs/reference/exports.md). */
 export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
   const { catalog, files, ends, openJob, baseUrl, now } = deps;
   const { exportJobs } = catalog;
@@ -131,7 +131,7 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
       const { id, name } = request.params;
       const job = await visibleJob(request, id);
       if (job.status !== 'completed' || job.file === null || job.file !== name) throw fileGone();
-      // The path is made of what the record has, never of what the request has.
+      // The path is made from the record, never from the request, which could name any file of the machine.
       const type = job.resource === 'analytics' ? ARCHIVE_TYPE : MEDIA_TYPES[job.format];
       const contentType = type.startsWith('text/') || job.format === 'ndjson' ? `${type}; charset=utf-8` : type;
       const file = { path: files.fileOf(job, job.file), name: job.file, contentType };

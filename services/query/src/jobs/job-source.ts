@@ -28,37 +28,39 @@ export interface JobSourceDeps extends Pick<ReadRunners, 'runJobSlice' | 'isQuie
   readonly now: () => number;
 }
 
-/** What a job exports. */
+/** The part of a job that the request determines. */
 export type JobRequest = Pick<ExportJobRecord, 'resource' | 'format' | 'columns' | 'escapeFormulas' | 'filters'>;
 
 /** A job of a list whose request is valid. */
 export interface OpenedList {
   readonly type: 'list';
-  /** What the file holds, such as `links` or `clicks`. */
+  /** The content of the file, such as `links` or `clicks`; its name begins with this. */
   readonly what: string;
   // biome-ignore lint/suspicious/noExplicitAny: each resource has items of its own
   readonly columns: readonly NamedColumn<any>[];
-  /** @param after id of the last row that was written; @param signal ends the reads */
+  /** @param after id of the last row that was written; undefined to begin with the first one @param signal cancels the reads */
   readonly sourceFrom: (after: string | undefined, signal: AbortSignal) => Promise<ExportSource>;
 }
 
 /** A job of analytics whose request is valid. */
 export interface OpenedArchive {
   readonly type: 'archive';
+  /** The name of the file begins with it. */
   readonly what: string;
-  /** The bytes of the archive. @param onRows called with the rows of each table; @param signal ends the reads */
+  /** The bytes of the archive. @param onRows called with the number of rows of each table @param signal cancels the reads */
   readonly bytes: (onRows: (count: number) => void, signal: AbortSignal) => AsyncIterable<Uint8Array>;
 }
 
+/** A job whose request is valid. Nothing of it has been read yet. */
 export type OpenedJob = OpenedList | OpenedArchive;
 
-/** How jobs read what they export. */
+/** Creates the function that checks a job and returns how to read it. */
 export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQuiet, yieldToReads }: JobSourceDeps) {
   const openEvents = createEventsExport({ catalog, now, isQuiet, yieldToReads });
   const openTables = createAnalyticsTables(catalog);
   const deps = { catalog, defaultDomain };
 
-  /** Runs the reads in turn with those of other requests. */
+  /** Reads each slice of a source when the workspace has its turn among the reads of other requests. */
   async function* inTurn(source: ExportSource, workspaceId: string, signal: AbortSignal): ExportSource {
     const slices = source[Symbol.asyncIterator]();
     const caller = { endpoint: 'POST /exports', workspaceId, requestId: 'job', signal };
@@ -70,10 +72,10 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
   }
 
   /**
-   * Checks a job with the access of its key, and looks up what it refers to.
+   * Checks a job with the permissions of its key, and looks up the records that its filters name.
    *
-   * @param createdMs when the job was made: the export has what existed then
-   * @throws ApiError 403, 404 or 422, which names fields as the body of the request has them
+   * @param createdMs when the job was created; the export leaves out what was created later
+   * @throws ApiError 403, 404 or 422, which names fields by their path in the body of the request
    */
   return (
     caller: LinkCaller,

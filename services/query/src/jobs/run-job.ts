@@ -10,14 +10,14 @@ export interface RunJobDeps {
   readonly catalog: Catalog;
   readonly files: JobFiles;
   readonly openJob: OpenJob;
-  /** Makes room for what a workspace has written. @throws JobFailure when it gets none */
+  /** Removes older files if all together exceed their limit. @throws JobFailure when the files of this workspace cannot be kept */
   readonly makeRoom: (workspaceId: string) => Promise<void>;
   readonly now: () => number;
 }
 
-/** Rows between two checkpoints: a kill costs the work of a tenth of a second. */
+/** Rows between two checkpoints. After a kill, at most these are written again: the work of a tenth of a second. */
 const CHECKPOINT_ROWS = 1000;
-/** Bytes between two checks of the size of all files, which reads the whole directory. */
+/** Bytes that a job writes between two checks of the size of all files. A check reads the whole directory, so it is not made more often. */
 const ROOM_BYTES = 16 * 1024 ** 2;
 
 /** The complete file of a job. */
@@ -28,15 +28,17 @@ export interface WrittenFile {
 }
 
 /**
- * Runs a job, and continues after the last checkpoint of an earlier attempt.
+ * Writes the file of a job, from the checkpoint of an earlier attempt on if there is one.
  *
- * @throws JobStopped when it was cancelled; the reason of `signal`; what reading and writing throw
+ * @throws JobStopped when the job was cancelled or another attempt has begun; ApiError when its key may not read the resource any more; the
+ * reason of `signal`; what reading and writing throw
  */
 export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: AbortSignal): Promise<WrittenFile> {
   const { catalog, files, openJob, makeRoom, now } = deps;
   const { workspaceId, id, attempt, format, escapeFormulas: escapesFormulas } = job;
   const createdMs = Date.parse(job.createdAt);
 
+  /** Checks that this attempt is still the current one, and that the key of the job may still read the resource. */
   async function checkMayContinue(): Promise<void> {
     const current = await catalog.exportJobs.get(workspaceId, id);
     if (current?.status !== 'processing' || current.attempt !== attempt) throw new JobStopped();
@@ -45,8 +47,8 @@ export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: Abo
 
   const opened = await openJob(await jobCaller(catalog, job, now()), job, createdMs);
   const mayContinue = opened.type === 'list' && format !== 'parquet';
-  const begun = await files.begin(job, mayContinue);
-  const progress: Checkpoint = begun ?? { rows: 0, bytes: 0, lastId: null };
+  const continued = await files.begin(job, mayContinue);
+  const progress: Checkpoint = continued ?? { rows: 0, bytes: 0, lastId: null };
   const part = await files.openPart(job);
   try {
     const append = async (bytes: Uint8Array) => {
@@ -58,12 +60,12 @@ export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: Abo
       await checkMayContinue();
       await part.checkpoint(progress);
     };
-    let rowsNoted = progress.rows;
+    let rowsAtCheckpoint = progress.rows;
     let bytesCounted = progress.bytes;
     const afterSlice = async () => {
-      if (progress.rows - rowsNoted >= CHECKPOINT_ROWS) {
+      if (progress.rows - rowsAtCheckpoint >= CHECKPOINT_ROWS) {
         await checkpoint();
-        rowsNoted = progress.rows;
+        rowsAtCheckpoint = progress.rows;
       }
       if (progress.bytes - bytesCounted >= ROOM_BYTES) {
         await makeRoom(workspaceId);
@@ -81,8 +83,8 @@ export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: Abo
       }
     } else {
       const { columns, sourceFrom } = opened;
-      const encoder = createEncoder({ format, columns, escapesFormulas, isContinuation: begun !== undefined });
-      for await (const { items, lastId } of await sourceFrom(begun?.lastId ?? undefined, signal)) {
+      const encoder = createEncoder({ format, columns, escapesFormulas, isContinuation: continued !== undefined });
+      for await (const { items, lastId } of await sourceFrom(continued?.lastId ?? undefined, signal)) {
         await append(encoder.encode(items));
         progress.rows += items.length;
         if (mayContinue) progress.lastId = lastId;

@@ -7,7 +7,7 @@ import { readGroups } from '../analytics/read-groups.js';
 import { createResponseBody, linkFields } from '../analytics/response-body.js';
 import type { AnalyticsRouteDeps } from '../analytics/route.js';
 
-/** Most links of a partner to list without clicks. */
+/** How many links of a partner are read, to list those without events. */
 const LINKS_MAX = 1000;
 /** Commissions are not supported, so earnings are always 0. */
 const NO_EARNINGS = { earnings: 0 };
@@ -47,7 +47,7 @@ async function withEveryLink(
   return [...rows, ...others.map((link) => ({ ...linkFields(link), ...NO_NUMBERS }))];
 }
 
-/** `GET /partners/analytics`: clicks, leads and sales of a partner's links. */
+/** `GET /partners/analytics`: clicks, leads and sales of a partner's links (docs/reference/partners.md). */
 export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now }: AnalyticsRouteDeps): Promise<void> {
   const responseBody = createResponseBody(catalog);
   app.get(

@@ -12,9 +12,9 @@ import { createScheduleRunner } from './schedule-runner.js';
 import { createScheduleSource } from './schedule-source.js';
 import type { OpenStorage } from './storage.js';
 
-/** What schedules need besides what jobs need. */
+/** The dependencies that only export schedules need. */
 export interface ScheduleSettings {
-  /** Private ranges in which storages may be all the same. */
+  /** Networks that scheduled exports may reach although they are private (`OUTBOUND_ALLOWED_RANGES`), as CIDR ranges. */
   readonly outboundAllowedRanges: readonly string[];
 }
 
@@ -29,10 +29,10 @@ export interface ExportSchedulesDeps
   readonly now: () => number;
 }
 
-/** Adds the routes of export schedules, and exports what is due while the app is open. */
+/** Adds the routes of export schedules, and exports the windows that are due while the app is open. */
 export async function exportSchedules(app: App, deps: ExportSchedulesDeps): Promise<void> {
   const agents = createGuardedAgents({ allowedRanges: deps.outboundAllowedRanges });
-  // The SDK takes 0.2 s and 15 MB, so it is loaded at the first use.
+  // Loading the SDK takes 0.2 s and 15 MB of memory, so it is imported at the first use.
   const openStorage: OpenStorage = async (destination, credentials) => {
     const { openS3Storage } = await import('./s3-storage.js');
     return openS3Storage(agents, destination, credentials);

@@ -20,11 +20,12 @@ export interface RunWindowDeps {
 
 /** Time limit of an upload, so that a slow storage does not delay the schedules of others. */
 const FILE_MS_MAX = 15 * 60_000;
-/** Rows encoded at a time. */
+/** Rows that are encoded at a time, before other requests have their turn. */
 const SLICE_ROWS = 100;
 
 type Run = NonNullable<ExportScheduleRecord['run']>;
 type Change = Partial<Pick<ExportScheduleRecord, 'run' | 'exportedUntil' | 'lastWindow' | 'unreported'>>;
+/** The fields of a schedule after a success. */
 const HEALTHY = { error: null, refusals: 0, failures: 0, retryAt: null } as const;
 
 /** The id of an event, from its JSON text. */
@@ -33,6 +34,7 @@ function eventIdOf(kind: EventKind, item: string): string {
   return kind === 'clicks' ? event.click.id : event.eventId;
 }
 
+/** The text of the manifest that lists the files of a window (docs/reference/exports.md). */
 function manifestOf(schedule: ExportScheduleRecord, event: EventKind, files: readonly ScheduledFile[]): string {
   const { id: scheduleId, resource, format, columns, filters } = schedule;
   const sum = (field: 'rows' | 'bytes') => files.reduce((total, file) => total + file[field], 0);
@@ -45,8 +47,8 @@ function manifestOf(schedule: ExportScheduleRecord, event: EventKind, files: rea
 }
 
 /**
- * Exports the next window, after the files that an earlier attempt has noted: uploads its files, notes each in the record once it is in the
- * storage, and uploads the manifest last. Once the manifest may be in the storage, no file is written again.
+ * Exports the next window. Uploads its files, records each in the schedule once it is in the storage, and uploads the manifest last. Files
+ * that an earlier attempt has recorded are kept, and no file is uploaded any more once the manifest may be in the storage.
  *
  * @throws JobStopped when the schedule was changed or another attempt has begun; StorageError; the reason of `signal`; what reads throw
  */
@@ -57,8 +59,8 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
   const window = nextWindow(begun);
   const inTime = () => AbortSignal.any([signal, AbortSignal.timeout(FILE_MS_MAX)]);
 
-  /** Changes the record, unless the attempt is over. */
-  async function note(change: Change): Promise<ExportScheduleRecord> {
+  /** Changes the schedule's record. @throws JobStopped when the schedule was changed or another attempt has begun */
+  async function record(change: Change): Promise<ExportScheduleRecord> {
     signal.throwIfAborted();
     return exportSchedules.update(workspaceId, id, (current) => {
       if (current.attempt !== attempt || current.disabledAt !== null) throw new JobStopped();
@@ -66,6 +68,7 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
     });
   }
 
+  /** Uploads the next file, with at most `rowsPerFile` events. @returns the file, and the id of its last event */
   async function uploadFile(
     storage: Storage,
     { kind, columns }: OpenedWindow,
@@ -96,8 +99,8 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
     return { file: { name, ...file, sha256: hash.digest('hex') }, lastId: eventIdOf(kind, last) };
   }
 
-  /** Uploads what is missing. @returns the files and the text of the manifest */
-  async function complete(storage: Storage): Promise<Run & { readonly manifest: string }> {
+  /** Uploads the files that are missing, and records the text of the manifest. @returns the complete run */
+  async function completeFiles(storage: Storage): Promise<Run & { readonly manifest: string }> {
     const caller = await scheduleCaller(catalog, begun, now());
     const begunRun: Run = begun.run ?? { end: window.end, files: [], lastId: null, manifest: null };
     if (begunRun.manifest !== null) return { ...begunRun, manifest: begunRun.manifest };
@@ -109,20 +112,20 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
       const name = partName(opened.kind, run.files.length + 1, format);
       const { file, lastId } = await uploadFile(storage, opened, reader, name);
       run = { ...run, files: [...run.files, file], lastId };
-      await note({ run });
+      await record({ run });
     }
-    const sealed = { ...run, manifest: manifestOf(begun, opened.kind, run.files) };
-    await note({ run: sealed });
-    return sealed;
+    const completed = { ...run, manifest: manifestOf(begun, opened.kind, run.files) };
+    await record({ run: completed });
+    return completed;
   }
 
   const storage = await openStorage(begun.destination, exportSchedules.credentialsOf(begun));
-  const { files, manifest: text } = await complete(storage);
+  const { files, manifest: text } = await completeFiles(storage);
   const manifest = windowKey(begun, MANIFEST_NAME);
   await storage.put(manifest, { text, mediaType: 'application/json' }, inTime());
   const { rows, bytes } = JSON.parse(text) as ExportManifest;
   const finishedAt = new Date(now()).toISOString();
-  await note({
+  await record({
     ...{ exportedUntil: window.end, run: null, unreported: 'completed' },
     lastWindow: { window, rows, bytes, files: files.length, manifest, finishedAt },
   });

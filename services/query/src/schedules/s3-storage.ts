@@ -8,13 +8,15 @@ import type { Storage } from './storage.js';
 import { StorageError, storageError } from './storage-error.js';
 
 const CONNECT_MS_MAX = 10_000;
+/** How long a connection may transfer nothing. */
 const SILENCE_MS_MAX = 30_000;
 const ATTEMPTS_MAX = 3;
 /** Answers to uploads have a few hundred bytes. */
 const ANSWER_BYTES_MAX = 1024 ** 2;
+/** Bytes of a part of a multipart upload: the least that S3 accepts. */
 const PART_BYTES = 5 * 1024 ** 2;
 
-/** Ends an answer that is too long: the SDK reads it into memory. */
+/** The body of an answer, which fails when it is too long, because the SDK reads it into memory. */
 function bounded(body: Readable): Readable {
   let bytes = 0;
   const limit = new Transform({
@@ -29,7 +31,7 @@ function bounded(body: Readable): Readable {
   return body.pipe(limit);
 }
 
-/** Opens a storage with the interface of S3. Its requests go through the agents. */
+/** Opens a storage with the interface of S3. The agents refuse connections to private addresses. */
 export function openS3Storage(
   agents: Pick<GuardedAgents, 'http' | 'https'>,
   destination: ExportScheduleRecord['destination'],
@@ -51,7 +53,7 @@ export function openS3Storage(
     // Storages other than AWS do not support the checksums that the SDK adds by default.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // What the environment of this process says is for other programs.
+    // Settings of the SDK in the environment and in files of the machine are meant for other programs.
     ignoreConfiguredEndpointUrls: true,
     useDualstackEndpoint: false,
     useFipsEndpoint: false,

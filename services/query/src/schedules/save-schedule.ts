@@ -19,9 +19,9 @@ export interface SaveScheduleDeps {
   readonly now: () => number;
 }
 
-/** Windows that a new schedule may have to catch up: the hours of six weeks, the days of almost three years. */
+/** How many past windows a new schedule may export: the hours of six weeks, the days of almost three years. */
 const WINDOWS_BACK_MAX = 1000;
-/** Rows of a file by default: 60 MB of CSV. A kill costs the work on one file. */
+/** Rows of a file by default: 60 MB of CSV. After a kill, one file at most is written again. */
 const ROWS_PER_FILE = 200_000;
 const TEST_MS_MAX = 20_000;
 const TEST_OBJECT = { text: 'Waymark can write here.\n', mediaType: 'text/plain' } as const;
@@ -30,7 +30,7 @@ const HINT_CHARS_HIDDEN_MIN = 4;
 
 type Stored = ExportScheduleRecord['destination'];
 
-/** The last characters, of an id that is long enough to hide the others. */
+/** The last characters of an access key id; none if the id is so short that they would reveal most of it. */
 function hintOf(accessKeyId: string): string {
   return accessKeyId.length < HINT_CHARS + HINT_CHARS_HIDDEN_MIN ? '…' : `…${accessKeyId.slice(-HINT_CHARS)}`;
 }
@@ -41,10 +41,12 @@ function storedDestination({ type, endpoint, region, bucket, prefix = '', ...mor
   return { type, endpoint: endpoint ?? null, region, bucket, prefix, forcePathStyle, accessKeyHint };
 }
 
+/** Whether two destinations have the same objects under the same keys. */
 function isSamePlace(one: Stored, other: Stored): boolean {
   return one.endpoint === other.endpoint && one.bucket === other.bucket && one.prefix === other.prefix;
 }
 
+/** Creates the functions that check and store export schedules. */
 export function createScheduleSaver({ catalog, openWindow, openStorage, now }: SaveScheduleDeps) {
   const { exportSchedules } = catalog;
 
@@ -61,12 +63,13 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
     return stored;
   }
 
-  /** @throws ApiError as openWindow does */
+  /** Checks that the key may export this. @throws ApiError as `openWindow` does, and 403 when the workspace has used up its events */
   async function checkRequest(caller: LinkCaller, request: Pick<ExportScheduleRecord, 'columns' | 'filters'>) {
     await catalog.eventUsage.check(caller.workspace);
     await openWindow(caller, request, { fromMs: 0, toMs: now() });
   }
 
+  /** The start of a new schedule's first window. @throws ApiError 422 when `since` is in the future or too long ago */
   function firstWindow({ frequency, since }: CreateExportScheduleBody): string {
     const sinceMs = since === undefined ? now() : Date.parse(since);
     if (sinceMs > now()) throw fieldError('too_big', 'since', 'must not be in the future');
@@ -78,7 +81,7 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
   }
 
   return {
-    /** @throws ApiError 403, 404 or 422 */
+    /** Creates a schedule, after a test upload to its storage. @throws ApiError 403, 404 or 422 */
     async create(caller: LinkCaller, body: CreateExportScheduleBody): Promise<ExportScheduleRecord> {
       const { apiKey, workspace } = caller;
       const { resource, frequency, format = 'csv', columns = null, escapeFormulas = true, filters = {} } = body;
@@ -94,8 +97,8 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
     },
 
     /**
-     * Changes a schedule, which has the access of the caller's key from then on. A window that was begun begins again, unless its manifest
-     * may be in the storage already.
+     * Changes a schedule, which has the permissions of the caller's key from then on. A window that was begun begins again, unless its
+     * manifest may be in the storage already.
      *
      * @throws ApiError 403, 404 or 422
      */

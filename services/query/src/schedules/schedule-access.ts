@@ -4,19 +4,19 @@ import { checkAuthorization } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
 import { checkResource, checkVisible, keyCaller } from '../jobs/job-access.js';
 
-/** Checks that a key may see schedules: it needs what it needs for the events. @throws ApiError 403 */
+/** Checks that a key may see schedules: it needs what `GET /events` needs. @throws ApiError 403 */
 export function checkMayList(caller: LinkCaller): void {
   checkResource(caller, 'events');
 }
 
-/** Checks that a key may see a schedule: it must see all that the key of the schedule sees. @throws ApiError 403 */
+/** Checks that a key may see a schedule: it needs access to every folder and password that the schedule's key sees. @throws ApiError 403 */
 export function checkMayRead(caller: LinkCaller, schedule: ExportScheduleRecord): void {
   checkVisible(caller, schedule);
 }
 
 /**
- * Checks that a key may make, change or remove schedules. Like a webhook, a schedule sends events out of the installation without
- * anybody asking for them, so it needs the same permission.
+ * Checks that a key may create, change or remove schedules. Like a webhook, a schedule sends events out of the installation without a
+ * request for them, so the key needs the permission to write webhooks.
  *
  * @throws ApiError 403
  */
@@ -25,7 +25,7 @@ export function checkMayWrite(caller: LinkCaller): void {
   checkAuthorization(caller.apiKey, caller.workspace, { permission: 'webhooks.write' });
 }
 
-/** The workspace has reached the limit of its plan: that ends by itself. */
+/** The workspace has used up the events of its plan. This is temporary: a new month begins, or the plan changes. */
 export class OverUsage extends Error {
   override readonly name = 'OverUsage';
 }

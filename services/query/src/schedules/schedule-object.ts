@@ -2,7 +2,7 @@ import type { ExportScheduleRecord } from '@waymark/catalog';
 import type { ExportSchedule } from '@waymark/contract';
 import { nextWindow } from './windows.js';
 
-/** The schedule object of every response and webhook. Of the credentials it has the end of the access key id. */
+/** The schedule object of responses and webhooks. It contains nothing of the credentials but the last characters of the access key id. */
 export function scheduleObject(schedule: ExportScheduleRecord): ExportSchedule {
   const { id, resource, frequency, format, columns, escapeFormulas, rowsPerFile, filters } = schedule;
   const { destination, lastWindow, error, refusals, retryAt, disabledAt, disabledReason, createdAt, updatedAt } =

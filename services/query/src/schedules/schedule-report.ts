@@ -2,7 +2,7 @@ import type { ExportScheduleRecord } from '@waymark/catalog';
 import type { JobNotifier } from '@waymark/webhooks';
 import { scheduleObject } from './schedule-object.js';
 
-/** Sends webhooks of a schedule: `export.completed` for an exported window, `export.failed` when the schedule was disabled. */
+/** Creates the function that sends the webhooks of a schedule: `export.completed` for a window, `export.failed` when it was disabled. */
 export function createScheduleReport(notifier: Pick<JobNotifier, 'ended'>) {
   return async (schedule: ExportScheduleRecord): Promise<void> => {
     const { workspaceId, id, unreported, lastWindow, disabledAt } = schedule;

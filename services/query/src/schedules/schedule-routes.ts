@@ -23,10 +23,10 @@ export interface ScheduleRouteDeps {
 const params = idParamsSchema;
 const tags = ['Exports'];
 
-/** `GET|POST /exports/schedules`, `GET|PATCH|DELETE /exports/schedules/{id}`. */
+/** `GET|POST /exports/schedules`, `GET|PATCH|DELETE /exports/schedules/{id}` (docs/reference/exports.md). */
 export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRouteDeps): Promise<void> {
   const { exportSchedules } = catalog;
-  // With the rate limit of routes that read no events. Access is checked before anything else that a request has.
+  // These routes read no events, so they have the default rate limit. Access is checked before the body and the parameters.
   const authenticate = app.authenticate({});
   const mayRead = [authenticate, async (request: FastifyRequest) => checkMayList(request)];
   const mayWrite = [authenticate, async (request: FastifyRequest) => checkMayWrite(request)];

@@ -12,26 +12,26 @@ import { isClosed, nextWindow } from './windows.js';
 export interface ScheduleRunnerDeps extends RunWindowDeps, ExportDeps {
   readonly redis: Redis;
   readonly logger: Pick<Logger, 'warn'>;
-  /** Tells the webhooks of the workspace of the end that the schedule has. */
+  /** Sends the unreported end of a window or schedule to the webhooks of the workspace. */
   readonly report: (schedule: ExportScheduleRecord) => Promise<void>;
 }
 
 /** Exports the windows of all schedules: those of a workspace one after the other, of a few workspaces at the same time. */
 export interface ScheduleRunner {
   start(): void;
-  /** Stops at the next slice. Another process, or the next start, continues the windows. */
+  /** Stops after the rows that are being encoded. Another process, or the next start, continues the windows. */
   close(): Promise<void>;
 }
 
-/** Interval of polls, for windows that have closed. */
+/** Interval of polls for windows that have become due. */
 const POLL_INTERVAL_MS = 60_000;
 /** Shortest interval of polls. */
 const POLL_INTERVAL_MS_MIN = 100;
-/** Pause of a schedule after an error of our own stores. */
+/** How long a schedule waits after an error of Redis or ClickHouse, or when its workspace has no export slot left. */
 const RETRY_MS = 5_000;
-/** Workspaces whose windows are exported at the same time: a slow storage takes one place. */
+/** How many workspaces export at the same time, so that one slow storage does not block the others. */
 const WORKSPACES_MAX = 4;
-/** Consecutive refusals after which a schedule is disabled: they take four and a half hours. */
+/** Consecutive refusals after which a schedule is disabled; with the pauses in between, this takes four and a half hours. */
 const REFUSALS_MAX = 10;
 const PAUSE_MS_MIN = 60_000;
 const PAUSE_MS_MAX = 3_600_000;
@@ -41,15 +41,27 @@ function pauseAfter(failures: number): number {
   return Math.min(PAUSE_MS_MIN * 2 ** (failures - 1), PAUSE_MS_MAX);
 }
 
+/**
+ * The pause before the next poll, in milliseconds: until a schedule may be tried again, at most a minute.
+ *
+ * @param retryTimes times before which schedules must not be tried again. Those that had passed when the last poll began do not count:
+ * either that poll has tried the schedule, or the schedule is not due, because another process has exported its window.
+ */
+export function pauseBeforePoll(retryTimes: Iterable<number>, lastPollMs: number, nowMs: number): number {
+  const coming = [...retryTimes].filter((timeMs) => timeMs > lastPollMs);
+  return Math.min(Math.max(Math.min(...coming) - nowMs, POLL_INTERVAL_MS_MIN), POLL_INTERVAL_MS);
+}
+
 export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   const { catalog, exportSlots, redis, logger, report, now } = deps;
   const { exportSchedules } = catalog;
   const closing = new AbortController();
-  /** By workspace. */
+  /** The work on a schedule, by workspace. */
   const running = new Map<string, Promise<void>>();
-  /** When schedules whose attempt our own stores have interrupted are tried again, by id. */
+  /** Times before which schedules must not be tried again, in epoch milliseconds, by id of the schedule. */
   const notBefore = new Map<string, number>();
 
+  /** Whether a schedule has a window to export, or an end to report. */
   function isDue(schedule: ExportScheduleRecord): boolean {
     if ((notBefore.get(schedule.id) ?? 0) > now()) return false;
     if (schedule.unreported !== null) return true;
@@ -58,18 +70,20 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     return isClosed(nextWindow(schedule), now());
   }
 
-  /** Ends an attempt, unless another has begun. */
+  /** Records how an attempt ended, unless another one has begun. */
   async function endAttempt(begun: ExportScheduleRecord, change: (current: ExportScheduleRecord) => object) {
     await exportSchedules.update(begun.workspaceId, begun.id, (current) =>
       current.attempt === begun.attempt ? change(current) : {},
     );
   }
 
+  /** The change that disables a schedule. */
   const disabled = (reason: string) => ({
     ...{ disabledAt: new Date(now()).toISOString(), disabledReason: reason, error: reason },
     ...{ retryAt: null, unreported: 'failed' },
   });
 
+  /** Records a failure, after which the schedule pauses or is disabled. @param isRefusal whether the storage has refused the upload */
   async function afterFailure(begun: ExportScheduleRecord, reason: string, isRefusal: boolean): Promise<void> {
     await endAttempt(begun, (current) => {
       const refusals = current.refusals + (isRefusal ? 1 : 0);
@@ -82,6 +96,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     });
   }
 
+  /** Exports the next window, and records a failure. @throws errors that are temporary, such as those of our own stores */
   async function attempt(schedule: ExportScheduleRecord, signal: AbortSignal): Promise<void> {
     const { workspaceId, id } = schedule;
     const begun = await exportSchedules.update(workspaceId, id, (current) => ({ attempt: current.attempt + 1 }));
@@ -99,7 +114,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     }
   }
 
-  /** Works on a schedule under its lease. */
+  /** Exports a window of a schedule or reports an end, under the lease of the schedule, unless another process has the lease. */
   async function work(schedule: ExportScheduleRecord): Promise<void> {
     const { workspaceId, id } = schedule;
     const lease = await takeLease(redis, `export-job:${id}`);
@@ -108,7 +123,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
       return;
     }
     try {
-      // As it is now: the process that had the lease before may have changed it.
+      // Read again, because the process that had the lease before may have changed the record.
       const current = await exportSchedules.get(workspaceId, id);
       if (current === undefined) return;
       if (current.unreported !== null) {
@@ -122,6 +137,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     }
   }
 
+  /** {@link work} with an export slot of the workspace; errors are logged, and the schedule is tried again. */
   async function tryWork(schedule: ExportScheduleRecord): Promise<void> {
     const { workspaceId, id } = schedule;
     let free: () => void;
@@ -157,6 +173,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
 
   /** Starts what is due. @returns milliseconds until the next poll */
   async function poll(): Promise<number> {
+    const startedMs = now();
     const open = await exportSchedules.open();
     const known = new Set(open.map(({ id }) => id));
     for (const id of notBefore.keys()) if (!known.has(id)) notBefore.delete(id);
@@ -167,8 +184,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
       if (running.size >= WORKSPACES_MAX || closing.signal.aborted) break;
       if (isFree(schedule)) startWork(schedule);
     }
-    const nextMs = Math.min(...notBefore.values()) - now();
-    return Math.min(Math.max(nextMs, POLL_INTERVAL_MS_MIN), POLL_INTERVAL_MS);
+    return pauseBeforePoll(notBefore.values(), startedMs, now());
   }
 
   const loop = createPollLoop({

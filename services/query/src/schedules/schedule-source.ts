@@ -9,31 +9,32 @@ import type { ReadRunners } from '../workspace-concurrency.js';
 
 export interface ScheduleSourceDeps extends EventsExportDeps, Pick<ReadRunners, 'runJobSlice'> {}
 
-/** What a schedule exports. */
+/** The part of a schedule that selects events and columns. */
 export type ScheduleRequest = Pick<ExportScheduleRecord, 'columns' | 'filters'>;
 
-/** A window that can be read. */
+/** A window whose request is valid. Nothing of it has been read yet. */
 export interface OpenedWindow extends Pick<EventsExport, 'kind' | 'columns'> {
-  /** The events in the order in which they happened. @param after id of the last event that was read; @param signal ends the reads */
+  /** The events in the order in which they happened. @param after id of the last event that was exported @param signal cancels the reads */
   readonly sourceFrom: (after: string | null, signal: AbortSignal) => ExportSource;
 }
 
-/** Clocks of those who send events may go ahead of those who store them. */
+/** How far the clock of a process that gives events their time may be ahead of the clock of the writer. */
 const AHEAD_MS_MAX = 24 * 3_600_000;
 
-/** How schedules read what they export. */
+/** Creates the function that checks a schedule's request and returns how to read a window. */
 export function createScheduleSource(deps: ScheduleSourceDeps) {
   const { runJobSlice } = deps;
   const openEvents = createEventsExport(deps);
 
   /**
-   * Checks a request with the access of its key, and looks up what it refers to.
+   * Checks a request with the permissions of its key, and looks up the records that its filters name.
    *
-   * @throws ApiError 403, 404 or 422, which names fields as the body of the request has them
+   * @param stored the window: only events whose time of storage is in it are read
+   * @throws ApiError 403, 404 or 422, which names fields by their path in the body of the request
    */
   return (caller: LinkCaller, { columns, filters }: ScheduleRequest, stored: StoredWindow): Promise<OpenedWindow> =>
     mapErrorFields(bodyField, async () => {
-      // Checked by itself, so that the parameters of ranges and orders are unknown.
+      // First with the schema of schedules, which refuses the parameters for ranges and orders that exports accept otherwise.
       const selected = await parseFilters(scheduleFiltersSchema, filters);
       const query = {
         ...(await parseFilters(EXPORT_FILTER_SCHEMAS.events, { ...filters, interval: 'all', sortOrder: 'asc' })),

@@ -5,8 +5,8 @@ export class StorageError extends Error {
   override readonly name = 'StorageError';
 
   /**
-   * @param reason for the owner of the schedule
-   * @param isRefusal whether the storage has answered that it will not, in contrast to being unavailable
+   * @param reason a text for the owner of the schedule
+   * @param isRefusal whether the storage has refused the object, which a repeat would not change, in contrast to being unavailable
    */
   constructor(
     readonly reason: string,
@@ -16,7 +16,7 @@ export class StorageError extends Error {
   }
 }
 
-/** The fields of errors of the SDK that are read here. Neither they nor their causes are logged: they hold the request. */
+/** The fields of the SDK's errors that are read here. These errors and their causes are not logged: they contain the signed request. */
 interface SdkError {
   readonly name?: unknown;
   readonly message?: unknown;
@@ -26,20 +26,21 @@ interface SdkError {
 }
 
 const REASON_CHARS_MAX = 300;
-/** Statuses below 500 that may be gone with the next attempt: timeouts, conflicts, too many requests. */
+/** Statuses below 500 that are temporary: timeouts, conflicts, too many requests. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 409, 425, 429]);
-/** Names that the SDK uses for errors it could not read. */
+/** Names that the SDK gives to errors whose body it could not parse. */
 const UNREAD_NAMES: ReadonlySet<unknown> = new Set(['Error', 'SyntaxError', 'TypeError', 'Unknown', 'UnknownError']);
 
+/** A text from the storage without control characters, short enough for a message. */
 function readable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it replaces them
   return text.slice(0, REASON_CHARS_MAX).replace(/[\u0000-\u001f\u007f]+/g, ' ');
 }
 
-/** Names of errors after which there is no answer. */
+/** Names of errors that mean that the storage has not answered in time. */
 const LATE_NAMES: ReadonlySet<unknown> = new Set(['AbortError', 'TimeoutError']);
 
-/** The reason for the owner; undefined = the error is not about the storage, but a fault of this program. */
+/** The reason to show to the owner; undefined for an error that does not come from the storage. */
 function reasonOf(err: SdkError, status: number | undefined): string | undefined {
   if (err instanceof AddressRefusedError) return 'The storage has no public address.';
   if (status === undefined) {
@@ -50,7 +51,7 @@ function reasonOf(err: SdkError, status: number | undefined): string | undefined
   return readable(`${String(err.name)}: ${String(err.message)}`);
 }
 
-/** Describes an error of the SDK without anything that must stay secret. @returns other errors as they are */
+/** Turns an error of the SDK into one without secrets, such as the signature of the request. @returns any other error as it is */
 export function storageError(err: unknown): unknown {
   if (err instanceof StorageError) return err;
   const found: SdkError = typeof err === 'object' && err !== null ? err : {};

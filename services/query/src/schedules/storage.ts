@@ -5,9 +5,9 @@ export interface Storage {
   /** Writes a small object. @throws StorageError */
   put(key: string, object: StoredText, signal: AbortSignal): Promise<void>;
   /**
-   * Writes an object of any size as it is made. It appears when it is complete, or not at all.
+   * Uploads an object of any size while its bytes are produced. It appears in the storage when it is complete, or not at all.
    *
-   * @throws StorageError, or what making the bytes has thrown
+   * @throws StorageError, or the error of the iteration over its bytes
    */
   upload(key: string, object: StoredBytes, signal: AbortSignal): Promise<void>;
 }
@@ -22,6 +22,7 @@ interface StoredBytes {
   readonly mediaType: string;
 }
 
+/** Opens a storage. Sends no request. */
 export type OpenStorage = (
   destination: ExportScheduleRecord['destination'],
   credentials: ExportCredentials,

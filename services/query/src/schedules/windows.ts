@@ -9,9 +9,10 @@ const FIRST_MONDAY_MS = 4 * DAY_MS;
 const LENGTH_MS: Readonly<Record<ExportFrequency, number>> = { hourly: HOUR_MS, daily: DAY_MS, weekly: 7 * DAY_MS };
 
 /**
- * How long after its end a window is exported. By then, every event that was stored in it must be visible, or no file ever has it: windows
- * do not overlap. The writer takes the time of storage right before it sends an insert, and ClickHouse ends an insert after 60 seconds; the
- * rest is for clocks of writers that go behind. A repeated insert gets a new time, unless the first one was stored.
+ * How long after its end a window is exported, in milliseconds. By then every event with a time of storage in the window must be visible,
+ * because windows do not overlap: no later file would contain it. The writer takes the time of storage right before it sends an insert,
+ * and ClickHouse ends an insert after 60 seconds; the rest is for writers whose clocks are behind. A repeated insert gets a new time of
+ * storage, unless the first one was stored.
  */
 export const CLOSE_MARGIN_MS = 5 * 60_000;
 
@@ -27,7 +28,7 @@ export function windowsBetween(frequency: ExportFrequency, fromMs: number, toMs:
   return Math.floor((toMs - fromMs) / LENGTH_MS[frequency]);
 }
 
-/** The next window: from where the exported ones end to the end of that hour, day or week. One that was begun keeps its end. */
+/** The next window to export: from the end of the last one to the end of its hour, day or week. A window that was begun keeps its end. */
 export function nextWindow({
   frequency,
   exportedUntil,
@@ -38,7 +39,7 @@ export function nextWindow({
   return { start: exportedUntil, end: new Date(endMs).toISOString() };
 }
 
-/** Whether all that was stored in the window is visible. */
+/** Whether every event that was stored in the window is visible. */
 export function isClosed({ end }: ExportWindow, nowMs: number): boolean {
   return nowMs >= Date.parse(end) + CLOSE_MARGIN_MS;
 }

@@ -1,19 +1,20 @@
 import { PassThrough } from 'node:stream';
 
-/** What a client that does not read holds in memory at most, beside one frame. */
+/** Bytes that are buffered for a client that does not read, besides one frame. */
 const BUFFER_BYTES = 64 * 1024;
-/** How long a client may take to read the last frame. */
+/** How long a client may take to read the last frame, in milliseconds. */
 const LAST_FRAME_MS = 1000;
 
-/** The body of a response that frames are written to at the pace of the client. */
+/** The body of a stream, written no faster than the client reads. */
 export interface EventOutput {
   readonly body: PassThrough;
+  /** Writes a text. Await {@link ready} before. */
   write(text: string): void;
-  /** Resolves when the client can take more. Rejects when it has read nothing for too long, or when the signal aborts. */
+  /** Resolves when the buffer has room. @throws StalledClientError when the client reads nothing for too long; the reason of the signal */
   ready(signal: AbortSignal): Promise<void>;
-  /** Writes a frame unless the client is behind. */
+  /** Writes a text, or drops it if the buffer is full. */
   writeIfIdle(text: string): void;
-  /** Ends the body with a last frame, and drops the client if it does not read that. */
+  /** Ends the body with a last text, and closes the connection if the client has not read it after a second. */
   end(text: string): void;
 }
 
@@ -22,6 +23,7 @@ export class StalledClientError extends Error {
   override readonly name = 'StalledClientError';
 }
 
+/** @param stalledMs how long a client may read nothing while the buffer is full */
 export function createEventOutput(stalledMs: number): EventOutput {
   const body = new PassThrough({ highWaterMark: BUFFER_BYTES });
   // A client that disconnects destroys the body with an error; `close` is emitted as well.

@@ -1,4 +1,4 @@
-/** Wakes those who wait for the next change of something. */
+/** Lets any number of callers wait for the next call of `notify`. */
 export interface Notifier {
   notify(): void;
   /** Resolves at the next `notify`, or when the signal aborts. */

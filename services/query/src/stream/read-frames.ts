@@ -14,9 +14,10 @@ export interface FrameReaderDeps extends ReadRowsDeps {
   readonly now: () => number;
 }
 
-/** Reads the events of these entries that a subscription is to get, in the order of the entries. */
+/** Reads the events of tail entries that pass the filters of a subscription, and makes their frames, in the order of the entries. */
 export type ReadFrames = (subscription: Subscription, entries: readonly TailEntry[]) => Promise<Frame[]>;
 
+/** The kind of event in the API, by the kind in a tail. */
 const KINDS: Readonly<Record<EventTableKind, EventKind>> = { click: 'clicks', lead: 'leads', sale: 'sales' };
 
 export function createFrameReader(deps: FrameReaderDeps): ReadFrames {
@@ -24,7 +25,7 @@ export function createFrameReader(deps: FrameReaderDeps): ReadFrames {
   const texts = createPageTexts(catalog);
   const readRows = createReadRows(deps);
 
-  /** Events of a stream were stored a moment ago, so counters are never those of a cache. */
+  /** Reads counters without a cache, because the events of a stream were stored a moment ago. */
   function countersFor({ workspaceId }: Caller) {
     return {
       linkCounters: (ids: readonly string[]) => catalog.links.counters(workspaceId, ids),
@@ -32,7 +33,7 @@ export function createFrameReader(deps: FrameReaderDeps): ReadFrames {
     };
   }
 
-  /** The texts of the events, by id. The names in the filters are looked up each time, as `GET /events` does. */
+  /** The JSON texts of the events that pass the filters, by id. The records that the filters name are looked up at each call. */
   async function readTexts(
     { caller, programId, key: filterKey }: Subscription,
     filters: ParsedFilters,

@@ -6,30 +6,32 @@ import type { EventPageRow } from '../events/event-text.js';
 import { createReads, type ReadDeps, type Reads } from '../reads.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
 
-/** New events, which a subscription receives if they pass its filters. */
+/** Asks for those of some new events that pass the filters of a subscription. */
 export interface RowRequest {
   readonly workspaceId: string;
   readonly kind: EventKind;
   readonly ids: readonly string[];
   readonly bound: BoundFilters;
-  /** Equal for equal filters. */
+  /** Identifies the filters: requests with the same key have the same filters. */
   readonly filterKey: string;
 }
 
-/** Reads the rows of events, in no particular order. */
+/** Reads the rows of the events that pass the filters, in no particular order. */
 export type ReadRows = (request: RowRequest) => Promise<readonly EventPageRow[]>;
 
 export interface ReadRowsDeps extends ReadDeps, Pick<ReadRunners, 'runSharedRead'> {}
 
 /** Limit on the filters that share one query. */
 const FILTERS_MAX = 20;
-/** Concurrent reads of all streams: fewer than a workspace may run, so that its pages need not wait for streams. */
+/** Concurrent reads of all streams together: fewer than one workspace may run, so that requests for its pages need not wait for streams. */
 const READS_MAX = 3;
 
+/** Columns of an {@link EventPageRow}. A shared query adds one for each filter, which says whether the row passes. */
 function columnCount(kind: EventKind): number {
   return kind === 'clicks' ? 5 : 7;
 }
 
+/** Identifies the requests that can share one query: those for the same events. */
 function groupOf({ workspaceId, kind, ids }: RowRequest): string {
   const hash = createHash('sha1').update(ids.join(' ')).digest('base64');
   return `${workspaceId} ${kind} ${hash}`;
@@ -49,6 +51,7 @@ export function createReadRows(deps: ReadRowsDeps): ReadRows {
     return { bound, stats: { ...allowed, ...removed } };
   }
 
+  /** The rows of each request, read with one query. The requests must be for the same events. */
   async function readTogether(reads: Reads, requests: readonly RowRequest[]): Promise<EventPageRow[][]> {
     const [first, ...others] = requests;
     if (first === undefined) return [];

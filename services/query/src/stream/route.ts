@@ -19,22 +19,22 @@ import { parseSubscription } from './subscription.js';
 import { createTailFeeds } from './tail-feeds.js';
 
 export interface StreamRouteDeps extends FrameReaderDeps {
-  /** By number of the queue shard. */
+  /** The tails on each queue shard, by the number of the shard. */
   readonly tails: readonly Tails[];
   readonly streamTimes?: Partial<StreamTimes> | undefined;
 }
 
-/** The same as for `GET /events`. */
+/** What a key needs for a stream: the same as for `GET /events`. */
 const REQUIREMENTS: RouteRequirements = {
   permission: 'analytics.read',
   minimumPlan: 'business',
   bucket: 'analytics',
 };
 
-/** A change of these records may end a stream. */
-const OF_ACCESS: ReadonlySet<string> = new Set([API_KEYS_TABLE, WORKSPACES_TABLE]);
+/** The tables whose changes may take the permission for a stream away. */
+const ACCESS_TABLES: ReadonlySet<string> = new Set([API_KEYS_TABLE, WORKSPACES_TABLE]);
 
-/** Proxies must neither buffer a stream, nor compress it, which buffers as well. */
+/** Tell proxies not to buffer a stream, and not to compress it, because compression buffers as well. */
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
@@ -46,6 +46,7 @@ const DESCRIPTION = `The events of \`GET /events\` as server-sent events, from t
 \`Last-Event-ID\` goes on. A frame \`gap\` says which events cannot be sent any more, a frame \`bye\` why the stream ends; clients
 then connect again.`;
 
+/** The position in the header `Last-Event-ID`; undefined without one. @throws ApiError 422 */
 function lastEventId(value: string | string[] | undefined): TailPosition | undefined {
   if (value === undefined || value === '') return undefined;
   const position = typeof value === 'string' ? parseTailPosition(value) : undefined;
@@ -54,17 +55,17 @@ function lastEventId(value: string | string[] | undefined): TailPosition | undef
 }
 
 function sendBody(reply: FastifyReply, body: PassThrough): FastifyReply {
-  // The client may have left while the stream was opened.
+  // This calls the listener at once if the client has left while the stream was opened.
   onReplyClose(reply, () => body.destroy());
   reply.request.streamBeganMs = reply.elapsedTime;
   return reply.headers(HEADERS).send(body);
 }
 
-/** `GET /events/stream`. */
+/** `GET /events/stream` (docs/reference/stream.md). */
 export async function streamRoutes(app: App, deps: StreamRouteDeps): Promise<void> {
   const { catalog, now } = deps;
   const times = { ...STREAM_TIMES, ...deps.streamTimes };
-  // Each shard is polled by itself: streams of the others go on while one is away.
+  // Each queue shard is polled by itself, so that the other streams go on while one shard is away.
   const feeds = deps.tails.map((tails) => createTailFeeds(tails, times));
   const feedOf = (workspaceNumber: string) =>
     catalog.queueShards.pick(feeds, formatResourceId('workspace', workspaceNumber));
@@ -72,7 +73,7 @@ export async function streamRoutes(app: App, deps: StreamRouteDeps): Promise<voi
   catalog.subscribe({
     onChange({ records }) {
       const changed = new Set(
-        records.filter(({ table }) => OF_ACCESS.has(table)).map(({ workspaceId }) => workspaceId),
+        records.filter(({ table }) => ACCESS_TABLES.has(table)).map(({ workspaceId }) => workspaceId),
       );
       for (const workspaceId of changed) streams.recheck(parseResourceId('workspace', workspaceId) ?? '');
     },
@@ -85,7 +86,7 @@ export async function streamRoutes(app: App, deps: StreamRouteDeps): Promise<voi
   app.get(
     '/events/stream',
     {
-      // HEAD would open a stream without a reader.
+      // A HEAD request would open a stream that nobody reads.
       exposeHeadRoute: false,
       onRequest: app.authenticate(REQUIREMENTS),
       preValidation: (request) => catalog.eventUsage.check(request.workspace),
@@ -106,7 +107,7 @@ export async function streamRoutes(app: App, deps: StreamRouteDeps): Promise<voi
       const [filters] = subscription.filters.values();
       if (filters !== undefined) await findReferences(catalog, subscription.caller, filters);
 
-      /** Throws when the key may not have this stream any more. */
+      /** Checks the key again. @throws ApiError when it may not have this stream any more */
       async function check(): Promise<void> {
         const caller = await app.reauthenticate(request, REQUIREMENTS);
         await catalog.eventUsage.check(caller.workspace);

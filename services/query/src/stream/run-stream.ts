@@ -6,29 +6,32 @@ import { withPatience } from './stream-end.js';
 import { jitter, RETRY_MS } from './stream-times.js';
 import type { Slice, WorkspaceTail } from './workspace-tail.js';
 
+/** What a stream sends, and where to. */
 export interface StreamRun {
   readonly output: EventOutput;
   readonly tail: WorkspaceTail;
+  /** The reader that streams with equal subscriptions share. */
   readonly shared: SharedReader;
-  /** Reads for this stream alone, while it is behind the others. */
+  /** Reads for this stream alone, while it is too far behind for the shared reader. */
   readonly read: (slice: Slice) => Promise<Frame[]>;
+  /** How long reads are repeated while the stores do not answer, in milliseconds. */
   readonly patienceMs: number;
   readonly signal: AbortSignal;
   /** The end of the tail when the stream was opened. */
-  readonly end: TailPosition;
+  readonly openedAt: TailPosition;
   /** Called with the position up to which everything was sent. */
   readonly onPosition: (position: TailPosition) => void;
 }
 
-/** Frames are written together up to this length. */
+/** Frames are joined and written when they have this many characters. */
 const WRITE_CHARS = 32 * 1024;
 
 /** Sends the events after a position until the signal aborts. @throws its reason, and what the reads throw */
 export async function runStream(start: TailPosition, run: StreamRun): Promise<never> {
-  const { output, tail, shared, read, patienceMs, signal, end: openedAt, onPosition } = run;
+  const { output, tail, shared, read, patienceMs, signal, openedAt, onPosition } = run;
   let position = start;
 
-  /** Sends a text that ends at a position. What was written is sent, even if the stream ends before the client has read it. */
+  /** Writes a text, after which the stream is at `end`. A written text counts as sent: it precedes the `bye`, should the stream end. */
   async function send(text: string, end: TailPosition): Promise<void> {
     await output.ready(signal);
     output.write(text);
@@ -39,8 +42,8 @@ export async function runStream(start: TailPosition, run: StreamRun): Promise<ne
     onPosition(to);
   };
   /**
-   * Sends frames, several in a write: each write costs as much as a frame. Takes them out of the array: the frames of a link share its text
-   * until they are written, and from then on each has a copy, which a slow client would hold for a thousand frames.
+   * Sends frames, several with one write, because a write costs as much as a frame. Removes them from the array: frames of one link share its
+   * text until they are written, but each written frame has a copy of its own, and a slow client would keep a thousand copies in memory.
    */
   async function sendAll(frames: Frame[], end: TailPosition): Promise<void> {
     let text = '';
@@ -53,6 +56,7 @@ export async function runStream(start: TailPosition, run: StreamRun): Promise<ne
     advance(end);
   }
 
+  /** Sends the next slice of a stream that is too far behind for the shared reader, and the gap before it, if any. */
   async function catchUp(): Promise<void> {
     const { slice, frames } = await withPatience(
       async () => {

@@ -4,15 +4,16 @@ import { createNotifier } from './notifier.js';
 import { StreamEnd, withPatience } from './stream-end.js';
 import type { Slice, WorkspaceTail } from './workspace-tail.js';
 
-/** Frames that are kept for members that are a little behind, in characters. */
+/** Characters of the frames that are kept for streams that are a little behind. */
 const KEPT_CHARS_MAX = 2_000_000;
 
-/** Reads the end of a tail once for all streams of equal subscriptions. */
+/** Reads the newest events of a tail once for all streams with equal subscriptions. */
 export interface SharedReader {
-  /** The frames after a position, and where they end; undefined when the position is too far behind, or of another epoch. */
+  /** The frames after a position, and the position after them; undefined when the frames are not kept any more, or for another epoch. */
   take(position: TailPosition): { readonly frames: Frame[]; readonly end: TailPosition } | undefined;
-  /** Resolves when there may be more, or when the signal aborts. */
+  /** Resolves when there may be more frames, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void>;
+  /** Stops reading. Call it when no stream uses the reader any more. */
   stop(): void;
 }
 
@@ -20,7 +21,7 @@ export interface SharedReaderOptions {
   readonly tail: WorkspaceTail;
   readonly read: (slice: Slice) => Promise<Frame[]>;
   readonly patienceMs: number;
-  /** Called when events cannot be read any more. */
+  /** Called when events cannot be read any more; the reader has stopped then. */
   readonly onEnd: (end: StreamEnd) => void;
 }
 
@@ -29,10 +30,11 @@ export function createSharedReader({ tail, read, patienceMs, onEnd }: SharedRead
   const { signal } = stopping;
   const notifier = createNotifier();
   let frames: readonly Frame[] = [];
-  /** All frames between these two positions are in `frames`. */
+  /** `frames` has all frames between `begin` and `end`. */
   let begin = tail.head();
   let end = begin;
 
+  /** Adds frames at the end, and drops the oldest beyond the bound. */
   function keep(next: readonly Frame[]): void {
     let chars = 0;
     const all = [...frames, ...next];
@@ -58,7 +60,7 @@ export function createSharedReader({ tail, read, patienceMs, onEnd }: SharedRead
         { patienceMs, signal },
       );
       if (slice.gap !== undefined) {
-        // `take` answers undefined to members that are behind, and each reads the gap itself.
+        // For streams before the gap, `take` returns undefined from now on. They read the tail themselves, and so find the gap.
         frames = [];
         begin = slice.gap.to;
       }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, type ErrorCode } from '@waymark/contract';
 
-/** Why a stream ends, as its `bye` says. */
+/** Why a stream ends, as its frame `bye` says (docs/reference/stream.md). */
 export type ByeReason = 'lifetime' | 'shutdown' | 'key' | 'filter' | 'unavailable';
 
-/** Ends a stream; the reason of its signal. */
+/** Says why a stream ends. It is the reason of the signal that ends the stream. */
 export class StreamEnd extends Error {
   override readonly name = 'StreamEnd';
 
@@ -16,18 +16,19 @@ export class StreamEnd extends Error {
   }
 }
 
-/** Codes of errors that a later attempt may not have. */
+/** Codes of errors that may not occur again at a later attempt. */
 const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['internal_server_error', 'rate_limit_exceeded']);
-const FIRST_MS = 100;
-const MAX_MS = 2000;
+/** Pauses between two attempts: the first, which doubles each time, and the longest. */
+const FIRST_PAUSE_MS = 100;
+const PAUSE_MS_MAX = 2000;
 
-/** Whether a new request would be refused for good: a filter names a folder that was removed, or the key was. */
+/** Whether the error refuses the request, and would again: for example, its key or a folder in its filters was removed. */
 export function isRefusal(err: unknown): boolean {
   return err instanceof ApiError && !TRANSIENT.has(err.code);
 }
 
 /**
- * Repeats work while the stores do not answer.
+ * Runs work, and repeats it while the stores do not answer.
  *
  * @throws StreamEnd `filter` when the work is refused, `unavailable` when it fails for longer than `patienceMs`; the signal's reason
  * when it aborts
@@ -37,7 +38,7 @@ export async function withPatience<T>(
   { patienceMs, signal }: { readonly patienceMs: number; readonly signal: AbortSignal },
 ): Promise<T> {
   const deadlineMs = performance.now() + patienceMs;
-  for (let waitMs = FIRST_MS; ; waitMs = Math.min(waitMs * 2, MAX_MS)) {
+  for (let waitMs = FIRST_PAUSE_MS; ; waitMs = Math.min(waitMs * 2, PAUSE_MS_MAX)) {
     try {
       return await work();
     } catch (err) {

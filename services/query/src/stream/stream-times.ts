@@ -1,21 +1,22 @@
-/** When things happen in streams. Tests shorten these times. */
+/** Intervals and time limits of streams, in milliseconds. Tests shorten them. */
 export interface StreamTimes {
-  /** Poll interval of the tails of workspaces with streams: most of the delay of an event. */
+  /** How often tails are polled. Most of the delay between storing an event and sending it comes from this. */
   readonly pollMs: number;
-  /** Between two heartbeats. Proxies close connections on which nothing was sent for a minute. */
+  /** Between two heartbeats. Many proxies close connections on which nothing was sent for a minute. */
   readonly heartbeatMs: number;
   /** Between two checks of a stream's key, which may expire. Changes of the key or its workspace are checked at once. */
   readonly recheckMs: number;
   /** Between two renewals of a stream's lease, which lasts a minute. */
   readonly renewMs: number;
-  /** Shortest and longest life of a stream; each has its own, so that streams that begin together do not end together. */
+  /** Bounds of the lifetime of a stream, which is chosen at random, so that streams that begin together do not end together. */
   readonly lifetimeMs: readonly [min: number, max: number];
   /** How long a stream waits for stores that do not answer before it ends. */
   readonly patienceMs: number;
-  /** How long a client may read nothing while something is to be sent. */
+  /** How long a client may read nothing while its buffer is full. */
   readonly stalledMs: number;
 }
 
+/** The times in production. */
 export const STREAM_TIMES: StreamTimes = {
   pollMs: 50,
   heartbeatMs: 15_000,
@@ -26,7 +27,7 @@ export const STREAM_TIMES: StreamTimes = {
   stalledMs: 30_000,
 };
 
-/** Shortest and longest time that a client waits before it connects again, so that not all do at once. */
+/** Bounds of the time after which a client connects again, which is chosen at random, so that not all connect at once. */
 export const RETRY_MS = [500, 2500] as const;
 
 /** A random number of milliseconds between two bounds. */

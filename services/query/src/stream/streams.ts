@@ -12,11 +12,12 @@ import type { Subscription } from './subscription.js';
 import type { OpenedTail, TailFeeds } from './tail-feeds.js';
 import type { Slice, WorkspaceTail } from './workspace-tail.js';
 
+/** A checked request for a stream. */
 export interface StreamRequest {
   readonly subscription: Subscription;
   readonly workspaceNumber: string;
   readonly keyId: string;
-  /** The position after which to begin; undefined = at the end of the tail. */
+  /** The position after which to begin; undefined to begin at the end of the tail. */
   readonly resume: TailPosition | undefined;
   /** Rejects with an ApiError when the key may not have this stream any more. */
   readonly check: () => Promise<void>;
@@ -25,7 +26,7 @@ export interface StreamRequest {
 }
 
 export interface StreamsDeps {
-  /** What follows the tail of a workspace. @throws ApiError 500 */
+  /** The feeds of the queue shard that a workspace belongs to. @throws ApiError 500 */
   readonly feedOf: (workspaceNumber: string) => Promise<TailFeeds>;
   readonly readFrames: ReadFrames;
   readonly times: StreamTimes;
@@ -34,7 +35,7 @@ export interface StreamsDeps {
 /** An open stream. */
 interface OpenStream {
   readonly workspaceNumber: string;
-  /** Ends the stream if its key may not have it any more. */
+  /** Checks the key, and ends the stream if the key may not have it any more. */
   recheck(): void;
   end(reason: StreamEnd): void;
 }
@@ -45,11 +46,11 @@ export interface Streams {
   open(request: StreamRequest): Promise<PassThrough>;
   /** Checks now whether the keys of a workspace may still have their streams. */
   recheck(workspaceNumber: string): void;
-  /** Ends all streams with a `bye`. */
+  /** Ends all streams with a `bye`, and those that are opened from now on at once. */
   close(): void;
 }
 
-/** The reader of equal subscriptions, and how many streams use it. */
+/** The reader for equal subscriptions, and the functions that end the streams that use it. */
 interface Shared {
   readonly reader: SharedReader;
   readonly members: Set<(end: StreamEnd) => void>;
@@ -57,16 +58,18 @@ interface Shared {
 
 export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Streams {
   const open = new Set<OpenStream>();
-  /** By the tail that they read, and their subscription. */
+  let isClosed = false;
+  /** Shared readers, by the tail that they read and the key of the subscription. */
   const readersOf = new WeakMap<WorkspaceTail, Map<string, Shared>>();
 
+  /** Creates the shared reader of a subscription. */
   function share(subscription: Subscription, tail: WorkspaceTail, readers: Map<string, Shared>): Shared {
     const members: Shared['members'] = new Set();
     const reader = createSharedReader({
       ...{ tail, patienceMs: times.patienceMs },
       read: ({ entries }) => readFrames(subscription, entries),
       onEnd: (reason) => {
-        // Streams that are opened from now on try again.
+        // Streams that are opened from now on get a new reader, which tries again.
         readers.delete(subscription.key);
         for (const endMember of [...members]) endMember(reason);
       },
@@ -76,6 +79,7 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
     return shared;
   }
 
+  /** Joins a stream to the reader of its subscription. @param end ends the stream if the reader fails */
   function join(subscription: Subscription, { tail }: OpenedTail, end: (reason: StreamEnd) => void) {
     const { key } = subscription;
     const readers = readersOf.get(tail) ?? new Map<string, Shared>();
@@ -102,7 +106,7 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
     const { reader, leave } = join(subscription, opened, end);
     let position = resume ?? opened.end;
     const recheck = () => {
-      // Stores that do not answer are no reason to end.
+      // Only a refusal ends the stream, not an error of the stores.
       check().catch((err: unknown) => isRefusal(err) && end(new StreamEnd('key', { cause: err })));
     };
     const timers = [
@@ -128,7 +132,7 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
       output.end(byeFrame(position, reason, jitter(RETRY_MS)));
     };
     runStream(position, {
-      ...{ output, tail: opened.tail, shared: reader, patienceMs: times.patienceMs, signal, end: opened.end },
+      ...{ output, tail: opened.tail, shared: reader, patienceMs: times.patienceMs, signal, openedAt: opened.end },
       read: ({ entries }: Slice) => readFrames(subscription, entries),
       onPosition: (sent) => {
         position = sent;
@@ -143,6 +147,8 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
       const { workspaceNumber: workspace, keyId } = request;
       const feeds = await feedOf(workspace);
       const opened = await feeds.open({ workspace, keyId, onEnd: (end) => ending.abort(end) });
+      // Connections that were open when the shutdown began may still send requests.
+      if (isClosed) ending.abort(new StreamEnd('shutdown'));
       return start(request, opened, ending);
     },
 
@@ -151,6 +157,7 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
     },
 
     close() {
+      isClosed = true;
       for (const { end } of [...open]) end(new StreamEnd('shutdown'));
     },
   };

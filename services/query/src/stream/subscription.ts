@@ -3,13 +3,13 @@ import { EVENT_KINDS, type EventKind, type EventsStreamQuery } from '@waymark/co
 import { type ParsedFilters, parseFilters } from '@waymark/event-query';
 import type { Caller } from '../events/find-references.js';
 
-/** Which events a stream sends, to whom. */
+/** Which events a stream sends, and with which permissions they are read. */
 export interface Subscription {
   readonly caller: Caller;
   readonly programId: string | null;
-  /** The filters for each kind of event that the stream sends. Their range has no meaning. */
+  /** The filters, for each kind of event that the stream sends. Their range is not used. */
   readonly filters: ReadonlyMap<EventKind, ParsedFilters>;
-  /** Equal for subscriptions that send the same. */
+  /** The same for all subscriptions that send the same events with the same permissions. */
   readonly key: string;
 }
 

@@ -6,7 +6,7 @@ import { StreamEnd } from './stream-end.js';
 import type { StreamTimes } from './stream-times.js';
 import { createWorkspaceTail, type WorkspaceTail } from './workspace-tail.js';
 
-/** Open streams, over all processes. */
+/** How many streams may be open, in all processes together. */
 const LIMITS = { perKey: 20, perWorkspace: 100 };
 const RETRY_AFTER_SECONDS = 15;
 const REFUSALS = {
@@ -30,11 +30,11 @@ export interface OpenTailRequest {
   readonly onEnd: (end: StreamEnd) => void;
 }
 
-/** Follows the tails of the workspaces that have streams in this process. Without streams it does nothing. */
+/** Follows the tails of one queue shard's workspaces that have streams in this process. Polls Redis only while there are streams. */
 export interface TailFeeds {
-  /** @throws ApiError 429 at a limit, 500 when Redis does not answer */
+  /** Opens the tail of a workspace for a stream. @throws ApiError 429 at a limit, 500 when Redis does not answer */
   open(request: OpenTailRequest): Promise<OpenedTail>;
-  /** Stops following; streams must have been ended before. */
+  /** Stops polling. All streams must have ended before. */
   close(): void;
 }
 
@@ -43,24 +43,28 @@ interface LocalStream extends OpenStream {
   readonly onEnd: (end: StreamEnd) => void;
 }
 
+/** A tail that is followed, and the streams that need it. */
 interface Followed {
   readonly tail: WorkspaceTail;
   readonly streams: Set<LocalStream>;
 }
 
 export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
+  /** By number of the workspace. */
   const followed = new Map<string, Followed>();
   const closing = new AbortController();
   const { signal } = closing;
   let isPolling = false;
 
+  /** Ends the streams of a workspace, whose tail cannot be followed any more. */
   function endStreams(workspace: string): void {
     const streams = followed.get(workspace)?.streams ?? [];
-    // The next stream follows the tail anew. A client that resumes gets what is missing, or a gap.
+    // The next stream opens the tail anew. Clients that resume get the missing events, or a `gap`.
     followed.delete(workspace);
     for (const stream of streams) stream.onEnd(new StreamEnd('unavailable'));
   }
 
+  /** Reads the new entries of all tails. Streams of a tail that Redis has lost end. */
   async function poll(): Promise<void> {
     const heads = new Map([...followed].map(([workspace, { tail }]) => [workspace, tail.head()]));
     const polled = new Map(followed);
@@ -69,6 +73,7 @@ export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
     }
   }
 
+  /** Renews the lease of a stream. If Redis has lost the tail meanwhile, its streams end. */
   async function renew(stream: LocalStream): Promise<void> {
     const known = followed.get(stream.workspace)?.tail.head();
     const { epoch, number } = await tails.renew(stream);
@@ -76,7 +81,7 @@ export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
     if (!isSame) endStreams(stream.workspace);
   }
 
-  /** A renewal that fails is repeated; if it fails for too long, polling does as well, and ends the streams. */
+  /** Renews all leases. A failure is ignored: the next renewal follows, and in an outage polling fails too, which ends the streams. */
   function renewAll(): void {
     for (const { streams } of followed.values()) for (const stream of streams) renew(stream).catch(() => undefined);
   }
@@ -93,7 +98,7 @@ export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
         await poll();
         answeredMs = performance.now();
       } catch {
-        // Redis logs its outages where they begin; streams wait for a while.
+        // The connection logs the outage. Streams end only when it lasts.
         if (performance.now() - answeredMs > times.patienceMs)
           for (const workspace of [...followed.keys()]) endStreams(workspace);
       }
@@ -118,7 +123,7 @@ export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
 
   function follow(stream: LocalStream, end: TailPosition): Followed {
     const { workspace } = stream;
-    // Redis has lost the tail that the other streams follow, and has begun another one.
+    // Another epoch: Redis has lost the tail that the other streams follow, and this stream has begun a new one.
     if (followed.get(workspace)?.tail.head().epoch !== end.epoch) endStreams(workspace);
     const entry = followed.get(workspace) ?? {
       tail: createWorkspaceTail(end, async (after) => {
@@ -146,7 +151,7 @@ export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
         close() {
           streams.delete(stream);
           if (streams.size === 0 && followed.get(workspace)?.streams === streams) followed.delete(workspace);
-          // If this fails, the lease ends within a minute.
+          // If this fails, the lease expires within a minute.
           tails.close(stream).catch(() => undefined);
         },
       };

@@ -1,12 +1,12 @@
 import type { TailEntry, TailPosition } from '@waymark/event-queue';
 import { createNotifier } from './notifier.js';
 
-/** Ids that are kept in memory, so that readers at the end of the tail need not ask Redis for the same entries. */
+/** How many event ids are kept in memory, so that readers near the end of the tail need not read the same entries from Redis. */
 const RECENT_IDS_MAX = 20_000;
-/** Ids of one slice: what one read of ClickHouse looks up. */
+/** Event ids of one slice, which one query looks up in ClickHouse. */
 const SLICE_IDS_MAX = 1000;
 
-/** Events that a reader cannot get: they are no longer in the tail, or were stored while the workspace had none. */
+/** Events that a reader cannot get: they are no longer in the tail, or were stored while the workspace had no tail. */
 export interface Gap {
   readonly from: TailPosition;
   readonly to: TailPosition;
@@ -14,7 +14,7 @@ export interface Gap {
   readonly events: number | undefined;
 }
 
-/** The next part of a tail for one reader. */
+/** The part of a tail after a reader's position. */
 export interface Slice {
   readonly gap: Gap | undefined;
   readonly entries: readonly TailEntry[];
@@ -22,14 +22,14 @@ export interface Slice {
   readonly end: TailPosition;
 }
 
-/** The events after a position. */
+/** The entries after a position. The first is shortened if the position lies within it. */
 function entriesAfter(entries: readonly TailEntry[], { number }: TailPosition): TailEntry[] {
   return entries
     .filter(({ end }) => end.number > number)
     .map((entry) => {
-      const known = number - entry.start.number;
-      if (known <= 0) return entry;
-      return { ...entry, start: { ...entry.start, number }, ids: entry.ids.slice(known) };
+      const skipped = number - entry.start.number;
+      if (skipped <= 0) return entry;
+      return { ...entry, start: { ...entry.start, number }, ids: entry.ids.slice(skipped) };
     });
 }
 
@@ -47,15 +47,18 @@ function firstOf(entries: readonly TailEntry[]): readonly TailEntry[] {
 export interface WorkspaceTail {
   /** The end of the last entry that this process has read. */
   readonly head: () => TailPosition;
-  /** Adds the entries after the head. @returns false when they do not follow it, because Redis has lost the tail */
+  /** Adds those entries that are after the head. @returns false when they are of another epoch, because Redis has lost the tail */
   append(entries: readonly TailEntry[]): boolean;
-  /** The next slice after a position, which may be of an earlier epoch; it is empty at the head. */
+  /** The slice after a position, from memory or Redis. It is empty at the head. A position of another epoch has a gap after it. */
   after(position: TailPosition): Promise<Slice>;
   /** Resolves when entries were appended, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void>;
 }
 
-/** @param readAfter reads entries from Redis */
+/**
+ * @param start the end of the tail
+ * @param readAfter reads the entries after a position from Redis
+ */
 export function createWorkspaceTail(
   start: TailPosition,
   readAfter: (position: TailPosition) => Promise<readonly TailEntry[]>,
