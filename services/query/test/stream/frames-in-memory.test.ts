@@ -28,7 +28,7 @@ it('a stream whose client is slow holds only what is still to be sent, not what 
     read: async () => frames,
     patienceMs: 60_000,
     signal: ending.signal,
-    end: positionAt(0),
+    openedAt: positionAt(0),
     onPosition: () => undefined,
   });
   running.catch(() => undefined);
