@@ -14,6 +14,7 @@ import type { LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { RowError, type Source } from '../model/source-link.js';
 import type { DomainMap } from '../run/domain-map.js';
+import { untilAborted } from '../run/until-aborted.js';
 import { createBatchReader, type EventBatch } from './event-batch.js';
 import { type EventCounts, type EventReport, NO_EVENTS } from './event-report.js';
 import { evictLatestLeads } from './latest-leads.js';
@@ -61,25 +62,6 @@ interface Progress {
   readonly counts: EventCounts;
 }
 
-/** The pages of a source, which may wait for a long time. @throws the reason of the signal once that is aborted */
-async function* untilAborted<T>(pages: AsyncGenerator<T>, signal = new AbortController().signal): AsyncGenerator<T> {
-  signal.throwIfAborted();
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  aborted.catch(() => undefined);
-  try {
-    for (;;) {
-      const next = await Promise.race([pages.next(), aborted]);
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    // Closes what the source has open. Not awaited, because an aborted request may be under way.
-    pages.return(undefined).catch(() => undefined);
-  }
-}
-
 /** @param dropped sales that are not stored, because other events have their invoices */
 function withoutDropped(counts: EventCounts, dropped: number): EventCounts {
   return { ...counts, sales: counts.sales - dropped, repeated: counts.repeated + dropped };
@@ -92,7 +74,7 @@ function withoutDropped(counts: EventCounts, dropped: number): EventCounts {
  * @throws ImportError when the source ends the import, or another import of events runs in the workspace; what was stored stays
  */
 export async function importEvents(history: HistorySource, options: EventImportOptions): Promise<EventCounts> {
-  const { deps, stores, workspace, source, report, logger } = options;
+  const { deps, stores, workspace, source, report, logger, signal = new AbortController().signal } = options;
   const { catalog, now } = deps;
   const workspaceNumber = parseResourceId('workspace', workspace.id) ?? '0';
   const primary = await catalog.domains.primary(workspace.id);
@@ -193,7 +175,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
       items = [];
       last = undefined;
     };
-    for await (const page of untilAborted(history.read(from), options.signal)) {
+    for await (const page of untilAborted(history.read(from), signal)) {
       // A lead finds its click among those that are stored.
       if (kindOf(items) !== undefined && kindOf(page.items) !== kindOf(items)) await flush();
       items.push(...page.items);

@@ -72,7 +72,10 @@ export function createImportFiles(root: string) {
     },
 
     sourcePath: (directory: string) => pathOf(directory, SOURCE),
-    readSource: (directory: string): AsyncIterable<Buffer> => createReadStream(pathOf(directory, SOURCE)),
+    /** The file that was sent. It is opened by the first read, so that a caller which reads nothing leaves no file open. */
+    async *readSource(directory: string): AsyncGenerator<Buffer> {
+      yield* createReadStream(pathOf(directory, SOURCE)) as AsyncIterable<Buffer>;
+    },
     hasSource: async (directory: string) => (await orMissing(stat(pathOf(directory, SOURCE)))) !== undefined,
     hasDirectory: async (directory: string) => (await orMissing(stat(pathOf(directory)))) !== undefined,
 

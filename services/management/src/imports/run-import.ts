@@ -10,6 +10,7 @@ import {
   openApi,
   openFile,
   parseDomainMap,
+  untilAborted,
 } from '@waymark/import';
 import { JobFailure, type JobSlot, JobStopped } from '@waymark/jobs';
 import type { Outbound } from '@waymark/outbound';
@@ -36,26 +37,13 @@ const LENT_MS_MIN = 5_000;
 /** Most bytes of both reports. */
 const REPORT_BYTES_MAX = 256 * 1024 ** 2;
 
-/** The rows, in turn with other work; ends with the reason of the signal even while the source does not answer. */
-async function* interruptible<T>(rows: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const iterator = rows[Symbol.asyncIterator]();
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  aborted.catch(() => undefined);
+/** Passes on the rows until the signal is aborted, and lets other requests of the process run in between. */
+async function* inTurns<T>(rows: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   let read = 0;
-  try {
-    for (;;) {
-      signal.throwIfAborted();
-      const next = await Promise.race([iterator.next(), aborted]);
-      if (next.done === true) return;
-      yield next.value;
-      read++;
-      if (read % ROWS_AT_ONCE === 0) await nextTurn();
-    }
-  } finally {
-    // Not awaited: a request that is not answered would hold it up.
-    iterator.return?.().catch(() => undefined);
+  for await (const row of untilAborted(rows, signal)) {
+    yield row;
+    read++;
+    if (read % ROWS_AT_ONCE === 0) await nextTurn();
   }
 }
 
@@ -137,7 +125,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   try {
     await checkpoint(start);
     const opened = await openSource();
-    await importLinks(interruptible(opened.rows, signal), {
+    await importLinks(inTurns(opened.rows, signal), {
       deps: { catalog, defaultDomain: deps.defaultDomain, now },
       author,
       source,
