@@ -31,6 +31,15 @@ async function stop(pid: number, deadlineMs: number): Promise<void> {
   }
 }
 
+/** Resumes a stopped process. One that has ended needs nothing, and must not keep the others stopped. */
+function resume(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT');
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err;
+  }
+}
+
 /** Resumes the processes in case this one is killed while they are stopped. */
 function startResumeWatchdog(pids: readonly number[]): ChildProcess {
   const script = `sleep ${(PAUSE_MS_MAX / 1000) * 1.5}; kill -CONT "$@"`;
@@ -59,7 +68,7 @@ export async function whilePaused<T>(
     if (performance.now() > deadlineMs)
       throw new CommandError('the pause took too long: stop the stack, then back it up');
   } finally {
-    for (const pid of [...pids].reverse()) process.kill(pid, 'SIGCONT');
+    for (const pid of [...pids].reverse()) resume(pid);
     if (watchdog.pid !== undefined) process.kill(-watchdog.pid, 'SIGKILL');
   }
   return { result, pausedMs: performance.now() - startedMs };

@@ -54,7 +54,9 @@ export async function jobExport(request: ExportRequest, deps: ExportDeps, signal
   const path = `/exports/${created.id}`;
   let job = created;
   while (RUNNING.includes(job.status)) {
-    await delay(POLL_MS, undefined, { signal });
+    await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
+    // The reason of the signal is the message for the user; the error of `delay` is not.
+    signal.throwIfAborted();
     job = await api.untilDone(() => api.json<ExportJob>({ path }));
     Object.assign(counts, { rows: job.rows, bytes: job.bytes, phase: `export job ${job.status}` });
   }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError } from '../command-error.js';
+import { retryAfterMs } from '../retry-after.js';
 import { readBlocks } from './event-stream.js';
 
 export interface FollowOptions {
@@ -62,7 +63,7 @@ export async function followEvents({ url, newKey, onEvent, onStatus, signal }: F
     }
     if (response.status < 500 && response.status !== 429) throw new CommandError(message);
     onStatus(message);
-    retryMs = Math.max(retryMs, Number(response.headers.get('retry-after') ?? 0) * 1000);
+    retryMs = Math.max(retryMs, retryAfterMs(response.headers.get('retry-after'), Date.now()));
   }
 
   while (!signal.aborted) {
