@@ -16,8 +16,8 @@ const COLUMNS_MAX = 1000;
 const ROW_CHARS_MAX = 1_000_000;
 
 /**
- * The position of the newline that ends the first line with content, outside quotes. -1 while the text has no such newline, or ends with it:
- * the next character decides whether the newline is CR LF.
+ * The position of the newline that ends the first line with content, outside quotes. -1 while the text has no such newline, or ends with
+ * it: the next character decides whether the newline is CR LF.
  */
 function headingEnd(text: string): number {
   let isQuoted = false;

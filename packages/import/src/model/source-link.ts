@@ -27,7 +27,10 @@ export interface SourceCounts {
   readonly saleAmount: number;
 }
 
-/** The fields of the body of `POST /links` that are copied from the source. Domain, key, tags and folder need a look-up and are not among them. */
+/**
+ * The fields of the body of `POST /links` that are copied from the source. Domain, key, tags and folder need a look-up and are not among
+ * them.
+ */
 export type LinkFields = Omit<
   CreateLinkBody,
   | ('domain' | 'key' | 'keyLength' | 'prefix' | 'tagIds' | 'tagNames' | 'tagId' | 'folderId')

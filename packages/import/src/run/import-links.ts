@@ -29,7 +29,9 @@ export interface ImportOptions {
   readonly domains: DomainMap;
   /** Names of tags that all links get. */
   readonly tags: readonly string[];
-  /** `counts`: the counters of the source become the baseline of each link. `events`: no baseline, because `importEvents` runs afterwards. */
+  /**
+   * `counts`: the counters of the source become the baseline of each link. `events`: no baseline, because `importEvents` runs afterwards.
+   */
   readonly history: 'none' | 'counts' | 'events';
   readonly onConflict: OnConflict;
   /** Only reports what a run would do; stores nothing. */
