@@ -3,9 +3,10 @@ import { ApiError, fieldError, type Plan, planAtLeast, type UpdateDomainBody } f
 import { domainSlug } from '@waymark/link-rules';
 
 const DATA_URL = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
-/** A logo as data URL is part of the domain record, and so of every cached copy of it. */
+/** Limit for a logo as data URL, because it is part of the domain record and of each cached copy of it. */
 const DATA_URL_CHARS_MAX = 100_000;
 
+/** Fields that need the plan pro. */
 const GATED_FIELDS = ['logo', 'expiredUrl', 'notFoundUrl', 'assetLinks', 'appleAppSiteAssociation'] as const;
 
 type DomainFields = Partial<Pick<DomainRecord, (typeof GATED_FIELDS)[number] | 'slug' | 'placeholder' | 'archived'>>;
@@ -39,7 +40,7 @@ function jsonOf(field: string, text: string | null): string | null {
   return text;
 }
 
-/** @throws ApiError forbidden for the first feature that the plan lacks */
+/** @throws ApiError forbidden when the body sets a field that the plan does not include */
 function checkPlan(plan: Plan, body: UpdateDomainBody): void {
   const field = planAtLeast(plan, 'pro') ? undefined : GATED_FIELDS.find((name) => body[name]);
   if (field !== undefined) throw new ApiError('forbidden', `"${field}" needs the plan pro or higher.`);
