@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError } from '../command-error.js';
 
-/** After this time the processes are resumed and the work is discarded. */
+/** A longer pause is an error: the processes are resumed, and the result of the work is dropped. */
 const PAUSE_MS_MAX = 10_000;
 const STOP_CHECK_MS = 2;
 
@@ -13,7 +13,7 @@ function stateInProc(path: string): string {
   return stat[stat.lastIndexOf(')') + 2] ?? '';
 }
 
-/** Whether every thread is stopped; a thread finishes its system call first. */
+/** Whether all threads of a process have stopped. After SIGSTOP a thread first finishes its system call. */
 function isStopped(pid: number): boolean {
   if (process.platform !== 'linux') {
     return execFileSync('ps', ['-o', 'state=', '-p', String(pid)], { encoding: 'utf8' })
@@ -23,6 +23,7 @@ function isStopped(pid: number): boolean {
   return readdirSync(`/proc/${pid}/task`).every((thread) => stateInProc(`/proc/${pid}/task/${thread}/stat`) === 'T');
 }
 
+/** @throws CommandError when the process has not stopped at the deadline */
 async function stop(pid: number, deadlineMs: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   while (!isStopped(pid)) {
@@ -40,7 +41,7 @@ function resume(pid: number): void {
   }
 }
 
-/** Resumes the processes in case this one is killed while they are stopped. */
+/** Starts a process that resumes the others later, in case this one is killed while they are stopped. */
 function startResumeWatchdog(pids: readonly number[]): ChildProcess {
   const script = `sleep ${(PAUSE_MS_MAX / 1000) * 1.5}; kill -CONT "$@"`;
   const watchdog = spawn('sh', ['-c', script, 'sh', ...pids.map(String)], { detached: true, stdio: 'ignore' });
