@@ -30,18 +30,23 @@ const MAPPERS: Readonly<Record<Source, MapRecord>> = {
   yourls: yourlsLinks,
   shlink: shlinkLinks,
   kutt: kuttLinks,
-  // Its records in JSON have the fields of our API, which are those of dub's.
+  // NDJSON records of the source `csv` have the fields of the API of Waymark, which are those of dub.
   csv: dubLinks,
 };
 
-/** The records of a source, and what reads them. */
+/** The records of a source, and how to map them to links. */
 export interface OpenSource {
   readonly rows: AsyncIterable<SourceRow>;
   readonly mapRecord: MapRecord;
+  /** Names of folders by id, for sources whose links have only the id. */
   readonly folderNames?: ReadonlyMap<string, string>;
 }
 
-/** The records of a file. @throws ImportError */
+/**
+ * Opens the file of a source; its rows throw ImportError when it cannot be read.
+ *
+ * @throws ImportError for a format that the source does not have
+ */
 export function openFile(source: Source, format: FileFormat, chunks: AsyncIterable<Uint8Array>): OpenSource {
   if (format === 'csv') return { rows: readCsv(chunks), mapRecord: csvLinks };
   if (format === 'ndjson') return { rows: readNdjson(chunks), mapRecord: MAPPERS[source] };
@@ -49,20 +54,23 @@ export function openFile(source: Source, format: FileFormat, chunks: AsyncIterab
   return { rows: readYourlsDump(chunks), mapRecord: yourlsLinks };
 }
 
+/** How to reach the API of a source. */
 export interface ApiSourceOptions {
   readonly source: Source;
-  /** Undefined for the source's own. */
+  /** Base URL of the API; undefined for that of the provider. */
   readonly address: string | undefined;
   readonly credential: string;
-  /** Id of the workspace there, for Rebrandly. */
+  /** Id of the workspace at Rebrandly; other sources have none. */
   readonly account?: string | undefined;
+  /** Whether to read counters also from a source that needs a request per link for them. */
   readonly readsCounts: boolean;
   readonly outbound: Outbound;
+  /** Waits that many milliseconds, at the request of the source. @throws to end the import */
   readonly wait: (ms: number) => Promise<void>;
   readonly now: () => number;
 }
 
-/** The API of a source and its address. @throws ImportError when it has none */
+/** The API of a source and its base URL. @throws ImportError when the source has no API, or none was given for a self-hosted one */
 function apiOf(source: Source, given: string | undefined) {
   const api = APIS[source];
   if (api === undefined) throw new ImportError(`${source} has no API: name a file`);
@@ -72,7 +80,7 @@ function apiOf(source: Source, given: string | undefined) {
   return { api, address };
 }
 
-/** Checks that links can be read from the API of a source. @throws ImportError */
+/** Checks that the source has an API and that its address is known; sends no request. @throws ImportError */
 export function checkApi(source: Source, address: string | undefined): void {
   apiOf(source, address);
 }
@@ -86,7 +94,7 @@ function connect(options: ApiSourceOptions) {
   return { api, requests };
 }
 
-/** The records of a source's API, page after page. @throws ImportError */
+/** Opens the API of a source: reads the names of folders now, and the links when `rows` is read. @throws ImportError */
 export async function openApi(options: ApiSourceOptions): Promise<OpenSource> {
   const { api, requests } = connect(options);
   const folderNames = await api.folders?.(requests);
@@ -101,7 +109,7 @@ function identityOf(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('base64url');
 }
 
-/** The history in a source's API. @throws ImportError for sources whose API has none */
+/** Opens the history in the API of a source. @throws ImportError for sources whose API has no events */
 export function openApiHistory(options: ApiSourceOptions): HistorySource {
   const { source, now } = options;
   const { client, address, credential } = connect(options).requests;
@@ -111,17 +119,19 @@ export function openApiHistory(options: ApiSourceOptions): HistorySource {
   throw new ImportError(`the API of ${source} has no events${source === 'yourls' ? ': name a file with its log' : ''}`);
 }
 
+/** A file with the history of a source. */
 export interface FileHistoryOptions {
   readonly source: Source;
   readonly format: FileFormat;
-  /** Tells the file from others: its name, size and time. */
+  /** Identifies the file and its content, such as by path, size and time of change. */
   readonly name: string;
   /** Opens the file from its start. */
   readonly open: () => AsyncIterable<Uint8Array>;
+  /** IANA zone of times without a zone. */
   readonly timezone: string | undefined;
 }
 
-/** The history in a file. @throws ImportError for sources that have none in files */
+/** Opens the history in a file. @throws ImportError for sources whose files have no events */
 export function openFileHistory({ source, name, ...file }: FileHistoryOptions): HistorySource {
   if (source === 'yourls') return yourlsHistory({ ...file, identity: identityOf(source, name) });
   const fromApi = source === 'dub' || source === 'shlink' ? ': events are read from its API' : '';

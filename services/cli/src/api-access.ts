@@ -5,11 +5,11 @@ import { findWorkspace } from './commands/workspace.js';
 import { optionalText, type RawOption } from './option-values.js';
 import { findTarget, withCatalog } from './stores.js';
 
-/** A key that is not revoked, because the command was killed, expires after a day. */
+/** Lifetime of a temporary key, for commands that are killed before they revoke it. */
 const KEY_MS = 24 * 3_600_000;
 
 /**
- * The URL of the API, without a slash at its end: that of `--api`, or that of the running stack.
+ * The URL of the API, without a slash at its end: `--api`, or else the API of the running stack.
  *
  * @throws CommandError when there is neither
  */
@@ -22,18 +22,18 @@ export function apiUrl(option: RawOption): string {
   );
 }
 
-/** API keys for one command. */
+/** Creates API keys for one command. */
 export interface TemporaryKeys {
-  /** Makes a key of an owner with one scope. */
+  /** Creates a key with the role owner and one scope. @returns the token */
   newKey(): Promise<string>;
-  /** Revokes all of them. Call it at the end of the command; it never throws. */
+  /** Revokes all keys of the command. Call it at its end. Never rejects. */
   revokeAll(): Promise<void>;
 }
 
 /**
- * @param workspace id or slug
- * @param name begins the names of the keys, such as `Tail`
- * @param onStatus receives, in words, that a key could not be revoked
+ * @param workspace option with the id or slug; `default` without one
+ * @param name prefix of the names of the keys, such as `Tail`
+ * @param onStatus receives a message when a key cannot be revoked
  */
 export function createTemporaryKeys(
   workspace: RawOption,

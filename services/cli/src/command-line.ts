@@ -16,7 +16,7 @@ function lazily<Args extends unknown[], Result extends CommandResult | undefined
   return async (...args: Args): Promise<Result> => (await load())(...args);
 }
 
-/** The parser of command lines. It holds the state of one. */
+/** Creates the parser of a command line. It keeps the parsed values, so each command line needs its own. */
 function createParser(): CAC {
   const cli = cac('waymark');
   cli.option('--json', 'Print JSON');
@@ -238,14 +238,17 @@ function createParser(): CAC {
   return cli;
 }
 
-/** The parser supports only one-word commands, so `workspace create` is passed to it as one argument. */
+/** Joins the words of a command such as `workspace create` to one argument, because the parser only knows commands of one word. */
 function joinCommandWords(cli: CAC, argv: readonly string[]): string[] {
   const [node = '', script = '', first, second, ...rest] = argv;
   const joined = `${first} ${second}`;
   return cli.commands.some(({ name }) => name === joined) ? [node, script, joined, ...rest] : [...argv];
 }
 
-/** Stands for `-`, which the parser would take for an option without a name. No argument of a process has this character. */
+/**
+ * Replaces the argument `-`, which the parser would take for an option without a name. An argument of a process cannot contain this
+ * character.
+ */
 const DASH = '\u0000';
 const hideDashes = (argv: readonly string[]) => argv.map((word) => (word === '-' ? DASH : word));
 const showDash = <T>(value: T) => (value === DASH ? '-' : value) as T;
@@ -254,6 +257,7 @@ function mapValues(values: Readonly<Record<string, unknown>>, change: (value: un
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 }
 
+/** The message of an error for the user. */
 function explain(err: unknown): string {
   if (!(err instanceof Error)) return String(err);
   const isOurs =

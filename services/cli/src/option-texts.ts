@@ -1,8 +1,9 @@
-/** The flag of an option by its name in camel case. */
+/** The flag of an option: `--dry-run` for `dryRun`. */
 export function flagOf(optionName: string): string {
   return `--${optionName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
+/** The value of a flag as it was typed; undefined when the flag is missing. */
 function typedText(flag: string, argv: readonly string[]): string | undefined {
   const at = argv.findLastIndex((word) => word === flag || word.startsWith(`${flag}=`));
   const word = argv[at];

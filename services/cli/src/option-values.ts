@@ -15,6 +15,7 @@ import { CommandError } from './command-error.js';
 /** The value of an option from the command line parser; repeated options are arrays. */
 export type RawOption = string | number | boolean | readonly (string | number | boolean)[] | undefined;
 
+/** The text of an option; undefined when it is not given. @throws CommandError when it is empty or repeated */
 export function optionalText(name: string, value: RawOption): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'boolean' || value === '') throw new CommandError(`--${name} needs a value`);
@@ -22,6 +23,7 @@ export function optionalText(name: string, value: RawOption): string | undefined
   return String(value);
 }
 
+/** The text of an option. @throws CommandError when it is missing, empty or repeated */
 export function requiredText(name: string, value: RawOption): string {
   const text = optionalText(name, value);
   if (text === undefined) throw new CommandError(`--${name} is required`);
@@ -31,7 +33,7 @@ export function requiredText(name: string, value: RawOption): string {
 const HOST_AND_PORT = /^([^\s/:@?#]+)(:\d{1,5})?$/;
 const HOST = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
 
-/** A domain for links, in lower case and punycode, with its port when it is not the default one. */
+/** A domain for links, in lower case and punycode, with its port if one is given. @throws CommandError */
 export function domainOption(name: string, value: RawOption): string | undefined {
   const text = optionalText(name, value);
   if (text === undefined) return undefined;
@@ -41,7 +43,7 @@ export function domainOption(name: string, value: RawOption): string | undefined
   return ascii + port;
 }
 
-/** An http(s) URL, or an empty text for none. */
+/** An http(s) URL, or an empty text to remove it; undefined when the option is not given. @throws CommandError */
 export function urlOption(name: string, value: RawOption): string | undefined {
   if (value === '') return '';
   const text = optionalText(name, value);
@@ -49,7 +51,7 @@ export function urlOption(name: string, value: RawOption): string | undefined {
   throw new CommandError(`--${name} must be a URL, such as https://acme.com`);
 }
 
-/** A comma-separated list, or a repeated option. */
+/** The items of a comma-separated or repeated option; undefined when it is not given. */
 export function textList(value: RawOption): string[] | undefined {
   if (value === undefined || value === true) return undefined;
   const values = typeof value === 'object' ? value : [value];
@@ -59,6 +61,7 @@ export function textList(value: RawOption): string[] | undefined {
 /** Larger sizes of the plan business, which Waymark does not distinguish. */
 const BUSINESS_SIZE = /^business (?:plus|max|extra)$/;
 
+/** The plan of an option; undefined when it is not given. @throws CommandError for an unknown plan */
 export function planOption(value: RawOption): Plan | undefined {
   const text = optionalText('plan', value);
   const plan = text !== undefined && BUSINESS_SIZE.test(text) ? 'business' : PLANS.find((known) => known === text);
@@ -66,6 +69,7 @@ export function planOption(value: RawOption): Plan | undefined {
   return plan;
 }
 
+/** The privacy signal of an option; undefined when it is not given. @throws CommandError for an unknown one */
 export function privacySignalOption(value: RawOption): PrivacySignal | undefined {
   const text = optionalText('privacy-signal', value);
   const signal = PRIVACY_SIGNALS.find((known) => known === text);
@@ -75,6 +79,7 @@ export function privacySignalOption(value: RawOption): PrivacySignal | undefined
   return signal;
 }
 
+/** The scopes of an option; empty when it is not given. @throws CommandError for an unknown scope */
 export function scopesOption(value: RawOption): Scope[] {
   return (textList(value) ?? []).map((text) => {
     const scope = SCOPES.find((known) => known === text);
@@ -83,7 +88,7 @@ export function scopesOption(value: RawOption): Scope[] {
   });
 }
 
-/** A whole number, or `plan` for the limit of the plan (null). */
+/** A whole number, or null for `plan`, which means the limit of the plan; undefined when the option is not given. @throws CommandError */
 export function limitOption(name: string, value: RawOption, minimum: number): number | null | undefined {
   const text = optionalText(name, value);
   if (text === undefined) return undefined;
@@ -94,9 +99,11 @@ export function limitOption(name: string, value: RawOption, minimum: number): nu
 }
 
 /**
- * Days that a workspace keeps data, or `installation` for as long as all do (null).
+ * The days that a workspace keeps data, or null for `installation`, which means the setting of the installation; undefined when the option
+ * is not given.
  *
- * @param installationDays what no workspace can exceed; undefined = for ever
+ * @param installationDays days that no workspace may exceed; undefined = no limit
+ * @throws CommandError
  */
 export function retentionOption(
   name: string,
@@ -127,7 +134,12 @@ function quotaChange(entry: string): QuotaChange {
   throw new CommandError(`${name} must be a whole number, "unlimited", or "plan" for the plan's quota`);
 }
 
-/** Applies `linksPerMonth=1000,domains=unlimited,tags=plan` to the quota overrides of a workspace. */
+/**
+ * Applies an option such as `linksPerMonth=1000,domains=unlimited,tags=plan` to the quotas of a workspace that differ from its plan.
+ *
+ * @returns undefined when the option is not given
+ * @throws CommandError
+ */
 export function applyQuotas(value: RawOption, current: Partial<Quotas>): Partial<Quotas> | undefined {
   const entries = textList(value);
   if (entries === undefined) return undefined;

@@ -1,11 +1,12 @@
-/** The result of a command: `data` for `--json`, `lines` for people. */
+/** The result of a command: `data` is printed with `--json`, `lines` without. */
 export interface CommandResult {
   readonly data: unknown;
   readonly lines: readonly string[];
-  /** The command succeeded, but found a problem: exit with an error. */
+  /** Whether the command found a problem: then it exits with 1 after printing. */
   readonly failed?: boolean;
 }
 
+/** Prints a result to standard output. */
 export function printResult({ data, lines }: CommandResult, asJson: boolean): void {
   if (asJson) console.log(JSON.stringify(data, null, 2));
   else for (const line of lines) console.log(line);

@@ -3,7 +3,9 @@ import { clearLine, cursorTo } from 'node:readline';
 const WIDTH = 32;
 const EVERY_MS = 200;
 
-/** A progress bar on standard error, because standard output is for the result. Prints nothing unless it is a terminal. */
+/**
+ * Shows a progress bar on standard error, because standard output is for the result. Prints nothing unless standard error is a terminal.
+ */
 export function startProgressBar(read: () => { readonly share: number; readonly text: string }) {
   const out = process.stderr;
   if (!out.isTTY) return { stop() {} };

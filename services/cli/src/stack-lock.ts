@@ -18,14 +18,18 @@ function readLock(dataDir: string): { readonly pid: number; readonly isAlive: bo
   }
 }
 
-/** Rejects a stack that is starting: its supervisor has a lock file, but no run state yet. */
+/**
+ * Call it when there is no run state.
+ *
+ * @throws CommandError while a stack is starting or stopping: its supervisor has a lock file, but no run state
+ */
 export function rejectStartingStack(dataDir: string): void {
   const lock = readLock(dataDir);
   if (lock?.isAlive !== true) return;
   throw new CommandError(`a stack on ${dataDir} is starting or stopping (process ${lock.pid}): try again`);
 }
 
-/** Rejects a stack that did not stop in order: its supervisor would have removed the lock file. */
+/** @throws CommandError when the last stack was killed: a supervisor that stops in order removes its lock file */
 export function rejectKilledStack(dataDir: string): void {
   if (readLock(dataDir)?.isAlive !== false) return;
   throw new CommandError(

@@ -3,9 +3,7 @@ import { fstatSync, writeSync } from 'node:fs';
 import { CommandError } from './command-error.js';
 
 /**
- * What a failed write to standard output means.
- *
- * @returns for the user
+ * Converts the error of a failed write to standard output to a message for the user.
  */
 export function outputError({ code, message }: NodeJS.ErrnoException): CommandError {
   return new CommandError(
@@ -15,7 +13,7 @@ export function outputError({ code, message }: NodeJS.ErrnoException): CommandEr
   );
 }
 
-/** Writes all bytes: to a file on a full disk, a single write may take only some of them, and say so in its result alone. */
+/** Writes all bytes. A single write to a file on a full disk may write only some of them, and return their number without an error. */
 function writeWhole(fd: number, bytes: Uint8Array): void {
   try {
     for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
@@ -24,14 +22,15 @@ function writeWhole(fd: number, bytes: Uint8Array): void {
   }
 }
 
+/** See {@link standardOutput}. */
 export interface StandardOutput {
-  /** Resolves when the next bytes may follow, so that a reader that is slow or pauses slows down the command. */
+  /** Resolves when the next bytes may be written: a slow reader slows down the command. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Resolves when the system has taken all that was written. */
+  /** Resolves when the operating system has accepted all bytes. */
   flush(): Promise<void>;
 }
 
-/** Standard output, for programs that read while the command runs. Its promises reject when `signal` aborts. */
+/** Standard output, with back pressure of the program that reads it. Pending writes reject when `signal` aborts. */
 export function standardOutput(signal: AbortSignal): StandardOutput {
   const { stdout } = process;
   const stat = fstatSync(stdout.fd);
@@ -56,7 +55,7 @@ export function standardOutput(signal: AbortSignal): StandardOutput {
       await new Promise<void>((resolve, reject) => {
         const onAbort = () => reject(signal.reason);
         signal.addEventListener('abort', onAbort, { once: true });
-        // Not `drain`: that only follows a write that returned false.
+        // An empty write, because the event `drain` only follows a write that returned false.
         stdout.write('', (err) => {
           signal.removeEventListener('abort', onAbort);
           if (err instanceof Error) reject(outputError(err));

@@ -22,6 +22,7 @@ function isUp({ pids }: RunState): boolean {
   }
 }
 
+/** The settings of the environment, and the running stack on its DATA_DIR. */
 export function findTarget(): Target {
   const settings = loadSettings();
   const stack = readRunState(settings.dataDir);
@@ -41,26 +42,28 @@ function storeUrl(
   );
 }
 
-/** The configured URL takes precedence over the running stack: production has no run state, and a test may have both. */
+/** REDIS_URL, or else the Redis of the running stack. @throws CommandError when there is neither */
 export function redisUrl(target: Target): string {
   return storeUrl(target.settings.redisUrl, target.stack?.redis, 'REDIS_URL', target);
 }
 
+/** CLICKHOUSE_URL, or else the ClickHouse of the running stack. @throws CommandError when there is neither */
 export function clickhouseUrl(target: Target): string {
   return storeUrl(target.settings.clickhouseUrl, target.stack?.clickhouse, 'CLICKHOUSE_URL', target);
 }
 
-/** The URLs of all queue shards by their number; shard 0 is that of {@link redisUrl}. */
+/** The URLs of all queue shards by number; shard 0 is {@link redisUrl}. */
 export function queueUrls(target: Target): readonly string[] {
   return [redisUrl(target), ...target.settings.queueShards];
 }
 
+/** Connects to a Redis without reconnecting; commands fail after 15 s. @param url that of {@link redisUrl} by default */
 export function connectRedis(target: Target, url = redisUrl(target)): Redis {
   const redis = connect(url, {
     maxRetriesPerRequest: 1,
     retryStrategy: () => null,
     connectTimeout: 5_000,
-    // A Redis that hangs would keep the command for ever.
+    // Without this limit a Redis that hangs would keep the command waiting for ever.
     commandTimeout: 15_000,
   });
   // The pending command reports the error; this listener only prevents an uncaught exception.
@@ -68,6 +71,7 @@ export function connectRedis(target: Target, url = redisUrl(target)): Redis {
   return redis;
 }
 
+/** A client for the ClickHouse of the installation, which the caller closes. */
 export function connectClickHouse(target: Target): ClickHouseClient {
   const { clickhouseUser: user, clickhousePassword: password, clickhouseDatabase: database } = target.settings;
   return createClickHouseClient({ url: clickhouseUrl(target), user, password, database });
@@ -85,7 +89,7 @@ export async function withQueues<T>(target: Target, work: (queues: readonly Redi
 
 const WARNING_EVERY_MS = 10_000;
 
-/** Prints a warning at most every ten seconds, because a slow store would repeat it for each record. */
+/** Prints each warning at most every ten seconds, because a slow store would cause it for each record. */
 function createWarnings(print: (line: string) => void) {
   const printedAtMs = new Map<string, number>();
   return (message: string): void => {
@@ -104,9 +108,9 @@ export interface OpenStores {
 }
 
 /**
- * Opens the catalog, runs `work` and closes everything.
+ * Opens the catalog, runs `work`, and closes all connections.
  *
- * @param cachedMax most records of each type that are cached, for commands that pass by many
+ * @param cachedMax most records of each type that are cached; lower for commands that read many records once
  */
 export async function withCatalog<T>(
   work: (catalog: Catalog, stores: OpenStores) => Promise<T>,

@@ -31,7 +31,7 @@ import { workspaceRoutes } from './workspaces/route.js';
 export interface ManagementDeps extends ExportDeps, ImportSettings {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
-  /** Claims that the `/track` endpoints store in Redis. */
+  /** The claims of a workspace, which `/track` takes in Redis. */
   readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
   /** The Redis of each queue shard, by number. */
   readonly queueShards: readonly Redis[];
@@ -69,7 +69,7 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await domainCheckRoutes(app, deps);
 }
 
-/** The app of the service. */
+/** Builds the HTTP app of the service; it does not listen yet. */
 export function buildApp(
   options: CreateAppOptions,
   deps: ManagementDeps,

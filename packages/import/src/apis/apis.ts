@@ -4,24 +4,26 @@ import type { Source } from '../model/source-link.js';
 import { listIn, textIn } from './pages.js';
 import type { SourceClient } from './source-client.js';
 
-/** What the reading of an API depends on. */
+/** Options for reading links from the API of a source. */
 export interface ApiOptions {
   readonly client: SourceClient;
-  /** Without a slash at its end. */
+  /** Base URL, without a slash at its end. */
   readonly address: string;
-  /** For sources that take it with each request. */
+  /** The API key, for sources that need it outside the headers. */
   readonly credential: string;
-  /** Whether counters are read where they cost a request for each link. */
+  /** Whether to read counters also from a source that needs a request per link for them. */
   readonly readsCounts: boolean;
 }
 
-/** The API of a source. */
+/** How to read the API of a source. */
 export interface Api {
-  /** Undefined where each installation has its own. */
+  /** Base URL; undefined for self-hosted sources, each of which has its own. */
   readonly address?: string;
+  /** Headers of all requests. */
   readonly headers: (credential: string) => Record<string, string>;
+  /** Reads the links, page after page. */
   readonly pages: (options: ApiOptions) => AsyncGenerator<readonly unknown[]>;
-  /** Names of folders by id. */
+  /** Reads the names of folders, by id; undefined for sources without folders. */
   readonly folders?: (options: ApiOptions) => Promise<ReadonlyMap<string, string>>;
 }
 
@@ -51,7 +53,7 @@ async function dubFolders({ client, address }: ApiOptions) {
   }
 }
 
-/** The address of the next page without the host, because only this one is asked. */
+/** The query string of the next page. The host of its address is ignored, because the key is only sent to the configured host. */
 function nextQuery(pagination: unknown): string | undefined {
   const next = textIn(pagination, 'next');
   if (next !== undefined && URL.canParse(next)) return new URL(next).search.slice(1);
@@ -107,7 +109,7 @@ async function* rebrandlyPages({ client, address }: ApiOptions) {
   }
 }
 
-/** Asked with a form, because the signature must not stand in an address, which is logged there. */
+/** Sends the signature in a form, because servers log the addresses of requests. */
 async function* yourlsPages({ client, address, credential }: ApiOptions) {
   const url = address.endsWith('.php') ? address : `${address}/yourls-api.php`;
   for (let start = 0; ; ) {

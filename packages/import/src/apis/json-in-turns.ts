@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { JSONParser } from '@streamparser/json';
 
-/** How much is parsed at once: a few thousand values. */
+/** Bytes that are parsed at once: a few thousand values. */
 const PART_BYTES = 16 * 1024;
 /** A page of a thousand events has about half a million tokens: names, colons, values and commas. */
 const TOKENS_MAX = 2_000_000;
-/** Without them the parser appends to strings and numbers character by character, which takes several times the memory. */
+/** Buffers of the parser. Without them it appends to strings and numbers character by character, which takes several times the memory. */
 const BUFFERS = { stringBufferSize: 64 * 1024, numberBufferSize: 64 };
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this finds
 const CONTROL_CHARACTERS = /[\u0000-\u001f]/g;
@@ -16,8 +16,8 @@ export class TooManyValuesError extends Error {
 }
 
 /**
- * Parses a long JSON text in turns with the requests of the process. Raw control characters, which some sources leave in titles, count as
- * spaces; bytes that are no UTF-8 become U+FFFD.
+ * Parses a long JSON text in parts, and lets other requests of the process run in between. Unescaped control characters, which some sources
+ * leave in titles, become spaces; bytes that are not UTF-8 become U+FFFD.
  *
  * @throws TooManyValuesError, or an Error when it is no JSON
  */

@@ -4,13 +4,13 @@ import { parseJsonInTurns, TooManyValuesError } from './json-in-turns.js';
 
 const TIMEOUT_MS = 60_000;
 const PAGE_BYTES_MAX = 64 * 1024 ** 2;
-/** Tries of a request that the source fails to answer; requests that it asks to repeat later are repeated without end. */
+/** Attempts of a request that fails. Answers with 429 do not count: such a request is repeated without limit. */
 const TRIES_MAX = 6;
 const BACKOFF_MS = 1_000;
 const BACKOFF_MS_MAX = 60_000;
-/** Shortest pause, also when a source says 0. */
+/** Shortest pause after a 429, also when the source asks for none. */
 const RETRY_AFTER_MS_MIN = 1_000;
-/** No source has longer windows than an hour; it is asked again then. */
+/** Longest pause after a 429: no source has a longer rate-limit window. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
 const MESSAGE_CHARS = 200;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this finds
@@ -24,13 +24,13 @@ export interface SourceClientDeps {
   readonly now: () => number;
 }
 
-/** What a source answered with, as JSON. */
+/** Reads JSON from a source. */
 export interface SourceClient {
-  /** @param form fields of a form to POST, in place of a GET; @throws ImportError */
+  /** Sends a GET, or a POST with the fields of a form. @throws ImportError when the source refuses or keeps failing; what `wait` throws */
   getJson(url: string, form?: Readonly<Record<string, string>>): Promise<unknown>;
 }
 
-/** The milliseconds of a `Retry-After` header: seconds, or a date. */
+/** The milliseconds that a `Retry-After` header asks to wait; it has seconds or a date. Undefined without a valid header. */
 function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   const ms = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - nowMs;
@@ -43,7 +43,7 @@ function shortBody(body: Buffer): string {
   return body.toString('utf8').replace(CONTROL_CHARACTERS, ' ').slice(0, MESSAGE_CHARS);
 }
 
-/** Sends requests to a source: waits when it asks to, and repeats what it could not answer. */
+/** Sends requests to a source. Waits after a 429, and repeats requests that fail. */
 export function createSourceClient({ outbound, headers, wait, now }: SourceClientDeps): SourceClient {
   async function attempt(url: string, form: Readonly<Record<string, string>> | undefined) {
     const body = form === undefined ? undefined : new URLSearchParams(form).toString();
@@ -58,7 +58,7 @@ export function createSourceClient({ outbound, headers, wait, now }: SourceClien
 
   async function checked(origin: string, { status, body, location, isTruncated }: OutboundResponse): Promise<unknown> {
     if (status === 401) throw new ImportError(`${origin} refuses the credentials (401)`);
-    // The plan there, or a right of the key: the source says which.
+    // The plan of the account or the rights of the key do not suffice; the body says which.
     if (status === 403) throw new ImportError(`${origin} refuses the credentials (403): ${shortBody(body)}`);
     if (status >= 300 && status < 400) {
       throw new ImportError(`${origin} redirects to ${location ?? 'nowhere'}: give that address`);

@@ -1,7 +1,7 @@
 import { ImportError } from '../model/import-error.js';
 
-/** Files that are sent in place of their text, by their first bytes. */
-const BINARY: readonly (readonly [begin: string, message: string])[] = [
+/** Files that users send by mistake instead of UTF-8 text, by their first bytes in hexadecimal. */
+const BINARY: readonly (readonly [firstBytes: string, message: string])[] = [
   ['fffe', 'the file is in UTF-16, not in UTF-8: convert it with `iconv -f utf-16 -t utf-8`'],
   ['feff', 'the file is in UTF-16, not in UTF-8: convert it with `iconv -f utf-16 -t utf-8`'],
   ['504b0304', 'the file is an Excel workbook or a ZIP archive: save the sheet as CSV in UTF-8, or unpack the archive'],
@@ -9,7 +9,11 @@ const BINARY: readonly (readonly [begin: string, message: string])[] = [
   ['1f8b', 'the file is compressed: unpack it with `gunzip`'],
 ];
 
-/** The text of a file in UTF-8, without its byte-order mark. @throws ImportError for another encoding */
+/**
+ * Decodes the chunks of a UTF-8 file, without its byte-order mark.
+ *
+ * @throws ImportError for another encoding, with the line that is wrong
+ */
 export async function* decodeText(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let bytes = 0;
@@ -26,8 +30,8 @@ export async function* decodeText(chunks: AsyncIterable<Uint8Array>): AsyncGener
 }
 
 function checkIsText(chunk: Uint8Array): void {
-  const begin = Buffer.from(chunk.subarray(0, 4)).toString('hex');
-  const found = BINARY.find(([start]) => begin.startsWith(start));
+  const start = Buffer.from(chunk.subarray(0, 4)).toString('hex');
+  const found = BINARY.find(([firstBytes]) => start.startsWith(firstBytes));
   if (found !== undefined) throw new ImportError(found[1]);
 }
 
@@ -39,9 +43,9 @@ function newlinesIn(bytes: Uint8Array): number {
 
 const CONTINUATION_BYTES_MAX = 3;
 
-/** The line, from 1, of the first bytes that are not UTF-8. */
+/** The line number, from 1, of the first bytes of the chunk that are not UTF-8. @param linesBefore newlines before the chunk */
 function wrongLine(chunk: Uint8Array, linesBefore: number): number {
-  // The rest of a character that the chunk before began.
+  // Continuation bytes at the start of the chunk may belong to a character that began in the chunk before.
   let from = 0;
   while (from < CONTINUATION_BYTES_MAX && ((chunk[from] ?? 0) & 0xc0) === 0x80) from++;
   for (let line = linesBefore + 1; ; line++) {
@@ -52,7 +56,7 @@ function wrongLine(chunk: Uint8Array, linesBefore: number): number {
     } catch {
       return line;
     }
-    // All of it is right but for the character at its begin.
+    // Each line is valid, so the wrong character is the one that the chunks share.
     if (end < 0) return linesBefore + 1;
     from = end + 1;
   }

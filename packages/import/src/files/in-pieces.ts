@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { cutText } from '@waymark/contract';
 
-/** Two thousand rows at most. */
+/** A piece has at most this many characters, and so at most about as many rows. */
 const PIECE_CHARS = 2048;
 
 /**
- * Cuts texts for a parser that reads all rows of what it gets at once. Between two pieces other requests of the process are served. No
- * character of two code units is cut in half: parsers encode each piece for itself.
+ * Cuts texts into small pieces, because a parser blocks the process while it reads the rows of one piece; other requests run in between.
+ * A surrogate pair is never cut in half, because parsers encode each piece separately.
  */
 export async function* inPieces(texts: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const text of texts) {

@@ -15,7 +15,10 @@ const COLUMNS_MAX = 1000;
 /** Longer than any link. */
 const ROW_CHARS_MAX = 1_000_000;
 
-/** The end of the first line that has something and that no quotes contain; -1 while it is not there with the character behind its newline. */
+/**
+ * The position of the newline that ends the first line with content, outside quotes. -1 while the text has no such newline, or ends with
+ * it: the next character decides whether the newline is CR LF.
+ */
 function headingEnd(text: string): number {
   let isQuoted = false;
   for (let at = Math.max(0, text.search(/[^\r\n]/)); at < text.length - 1; at++) {
@@ -26,14 +29,14 @@ function headingEnd(text: string): number {
   return -1;
 }
 
-/** The delimiter that the heading has most often, outside quotes. */
+/** The delimiter that occurs most often in the heading, outside quotes. */
 function delimiterOf(heading: string): string {
   const bare = heading.replace(/"[^"]*"/g, '');
   const counted = DELIMITERS.map((delimiter) => ({ delimiter, count: bare.split(delimiter).length }));
   return counted.reduce((most, one) => (one.count > most.count ? one : most)).delimiter;
 }
 
-/** The text again, and the delimiter of its heading. */
+/** Detects the delimiter and the newline by the heading. `whole` is the text from its start, without a line `sep=`. */
 async function openText(texts: AsyncGenerator<string>) {
   let begin = '';
   async function readHeading(): Promise<number> {
@@ -45,7 +48,7 @@ async function openText(texts: AsyncGenerator<string>) {
     return headingEnd(begin);
   }
   let end = await readHeading();
-  // A line in which Excel names the delimiter.
+  // Excel may name the delimiter in a first line such as `sep=;`.
   const [named, delimiter] = /^sep=([,;\t])(?:\r\n?|\n)/i.exec(begin) ?? [];
   if (named !== undefined) {
     begin = begin.slice(named.length);
@@ -62,7 +65,7 @@ async function openText(texts: AsyncGenerator<string>) {
   };
 }
 
-/** What the headings of a table name; throws RowError for headings that it cannot use. */
+/** Returns the field names for the headings of a table. @throws RowError for headings that cannot be used */
 type NameFields = (headings: readonly string[]) => string[];
 
 function headingFields(headings: readonly string[], nameFields: NameFields): string[] {
@@ -75,7 +78,7 @@ function headingFields(headings: readonly string[], nameFields: NameFields): str
   }
 }
 
-/** What the parser gives for one row of the file, and the rows before it that it could not read. */
+/** A row of the file as the parser returns it, and the rows before it that could not be read. */
 interface ParsedRow {
   readonly row: number;
   readonly values: readonly string[];
@@ -83,10 +86,10 @@ interface ParsedRow {
 }
 
 /**
- * Reads a table with a heading: separated by `,`, `;` or tabs, quoted fields with newlines, in UTF-8. Rows that cannot be read are
- * given with their error.
+ * Reads a UTF-8 table with a heading, separated by `,`, `;` or tabs; quoted fields may contain newlines. A row that cannot be read is
+ * yielded with its error.
  *
- * @param nameFields names the columns by their headings; by default as those of links
+ * @param nameFields returns the field names for the headings; by default those of links
  * @throws ImportError when the file as a whole cannot be read
  */
 export async function* readCsv(
@@ -96,7 +99,7 @@ export async function* readCsv(
   const { delimiter, newline, whole } = await openText(decodeText(chunks));
   let row = 0;
   let unread: SourceRow[] = [];
-  /** Stands in the place of a row that cannot be read. */
+  /** Replaces a row that cannot be read, so that the parser still counts it. */
   const mark = randomUUID();
   let bad: BadRow[] = [];
   let badUsed = 0;
@@ -134,18 +137,22 @@ export async function* readCsv(
   };
   const parser = parse(options as unknown as Options);
   const fed = pipeline(Readable.from(inPieces(rows)), parser);
-  // The loop below throws the same error.
+  // Not unhandled: the loop below throws the same error.
   fed.catch(() => undefined);
   let fields: readonly string[] | undefined;
   for await (const parsed of parser as AsyncIterable<ParsedRow>) {
-    yield* parsed.unread;
+    yield* withColumns(parsed.unread, fields);
     if (parsed.values.every((value) => value === '')) continue;
     if (fields === undefined) fields = headingFields(parsed.values, nameFields);
     else yield toRow(fields, parsed);
   }
-  yield* unread;
+  yield* withColumns(unread, fields);
   await fed;
   if (fields === undefined) throw new ImportError('the file has no heading');
+}
+
+function withColumns(rows: readonly SourceRow[], columns: readonly string[] | undefined): readonly SourceRow[] {
+  return columns === undefined ? rows : rows.map((row) => ({ ...row, columns }));
 }
 
 function toRow(fields: readonly string[], { row, values }: ParsedRow): SourceRow {

@@ -4,7 +4,7 @@ import type { SourceRow } from '../model/source-link.js';
 import { decodeText } from './decode-text.js';
 
 const LINE_CHARS_MAX = 4_000_000;
-/** The limit that also applies to the body of a request. */
+/** As in the body of a request: JSON with more values would block the process while it is parsed. */
 const VALUES_MAX = 20_000;
 
 function toRow(row: number, line: string): SourceRow {
@@ -17,7 +17,7 @@ function toRow(row: number, line: string): SourceRow {
   }
 }
 
-/** Reads a file with one JSON object a line; empty lines are left out. @throws ImportError */
+/** Reads a file with one JSON object per line; skips empty lines. @throws ImportError for a line of more than 4 MB */
 export async function* readNdjson(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow> {
   let row = 0;
   let rest = '';

@@ -3,11 +3,11 @@ import type { SourceRow } from '../model/source-link.js';
 import { decodeText } from './decode-text.js';
 import { inPieces } from './in-pieces.js';
 
-/** A table of a dump. */
+/** The table of a dump whose rows are read. */
 interface DumpTable {
-  /** The end of its name, before which the owner may have chosen any prefix. */
+  /** How its name ends; YOURLS lets its owner choose the prefix. */
   readonly suffix: string;
-  /** Its columns, for an INSERT that does not name them. */
+  /** The columns that an INSERT without column names has. */
   readonly columns: readonly string[];
 }
 
@@ -17,14 +17,14 @@ const LOG: DumpTable = {
   columns: ['click_id', 'click_time', 'shorturl', 'referrer', 'user_agent', 'ip_address', 'country_code'],
 };
 const VALUE_CHARS_MAX = 1_000_000;
-/** Characters of a statement that are kept: enough for the start of an INSERT up to its rows. */
+/** Characters of a statement that are kept in memory: enough for an INSERT up to its first row. */
 const STATEMENT_CHARS = 1_000;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 0: '\0', b: '\b', Z: '\x1a' };
 /** Matches the start of an INSERT, in which every run of white space has been replaced by one space. */
 const INSERT = /^ ?INSERT (?:IGNORE )?INTO `?(\w+)`? ?(?:\(([^)]*)\))? ?VALUES ?$/i;
 
 /**
- * Reads the rows of the table `yourls_url` from a dump of MySQL, in any number of statements. Only one row is in memory at a time.
+ * Reads the rows of the table `yourls_url` from a MySQL dump with any number of INSERT statements. Keeps one row in memory at a time.
  *
  * @throws ImportError when the dump has no such table
  */
@@ -32,7 +32,11 @@ export function readYourlsDump(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
   return readTable(chunks, LINKS);
 }
 
-/** The same for the table `yourls_log`, one row for each click. @throws ImportError when the dump has no such table */
+/**
+ * Like {@link readYourlsDump}, for the table `yourls_log`, which has one row per click.
+ *
+ * @throws ImportError when the dump has no such table
+ */
 export function readYourlsLog(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow> {
   return readTable(chunks, LOG);
 }
@@ -43,9 +47,14 @@ async function* readTable(chunks: AsyncIterable<Uint8Array>, table: DumpTable): 
   if (!rows.hasTable()) throw new ImportError(`the dump has no INSERT into a table such as yourls_${table.suffix}`);
 }
 
+/**
+ * What the next character of the dump belongs to: `outside` = a statement, `between` = the text between two rows, `row` = an unquoted
+ * value, `quoted` and `escape` = a quoted value, `quote-end` = the character after a quote, `skipped-…` = a quoted text of another
+ * statement.
+ */
 type State = 'outside' | 'between' | 'row' | 'quoted' | 'escape' | 'quote-end' | 'skipped-quoted' | 'skipped-escape';
 
-/** Reads a dump character by character, because a statement may have megabytes. */
+/** Reads a dump character by character, because one statement may have megabytes. */
 function createDumpReader({ suffix, columns: defaultColumns }: DumpTable) {
   let state: State = 'outside';
   let statement = '';
@@ -74,7 +83,7 @@ function createDumpReader({ suffix, columns: defaultColumns }: DumpTable) {
       : { row, record, error: `the row has ${count} values, and the table ${columns.length} columns` };
   }
 
-  /** Called at each `(`: whether it starts the rows of an INSERT into the table. */
+  /** Whether the `(` that was just read begins the first row of an INSERT into the table. */
   function beginRows(): boolean {
     const [, table, named] = INSERT.exec(statement) ?? [];
     if (!table?.toLowerCase().endsWith(suffix)) return false;

@@ -4,27 +4,28 @@ const NEVER_CLOSED = 'a quote is opened and never closed';
 
 /** A row that cannot be read. */
 export interface BadRow {
-  /** Its begin. */
+  /** The first characters of its text. */
   readonly record: string;
   readonly error: string;
 }
 
 export interface WholeRowsOptions {
   readonly delimiter: string;
-  /** What ends a row: CR, LF or both. */
+  /** The characters that end a row: CR, LF or CR LF. */
   readonly newline: string;
-  /** Most characters of a row. */
+  /** A row with more characters cannot be read. */
   readonly charsMax: number;
-  /** Called for each row that cannot be read. @returns what is to stand in the text in its place */
+  /** Called for each row that cannot be read. @returns the text that replaces the row */
   readonly onBadRow: (row: BadRow) => string;
 }
 
+/** Where in a row the next character is. */
 type Place = 'begin of a field' | 'bare' | 'quoted' | 'after a quote';
 
 /**
- * The text of a table, cut where a row ends. A row that is longer than a row may be, or whose quote is never closed, ends at its first
- * newline, so that the rows behind it are not lost; until the place that was read before, a quote that is open at the end of a line
- * ends its row as well, so that no text is read a third time. Holds one row and one chunk.
+ * The text of a table, in pieces that end where a row ends. A row that is too long, or whose quote is never closed, is given up: it ends at
+ * its first newline, so that the rows after it are not lost, and these are read a second time. During the second reading a row also ends at
+ * a newline within quotes, so that no text is read a third time. Keeps one row and one chunk in memory.
  */
 export async function* wholeRows(
   texts: AsyncIterable<string>,
@@ -32,11 +33,11 @@ export async function* wholeRows(
 ): AsyncGenerator<string> {
   const delimiterCode = delimiter.charCodeAt(0);
   const newlineCode = newline.charCodeAt(newline.length - 1);
-  /** Text from the begin of the row that is read. */
+  /** The text from the start of the current row. */
   let held = '';
   let at = 0;
   let place: Place = 'begin of a field';
-  /** Until there, a quoted field ends with its line. */
+  /** Position in `held` up to which the text was read before: until there, a quoted field ends with its line. */
   let singleLinesUntil = 0;
   /** Whether the text up to the next newline belongs to a row that was given up. */
   let isSkipping = false;
@@ -51,7 +52,7 @@ export async function* wholeRows(
     place = 'begin of a field';
   }
 
-  /** Leaves out the text up to the next newline; what ends in the middle of one stays. */
+  /** Skips the text up to the next newline. A CR at the end of the text stays, because its LF may follow in the next chunk. */
   function skipLine(): void {
     const end = held.indexOf(newline);
     isSkipping = end < 0;
@@ -59,7 +60,7 @@ export async function* wholeRows(
     take(isSkipping ? held.length - cut : end);
   }
 
-  /** Ends the row at its first newline, as one that cannot be read. */
+  /** Reports the current row as one that cannot be read, and ends it at its first newline. */
   function giveUp(error: string): void {
     const end = held.indexOf(newline);
     ready += onBadRow({ record: held.slice(0, Math.min(end < 0 ? held.length : end, BEGIN_CHARS)), error });
@@ -77,7 +78,7 @@ export async function* wholeRows(
     return 'bare';
   }
 
-  /** Reads what is held. */
+  /** Reads `held` as far as possible, and moves complete rows to `ready`. */
   function read(): void {
     let rowsEnd = 0;
     const settle = () => {
@@ -110,7 +111,8 @@ export async function* wholeRows(
     settle();
   }
 
-  function* given(): Generator<string> {
+  /** Yields the complete rows, once. */
+  function* completeRows(): Generator<string> {
     if (ready === '') return;
     const text = ready;
     ready = '';
@@ -120,12 +122,12 @@ export async function* wholeRows(
   for await (const text of texts) {
     held += text;
     read();
-    yield* given();
+    yield* completeRows();
   }
   while (isOpen()) {
     giveUp(NEVER_CLOSED);
     read();
   }
   if (!isSkipping) ready += held;
-  yield* given();
+  yield* completeRows();
 }

@@ -14,7 +14,7 @@ function required<T>(field: string, value: T | null): T {
   return value;
 }
 
-/** The address of a link object. */
+/** The address of a link object; null when it is no object or has no key. */
 function addressOf(link: unknown): PastAddress | null {
   if (!isObject(link)) return null;
   const fields = fieldsOf(link);
@@ -26,11 +26,11 @@ function triggerOf(click: Fields): Trigger {
   const name = click.text('trigger');
   const trigger = TRIGGERS.find((known) => known === name);
   if (trigger !== undefined) return trigger;
-  // Releases before the field had only this one.
+  // Before dub had `trigger`, it had only the flag `qr`.
   return click.flag('qr') ? 'qr' : 'link';
 }
 
-/** @param fallback time of the event, where the click object has none */
+/** @param fallback epoch milliseconds of the event: the time of a click object without one, and the latest time that a click may have */
 function clickOf(value: unknown, link: unknown, fallback: number): PastClick {
   const click = fieldsOf(value ?? {});
   const id = click.required('id');
@@ -57,11 +57,11 @@ function clickOf(value: unknown, link: unknown, fallback: number): PastClick {
   };
 }
 
-/** A customer object, in an event or a list. */
+/** Reads a customer object, of an event or of `GET /customers`. */
 function customerOf(value: unknown): PastCustomer {
   const customer = fieldsOf(value);
   return {
-    // Customers without an id of the account's have the one of the source.
+    // A customer without an external id gets the id that it has at dub.
     externalId: customer.text('externalId') ?? customer.required('id'),
     name: customer.text('name'),
     email: customer.text('email'),
@@ -106,7 +106,7 @@ function saleOf(fields: Fields) {
   };
 }
 
-/** An item of dub's `GET /events`. @throws RowError */
+/** Reads an item of dub's `GET /events`. @throws RowError for one that cannot become an event */
 export function dubEvent(record: unknown): PastEvent {
   const fields = fieldsOf(record);
   const kind = fields.required('event');
@@ -126,7 +126,7 @@ export function dubEvent(record: unknown): PastEvent {
   throw new RowError(`event "${kind.slice(0, 40)}" must be click, lead or sale`);
 }
 
-/** An item of dub's `GET /customers`. @throws RowError */
+/** Reads an item of dub's `GET /customers`. @throws RowError for one that cannot become a customer */
 export function dubCustomer(record: unknown): PastEvent {
   return { kind: 'customer', ...customerOf(record) };
 }

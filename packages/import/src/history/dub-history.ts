@@ -8,22 +8,25 @@ import { dubCustomer, dubEvent } from './dub-events.js';
 import { positionOf, toItem } from './history-items.js';
 import type { HistoryPage, HistorySource, PastEvent } from './past-event.js';
 
-/** Before the first click of the source. */
+/** Before the first click that dub can have. */
 const START = '2020-01-01T00:00:00.000Z';
 const EVENTS_PER_PAGE = 1000;
 const CUSTOMERS_PER_PAGE = 100;
-/** Clicks come first, because leads refer to them, and customers last, because a customer is attributed by its first lead. */
+/** Clicks come first, because leads refer to them, and customers last, because the first lead of a customer decides its attribution. */
 const STEPS = ['clicks', 'leads', 'sales', 'customers'] as const;
 
+/** Where to continue, stored as JSON after each batch. */
 interface Position {
+  /** Index in {@link STEPS}. */
   readonly step: number;
-  /** For events, the time from which the page starts; for customers, the id of the last one, empty before the first page. */
+  /** For events, the ISO time from which the page starts; for customers, the id of the last one that was read, empty before the first. */
   readonly start: string;
   readonly page: number;
+  /** Number of records that were read so far. */
   readonly row: number;
-  /** Events after it belong to a later import. */
+  /** ISO time of the start of the import; later events are left to a later import. */
   readonly end: string;
-  /** Ids of the events at `start` that were read already. */
+  /** Ids of the events at the time `start` that were read already. */
   readonly seen: readonly string[];
 }
 
@@ -42,14 +45,16 @@ function timestampOf(record: unknown): string | undefined {
 
 export interface DubHistoryOptions {
   readonly client: SourceClient;
+  /** Base URL of the API, without a slash at its end. */
   readonly address: string;
+  /** See {@link HistorySource.identity}. */
   readonly identity: string;
   readonly now: () => number;
 }
 
 /**
- * Reads events in the order of time. Each page starts at the time of the last event of the page before, so that no event is skipped when
- * others are added or removed while pages are read. An event that is on two pages is stored once.
+ * Reads the history of an account of dub, events in the order of time. Each page starts at the time of the last event of the page before,
+ * so that no event is skipped when others are added or removed while pages are read. An event that is on two pages is stored once.
  */
 export function dubHistory({ client, address, identity, now }: DubHistoryOptions): HistorySource {
   async function eventPage(event: string, { start, page, end }: Position): Promise<readonly unknown[]> {
@@ -63,12 +68,12 @@ export function dubHistory({ client, address, identity, now }: DubHistoryOptions
     return listIn(await client.getJson(after === '' ? url : `${url}&startingAfter=${encodeURIComponent(after)}`));
   }
 
-  /** Where the events after a page are; undefined when it was the last one. */
+  /** The position of the next page of events; undefined after the last page. */
   function nextEvents(at: Position, records: readonly unknown[]): Position | undefined {
     if (records.length < EVENTS_PER_PAGE) return undefined;
     const last = timestampOf(records.at(-1));
     const seen = records.filter((record) => timestampOf(record) === last).map((record) => idOf(record) ?? '');
-    // A whole page has the same time: it is busier than a page is long, or the source rounds times. Go on by page number.
+    // All events of the page have one time, so the next page cannot start at a later one: continue by page number.
     if (last === undefined || last <= at.start) return { ...at, page: at.page + 1, seen: [...at.seen, ...seen] };
     return { ...at, start: last, page: 1, seen };
   }

@@ -10,15 +10,15 @@ import type { HistoryItem, PastAddress, PastClick, PastEvent } from './past-even
 import { checkConversion, type PastConversionEvent, type PastRows } from './past-rows.js';
 import type { StoredEvents } from './stored-events.js';
 
-/** What is stored of a batch of a history. */
+/** The rows and records to store for a batch of a history. */
 export interface EventBatch {
   readonly rows: readonly PastRow[];
   readonly aliases: readonly ClickAlias[];
-  /** Of the rows. */
+  /** Claims of the rows, which are taken before the rows are stored. */
   readonly claims: readonly PastClaim[];
-  /** Links that get events. */
+  /** Links of the events that are stored. */
   readonly links: readonly LinkRecord[];
-  /** Events and customers that are here already. */
+  /** Number of events and customers that were stored before. */
   readonly repeated: number;
   readonly newCustomers: number;
 }
@@ -32,7 +32,7 @@ export interface BatchReaderOptions {
   readonly workspaceNumber: string;
 }
 
-/** Runs work on a record; undefined when the record was rejected. */
+/** Runs work on a record. Returns undefined when the work throws an error of the record, which is then reported as rejected. */
 export type OrRejected = <T>(item: HistoryItem, work: () => Promise<T>) => Promise<T | undefined>;
 
 type EventOf<K extends PastEvent['kind']> = Extract<PastEvent, { kind: K }>;
@@ -53,11 +53,11 @@ function itemsOf<K extends PastEvent['kind']>(items: readonly HistoryItem[], kin
   );
 }
 
-/** Makes rows and records of the items of a history. */
+/** Maps the items of a history to rows, and creates their customers. */
 export function createBatchReader({ rows, links, customers, stored, workspaceNumber }: BatchReaderOptions) {
   const workspaceId = formatResourceId('workspace', workspaceNumber);
 
-  /** The first of the events of each id, without those that are stored. */
+  /** Leaves out events that are stored already, and repeats of an id in the batch. */
   async function absentOf<
     T extends { readonly kind: 'click' | 'lead' | 'sale'; readonly id: string; readonly timeMs: number },
   >(past: PastEvents, events: readonly T[]): Promise<T[]> {
@@ -89,7 +89,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     };
   }
 
-  /** The rows of the clicks of events: as they are stored, else as the events say. */
+  /** Returns a function for the click row of a conversion: the stored click or, without one, a row made of what the conversion has. */
   async function clicksOf(events: readonly { readonly event: PastConversionEvent; readonly link: LinkRecord }[]) {
     const ids = await stored.aliases(events.flatMap(({ event }) => event.click.alias ?? []));
     const clickRows = await stored.clicks([...ids.values()]);
@@ -113,7 +113,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     readonly sale: AttributedSale | undefined;
   }
 
-  /** Leaves out sales whose invoice another event has, as `/track/sale` does. */
+  /** Leaves out sales whose invoice belongs to another sale, as `/track/sale` does. */
   async function withoutKnownInvoices(conversions: readonly Conversion[]): Promise<Conversion[]> {
     const invoiceOf = ({ event }: Conversion) => (event.kind === 'sale' ? event.invoiceId : null);
     const owners = new Map(await stored.invoices(conversions.flatMap((one) => invoiceOf(one) ?? [])));
@@ -126,36 +126,49 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     });
   }
 
-  /** The customers by their external ids. The first event of a new one says what brought it. */
+  /**
+   * Finds or creates the customers of the conversions. The first conversion of a new customer is its first touch. When a customer is
+   * refused, all its conversions are rejected.
+   *
+   * @returns the records by external id, and how many of them were created
+   */
   async function customersOf(
     conversions: readonly Conversion[],
     clickOf: (one: Conversion) => EventRow,
     orRejected: OrRejected,
   ) {
-    const firsts = new Map<string, Conversion>();
-    for (const one of conversions)
-      if (!firsts.has(one.event.customer.externalId)) firsts.set(one.event.customer.externalId, one);
+    const byCustomer = new Map<string, [Conversion, ...Conversion[]]>();
+    for (const one of conversions) {
+      const others = byCustomer.get(one.event.customer.externalId);
+      if (others === undefined) byCustomer.set(one.event.customer.externalId, [one]);
+      else others.push(one);
+    }
     const records = new Map<string, CustomerRecord>();
     let created = 0;
-    const ensure = async (one: Conversion) => {
-      const click = clickOf(one);
+    const ensure = async ([first, ...others]: readonly [Conversion, ...Conversion[]]) => {
+      const { customer } = first.event;
+      const click = clickOf(first);
       const touch = {
-        link: one.link,
+        link: first.link,
         clickId: String(click[CLICK_ID]),
         clickedAtMs: Number(click[CLICKED_AT]),
         country: String(click[COUNTRY]),
       };
-      const made = await orRejected(one.item, () => customers.ensure(one.event.customer, touch));
-      if (made === undefined) return;
-      records.set(one.event.customer.externalId, made.record);
-      if (made.isNew) created++;
+      const ensuring = customers.ensure(customer, touch);
+      const ensured = await orRejected(first.item, () => ensuring);
+      if (ensured === undefined) {
+        for (const { item } of others) await orRejected(item, () => ensuring);
+        return;
+      }
+      records.set(customer.externalId, ensured.record);
+      if (ensured.isNew) created++;
     };
-    const waiting = [...firsts.values()];
+    const waiting = [...byCustomer.values()];
     while (waiting.length > 0) await Promise.all(waiting.splice(0, CUSTOMERS_AT_ONCE).map(ensure));
     return { records, created };
   }
 
-  /** Those that are the first sale of their customer on its link. */
+  /** The sales that are the first of their customer on their link. */
   async function firstSales(sales: readonly AttributedSale[]): Promise<ReadonlySet<AttributedSale>> {
     const numberOf = ({ customer }: AttributedSale) => parseResourceId('customer', customer.id) ?? '0';
     const buyers = new Set(await stored.buyers(sales.map(numberOf)));
@@ -200,12 +213,12 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
         rows.conversion(event, click, customer.id, sale !== undefined && firsts.has(sale)),
       ),
       claims: sales.flatMap((sale) => claimsOf(workspaceId, sale, firsts.has(sale))),
-      ...{ aliases: [], links: absent.map(({ link }) => link) },
+      ...{ aliases: [], links: attributed.map(({ link }) => link) },
       ...{ repeated: found.length - absent.length, newCustomers: created },
     };
   }
 
-  /** The link that brought a customer; undefined when it is not here. */
+  /** The link that brought a customer; undefined when the workspace has no such link. */
   async function linkOf({ address }: EventOf<'customer'>): Promise<LinkRecord | undefined> {
     try {
       return address === null ? undefined : await links.find(address);
@@ -230,7 +243,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
   }
 
   return {
-    /** @param items all of one kind, or leads and sales */
+    /** @param items all clicks, all customers, or leads and sales; @param past tells which events are stored already */
     async read(items: readonly HistoryItem[], past: PastEvents, orRejected: OrRejected): Promise<EventBatch> {
       const kind = items[0]?.event?.kind;
       if (kind === 'click') return readClicks(itemsOf(items, ['click']), past, orRejected);

@@ -1,6 +1,6 @@
 import type { Rejection } from '../run/import-report.js';
 
-/** What became of the records of a history. */
+/** Numbers of the records of a history, by outcome. */
 export interface EventCounts {
   /** Records that were read. */
   readonly read: number;
@@ -9,11 +9,11 @@ export interface EventCounts {
   readonly leads: number;
   readonly sales: number;
   readonly customers: number;
-  /** Events and customers that are here already. */
+  /** Events and customers that were stored before. */
   readonly repeated: number;
-  /** Events that are older than the installation keeps them. */
+  /** Events that are older than the installation or the workspace keeps events. */
   readonly tooOld: number;
-  /** Visits of bots, which are no clicks here. */
+  /** Visits of bots, which are not counted as clicks. */
   readonly bots: number;
   readonly rejected: number;
 }
@@ -23,7 +23,7 @@ export const NO_EVENTS: EventCounts = {
   ...{ repeated: 0, tooOld: 0, bots: 0, rejected: 0 },
 };
 
-/** Where an import of events reports to; each call is awaited, so that a report needs no memory. */
+/** Receives the results of an import of events. `rejected` is awaited, so that an implementation need not buffer. */
 export interface EventReport {
   rejected(rejection: Rejection): Promise<void>;
   progress(counts: EventCounts): void;

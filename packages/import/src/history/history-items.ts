@@ -2,10 +2,10 @@ import { ImportError } from '../model/import-error.js';
 import { RowError } from '../model/source-link.js';
 import type { HistoryItem, PastEvent } from './past-event.js';
 
-/** A visit of a bot, which is no click here. */
+/** Returned for a visit of a bot, which is not imported. */
 export const BOT = 'bot';
 
-/** A record as an event of the source, or the reason why it is none. */
+/** Reads a record as an event; the item has the reason when it is none. */
 export function toItem(row: number, record: unknown, read: (record: unknown) => PastEvent | typeof BOT): HistoryItem {
   try {
     const event = read(record);
@@ -16,7 +16,7 @@ export function toItem(row: number, record: unknown, read: (record: unknown) => 
   }
 }
 
-/** The position that an earlier page named. */
+/** Parses the position that an earlier import stored; undefined without one. */
 export function positionOf<T extends object>(text: string | undefined): T | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as T);
 }

@@ -14,6 +14,7 @@ import type { LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { RowError, type Source } from '../model/source-link.js';
 import type { DomainMap } from '../run/domain-map.js';
+import { untilAborted } from '../run/until-aborted.js';
 import { createBatchReader, type EventBatch } from './event-batch.js';
 import { type EventCounts, type EventReport, NO_EVENTS } from './event-report.js';
 import { evictLatestLeads } from './latest-leads.js';
@@ -23,7 +24,7 @@ import { createPastLinks } from './past-links.js';
 import { createPastRows } from './past-rows.js';
 import { createStoredEvents } from './stored-events.js';
 
-/** Where events are written. */
+/** The stores that events are written to. */
 export interface EventStores
   extends Pick<PastEventsOptions, 'queues' | 'waitReplicas' | 'cluster' | 'waitsForQuorum' | 'leaseMs'> {
   readonly clickhouse: ClickHouseClient;
@@ -35,64 +36,46 @@ export interface EventImportOptions {
   readonly workspace: WorkspaceRecord;
   readonly source: Source;
   readonly domains: DomainMap;
-  /** Days after which events are deleted here; undefined: never. */
+  /** Days after which the installation deletes events; undefined = never. */
   readonly retentionDays: number | undefined;
-  /** Only reads and counts. */
+  /** Only reads and counts; stores nothing. */
   readonly isDry: boolean;
   readonly report: EventReport;
   readonly logger: PastEventsOptions['logger'];
-  /** When aborted, the import ends with its reason, at the latest after the batch that is being stored. */
+  /** When it is aborted, the import throws its reason, at the latest after the batch that is being stored. */
   readonly signal?: AbortSignal;
 }
 
-/** Records of one insert: large enough for ClickHouse, and a few megabytes. */
+/** Records of one insert: enough for an efficient insert, in a few megabytes of memory. */
 const BATCH_MAX = 5_000;
 const DAY_MS = 24 * 3_600_000;
-/** Clocks differ. */
+/** How far the time of an event may be in the future, because clocks differ. */
 const AHEAD_MS_MAX = 10 * 60_000;
-/** Until the claims of a killed process have expired. */
+/** Wait for a pending claim: until the claim of a killed process has expired. */
 const CLAIM_WAIT_MS = PENDING_TTL_MS + 5_000;
-/** TTL of the claim of a stored customer, and on a cluster, where replicas may lag. */
+/** TTL of the claim of a stored customer; it is longer on a cluster, whose replicas may lag. */
 const [CUSTOMER_CLAIM_MS, CLUSTER_CLAIM_MS] = [15_000, 10 * 60_000];
 
-/** What a continued import begins with. */
+/** Stored with each batch; a continued import starts with it. */
 interface Progress {
+  /** {@link HistoryPage.next} of the last page of the batch. */
   readonly next: string;
   readonly counts: EventCounts;
 }
 
-/** The pages of a source, which may wait for a long time. @throws the reason of the signal once that is aborted */
-async function* untilAborted<T>(pages: AsyncGenerator<T>, signal = new AbortController().signal): AsyncGenerator<T> {
-  signal.throwIfAborted();
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  aborted.catch(() => undefined);
-  try {
-    for (;;) {
-      const next = await Promise.race([pages.next(), aborted]);
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    // Closes what the source has open. Not awaited, because an aborted request may be under way.
-    pages.return(undefined).catch(() => undefined);
-  }
-}
-
-/** @param dropped sales that are not stored, because other events have their invoices */
+/** Counts dropped sales as repeated. @param dropped number of sales that were not stored, because their invoice belongs to another sale */
 function withoutDropped(counts: EventCounts, dropped: number): EventCounts {
   return { ...counts, sales: counts.sales - dropped, repeated: counts.repeated + dropped };
 }
 
 /**
- * Stores the history of a source, after its links were imported. Ids follow from what the source has, and what is stored already is left
- * out, so a repeat adds nothing; an import that was killed goes on after its last batch.
+ * Stores the history of a source, after its links were imported. The ids of events are derived from those of the source, and stored events
+ * are left out, so a repeated import adds nothing. An import that was killed continues after its last batch.
  *
- * @throws ImportError when the source ends the import, or another import of events runs in the workspace; what was stored stays
+ * @throws ImportError when the source cannot be read, or another import of events runs in the workspace; stored batches stay
  */
 export async function importEvents(history: HistorySource, options: EventImportOptions): Promise<EventCounts> {
-  const { deps, stores, workspace, source, report, logger } = options;
+  const { deps, stores, workspace, source, report, logger, signal = new AbortController().signal } = options;
   const { catalog, now } = deps;
   const workspaceNumber = parseResourceId('workspace', workspace.id) ?? '0';
   const primary = await catalog.domains.primary(workspace.id);
@@ -112,7 +95,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
   });
   const { retentionDays = Number.POSITIVE_INFINITY } = options;
   const ownDays = workspace.eventRetentionDays ?? Number.POSITIVE_INFINITY;
-  // The tables delete to the second, what workspaces have of their own is deleted by whole days.
+  // The retention of the installation deletes to the second, that of a workspace by whole days.
   const oldestMs = Math.max(now() - retentionDays * DAY_MS, Math.floor(now() / DAY_MS - ownDays) * DAY_MS);
   let counts = NO_EVENTS;
   let hasAliases = workspace.hasClickAliases === true;
@@ -126,19 +109,19 @@ export async function importEvents(history: HistorySource, options: EventImportO
     await report.rejected({ row, record, reason });
   }
 
-  /** Runs work on a record; what is wrong with the record rejects it alone. */
+  /** See `OrRejected`. Errors of a store, and 429, are rethrown: the record is not to blame. */
   async function orRejected<T>(item: HistoryItem, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (err) {
-      const isOfRow = err instanceof ApiError && err.status < 500 && err.code !== 'rate_limit_exceeded';
-      if (!isOfRow && !(err instanceof RowError) && !(err instanceof ImportError)) throw err;
+      const isErrorOfRecord = err instanceof ApiError && err.status < 500 && err.code !== 'rate_limit_exceeded';
+      if (!isErrorOfRecord && !(err instanceof RowError) && !(err instanceof ImportError)) throw err;
       await reject(item, err.message);
       return undefined;
     }
   }
 
-  /** The items that may become something; the others are counted. */
+  /** The items that may be stored. The others are counted or rejected. */
   async function usable(items: readonly HistoryItem[]): Promise<HistoryItem[]> {
     const kept: HistoryItem[] = [];
     for (const item of items) {
@@ -169,7 +152,8 @@ export async function importEvents(history: HistorySource, options: EventImportO
     const { rows, aliases, claims: taken } = batch;
     const progressAfter = (dropped: number) =>
       JSON.stringify({ next, counts: withoutDropped(counts, dropped) } satisfies Progress);
-    // Before they are stored: what is killed in between is done again. A sale meanwhile finds the latest lead of that moment.
+    // Before the rows are stored, because a killed import repeats the batch. A sale in between is attributed to the latest lead of that
+    // moment.
     await evictLatestLeads({ shard, clickhouse: stores.clickhouse, workspaceNumber, now }, rows);
     counts = withoutDropped(counts, await past.write({ rows, aliases, claims: taken, progressAfter }));
     report.progress(counts);
@@ -180,7 +164,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
     report.progress(counts);
   }
 
-  /** Gathers pages of one kind of event to batches. */
+  /** Reads all pages from a position on, and passes them to `take` in batches of one kind of event. */
   async function readAll(
     from: string | undefined,
     take: (items: readonly HistoryItem[], next: string) => Promise<void>,
@@ -193,8 +177,8 @@ export async function importEvents(history: HistorySource, options: EventImportO
       items = [];
       last = undefined;
     };
-    for await (const page of untilAborted(history.read(from), options.signal)) {
-      // A lead finds its click among those that are stored.
+    for await (const page of untilAborted(history.read(from), signal)) {
+      // The clicks must be stored before their leads are read, because leads look them up.
       if (kindOf(items) !== undefined && kindOf(page.items) !== kindOf(items)) await flush();
       items.push(...page.items);
       last = page.next;

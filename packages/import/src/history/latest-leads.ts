@@ -5,7 +5,7 @@ import { LATEST_LEAD_MS, latestLeadKey, type PastEventsOptions, type PastRow } f
 
 const LEAD = EVENT_TABLES.lead.columns[EVENT_ROW_VERSION];
 const [TIME, CUSTOMER, NAME] = [LEAD.indexOf('timestamp'), LEAD.indexOf('customer_id'), LEAD.indexOf('event_name')];
-/** For differences between clocks. */
+/** Tolerance for clocks that differ. */
 const AHEAD_MS = 600_000;
 const CUSTOMERS_PER_READ = 2000;
 const REMOVE_EQUAL = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
@@ -20,8 +20,11 @@ export interface LatestLeadsDeps {
 }
 
 /**
- * Removes from Redis the latest lead of each customer who has a past lead that may be later, so that a sale finds the latest in
- * ClickHouse. A lead stays whose click ClickHouse has in no lead of the customer: the writer is about to store it.
+ * Redis caches the latest lead of a customer, to which a sale is attributed. This removes the entries of customers with an imported lead
+ * that may be later, so that the next sale reads the latest lead from ClickHouse. An entry whose lead is not in ClickHouse yet stays: the
+ * writer is about to store it.
+ *
+ * @param rows rows of the batch; only recent leads matter
  */
 export async function evictLatestLeads(
   { shard, clickhouse, workspaceNumber, now }: LatestLeadsDeps,

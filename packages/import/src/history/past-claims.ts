@@ -4,7 +4,7 @@ import type { PastSale } from './past-event.js';
 
 type Metadata = NonNullable<InvoiceAnswer['sale']>['metadata'];
 
-/** A sale that is about to be stored. */
+/** A sale that is about to be stored, with its customer and link. */
 export interface AttributedSale {
   readonly event: PastSale;
   readonly eventId: string;
@@ -13,6 +13,7 @@ export interface AttributedSale {
   readonly linkId: string;
 }
 
+/** The answer that `/track/sale` gives when the invoice is reported again. */
 function answerTo({ event, customer, linkId }: AttributedSale): InvoiceAnswer {
   const { eventName, amount, currency, paymentProcessor, invoiceId, metadata } = event;
   const { id, email, avatar, externalId } = customer;
@@ -24,7 +25,8 @@ function answerTo({ event, customer, linkId }: AttributedSale): InvoiceAnswer {
 }
 
 /**
- * The claims of a past sale, which `/track/sale` takes too: an invoice is recorded once, also when it is reported while it is imported.
+ * The claims of a past sale, with the names that `/track/sale` uses: an invoice is recorded once, also when it is reported during the
+ * import.
  *
  * @param isFirst whether it is its customer's first sale on the link
  */

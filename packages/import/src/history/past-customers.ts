@@ -4,11 +4,11 @@ import { type ClaimAdmin, customerClaim } from '@waymark/event-queue';
 import { RowError } from '../model/source-link.js';
 import type { PastCustomer } from './past-event.js';
 
-/** Longest name and email that `/track` takes. */
+/** Longest name and email that `/track` accepts; longer ones are cut. */
 const TEXT_CHARS_MAX = 100;
 const UNKNOWN_COUNTRY = 'Unknown';
 
-/** What brought a customer: the click of its first lead, or only a link. */
+/** What a customer is attributed to: the click of its first lead, or only a link. */
 export interface FirstTouch {
   readonly link: LinkRecord;
   readonly clickId?: string;
@@ -42,10 +42,10 @@ function fieldsOf(customer: PastCustomer, touch: FirstTouch | undefined): NewCus
 }
 
 /**
- * Finds the customers of a history, and creates those that are missing, each under its claim, as `/track` may create it at the same time.
- * What exists here is not changed.
+ * Finds the customers of a history, and creates missing ones. Holds the claim of a customer meanwhile, because `/track` may create the same
+ * customer at the same time. Existing customers are not changed.
  *
- * @param claimMs TTL of the claim of a customer that is stored: until look-ups find it
+ * @param claimMs TTL of the claim once the customer is stored: the time until look-ups find it
  */
 export function createPastCustomers(
   { customers }: Pick<Catalog, 'customers'>,
@@ -64,18 +64,18 @@ export function createPastCustomers(
     const created = await claims
       .runOnce(customerClaim(workspaceId, externalId), claimMs, create)
       .catch((err: unknown) => {
-        // Stored between the look-up and the claim.
+        // Another request has stored the customer between the look-up and the claim.
         if (err instanceof ApiError && err.code === 'conflict') return undefined;
         throw err;
       });
     if (created !== undefined) return { record: created, isNew: true };
-    const other = await find();
-    if (other === undefined) throw new RowError('its customer is being changed: import it again');
-    return { record: other, isNew: false };
+    const createdByOther = await find();
+    if (createdByOther === undefined) throw new RowError('its customer is being changed: import it again');
+    return { record: createdByOther, isNew: false };
   }
 
   return {
-    /** The record. @throws RowError for a customer that cannot exist here */
+    /** Finds or creates the customer. @throws RowError for an invalid external id, and while another request changes the customer */
     async ensure(
       customer: PastCustomer,
       touch?: FirstTouch,

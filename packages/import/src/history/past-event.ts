@@ -1,26 +1,26 @@
 import type { PaymentProcessor, Trigger } from '@waymark/contract';
 import type { RawPlace } from '@waymark/visit';
 
-/** Which link an event is of, as the source names it. */
+/** The link of an event, as the source names it. */
 export interface PastAddress {
   /** Null for the source's only, or default, domain. */
   readonly domain: string | null;
   readonly key: string;
 }
 
-/** What the source says about a click. */
+/** A click, with the data that the source has about it. */
 export interface PastClick {
   readonly address: PastAddress;
   /** Epoch milliseconds. */
   readonly timeMs: number;
-  /** What makes the click different from all others of the source. */
+  /** Unique among the clicks of the source, and the same in each import. */
   readonly identity: string;
-  /** The id that browsers may still send; null for sources without such ids. */
+  /** The id of the click at the source, which browsers may still send (docs/glossary.md); null for sources without such ids. */
   readonly alias: string | null;
-  /** Null for the link's own destination. */
+  /** The destination that the visitor was sent to; null for that of the link. */
   readonly url: string | null;
   readonly place: RawPlace;
-  /** Names as they are stored; null to read them from the user agent. */
+  /** Device, browser and system by the names of the source; null = derived from the user agent. */
   readonly device: string | null;
   readonly browser: string | null;
   readonly os: string | null;
@@ -45,7 +45,9 @@ export interface PastCustomer {
 }
 
 interface PastConversion {
+  /** Epoch milliseconds. */
   readonly timeMs: number;
+  /** Unique among the events of its kind at the source, and the same in each import. */
   readonly identity: string;
   readonly eventName: string;
   readonly metadata: Readonly<Record<string, unknown>> | null;
@@ -53,42 +55,43 @@ interface PastConversion {
   readonly customer: PastCustomer;
 }
 
+/** A sale of the source. */
 export interface PastSale extends PastConversion {
-  /** Cents, or the smallest unit of the currency. */
+  /** In cents, or else the smallest unit of the currency. */
   readonly amount: number;
   readonly currency: string;
   readonly invoiceId: string | null;
   readonly paymentProcessor: PaymentProcessor;
 }
 
-/** What of a source's history becomes rows and records here. */
+/** An event of the history of a source, or a customer. */
 export type PastEvent =
   | ({ readonly kind: 'click' } & PastClick)
   | ({ readonly kind: 'lead' } & PastConversion)
   | ({ readonly kind: 'sale' } & PastSale)
   | ({ readonly kind: 'customer' } & PastCustomer);
 
-/** One record of a history: an event, or why it is none. */
+/** One record of a history: an event, a bot, or an error. */
 export interface HistoryItem {
   readonly row: number;
   readonly record: unknown;
   readonly event?: PastEvent;
   /** Why the record cannot become an event. */
   readonly error?: string;
-  /** A visit of a bot, which is no click here. */
+  /** Whether it is a visit of a bot, which is not imported. */
   readonly isBot?: boolean;
 }
 
-/** Some records, and where to go on after them. */
+/** Some records, and the position after them. */
 export interface HistoryPage {
   readonly items: readonly HistoryItem[];
-  /** Any text; given to {@link HistorySource.read} by an import that is continued. */
+  /** The position after the page, an opaque text; a continued import passes it to {@link HistorySource.read}. */
   readonly next: string;
 }
 
 /** The history of a source, always in the same order. */
 export interface HistorySource {
-  /** Tells an import of it from that of another account or file. */
+  /** The same for each import of one account or file, and different for others: an import with the same identity continues. */
   readonly identity: string;
   /** @param from `next` of the last page that was stored; undefined for the start; @throws ImportError */
   read(from: string | undefined): AsyncGenerator<HistoryPage>;

@@ -16,7 +16,7 @@ export interface PastLinksOptions {
   readonly now: () => number;
 }
 
-/** The links of a history. */
+/** Looks up the links of events by their addresses at the source, and caches them. */
 export function createPastLinks({ catalog, workspaceId, source, domains, fallbackDomain, now }: PastLinksOptions) {
   const found = new Map<string, Promise<LinkRecord | undefined>>();
   const marked = new Set<string>();
@@ -27,7 +27,7 @@ export function createPastLinks({ catalog, workspaceId, source, domains, fallbac
   }
 
   return {
-    /** @throws RowError or ImportError when there is no such link here */
+    /** @throws RowError or ImportError when the workspace has no such link */
     async find({ domain: sourceDomain, key }: PastAddress): Promise<LinkRecord> {
       const domain = domains.domainOf(sourceDomain) ?? fallbackDomain;
       if (domain === undefined) throw new RowError('the link has no domain: name one with the option domain');
@@ -40,7 +40,7 @@ export function createPastLinks({ catalog, workspaceId, source, domains, fallbac
       return link;
     },
 
-    /** Notes that the events of the links are stored: a baseline, which counts the same, is set to 0 for ever. */
+    /** Sets the baselines of the links to 0 for good: their events are stored now, and a baseline would count the same clicks again. */
     async replaceBaselines(links: readonly LinkRecord[]): Promise<void> {
       const ids = [
         ...new Set(

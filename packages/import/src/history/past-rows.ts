@@ -8,16 +8,17 @@ import { asJson } from '../model/as-json.js';
 import { RowError, type Source } from '../model/source-link.js';
 import type { PastClick, PastEvent } from './past-event.js';
 
-/** The limit that also applies to visits. */
+/** As for clicks that are recorded. */
 const AGENT_CHARS_MAX = 1024;
 const WORD_CHARS_MAX = 100;
 const EVENT_NAME_CHARS_MAX = 255;
 const INVOICE_CHARS_MAX = 255;
 const AMOUNT_MAX = 1e15;
 
+/** A lead or a sale of the source. */
 export type PastConversionEvent = Extract<PastEvent, { kind: 'lead' | 'sale' }>;
 
-/** A host in place of a URL, as sources without the whole header have it. */
+/** The referrer columns of a click. Some sources have only the host of the referrer, which is stored in place of its URL. */
 function refererOf(referrer: string | null) {
   if (referrer === null) return readReferer(undefined);
   const read = readReferer(referrer);
@@ -25,7 +26,7 @@ function refererOf(referrer: string | null) {
   return isHost ? { referer: withoutWww(referrer), refererUrl: referrer } : read;
 }
 
-/** Checks what the routes of `/track` would have refused. @throws RowError */
+/** Checks a conversion by the rules of `/track`. @throws RowError */
 export function checkConversion(event: PastConversionEvent): void {
   if (event.eventName.length > EVENT_NAME_CHARS_MAX)
     throw new RowError(`eventName has more than ${EVENT_NAME_CHARS_MAX} characters`);
@@ -40,7 +41,11 @@ export function checkConversion(event: PastConversionEvent): void {
   if (!/^[a-z]{3}$/.test(event.currency)) throw new RowError('sale.currency must be a code such as usd');
 }
 
-/** Rows of the past in one workspace. The same event always gets the same id. @param workspaceNumber `UInt64` as text */
+/**
+ * Makes the rows of past events of one workspace. The same event gets the same id in each import.
+ *
+ * @param workspaceNumber `UInt64` as text
+ */
 export function createPastRows(workspaceNumber: string, source: Source) {
   const readAgent = createAgentReader();
 
@@ -77,19 +82,19 @@ export function createPastRows(workspaceNumber: string, source: Source) {
     aliasOf: (past: PastClick): ClickAlias | undefined =>
       past.alias === null ? undefined : { alias: past.alias, clickId: clickIdOf(past), clickedAtMs: past.timeMs },
 
-    /** @param clickOfIt its row; @param isFirst whether it is the customer's first sale on the link */
-    conversion(event: PastConversionEvent, clickOfIt: EventRow, customerId: string, isFirst: boolean): PastRow {
+    /** The row of a lead or sale. @param click row of its click; @param isFirst whether a sale is the customer's first on the link */
+    conversion(event: PastConversionEvent, click: EventRow, customerId: string, isFirst: boolean): PastRow {
       const { kind, eventName, metadata, timeMs } = event;
       const fields = {
         ...{ eventId: idOf(kind, event.identity, timeMs), eventName, timestampMs: timeMs, metadata },
         customerId: parseResourceId('customer', customerId) ?? '0',
       };
-      if (event.kind === 'lead') return { kind: 'lead', row: leadRow(clickOfIt, fields) };
+      if (event.kind === 'lead') return { kind: 'lead', row: leadRow(click, fields) };
       const { amount, currency, invoiceId, paymentProcessor } = event;
       const saleType = isFirst ? 'new' : 'recurring';
       return {
         kind: 'sale',
-        row: saleRow(clickOfIt, { ...fields, amount, currency, invoiceId, paymentProcessor, saleType }),
+        row: saleRow(click, { ...fields, amount, currency, invoiceId, paymentProcessor, saleType }),
       };
     },
 

@@ -10,31 +10,36 @@ import type { HistoryPage, HistorySource, PastAddress, PastEvent } from './past-
 
 const LINKS_PER_PAGE = 100;
 const VISITS_PER_PAGE = 1000;
-/** How often the visits of a link may change while they are read. */
+/** How often the visits of a link may change, and be read again, before the import ends. */
 const CHANGES_MAX = 5;
 
+/** Where to continue, stored as JSON after each batch. */
 interface Position {
-  /** Page of the list of links, and the link on it. */
+  /** Page of the list of links, from 1. */
   readonly links: number;
+  /** Index of the link on that page. */
   readonly link: number;
+  /** Page of the visits of the link, from 1. */
   readonly visits: number;
-  /** Visits that the link had when its first page was read; undefined before. */
+  /** Number of visits of the link when its first page was read; undefined before that. */
   readonly total?: number | undefined;
+  /** Number of visits that were read so far. */
   readonly row: number;
-  /** Visits after it belong to a later import. */
+  /** ISO time of the start of the import; later visits are left to a later import. */
   readonly end: string;
-  /** The last second that was read, and how often each visit was in it. */
+  /** Date of the last visit that was read, to the second. */
   readonly second: string;
+  /** How many visits with equal content that second has had so far, by the hash of the content. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** The content that makes a visit: its location is missing, because Shlink finds that out later. */
+/** A hash that identifies a visit. It leaves out the location, which Shlink adds to a visit later. */
 function contentOf({ domain, key }: PastAddress, visit: unknown): string {
   const texts = [domain, key, ...['date', 'referer', 'userAgent'].map((name) => textIn(visit, name) ?? '')];
   return createHash('sha256').update(JSON.stringify(texts)).digest('base64url').slice(0, 22);
 }
 
-/** A visit in Shlink's API. @throws RowError */
+/** Reads a visit of Shlink's API. @throws RowError for one that cannot become a click */
 export function shlinkClick(record: unknown, address: PastAddress, identity: string): PastEvent | typeof BOT {
   const visit = fieldsOf(record);
   const time = visit.time('date');
@@ -64,14 +69,16 @@ export function shlinkClick(record: unknown, address: PastAddress, identity: str
 
 export interface ShlinkHistoryOptions {
   readonly client: SourceClient;
+  /** Base URL of the API, without a slash at its end. */
   readonly address: string;
+  /** See {@link HistorySource.identity}. */
   readonly identity: string;
   readonly now: () => number;
 }
 
 /**
- * The visits of one link after the other. They have no ids, so each is identified by its content and an ordinal among equal ones. A link
- * whose visits change during the read is read again.
+ * Reads the visits of one link after the other. Visits have no ids, so each is identified by its content, and equal ones by their order. A
+ * link whose number of visits changes while they are read is read again.
  */
 export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryOptions): HistorySource {
   async function linkPage(page: number) {
@@ -104,7 +111,7 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
     return key === undefined ? undefined : { domain: textIn(link, 'domain') ?? hostOf(textIn(link, 'shortUrl')), key };
   }
 
-  /** Pages of a link, from `from` on; each ends with the position after it. */
+  /** The pages of visits of a link from a position on, each with the position after it. */
   async function* visitsOf(of: PastAddress, from: Position): AsyncGenerator<HistoryPage & { readonly at: Position }> {
     let at = from;
     for (let changes = 0; ; ) {

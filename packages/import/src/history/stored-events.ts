@@ -10,7 +10,7 @@ const CLICKS = CLICK_COLUMNS.map((name) => (name === 'timestamp' ? 'toUnixTimest
 const KEYS_PER_READ = 2000;
 const SETTINGS = { optimize_use_projections: 0 } as const;
 
-/** Reads of what is stored already, by key. @param workspace `UInt64` as text */
+/** Looks up stored events by key. @param workspace `UInt64` as text */
 export function createStoredEvents(clickhouse: ClickHouseClient, workspace: string) {
   async function inParts<K, R>(keys: readonly K[], read: (part: readonly K[]) => Promise<readonly R[]>): Promise<R[]> {
     const found: R[] = [];
@@ -21,7 +21,7 @@ export function createStoredEvents(clickhouse: ClickHouseClient, workspace: stri
   }
 
   return {
-    /** Rows of clicks by their ids. */
+    /** The rows of stored clicks, by click id. */
     async clicks(ids: readonly string[]): Promise<ReadonlyMap<string, EventRow>> {
       const rows = await inParts([...new Set(ids)], (part) =>
         clickhouse.rows<string[]>({
@@ -35,7 +35,7 @@ WHERE workspace_id = {workspace:UInt64} AND timestamp IN {times:Array(DateTime64
       return new Map(rows.map((values) => [values[CLICK_ID] ?? '', asRow(values)]));
     },
 
-    /** Ids of clicks here by those of the source. */
+    /** Click ids by their aliases. */
     async aliases(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const rows = await inParts([...new Set(ids)], (part) =>
         clickhouse.rows<[string, string]>({
@@ -47,7 +47,7 @@ WHERE workspace_id = {workspace:UInt64} AND alias IN {aliases:Array(String)}`,
       return new Map(rows);
     },
 
-    /** The id of the first sale of each invoice. */
+    /** The event id of the first sale with each invoice id. */
     async invoices(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const rows = await inParts([...new Set(ids)], (part) =>
         clickhouse.rows<[string, string]>({
@@ -60,7 +60,7 @@ WHERE workspace_id = {workspace:UInt64} AND invoice_id IN {invoices:Array(String
       return new Map(rows);
     },
 
-    /** Customers with a sale, as `customer/link`, both numbers as text. @param customers numbers as text */
+    /** The pairs of customer and link that have a sale, as `customer/link`. @param customers like the result `UInt64` as text */
     async buyers(customers: readonly string[]): Promise<ReadonlySet<string>> {
       const rows = await inParts([...new Set(customers)], (part) =>
         clickhouse.rows<[string, string]>({

@@ -10,7 +10,7 @@ import type { HistoryItem, HistoryPage, HistorySource, PastEvent } from './past-
 
 const ITEMS_PER_PAGE = 1000;
 
-/** A row of `yourls_log`. @throws RowError */
+/** Reads a row of `yourls_log`. @throws RowError for one that cannot become a click */
 export function yourlsClick(record: unknown, timezone: string | undefined): PastEvent | typeof BOT {
   const fields = fieldsOf(record, timezone);
   const id = fields.required('click_id');
@@ -47,13 +47,13 @@ function rowsOf(format: FileFormat, chunks: AsyncIterable<Uint8Array>): AsyncIte
 
 export interface YourlsHistoryOptions {
   readonly format: FileFormat;
-  /** Opens the file once more. */
+  /** Opens the file from its start. */
   readonly open: () => AsyncIterable<Uint8Array>;
   readonly timezone: string | undefined;
   readonly identity: string;
 }
 
-/** The clicks of a log of YOURLS: its table in a dump, or a table that was exported. */
+/** Reads the clicks of a YOURLS log: the table `yourls_log` in a dump, or exported as CSV or NDJSON. */
 export function yourlsHistory({ format, open, timezone, identity }: YourlsHistoryOptions): HistorySource {
   return {
     identity,

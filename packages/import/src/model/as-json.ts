@@ -1,7 +1,7 @@
-/** What a report shows instead of a value that is nested more deeply than the engine can write. */
+/** Replaces a value in a report that `JSON.stringify` cannot write, because it is nested too deeply. */
 const TOO_DEEP = '(nested too deeply)';
 
-/** A value as JSON; undefined when it is nested too deeply, which texts of other systems may be. */
+/** A value as JSON; undefined when it is nested too deeply for `JSON.stringify`, as values of other systems may be. */
 export function asJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

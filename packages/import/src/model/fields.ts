@@ -5,7 +5,7 @@ import { timeOf } from './times.js';
 const VALUE_CHARS_MAX = 500;
 const TRUE = new Set(['true', '1', 'yes', 'y']);
 const FALSE = new Set(['false', '0', 'no', 'n', '']);
-/** Counters of others are as large as they say, but must stay exact here. */
+/** Largest counter that is accepted: larger numbers are not exact in JavaScript and in sums. */
 const COUNT_MAX = 1e15;
 
 function isEmpty(value: unknown): boolean {
@@ -17,14 +17,17 @@ function shown(value: unknown): string {
   return reportText(value).slice(0, VALUE_CHARS_MAX);
 }
 
-/** Whether the value is an object with names. */
+/** Whether the value is an object, and no array. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
- * The fields of one record. A mapping reads each by its name and type; {@link lost} lists those that no mapping has
- * read, so that no field of a source vanishes without report.
+ * Reads the fields of one record by name and type. `lost` lists the fields that nothing has read, so that no field of a source is dropped
+ * without being reported.
+ *
+ * @param timezone IANA zone of times that the record has without a zone
+ * @throws RowError when the record is no object; the readers throw it for a value of another type
  */
 export function fieldsOf(record: unknown, timezone?: string) {
   if (!isObject(record)) throw new RowError('the record must be an object');
@@ -48,7 +51,7 @@ export function fieldsOf(record: unknown, timezone?: string) {
     take,
     text,
 
-    /** @throws RowError when it is missing */
+    /** The text of the field, trimmed. @throws RowError when it is missing or blank */
     required(name: string): string {
       const value = text(name);
       if (value === null || value.trim() === '') throw new RowError(`${name} is missing`);
@@ -67,7 +70,7 @@ export function fieldsOf(record: unknown, timezone?: string) {
 
     time: (name: string): string | null => timeOf(name, take(name), timezone),
 
-    /** A number of clicks and the like; null when the source has none. */
+    /** A counter, such as a number of clicks; null when the record has none. */
     count(name: string): number | null {
       const value = take(name);
       if (value === null || value === undefined || value === '') return null;
@@ -76,11 +79,16 @@ export function fieldsOf(record: unknown, timezone?: string) {
       throw new RowError(`${name} must be a whole number`);
     },
 
+    /** Reports a value, unless it is empty, as one that cannot be stored. */
     lose(field: string, value: unknown, reason: string): void {
       if (!isEmpty(value)) losses.push({ field, value: shown(value), reason });
     },
 
-    /** All that was lost: what {@link lose} was called for, and the fields that were not taken. @param ignored of no use elsewhere */
+    /**
+     * Everything that cannot be stored: the values passed to `lose`, and the fields that were not read.
+     *
+     * @param ignored fields that need no report
+     */
     lost(ignored: ReadonlySet<string> = new Set()): Lost[] {
       for (const [field, value] of Object.entries(record)) {
         if (taken.has(field) || ignored.has(field) || isEmpty(value)) continue;
@@ -92,7 +100,7 @@ export function fieldsOf(record: unknown, timezone?: string) {
 }
 export type Fields = ReturnType<typeof fieldsOf>;
 
-/** Counters of which a source has only some; null when it has none. */
+/** All counters of a link, with 0 for those that the source does not have; null when it has none at all. */
 export function countsOf(counts: { readonly [K in keyof SourceCounts]?: number | null }): SourceCounts | null {
   const { clicks, leads, conversions, sales, saleAmount } = counts;
   if ([clicks, leads, conversions, sales, saleAmount].every((count) => count === null || count === undefined))
@@ -106,7 +114,7 @@ export function countsOf(counts: { readonly [K in keyof SourceCounts]?: number |
   };
 }
 
-/** Tags from a list of names, or of objects with names. @throws RowError */
+/** Tags from a list of names, or of objects with a `name`. @throws RowError for any other value */
 export function tagsOf(field: string, value: unknown): SourceTag[] {
   if (value === null || value === undefined || value === '') return [];
   if (!Array.isArray(value)) throw new RowError(`${field} must be a list`);
@@ -117,7 +125,11 @@ export function tagsOf(field: string, value: unknown): SourceTag[] {
     .map((name) => ({ name }));
 }
 
-/** Domain and key of an address such as `https://go.acme.com/a/b?c`: the key is all of the path after its first slash. @throws RowError */
+/**
+ * Domain and key of a URL such as `https://go.acme.com/a/b?c`: the key is the path after its first slash, here `a/b`.
+ *
+ * @throws RowError without a domain
+ */
 export function addressOf(field: string, address: string): { readonly domain: string; readonly key: string } {
   const [, domain = '', path = ''] = /^(?:https?:\/\/)?([^/?#\s]+)(?:\/([^?#]*))?/i.exec(address.trim()) ?? [];
   if (domain === '') throw new RowError(`${field} must be an address such as go.acme.com/key`);

@@ -1,4 +1,4 @@
-/** The import cannot go on: the file, the source or the options are wrong. The message is for the person who started it. */
+/** Ends an import because of its file, its source or its options. The message is shown to the person who started it. */
 export class ImportError extends Error {
   override readonly name = 'ImportError';
 }

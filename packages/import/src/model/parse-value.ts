@@ -1,13 +1,13 @@
 import { exceededJsonSize } from '@waymark/contract';
 import { RowError } from './source-link.js';
 
-/** Metadata of 10,000 characters has fewer. */
+/** Metadata may have 10,000 characters, which hold fewer values and levels than this. */
 const SIZE_MAX = { values: 5_000, levels: 1_000 };
 
 /**
  * The value of a field that holds JSON as text.
  *
- * @throws RowError when it has more values than any such field may have; SyntaxError when it is no JSON
+ * @throws RowError when it has more values or levels than any valid field; SyntaxError when it is not JSON
  */
 export function parseValue(name: string, text: string): unknown {
   const exceeded = exceededJsonSize(text, SIZE_MAX);

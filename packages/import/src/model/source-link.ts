@@ -4,19 +4,20 @@ import { type CreateLinkBody, IMPORT_SOURCES, type ImportSource, type TAG_COLORS
 export const SOURCES = IMPORT_SOURCES;
 export type Source = ImportSource;
 
-/** A value of the source that Waymark cannot store, or only a part of it. */
+/** A value of the source that Waymark cannot store, or of which it stores only a part. */
 export interface Lost {
   readonly field: string;
   readonly value: string;
   readonly reason: string;
 }
 
+/** A tag of a link; without a color it gets the default one. */
 export interface SourceTag {
   readonly name: string;
   readonly color?: (typeof TAG_COLORS)[number];
 }
 
-/** What the source has counted for a link, until it was read. */
+/** The counters of a link at the source, at the time of the import. */
 export interface SourceCounts {
   readonly clicks: number;
   readonly leads: number;
@@ -26,18 +27,21 @@ export interface SourceCounts {
   readonly saleAmount: number;
 }
 
-/** The fields of a link's body that a source sets by their values; domain, tags, folder and partner have forms of their own. */
+/**
+ * The fields of the body of `POST /links` that are copied from the source. Domain, key, tags and folder need a look-up and are not among
+ * them.
+ */
 export type LinkFields = Omit<
   CreateLinkBody,
   | ('domain' | 'key' | 'keyLength' | 'prefix' | 'tagIds' | 'tagNames' | 'tagId' | 'folderId')
   | ('programId' | 'partnerId' | 'webhookIds')
 >;
 
-/** A link of another system in the fields of ours. */
+/** A link of another system, mapped to the fields of Waymark. */
 export interface SourceLink {
-  /** As the source has it; null for the source's only, or default, domain. */
+  /** The domain at the source; null for its only, or default, domain. */
   readonly domain: string | null;
-  /** As the source has it, case and slashes included; null when the source names none. */
+  /** The key at the source, with its case and slashes; null when the source has none. */
   readonly key: string | null;
   readonly fields: LinkFields;
   readonly tags: readonly SourceTag[];
@@ -46,29 +50,32 @@ export interface SourceLink {
   /** ISO 8601 UTC with milliseconds. */
   readonly createdAt: string | null;
   readonly counts: SourceCounts | null;
-  /** The id that the link has there; it becomes the `externalId` of a link without one. */
+  /** The id of the link at the source; it becomes the `externalId` of a link without one. */
   readonly sourceId: string | null;
   readonly lost: readonly Lost[];
 }
 
-/** What the reading of a source's records depends on. */
+/** Options for reading the records of a source. */
 export interface MappingOptions {
-  /** IANA zone of times that the source writes without a zone. */
+  /** IANA zone of times that the source has without a zone. */
   readonly timezone?: string | undefined;
   /** Names of folders by their ids, for sources whose links have only the id. */
   readonly folderNames?: ReadonlyMap<string, string>;
 }
 
-/** Reads one record of a source. @returns more than one link for records that have several addresses; @throws RowError */
+/** Maps one record of a source. @returns one link per address of the record; @throws RowError for a record that cannot become a link */
 export type MapRecord = (record: unknown, options: MappingOptions) => SourceLink[];
 
-/** One record of a source, numbered as a person would find it: in files the heading is row 1, in APIs the first link is 1. */
+/** One record of a source. */
 export interface SourceRow {
+  /** Its number for people: in a table the heading is row 1; in APIs, dumps and NDJSON files the first record is 1. */
   readonly row: number;
   /** The record as it was read, or the text that could not be read. */
   readonly record: unknown;
   /** Why the record could not be read. */
   readonly error?: string;
+  /** Columns of the table, for a row that could not be read. */
+  readonly columns?: readonly string[];
 }
 
 /** A record that cannot become a link; the message names the field and its rule. */

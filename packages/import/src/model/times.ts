@@ -5,7 +5,7 @@ const PARTS = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}
 const DIGITS = /^\d{1,17}(?:\.\d{1,6})?$/;
 /** Larger numbers are milliseconds since 1970, smaller ones seconds. */
 const SECONDS_MAX = 100_000_000_000;
-/** Times outside are errors of the source. */
+/** A time outside these years is taken for an error of the source. */
 const [YEAR_MIN, YEAR_MAX] = [1990, 2199];
 
 /** Whether the text names a time zone that `--timezone` accepts. */
@@ -33,12 +33,12 @@ function fromText(field: string, text: string, timezone: string | undefined): nu
   const parts = [year, month, day, hour ?? '0', minute ?? '0', second, fraction.padEnd(3, '0').slice(0, 3)].map(Number);
   const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0, ms = 0] = parts;
   const asUtc = Date.UTC(y, mo - 1, d, h, mi, s, ms);
-  // Date.UTC carries February 30 over to March.
+  // Date.UTC accepts February 30, and returns a day in March.
   if (new Date(asUtc).getUTCDate() !== d || mo < 1 || mo > 12 || h > 23 || mi > 59 || s > 59) {
     throw new RowError(`${field} "${text}" is no time that exists`);
   }
   if (zone !== undefined) return asUtc - offsetMs(zone);
-  // A day without a time is the same in all zones.
+  // A day without a time of day counts as midnight UTC, whatever the zone is.
   if (hour === undefined) return asUtc;
   if (timezone === undefined)
     throw new RowError(`${field} "${text}" has no time zone: name it with the option timezone`);
@@ -46,10 +46,12 @@ function fromText(field: string, text: string, timezone: string | undefined): nu
 }
 
 /**
- * The time in ISO 8601 UTC with milliseconds, of ISO 8601 with or without a zone, `Y-m-d H:i:s`, a day, or seconds or milliseconds since
- * 1970; null for none.
+ * Converts a time of a source to ISO 8601 in UTC with milliseconds. Accepts ISO 8601 with or without a zone, `2024-01-31 12:00:00`, a day,
+ * and seconds or milliseconds since 1970.
  *
- * @throws RowError
+ * @param timezone IANA zone of times without a zone
+ * @returns null for an empty value or 0
+ * @throws RowError for any other value, and for a time before 1990 or after 2199
  */
 export function timeOf(field: string, value: unknown, timezone?: string): string | null {
   if (value === null || value === undefined || value === '') return null;

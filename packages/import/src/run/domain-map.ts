@@ -1,20 +1,24 @@
 import { ImportError } from '../model/import-error.js';
 
-/** Domains that many people share: nobody can bring them here, so their links need another one. */
+/** Domains of providers, which all their customers share. Nobody can move them to Waymark, so their links need another domain. */
 const SHARED = new Set(
   'bit.ly j.mp bitly.com dub.sh dub.co short.gy rebrand.ly kutt.it kutt.to s.id tinyurl.com is.gd'.split(' '),
 );
 
-/** Where the links of each domain of the source go. */
+/** Maps domains of the source to domains of the workspace. */
 export interface DomainMap {
-  /** The domain here; undefined for links without a domain when no domain was named for them. @throws ImportError for shared domains */
+  /**
+   * The domain in Waymark; undefined for a link without a domain when none was given for it.
+   *
+   * @throws ImportError for an unmapped shared domain
+   */
   domainOf(sourceDomain: string | null): string | undefined;
 }
 
 /**
- * Reads `old=new` pairs, and `new` alone for all links that no pair names. Domains that nothing names keep their name.
+ * Parses options of the form `old=new`, and at most one `new` for all other domains. Without the latter, other domains keep their name.
  *
- * @throws ImportError
+ * @throws ImportError for an option of another form, and for two targets of one domain
  */
 export function parseDomainMap(options: readonly string[]): DomainMap {
   const named = new Map<string, string>();

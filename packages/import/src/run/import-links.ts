@@ -4,18 +4,25 @@ import { ImportError } from '../model/import-error.js';
 import { type MappingOptions, type MapRecord, RowError, type Source, type SourceRow } from '../model/source-link.js';
 import { textChars } from '../model/text-chars.js';
 import type { DomainMap } from './domain-map.js';
-import { type ImportCounts, type ImportPosition, type ImportReport, NO_COUNTS } from './import-report.js';
+import {
+  type ImportCounts,
+  type ImportPosition,
+  type ImportReport,
+  NO_COUNTS,
+  type Rejection,
+} from './import-report.js';
 import { addressKey, type LinkPlan, planLink } from './link-plan.js';
 import { createLinkWriter, type OnConflict } from './link-writer.js';
 import { createReferencedResources } from './referenced-resources.js';
 
-/** Links of one insert. They are planned and written in one piece, while other requests of the process wait. */
+/** Links of one insert. */
 const BATCH_MAX = 100;
-/** Characters of their records after which a batch is full, because records of a file may have millions each. */
+/** Characters of records after which a batch is full, because one record of a file may have millions of characters. */
 const BATCH_CHARS_MAX = 8_000_000;
-/** Rows after which progress is reported although no batch is full, because most of them are rejected. */
+/** Progress is reported after this many rows at the latest, also when most of them are rejected and no batch fills up. */
 const ROWS_UNSETTLED_MAX = 1000;
 
+/** Options of an import of links; docs/reference/imports.md describes those that users choose. */
 export interface ImportOptions {
   readonly deps: LinkRuleDeps;
   readonly author: LinkAuthor;
@@ -25,21 +32,24 @@ export interface ImportOptions {
   readonly domains: DomainMap;
   /** Names of tags that all links get. */
   readonly tags: readonly string[];
-  /** `events` are imported afterwards (`importEvents`), and need no baseline. */
+  /**
+   * `counts`: the counters of the source become the baseline of each link. `events`: no baseline, because `importEvents` runs afterwards.
+   */
   readonly history: 'none' | 'counts' | 'events';
   readonly onConflict: OnConflict;
-  /** Only says what a run would do. */
+  /** Only reports what a run would do; stores nothing. */
   readonly isDry: boolean;
   readonly report: ImportReport;
-  /** Continues an earlier run, whose rows are not read again. */
+  /** Where an earlier run has ended; its rows are skipped. */
   readonly position?: ImportPosition | undefined;
 }
 
 /**
- * Makes the links of a source. The links of each batch are looked up by their addresses first, so a second run makes nothing, and one
- * that was killed is run again from the start.
+ * Creates the links of a source. Each batch looks up its links by their addresses first, so a second run creates none again, and a killed
+ * run can be repeated from the start.
  *
- * @throws ImportError when the source or a conflict ends the import; what was made stays
+ * @returns the number of links by outcome, those of `position` included
+ * @throws ImportError when the source cannot be read, or a link differs with `onConflict: 'fail'`; links that were created stay
  */
 export async function importLinks(rows: AsyncIterable<SourceRow>, options: ImportOptions): Promise<ImportCounts> {
   const { deps, author, report, isDry, position } = options;
@@ -59,23 +69,23 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
     counts = { ...counts, [end]: counts[end] + 1 };
   };
 
-  async function reject(row: number, record: unknown, reason: string): Promise<void> {
+  async function reject(rejection: Rejection): Promise<void> {
     add('rejected');
-    await report.rejected({ row, record, reason });
+    await report.rejected(rejection);
   }
 
-  /** The plans of a record; none when it is rejected, or each of its links that is. */
-  async function plansOf({ row, record, error }: SourceRow): Promise<LinkPlan[]> {
+  /** Plans the links of a record. Reports a record that is rejected: then the plans are those before its first wrong link. */
+  async function plansOf({ row, record, error, columns }: SourceRow): Promise<LinkPlan[]> {
     const plans: LinkPlan[] = [];
     try {
       if (error !== undefined) throw new RowError(error);
       for (const link of options.mapRecord(record, options.mapping))
         plans.push(await planLink({ row, record, link }, planOptions));
     } catch (err) {
-      const isOfRow =
+      const isErrorOfRow =
         err instanceof RowError || err instanceof ImportError || (err instanceof ApiError && err.status < 500);
-      if (!isOfRow) throw err;
-      await reject(row, record, err.message);
+      if (!isErrorOfRow) throw err;
+      await reject({ row, record, reason: err.message, columns });
     }
     return plans;
   }
@@ -94,16 +104,17 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
     }
   }
 
-  /** Ends the batch after a whole row. */
+  /** Writes the batch and reports progress. Called between rows only, so that the progress never ends within a row. */
   async function settle(): Promise<void> {
     await flush();
     await report.progress(counts, lastRow);
     ownSinceMs = undefined;
   }
 
+  /** Counts and reports the outcome of a plan. */
   async function account(plan: LinkPlan, outcome: Awaited<ReturnType<typeof writer.write>>[number] | undefined) {
     if (outcome === undefined) throw new TypeError('a plan without an outcome');
-    if (outcome.end === 'rejected') return reject(plan.row, plan.record, outcome.reason);
+    if (outcome.end === 'rejected') return reject({ row: plan.row, record: plan.record, reason: outcome.reason });
     add(outcome.end);
     const link = `${plan.domain}/${plan.key}`;
     for (const lost of plan.lost) await report.lost({ row: plan.row, link, ...lost });
@@ -116,7 +127,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
     add('rows');
     for (const plan of await plansOf(sourceRow)) {
       const address = addressKey(plan);
-      // A later row of the same address meets the link that the earlier one made.
+      // Two links of one address need two batches: the later one then finds the link that the earlier one created.
       if (batch.has(address)) await flush();
       batch.set(address, plan);
     }

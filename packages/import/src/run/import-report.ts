@@ -17,7 +17,10 @@ export const NO_COUNTS: ImportCounts = { rows: 0, created: 0, updated: 0, skippe
 export interface Rejection {
   readonly row: number;
   readonly reason: string;
+  /** The record as it was read, or the text that could not be read. */
   readonly record: unknown;
+  /** Columns of the table that the record is a row of; undefined when they are those of `record`, or unknown. */
+  readonly columns?: readonly string[] | undefined;
 }
 
 /** Values of a created or existing link that Waymark has no field for. */

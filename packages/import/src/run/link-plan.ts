@@ -11,7 +11,7 @@ const DESCRIPTION_CHARS_MAX = 240;
 const MADE_KEY_CHARS = 10;
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-/** A link to be made, its references resolved. */
+/** A link to create or to update, with ids in place of the names of tags and folder. */
 export interface LinkPlan {
   readonly row: number;
   readonly record: unknown;
@@ -28,7 +28,7 @@ export interface LinkPlan {
 export interface PlanOptions {
   readonly source: Source;
   readonly domains: DomainMap;
-  /** The domain of links that name none. */
+  /** The domain of links without a domain. */
   readonly fallbackDomain: string | undefined;
   /** Names of tags that all links get. */
   readonly tags: readonly string[];
@@ -38,7 +38,7 @@ export interface PlanOptions {
   readonly importedAt: string;
 }
 
-/** A key for a link without one: always the same for a destination on a domain, so that a second import finds the link. */
+/** Derives a key for a link without one from its domain and destination, so that a second import finds the link. */
 export function madeKey(domain: string, url: string): string {
   const bytes = createHash('sha256').update(`${domain}\n${url}`).digest();
   return [...bytes.subarray(0, MADE_KEY_CHARS)].map((byte) => LETTERS[byte % LETTERS.length]).join('');
@@ -82,9 +82,9 @@ function checkedBody(body: unknown): CreateLinkBody {
 }
 
 /**
- * What is to be made of a link of the source. Makes its domain, tags and folder when they are missing.
+ * Plans a link of the source. Creates its domain, tags and folder if they do not exist.
  *
- * @throws RowError or ApiError when the link cannot be made
+ * @throws RowError, ImportError or ApiError when the link cannot be created
  */
 export async function planLink(
   { row, record, link }: { readonly row: number; readonly record: unknown; readonly link: SourceLink },
@@ -121,7 +121,7 @@ export async function planLink(
   };
 }
 
-/** The address by which links are the same. */
+/** The address of a link in normal form: two links with the same one are the same link. */
 export function addressKey({ domain, key }: Pick<LinkPlan, 'domain' | 'key'>): string {
   return `${domain}/${normaliseKey(key)}`;
 }

@@ -19,15 +19,16 @@ import { addressKey, type LinkPlan } from './link-plan.js';
 import { madeByOthers } from './made-by-others.js';
 import { whenUnlocked } from './when-unlocked.js';
 
+/** What to do with a link that exists and differs. */
 export const ON_CONFLICT = ['skip', 'update', 'fail'] as const;
 export type OnConflict = (typeof ON_CONFLICT)[number];
 
-/** What became of a plan. A rejected one has its reason. */
+/** The result of a plan. A rejected one has the reason, a skipped one may have it. */
 export type Outcome =
   | { readonly end: 'created' | 'updated' | 'skipped'; readonly reason?: string }
   | { readonly end: 'rejected'; readonly reason: string };
 
-/** A link that exists, and what it is to become. */
+/** An existing link, and the plan to update it by. */
 interface Update {
   readonly record: LinkRecord;
   readonly plan: LinkPlan;
@@ -38,9 +39,12 @@ export interface LinkWriterOptions {
   readonly author: LinkAuthor;
   readonly onConflict: OnConflict;
   readonly isDry: boolean;
-  /** Domains that only a real run would make. */
+  /** Domains that a dry run has not created, but a real run would. */
   readonly plannedDomains: ReadonlySet<string>;
-  /** Identical links that were made or changed since then count as made or changed by this import; undefined = they are skipped. */
+  /**
+   * Epoch milliseconds. An identical link that was created or changed since then counts as created or updated by this import, whose batch
+   * was interrupted. Undefined = every identical link counts as skipped.
+   */
   readonly ownSinceMs: () => number | undefined;
 }
 
@@ -50,13 +54,13 @@ function rejected(err: ApiError): Outcome {
   return { end: 'rejected', reason: err.message };
 }
 
-/** Makes and changes the links of plans with different addresses, under the rules of `POST /links/bulk`. */
+/** Creates and updates links by their plans, under the rules of `POST /links/bulk`. */
 export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomains, ownSinceMs }: LinkWriterOptions) {
   const { catalog } = deps;
   const { links } = catalog;
   const workspaceId = author.workspace.id;
-  /** Addresses that have had an end while `ownSinceMs` has a time: a later row of the same address finds what an earlier one made. */
-  const ended = new Set<string>();
+  /** Addresses that this run has written since it continued. A second row of such an address is skipped, not counted as created again. */
+  const written = new Set<string>();
 
   async function contextOf(
     plans: readonly LinkPlan[],
@@ -71,14 +75,14 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     };
   }
 
-  /** The link to make. @throws ApiError */
+  /** The link to create. @throws ApiError when it breaks a rule */
   function newLinkOf(context: LinkContext, { body, createdAt, baseline }: LinkPlan): NewLink {
     checkBulkImage(body);
     const complete = completeLink(context, body, draftLink(context, body));
     return { ...complete, createdAt, ...(baseline && { baseline }) };
   }
 
-  /** The record as the plan wants it; the same record when nothing is different. The id at the source is given to new links only. */
+  /** The record with the changes of the plan, or the same object when nothing differs. Only new links get the id at the source. */
   function changedRecord(
     context: LinkContext,
     record: LinkRecord,
@@ -99,16 +103,16 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     return stored !== undefined && Object.entries(counts).every(([name, count]) => stored[name as never] === count);
   }
 
-  /** The end of a link that exists as it would be made. */
+  /** The outcome of a plan whose link exists and is identical. */
   function identicalOutcome({ id, key, updatedAt }: LinkRecord, plan: LinkPlan): Outcome {
     const sinceMs = ownSinceMs();
-    if (sinceMs === undefined || ended.has(addressKey(plan))) return { end: 'skipped' };
+    if (sinceMs === undefined || written.has(addressKey(plan))) return { end: 'skipped' };
     if ((resourceIdTime('link', id) ?? 0) >= sinceMs) return { end: 'created' };
     const mayHaveChanged = onConflict === 'update' || key === ROOT_KEY;
     return { end: mayHaveChanged && Date.parse(updatedAt) >= sinceMs ? 'updated' : 'skipped' };
   }
 
-  /** Decides over a link that exists; undefined when it must be changed. @throws ImportError with `fail` */
+  /** The outcome of a plan whose link exists; undefined when the link must be updated. @throws ImportError when it differs, with `fail` */
   function existingOutcome(context: LinkContext, record: LinkRecord, plan: LinkPlan): Outcome | undefined {
     const address = `${plan.domain}/${plan.key}`;
     if (record.workspaceId !== workspaceId)
@@ -129,13 +133,13 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
       if (!isRefusal(err)) throw err;
       return rejected(err);
     }
-    // A domain has its root link from the start, without a destination.
+    // Each domain has a root link from the start. Without a destination it counts as not existing.
     if (onConflict === 'update' || (record.key === ROOT_KEY && record.url === '')) return undefined;
     if (onConflict === 'skip') return { end: 'skipped', reason: 'exists and differs' };
     throw new ImportError(`row ${plan.row}: the link ${address} exists already and differs`);
   }
 
-  /** @throws ApiError when a change of one refuses the changes of all, such as an external id that is taken */
+  /** Updates links in one insert. @throws ApiError when one update makes the insert fail, such as by an external id that is taken */
   async function updateTogether(context: LinkContext, updates: readonly Update[]): Promise<readonly Outcome[]> {
     const planOf = new Map(updates.map(({ record, plan }) => [record.id, plan]));
     const refused = new Map<string, Outcome>();
@@ -156,7 +160,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     return updates.map(({ record }) => refused.get(record.id) ?? { end: 'updated' });
   }
 
-  /** Changes links in one insert; one by one when one of them refuses that. */
+  /** Updates links in one insert, or one by one when one of them makes the insert fail. */
   async function update(context: LinkContext, updates: readonly Update[]): Promise<readonly Outcome[]> {
     if (isDry || updates.length === 0) return updates.map(() => ({ end: 'updated' }));
     try {
@@ -170,7 +174,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     return outcomes;
   }
 
-  /** Makes as many of the links as the quota of the month allows, in their order. */
+  /** Creates as many of the links, in their order, as the monthly quota allows. The others get the error. */
   async function createWithinQuota(drafts: readonly NewLink[]): Promise<readonly (LinkRecord | ApiError)[]> {
     try {
       return await whenUnlocked(() =>
@@ -194,12 +198,12 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     readonly link: NewLink;
   }
 
-  /** Decides over a link of which `err` says that its key, or its external id, was taken since it was looked up. */
+  /** The outcome of a plan whose key or external id was taken by another request after the look-up. @param err the conflict */
   async function outcomeOfTaken(context: LinkContext, plan: LinkPlan, err: ApiError): Promise<Outcome> {
     const { externalId } = plan.body;
-    const isOfId = externalId !== undefined && externalId !== null && err.message.includes('externalId');
+    const isIdTaken = externalId !== undefined && externalId !== null && err.message.includes('externalId');
     const record = await madeByOthers(() =>
-      isOfId
+      isIdTaken
         ? links.findByExternalId(workspaceId, externalId)
         : links.findByAddress(plan.domain, normaliseKey(plan.key), API_READ),
     );
@@ -208,7 +212,9 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     return outcome ?? rejected(err);
   }
 
-  /** Ids at the source that are taken here are left out. */
+  /**
+   * Creates the links, and writes their outcomes. A link whose id at the source is the external id of another link is created without it.
+   */
   async function create(context: LinkContext, drafts: readonly Draft[], outcomes: Outcome[]): Promise<void> {
     const results = await createWithinQuota(drafts.map(({ link }) => link));
     const again: Draft[] = [];
@@ -228,9 +234,11 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
 
   return {
     /**
-     * @param plans whose addresses differ from each other
-     * @returns their ends, in their order
-     * @throws ImportError with `fail` for a link that exists and differs
+     * Creates or updates the links of a batch.
+     *
+     * @param plans with different addresses
+     * @returns an outcome for each plan, in their order
+     * @throws ImportError when a link exists and differs, with `fail`
      */
     async write(plans: readonly LinkPlan[]): Promise<readonly Outcome[]> {
       const found = await Promise.all(
@@ -241,7 +249,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
       const drafts: Draft[] = [];
       const updates: (Update & { readonly index: number })[] = [];
       for (const [index, plan] of plans.entries()) {
-        // The checks of a large link take milliseconds.
+        // Other requests run in between: the checks of a large link take milliseconds.
         await nextTurn();
         const record = found[index];
         if (record !== undefined) {
@@ -261,7 +269,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
       if (!isDry && drafts.length > 0) await create(context, drafts, outcomes);
       const updated = await update(context, updates);
       for (const [place, { index }] of updates.entries()) outcomes[index] = updated[place] as Outcome;
-      if (ownSinceMs() !== undefined) for (const plan of plans) ended.add(addressKey(plan));
+      if (ownSinceMs() !== undefined) for (const plan of plans) written.add(addressKey(plan));
       return outcomes;
     },
   };

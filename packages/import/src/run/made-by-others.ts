@@ -3,13 +3,13 @@ import { ApiError } from '@waymark/contract';
 import { whenUnlocked } from './when-unlocked.js';
 
 const PAUSE_MS = 50;
-/** A process that makes a record needs less, unless its stores are away. */
+/** Another process needs less time to create a record, unless its stores are down. */
 const WAIT_MS_MAX = 15_000;
 
 /**
- * The record that another process has made, or is about to finish: its name is taken before it can be read.
+ * Waits for a record that another process is creating: its name is taken before the record can be read.
  *
- * @returns undefined when there is none after 15 s
+ * @returns undefined when it cannot be found after 15 s
  */
 export async function madeByOthers<R>(find: () => Promise<R | undefined>): Promise<R | undefined> {
   const untilMs = performance.now() + WAIT_MS_MAX;
@@ -20,7 +20,7 @@ export async function madeByOthers<R>(find: () => Promise<R | undefined>): Promi
   }
 }
 
-/** Makes a record, or finds the one that another import makes at the same time. @throws what `make` throws when there is none */
+/** Creates a record, or finds the one that another import creates at the same time. @throws what `make` throws when neither succeeds */
 export async function madeOrFound<R>(make: () => Promise<R>, find: () => Promise<R | undefined>): Promise<R> {
   try {
     return await whenUnlocked(make);

@@ -5,7 +5,7 @@ import type { SourceTag } from '../model/source-link.js';
 import { madeOrFound } from './made-by-others.js';
 
 const NAME_CHARS_MAX = 190;
-/** Names whose records are kept in memory, of each kind. */
+/** Most names in each cache. */
 const NAMES_MAX = 20_000;
 
 /** Finds the domains, tags and folders that the links of an import refer to, by name, and creates missing ones. */
@@ -14,12 +14,13 @@ export interface ReferencedResources {
   domain(slug: string): Promise<void>;
   /** Domains that a dry run did not create. */
   readonly plannedDomains: ReadonlySet<string>;
-  /** The id; undefined for one that a dry run did not create. @throws ApiError for a bad name or when the quota is used up */
+  /** The id of the tag; undefined for one that a dry run did not create. @throws ApiError for a long name, or when the quota is used up */
   tag(tag: SourceTag): Promise<string | undefined>;
+  /** The id of the folder; otherwise like `tag`. */
   folder(name: string): Promise<string | undefined>;
 }
 
-/** Calls `load` once for each name, and again only for names whose entry was dropped. */
+/** Caches the results of `load` by name. The cache is cleared when it is full. */
 function eachOnce<T>(load: (name: string) => Promise<T>): (name: string) => Promise<T> {
   const found = new Map<string, Promise<T>>();
   return (name) => {

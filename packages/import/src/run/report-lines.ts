@@ -1,11 +1,13 @@
 import { reportText } from '../model/as-json.js';
 import type { Loss, Rejection } from './import-report.js';
 
-/** What the reports have so far; a run that continues begins with it. */
+/** The state of the reports, from which a continued run starts. */
 export interface ReportState {
+  /** Number of rejected rows so far. */
   readonly rejected: number;
+  /** Number of lost values so far. */
   readonly lost: number;
-  /** Columns of the first rejected record that is one. */
+  /** Columns of the rejected rows of a table, which its heading names; empty until a row was rejected. */
   readonly columns: readonly string[];
 }
 
@@ -13,7 +15,7 @@ export const NO_LINES: ReportState = { rejected: 0, lost: 0, columns: [] };
 
 const LOSS_HEADING = ['row', 'link', 'field', 'value', 'reason'];
 
-/** A field of CSV, in quotes where it needs them. */
+/** A value as a field of CSV, quoted if necessary. */
 function field(value: unknown): string {
   const text = value === null || value === undefined ? '' : reportText(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -22,9 +24,9 @@ function field(value: unknown): string {
 const line = (values: readonly unknown[]) => `${values.map(field).join(',')}\r\n`;
 
 /**
- * The reports of an import as CSV, a line at a time; the first line of each comes with its heading.
+ * Formats the reports of an import as CSV, one line at a time; the first line of each report is preceded by its heading.
  *
- * @param isTable whether the records are rows of a table: rejected ones then keep their columns, so that they can be imported again
+ * @param isTable whether the records are rows of a table: rejected rows then keep their columns, so that the report can be imported again
  */
 export function createReportLines(isTable: boolean, begin: ReportState = NO_LINES) {
   let { rejected, lost, columns } = begin;
@@ -41,7 +43,8 @@ export function createReportLines(isTable: boolean, begin: ReportState = NO_LINE
 
     rejected(rejection: Rejection): string {
       const { record } = rejection;
-      if (rejected === 0) columns = typeof record === 'object' && record !== null ? Object.keys(record) : [];
+      if (rejected === 0)
+        columns = typeof record === 'object' && record !== null ? Object.keys(record) : [...new Set(rejection.columns)];
       const heading = ['rejectedRow', 'rejectedReason', ...(isTable ? columns : ['record'])];
       const text = line(rejectedRow(rejection));
       return rejected++ === 0 ? line(heading) + text : text;

@@ -1,12 +1,12 @@
 import { LockedError } from '@waymark/catalog';
 
-/** Longer than the locks of a process that was killed last. */
+/** Longer than the locks of a killed process last. */
 const WAIT_MS_MAX = 40_000;
 
 /**
- * Repeats `work` while another process has a lock that it needs, so that an import goes on right after one that was killed.
+ * Repeats `work` while another process holds a lock that it needs, so that an import can follow one that was killed.
  *
- * @param work must have written nothing when it throws LockedError; it waits for the lock by itself, so there is no pause in between
+ * @param work must have written nothing when it throws LockedError; it waits for the lock itself, so no pause between attempts is needed
  * @throws what `work` throws; LockedError after 40 s
  */
 export async function whenUnlocked<T>(work: () => Promise<T>): Promise<T> {

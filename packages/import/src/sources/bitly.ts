@@ -11,7 +11,9 @@ function customAddresses(value: unknown): string[] {
   return value as string[];
 }
 
-/** A bitlink of bitly's API v4, and a link for each of its custom addresses. Its clicks are those of the first. */
+/**
+ * Maps a bitlink of bitly's API v4 to one link per address. The first one gets the clicks, which bitly counts for all addresses together.
+ */
 export const bitlyLinks: MapRecord = (record, { timezone }) => {
   const fields = fieldsOf(record, timezone);
   const first = addressOf('id', fields.text('id') ?? fields.required('link'));

@@ -3,7 +3,7 @@ import { addressOf, countsOf, type Fields, fieldsOf } from '../model/fields.js';
 import { parseValue } from '../model/parse-value.js';
 import { type MapRecord, RowError } from '../model/source-link.js';
 
-/** The headings of each field, as the systems write them, without case, spaces, `_` and `-`. */
+/** Other headings for each field, as other systems write them; compared without case, spaces, `_` and `-`. */
 const HEADINGS: Readonly<Record<string, string>> = {
   url: 'longurl destination destinationurl target targeturl originalurl originallink',
   key: 'shortcode keyword slashtag path slug alias address backhalf',
@@ -55,7 +55,7 @@ const FIELD_OF = new Map(
 );
 
 /**
- * The fields that the headings of a table stand for, by {@link HEADINGS}; other headings keep their text.
+ * The field names for the headings of a table, by {@link HEADINGS}. An unknown heading is its own field name.
  *
  * @throws RowError when two headings name one field, or none names a destination
  */
@@ -92,12 +92,12 @@ function structured(fields: Fields) {
   throw new RowError(`${issue?.path.join('.') ?? 'a field'}: ${issue?.message ?? 'is invalid'}`);
 }
 
-/** Columns that a file of rejected rows has besides those of the rows. */
+/** Columns that a report of rejected rows adds to those of the table. */
 const IGNORED = new Set(['rejectedRow', 'rejectedReason']);
 
 const trimmed = (text: string | null) => text?.trim() || null;
 
-/** A row of a table, by the names that {@link csvFields} gives its columns. */
+/** Maps a row of a table, whose fields are named by {@link csvFields}. */
 export const csvLinks: MapRecord = (record, { timezone }) => {
   const fields = fieldsOf(record, timezone);
   const shortLink = trimmed(fields.text('shortLink'));

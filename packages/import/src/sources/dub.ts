@@ -2,7 +2,7 @@ import { createLinkBodySchema, HIDDEN_PASSWORD, TAG_COLORS } from '@waymark/cont
 import { countsOf, type Fields, fieldsOf, isObject, tagsOf } from '../model/fields.js';
 import type { MapRecord, SourceTag } from '../model/source-link.js';
 
-/** Other forms of what is read already, and facts of the account there. */
+/** Fields that repeat others, or are about the account at dub: they are dropped without a report. */
 const IGNORED = new Set(
   'shortLink qrCode tagId projectId workspaceId userId updatedAt lastClicked user lastLeadAt lastConversionAt dubTag'.split(
     ' ',
@@ -21,13 +21,13 @@ function coloredTags(fields: Fields): SourceTag[] {
   return [...colored, ...namedTags(fields)];
 }
 
-/** Tags as the body of `POST /links` names them: a list, or a text with commas. */
+/** The tags of `tagNames`, a field of the body of `POST /links`: a list, or a comma-separated text. */
 function namedTags(fields: Fields): SourceTag[] {
   const value = fields.take('tagNames');
   return tagsOf('tagNames', typeof value === 'string' ? value.split(',') : value);
 }
 
-/** The name of the folder: of the field `folder`, which a file may have, or by its id. */
+/** The name of the folder: the field `folder`, which only files have, or the name of the folder `folderId`. */
 function folderOf(fields: Fields, folderNames: ReadonlyMap<string, string> | undefined): string | null {
   const named = fields.take('folder');
   if (typeof named === 'string' && named.trim() !== '') return named.trim();
@@ -38,7 +38,7 @@ function folderOf(fields: Fields, folderNames: ReadonlyMap<string, string> | und
   return folder;
 }
 
-/** The password, unless the source shows a mask in its place. */
+/** The password; null with a reported loss when the source has masked it. */
 function passwordOf(fields: Fields): string | null {
   const password = fields.text('password');
   if (password !== HIDDEN_PASSWORD) return password;
@@ -46,7 +46,7 @@ function passwordOf(fields: Fields): string | null {
   return null;
 }
 
-/** A link of dub's API: its fields are ours. */
+/** Maps a link of dub's API, which has the same fields as the API of Waymark. */
 export const dubLinks: MapRecord = (record, { timezone, folderNames }) => {
   const fields = fieldsOf(record, timezone);
   const folder = folderOf(fields, folderNames);

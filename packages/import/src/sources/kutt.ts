@@ -3,7 +3,7 @@ import type { MapRecord } from '../model/source-link.js';
 
 const IGNORED = new Set('id uuid updated_at reuse user_id domain_id'.split(' '));
 
-/** A link of Kutt's API v2. */
+/** Maps a link of Kutt's API v2. */
 export const kuttLinks: MapRecord = (record, { timezone }) => {
   const fields = fieldsOf(record, timezone);
   const link = fields.text('link');

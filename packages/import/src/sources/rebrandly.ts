@@ -5,7 +5,7 @@ const IGNORED = new Set(
   'id updatedAt domainId domainName status lastClickAt lastClickDate creator integrated https isPublic'.split(' '),
 );
 
-/** A link of Rebrandly's API v1. */
+/** Maps a link of Rebrandly's API v1. */
 export const rebrandlyLinks: MapRecord = (record, { timezone }) => {
   const fields = fieldsOf(record, timezone);
   const domain = fields.take('domain');

@@ -5,7 +5,7 @@ const IGNORED = new Set(['hasRedirectRules']);
 
 type Targets = Pick<LinkFields, 'ios' | 'android' | 'geo'>;
 
-/** The platform or country that a rule has as its only condition. */
+/** The platform or country that is the only condition of a redirect rule; undefined for all other rules. */
 function targetOf(
   conditions: unknown,
 ): { readonly platform?: 'ios' | 'android'; readonly country?: string } | undefined {
@@ -19,7 +19,7 @@ function targetOf(
   return undefined;
 }
 
-/** Targets of the redirect rules; the first rule for a platform or country counts. Other rules go into the report. */
+/** The targets by platform and country. The first redirect rule for each wins; rules with other conditions are reported as lost. */
 function targetsOf(fields: Fields): Targets {
   const targets: { ios?: string; android?: string } = {};
   const geo: Record<string, string> = {};
@@ -39,7 +39,7 @@ function targetsOf(fields: Fields): Targets {
   return { ...targets, ...(Object.keys(geo).length === 0 ? {} : { geo }) };
 }
 
-/** A short URL of Shlink's API v3, with its `redirectRules` if it has some. Visits of bots are left out of its clicks, as of ours. */
+/** Maps a short URL of Shlink's API v3, to which `redirectRules` were added. Its clicks do not include visits of bots, as in Waymark. */
 export const shlinkLinks: MapRecord = (record, { timezone }) => {
   const fields = fieldsOf(record, timezone);
   const shortUrl = fields.text('shortUrl');

@@ -5,10 +5,10 @@ const IGNORED = new Set(
   'id idString DomainId OwnerId User shortURL secureShortURL updatedAt lcpath source success duplicate'.split(' '),
 );
 
-/** A split there has no end, and a test without one would not run here. */
+/** A split of Short.io has no start and no end, but an A/B test needs both. */
 const [TEST_STARTED_AT, TEST_COMPLETED_AT] = ['2000-01-01T00:00:00.000Z', '2099-12-31T00:00:00.000Z'];
 
-/** A split of visitors between two addresses, as an A/B test, which needs conversion tracking. */
+/** Maps a split of visitors between two destinations to an A/B test, which needs conversion tracking. */
 function splitOf(fields: Fields, url: string): Partial<LinkFields> {
   const splitUrl = fields.text('splitURL');
   const percentage = fields.count('splitPercent');
@@ -24,7 +24,7 @@ function splitOf(fields: Fields, url: string): Partial<LinkFields> {
   return {};
 }
 
-/** A link of Short.io's API, with the `domain` that it was listed for. */
+/** Maps a link of Short.io's API, to which its `domain` was added. */
 export const shortIoLinks: MapRecord = (record, { timezone, folderNames }) => {
   const fields = fieldsOf(record, timezone);
   const url = fields.required('originalURL');

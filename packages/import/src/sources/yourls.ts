@@ -1,7 +1,7 @@
 import { addressOf, countsOf, fieldsOf } from '../model/fields.js';
 import type { MapRecord } from '../model/source-link.js';
 
-/** A link of YOURLS: a row of its table `yourls_url`, or a link of its API, which has the whole address in place of the keyword. */
+/** Maps a link of YOURLS: a row of the table `yourls_url`, or a link of the API, which has the short URL instead of the keyword. */
 export const yourlsLinks: MapRecord = (record, { timezone }) => {
   const fields = fieldsOf(record, timezone);
   const keyword = fields.text('keyword');

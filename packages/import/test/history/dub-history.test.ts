@@ -221,6 +221,7 @@ describe('the history of dub', () => {
       aDubLead(31, late, click, aDubCustomer(5), { metadata: { text: 'x'.repeat(10_001) } }),
       aDubLead(32, late, click, aDubCustomer(6), { eventId: undefined }),
       aDubLead(33, late, click, aDubCustomer(7, { externalId: ' ', id: ' ' })),
+      aDubLead(34, late, click, aDubCustomer(7, { externalId: ' ', id: ' ' })),
     );
     account.sales.push(
       aDubSale(40, late, click, aDubCustomer(1), { sale: { amount: -1 } }),
@@ -234,7 +235,9 @@ describe('the history of dub', () => {
       'id is missing',
       `there is no link ${acme.host}/gone in this workspace`,
       ...['metadata must be an object', 'eventId is missing', 'metadata has more than 10000 characters as JSON'],
-      ...['customer.externalId is not one that a customer may have here', 'amount must be a whole number'],
+      // Both leads of the customer, not only the first.
+      ...Array(2).fill('customer.externalId is not one that a customer may have here'),
+      'amount must be a whole number',
     ]);
   });
 

@@ -30,7 +30,7 @@ export type DataEntry =
   | { readonly type: 'link'; readonly path: string; readonly target: string }
   | { readonly type: 'file'; readonly path: string; readonly bytes: number };
 
-/** Lists everything to back up, each directory before its content. */
+/** Lists the files, directories and links to back up; each directory comes before its content. */
 export function listData(directory: string): DataEntry[] {
   const entries: DataEntry[] = [];
   const add = (path: string): void => {
@@ -49,8 +49,10 @@ export function listData(directory: string): DataEntry[] {
 }
 
 /**
- * Hard-links every file, which takes almost no time; `to` must be on the same file system. The stores only append to files or replace
- * them, so that the first `bytes` of each linked file never change.
+ * Hard-links all files into `to`, which takes almost no time. `to` must be on the same file system. The stores only append to files or
+ * replace them, so the first `bytes` of each linked file never change.
+ *
+ * @returns the entries, with the sizes at this moment
  */
 export function linkData(from: string, to: string): readonly DataEntry[] {
   mkdirSync(to, { recursive: true, mode: 0o700 });
@@ -71,6 +73,7 @@ function syncPath(path: string): void {
   }
 }
 
+/** Copies the first `bytes` of a file. */
 function copyFile(source: string, target: string, bytes: number): void {
   copyFileSync(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   truncateSync(target, bytes);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError } from '../command-error.js';
 
-/** After this time the processes are resumed and the work is discarded. */
+/** A longer pause is an error: the processes are resumed, and the result of the work is dropped. */
 const PAUSE_MS_MAX = 10_000;
 const STOP_CHECK_MS = 2;
 
@@ -13,7 +13,7 @@ function stateInProc(path: string): string {
   return stat[stat.lastIndexOf(')') + 2] ?? '';
 }
 
-/** Whether every thread is stopped; a thread finishes its system call first. */
+/** Whether all threads of a process have stopped. After SIGSTOP a thread first finishes its system call. */
 function isStopped(pid: number): boolean {
   if (process.platform !== 'linux') {
     return execFileSync('ps', ['-o', 'state=', '-p', String(pid)], { encoding: 'utf8' })
@@ -23,6 +23,7 @@ function isStopped(pid: number): boolean {
   return readdirSync(`/proc/${pid}/task`).every((thread) => stateInProc(`/proc/${pid}/task/${thread}/stat`) === 'T');
 }
 
+/** @throws CommandError when the process has not stopped at the deadline */
 async function stop(pid: number, deadlineMs: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   while (!isStopped(pid)) {
@@ -31,7 +32,16 @@ async function stop(pid: number, deadlineMs: number): Promise<void> {
   }
 }
 
-/** Resumes the processes in case this one is killed while they are stopped. */
+/** Resumes a stopped process. One that has ended needs nothing, and must not keep the others stopped. */
+function resume(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT');
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err;
+  }
+}
+
+/** Starts a process that resumes the others later, in case this one is killed while they are stopped. */
 function startResumeWatchdog(pids: readonly number[]): ChildProcess {
   const script = `sleep ${(PAUSE_MS_MAX / 1000) * 1.5}; kill -CONT "$@"`;
   const watchdog = spawn('sh', ['-c', script, 'sh', ...pids.map(String)], { detached: true, stdio: 'ignore' });
@@ -59,7 +69,7 @@ export async function whilePaused<T>(
     if (performance.now() > deadlineMs)
       throw new CommandError('the pause took too long: stop the stack, then back it up');
   } finally {
-    for (const pid of [...pids].reverse()) process.kill(pid, 'SIGCONT');
+    for (const pid of [...pids].reverse()) resume(pid);
     if (watchdog.pid !== undefined) process.kill(-watchdog.pid, 'SIGKILL');
   }
   return { result, pausedMs: performance.now() - startedMs };

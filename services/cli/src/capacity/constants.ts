@@ -1,8 +1,8 @@
-/** Resources that one event of a kind needs. CPU is in microseconds of one core. */
+/** Resources that one event needs. CPU time is in microseconds of one core. */
 export interface EventCost {
   /** Redis bytes used until the event is stored in ClickHouse. */
   readonly queuedBytes: number;
-  /** Redis bytes that remain afterwards, times the seconds until they expire. At one event per second, that is the memory in use. */
+  /** Redis bytes that remain afterwards, times the seconds until they expire: the bytes in use at one event per second. */
   readonly retainedByteSeconds: number;
   readonly ingestMicros: number;
   /** Queueing the event and passing it to the writer. Redis does all of it on one thread. */
@@ -14,7 +14,10 @@ export interface EventCost {
   readonly parts: number;
 }
 
-/** CPU of ingest and writer is scaled to this, what a click takes of ingest on an idle machine (`npm run bench -- redirect`). */
+/**
+ * CPU time of ingest for a click on an idle machine (`npm run bench -- redirect`). The measured CPU times of ingest and writer are scaled
+ * to it.
+ */
 export const QUIET_CLICK_MICROS = 44;
 
 /**
@@ -54,7 +57,7 @@ export const EVENT_COSTS = {
 
 /** Bytes of a click in the spool. */
 export const SPOOL_CLICK_BYTES = 926;
-/** Bytes of its append-only file that Redis reads in a second when it starts. */
+/** Bytes of its append-only file that Redis reads per second when it starts. */
 export const REDIS_LOAD_BYTES_PER_SECOND = 107_000_000;
 
 /** Entries that a part of a replicated table makes in Keeper, as ClickHouse documents it ("approximately ten"). Not measured. */

@@ -30,19 +30,19 @@ export interface CapacityRequest {
 /** The resources needed at the peak. Cores are those in use; process counts include headroom. */
 export interface CapacityPlan {
   readonly peakEventsPerSecond: number;
-  /** Number of installations to spread workspaces over, as each has one Redis for its queue. The other numbers are totals over all. */
+  /** Number of installations to spread the workspaces over, each with one Redis. The other numbers are totals over all installations. */
   readonly installations: number;
   readonly redis: {
     /** `maxmemory` of each Redis. */
     readonly memoryBytes: number;
-    /** Use of the one core that each Redis can use. */
+    /** Load of the one core that each Redis can use, from 0 to 1. */
     readonly coreShare: number;
-    /** How long it reads its append-only file when it starts with full memory. */
+    /** Time to read the append-only file at the start, when the memory was full. */
     readonly restartSeconds: number;
   };
-  /** The spool of each process of ingest, which holds the clicks while Redis is away. */
+  /** The spool of each ingest process, which keeps the clicks while Redis is down. */
   readonly spool: {
-    /** How long Redis may be away. */
+    /** Time that Redis may be down without a lost click. */
     readonly seconds: number;
     /** `SPOOL_MAX_MB` for that. */
     readonly megabytes: number;
@@ -80,14 +80,14 @@ const MICROS = 1_000_000;
 const CORE_USE_MAX = 0.6;
 /** Above this share of Redis' memory, `/track` rejects conversions (docs/production.md). */
 const REDIS_USE_MAX = 0.7;
-/** Memory of Redis for caches, connections and scripts. */
+/** Memory that Redis needs besides events: for caches, connections and scripts. */
 const REDIS_BASE_BYTES = 64 * 1024 ** 2;
 /** Leaves room for merges, which write the new part before they delete the old ones. */
 const DISK_USE_MAX = 0.7;
 /** Inserts per second of one writer for each kind of event, while they are not full: a writer gathers rows for 100 ms. */
 const INSERTS_PER_WRITER = 10;
 const INSERT_ROWS_MAX = 20_000;
-/** With several shards a writer gathers rows that many times longer, so that a shard gets no more inserts; at most so often. */
+/** With n shards a writer gathers rows n times as long, so that a shard gets no more inserts, but at most this many times as long. */
 const SHARDS_GATHERED_MAX = 10;
 /** Without a rewrite, the append-only file grows to twice its size after the last one (`auto-aof-rewrite-percentage 100`). */
 const LOG_PER_MEMORY = 2;
@@ -98,20 +98,22 @@ const SERVER_CORES = 32;
 const SERVER_DISK_BYTES = 10e12;
 const REDIS_MEMORY_MAX = 64 * 1024 ** 3;
 const ONE_MACHINE = { redisMemoryBytes: 4 * 1024 ** 3, cores: 4, diskBytes: 2e12 };
-/** Two, so that one can fail. */
+/** Two processes of each service, so that one can fail. */
 const PROCESSES_MIN = 2;
 
 type Kind = keyof typeof EVENT_COSTS;
 const KINDS = Object.keys(EVENT_COSTS) as Kind[];
 
+/** Number of processes for a load. @param cores CPU that they use together */
 function processesFor(cores: number): number {
   return Math.max(PROCESSES_MIN, Math.ceil(cores / CORE_USE_MAX));
 }
 
 /**
- * Inserts into all shards together.
+ * Inserts per second into all shards together.
  *
- * @param writers whose batches go to the same shards
+ * @param rates events per second
+ * @param writers number of writers that insert into these shards
  */
 function insertsOf(rates: Readonly<Record<Kind, number>>, writers: number, shards: number): Record<Kind, number> {
   const perSecond = (INSERTS_PER_WRITER * writers * shards) / Math.min(shards, SHARDS_GATHERED_MAX);
@@ -121,7 +123,7 @@ function insertsOf(rates: Readonly<Record<Kind, number>>, writers: number, shard
 
 const sumOf = (perKind: Readonly<Record<Kind, number>>) => KINDS.reduce((sum, kind) => sum + perKind[kind], 0);
 
-/** Redis bytes in total: retained data at the average rate, and the queue of an outage at the peak rate. */
+/** Bytes in all Redis together: retained data at the average rate, and the queue of an outage at the peak rate. */
 function redisBytes({ outageMinutes, peakFactor }: CapacityRequest, rates: Readonly<Record<Kind, number>>): number {
   return KINDS.reduce((sum, kind) => {
     const { queuedBytes, retainedByteSeconds } = EVENT_COSTS[kind];
@@ -130,8 +132,8 @@ function redisBytes({ outageMinutes, peakFactor }: CapacityRequest, rates: Reado
 }
 
 /**
- * Inserts, their cores and the servers. More servers are more shards, and more shards more inserts, so it repeats until the number of
- * servers is enough.
+ * Plans inserts, their cores, and the servers. More servers mean more shards, and more shards mean more inserts, so the number of servers
+ * is raised until it suffices.
  */
 function planInserts(
   { replicas }: CapacityRequest,
@@ -162,7 +164,7 @@ function planInserts(
   }
 }
 
-/** The spool that keeps every click while Redis is away, and while it starts with full memory. */
+/** Plans the spool that keeps all clicks while Redis is down, and while it starts with full memory. */
 function planSpool(request: CapacityRequest, clicksPerSecond: number, ingest: number, restartSeconds: number) {
   const seconds = Math.max(request.redisOutageMinutes * 60, restartSeconds);
   const bytesPerSecond = (clicksPerSecond / ingest) * SPOOL_CLICK_BYTES;

@@ -25,7 +25,7 @@ function contentOf(entries: readonly DataEntry[]): NonNullable<Content> {
   return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
 }
 
-/** @throws CommandError when files of the backup are missing or cut off */
+/** @throws CommandError when files of the backup are missing or shortened */
 function checkContent(from: string, entries: readonly DataEntry[], expected: Content): void {
   const found = contentOf(entries);
   if (expected === undefined || (found.files === expected.files && found.bytes === expected.bytes)) return;
@@ -46,7 +46,7 @@ function rejectExternalStores({ settings }: Target): void {
   );
 }
 
-/** The processes in the order in which to stop them: the stores last, so that they contain everything that was acknowledged. */
+/** The processes in the order in which to pause them: the stores last, so that they contain all that was acknowledged. */
 function pidsOf({ pids }: RunState): number[] {
   return [pids.http, pids.writer, pids.redis, pids.clickhouse].filter((pid) => pid !== null);
 }
@@ -57,6 +57,7 @@ interface Copied {
   readonly pausedMs: number | undefined;
 }
 
+/** Pauses the stack, links its files, resumes the stack, then copies the linked files. */
 async function copyRunning(dataDir: string, stack: RunState, to: string): Promise<Copied> {
   const stage = join(dataDir, 'run', `backup-${process.pid}`);
   try {
@@ -67,6 +68,7 @@ async function copyRunning(dataDir: string, stack: RunState, to: string): Promis
   }
 }
 
+/** Copies the files of a stopped stack. @throws CommandError when a stack starts meanwhile */
 function copyStopped(dataDir: string, to: string): Copied {
   rejectStartingStack(dataDir);
   const entries: DataEntry[] = listData(dataDir);
@@ -75,7 +77,7 @@ function copyStopped(dataDir: string, to: string): Copied {
   return { bytes, pausedMs: undefined };
 }
 
-/** Backs up DATA_DIR, whether its stack is running or not. */
+/** `waymark backup`: backs up DATA_DIR. Its stack may be running. */
 export async function backUp(directory: RawOption): Promise<CommandResult> {
   const target = findTarget();
   const { dataDir, instanceKey } = target.settings;
@@ -108,7 +110,7 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   };
 }
 
-/** Restores a backup into DATA_DIR, which must not contain data. */
+/** `waymark restore`: restores a backup into DATA_DIR, which must not contain data. */
 export async function restore(directory: RawOption): Promise<CommandResult> {
   const target = findTarget();
   const { dataDir } = target.settings;

@@ -11,6 +11,7 @@ export interface ListOptions {
   readonly limit?: RawOption;
 }
 
+/** `waymark dead-letters list`: lists the dead letters of all queue shards, oldest first. */
 export function showDeadLetters(options: ListOptions): Promise<CommandResult> {
   const limit = Number(optionalText('limit', options.limit) ?? LIMIT_DEFAULT);
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
@@ -45,7 +46,7 @@ export function showDeadLetters(options: ListOptions): Promise<CommandResult> {
   });
 }
 
-/** Requeues all dead letters, or those with the given ids. */
+/** `waymark dead-letters replay`: queues dead letters again, all of them or those with the given ids. */
 export function replayLetters(ids: readonly string[]): Promise<CommandResult> {
   return withQueues(findTarget(), async (queues) => {
     const counts = await Promise.all(queues.map((redis) => replayDeadLetters(redis, ids.length === 0 ? {} : { ids })));

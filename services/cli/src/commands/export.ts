@@ -11,10 +11,10 @@ import { optionalText, type RawOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
 import { outputError } from '../standard-output.js';
 
-/** The parameters of `GET /<resource>/export`, where to ask for it, and where it goes. */
+/** The parameters of `GET /<resource>/export`, and the options of the command itself. */
 export type ExportOptions = Readonly<Record<string, RawOption>>;
 
-/** @returns how the export was made, and what became of it on the server */
+/** Makes the export in the way that its format allows. @returns the export job of the server; undefined for a streamed export */
 async function run(request: ExportRequest, asJob: boolean, deps: ExportDeps, signal: AbortSignal) {
   const { api, progress } = deps;
   const records = recordFormat(request);
@@ -28,7 +28,7 @@ async function run(request: ExportRequest, asJob: boolean, deps: ExportDeps, sig
 const SHELL_SAFE = /^[\w./-]+$/;
 const quoted = (path: string) => (SHELL_SAFE.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);
 
-/** A line that reads the file. */
+/** A command that reads the file, as a suggestion for the user. */
 function nextStep(format: ExportRequest['format'], path: string): string {
   switch (format) {
     case 'zip':
@@ -79,7 +79,7 @@ export async function exportList(name: string, options: ExportOptions): Promise<
       ...(job === undefined ? [] : [`The API keeps the file until ${job.expiresAt}: GET /exports/${job.id}`]),
     ];
     if (path !== undefined) return { data: { file: path, rows, bytes, seconds, job: job?.id ?? null }, lines };
-    // Standard output has the export.
+    // Standard output contains the export, so the result goes to standard error.
     for (const line of lines) progress.say(line);
   } finally {
     progress.stop();

@@ -22,7 +22,7 @@ import type { CommandResult } from '../output.js';
 import { findTarget, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
 
-/** Records of each type in the cache of this process: few, because an import reads each link only once. */
+/** Most cached records of each type: few, because an import reads each link only once. */
 const CACHED_MAX = 2_000;
 /** Waits of at least this length are reported on standard error. */
 const LONG_WAIT_MS = 5_000;
@@ -31,7 +31,7 @@ function isAddress(location: string | undefined): boolean {
   return location === undefined || /^https?:\/\//i.test(location);
 }
 
-/** A file, or standard input for `-`. @throws CommandError */
+/** Opens a file, or standard input for `-`. @throws CommandError when the file cannot be read */
 async function openLocation(source: Source, location: string): Promise<OpenSource> {
   if (location === '-') return openFile(source, 'csv', process.stdin);
   await access(location).catch(() => {
@@ -65,7 +65,7 @@ export async function importSource(
   raw: RawImportOptions,
 ): Promise<CommandResult> {
   const source = sourceOf(sourceName);
-  // A long import is mostly garbage, which V8 would let grow to hundreds of megabytes before it collects it.
+  // V8 would otherwise let the garbage of a long import grow to hundreds of megabytes before it collects it.
   setFlagsFromString('--optimize-for-size');
   const options = importOptions(source, raw);
   const { settings } = findTarget();

@@ -14,6 +14,7 @@ import { connectClickHouse, findTarget } from '../stores.js';
 
 const WAIT_EVERY_MS = 1000;
 
+/** `waymark migrate up`: applies all pending migrations, the placement on shards and the retention. */
 export async function migrateUp(): Promise<CommandResult> {
   const target = findTarget();
   const clickhouse = connectClickHouse(target);
@@ -41,6 +42,7 @@ export async function migrateUp(): Promise<CommandResult> {
   }
 }
 
+/** `waymark migrate status`: lists all migrations with their state. */
 export async function showMigrations(): Promise<CommandResult> {
   const target = findTarget();
   const clickhouse = connectClickHouse(target);
@@ -53,7 +55,7 @@ export async function showMigrations(): Promise<CommandResult> {
   }
 }
 
-/** Waits until another process has applied all migrations. Containers run this before they start. */
+/** `waymark migrate wait`: waits until another process has applied all migrations. Containers run it before their service. */
 export async function awaitMigrations({ seconds }: { readonly seconds: RawOption }): Promise<CommandResult> {
   const limitSeconds = Number(seconds);
   if (!(limitSeconds > 0)) throw new CommandError('--seconds must be a number above 0');

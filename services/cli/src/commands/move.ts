@@ -8,7 +8,7 @@ import type { RawOption } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
 import { findTarget } from '../stores.js';
 
-/** What remains to be done by the operator. */
+/** What the operator has to do next. */
 function nextSteps({ connection: { url, database }, cluster }: MoveEnd): string[] {
   const settings = [
     `CLICKHOUSE_URL=${url}`,
@@ -36,7 +36,7 @@ function reportLines({ tables }: MoveReport, seconds: number): string[] {
   ];
 }
 
-/** Errors with what they mean for the move. */
+/** Converts errors of a move to messages for the user. */
 function explained(err: unknown): unknown {
   if (err instanceof MoveRefusedError) return new CommandError(err.message);
   if (err instanceof MoveEndError)

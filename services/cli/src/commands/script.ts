@@ -10,7 +10,7 @@ export interface ScriptOptions {
   readonly publishableKey?: RawOption;
 }
 
-/** The origin that serves the script: a host, which has TLS, or an origin. */
+/** The origin that serves the script. A host without a scheme gets `https://`. @throws CommandError */
 function originOption(value: RawOption): string {
   const text = requiredText('host', value);
   const address = text.includes('://') ? text : `https://${text}`;

@@ -14,7 +14,7 @@ import { connectClickHouse, findTarget } from '../stores.js';
 
 const RANGE = /^(\d{1,3})(?:-(\d{1,3}))?$/;
 
-/** Runs `work` on the cluster of this installation. */
+/** Runs `work` with a client for the cluster of this installation. @throws CommandError without a cluster */
 async function onCluster<T>(work: (client: ClickHouseClient, cluster: string) => Promise<T>): Promise<T> {
   const target = findTarget();
   const { clickhouseCluster: cluster } = target.settings;
@@ -29,7 +29,7 @@ async function onCluster<T>(work: (client: ClickHouseClient, cluster: string) =>
   }
 }
 
-/** Neighbouring numbers as ranges: `0-9 12`. */
+/** Formats ascending numbers with ranges, such as `0-9 12`. */
 export function rangesText(numbers: readonly number[]): string {
   const ranges: [from: number, to: number][] = [];
   for (const number of numbers) {
@@ -40,7 +40,7 @@ export function rangesText(numbers: readonly number[]): string {
   return ranges.map(([from, to]) => (from === to ? String(from) : `${from}-${to}`)).join(' ');
 }
 
-/** The numbers that texts such as `17` and `40-49` name. */
+/** Parses numbers and ranges of logical shards, such as `17` and `40-49`. @throws CommandError */
 export function readRanges(texts: readonly string[]): number[] {
   if (texts.length === 0)
     throw new CommandError(`name logical shards from 0 to ${LOGICAL_SHARDS - 1}, such as 17 40-49`);
@@ -56,8 +56,10 @@ export function readRanges(texts: readonly string[]): number[] {
   return [...new Set(numbers)];
 }
 
+/** Most characters of the list of logical shards in the table. */
 const LOGICAL_SHOWN = 60;
 
+/** `waymark shards list`: shows the shards and their logical shards. */
 export function showShards(): Promise<CommandResult> {
   return onCluster(async (client, cluster) => {
     const list = await listShards(client, { cluster });
@@ -75,6 +77,7 @@ export function showShards(): Promise<CommandResult> {
   });
 }
 
+/** `waymark shards add`: creates the tables on new servers of the cluster. */
 export function addShards(): Promise<CommandResult> {
   return onCluster(async (client, cluster) => {
     const added = await addServers(client, { cluster });
@@ -89,7 +92,7 @@ function reportLine({ logical, from, to, rows }: ShardMoveReport): string {
   return `moved logical shard ${logical} from shard ${from} to ${to}: ${counts.length === 0 ? 'no rows' : counts.join(', ')}`;
 }
 
-/** Moves logical shards, one after the other. */
+/** `waymark shards move`: moves logical shards to another shard, one after the other. */
 export function moveShards(logical: readonly string[], { to }: { readonly to: RawOption }): Promise<CommandResult> {
   return onCluster(async (client, cluster) => {
     const shard = Number(to);

@@ -6,6 +6,7 @@ import { connectClickHouse, connectRedis, findTarget, type Target } from '../sto
 
 const API_TIMEOUT_MS = 3_000;
 
+/** The result of the check of one component. */
 type Check<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly error: string };
 
 async function check<T extends object>(work: () => Promise<T>): Promise<Check<T>> {
@@ -67,7 +68,7 @@ function migrationsText({ migrations, ofNewerRelease }: { migrations: number; of
   return `${migrations} migrations applied${ofNewerRelease > 0 ? `, and ${ofNewerRelease} of a newer release` : ''}`;
 }
 
-/** What an operator should do although every component answers. */
+/** Warnings about a Redis that answers: settings that may lose data, and dead letters. */
 function warningsOf(store: Awaited<ReturnType<typeof checkRedis>>): readonly string[] {
   if (!store.ok) return [];
   const letters = store.queue['dead-letter'].waiting;
@@ -86,7 +87,7 @@ function maskStack(stack: RunState | undefined): RunState | null {
   return stack === undefined ? null : { ...stack, redis: maskUrl(stack.redis), clickhouse: maskUrl(stack.clickhouse) };
 }
 
-/** Shows the health of all components and the queue depths. Exits with an error when a component fails. */
+/** `waymark status`: shows the health of all components and the queue depths. Exits with 1 when a component fails. */
 export async function showStatus(): Promise<CommandResult> {
   const target = findTarget();
   const [api, redis, clickhouse, queueShards] = await Promise.all([

@@ -5,7 +5,7 @@ import { optionalText, type RawOption } from '../option-values.js';
 import { standardOutput } from '../standard-output.js';
 import { followEvents } from '../tail/follow-events.js';
 
-/** The parameters of `GET /events/stream`, and where to ask for it. */
+/** The parameters of `GET /events/stream`, and the options of the command itself. */
 export type TailOptions = Readonly<Record<string, RawOption>>;
 
 function streamUrl(options: TailOptions): string {
@@ -30,7 +30,7 @@ export async function tailEvents(options: TailOptions): Promise<undefined> {
   const onEnd = () => stop.abort();
   let failure: CommandError | undefined;
   const onOutputError = ({ code, message }: NodeJS.ErrnoException) => {
-    // Otherwise the reader has ended, such as `head`.
+    // EPIPE is no error: the program that reads the output, such as `head`, has ended.
     if (code !== 'EPIPE') failure = new CommandError(`standard output: ${message}`);
     stop.abort();
   };

@@ -36,6 +36,7 @@ function selectionOf(options: DeliveriesOptions): Promise<DeliverySelection> {
   });
 }
 
+/** `waymark webhooks deliveries`: lists delivery attempts, newest first. */
 export async function showDeliveries(options: DeliveriesOptions): Promise<CommandResult> {
   const selection = await selectionOf(options);
   const clickhouse = connectClickHouse(findTarget());
@@ -61,7 +62,11 @@ export async function showDeliveries(options: DeliveriesOptions): Promise<Comman
   }
 }
 
-/** Queues deliveries again: of the given events, or all that failed. @throws CommandError when the selected webhook is disabled */
+/**
+ * `waymark webhooks replay`: queues deliveries again, of the given events or all that failed.
+ *
+ * @throws CommandError when the webhook is disabled
+ */
 export async function replayWebhookDeliveries(
   eventIds: readonly string[],
   options: DeliveriesOptions,

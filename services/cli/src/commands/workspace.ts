@@ -18,7 +18,7 @@ import {
 import { type CommandResult, table } from '../output.js';
 import { findTarget, withCatalog } from '../stores.js';
 
-/** Finds a workspace by id or slug. */
+/** Finds a workspace by id or slug. @throws CommandError when there is none */
 export async function findWorkspace(catalog: Catalog, idOrSlug: string): Promise<WorkspaceRecord> {
   const found =
     (await catalog.workspaces.findBySlug(idOrSlug)) ??
@@ -44,13 +44,14 @@ export interface CreateOptions {
   readonly queueShard?: RawOption;
 }
 
-/** @throws CommandError for what is no number of a queue shard */
+/** The number of a queue shard. @throws CommandError for another text */
 function shardOption(value: RawOption): number | undefined {
   const text = optionalText('queue-shard', value);
   if (text === undefined || /^\d{1,2}$/.test(text)) return text === undefined ? undefined : Number(text);
   throw new CommandError('--queue-shard must be the number of a queue shard');
 }
 
+/** `waymark workspace create`: creates a workspace with its first keys, and its domain if one is given. */
 export function createWorkspace(options: CreateOptions): Promise<CommandResult> {
   const slug = requiredText('slug', options.slug).toLowerCase();
   const name = optionalText('name', options.name) ?? slug;
@@ -142,6 +143,7 @@ function programPatch(options: UpdateOptions): ProgramPatch {
   };
 }
 
+/** `waymark workspace update`: changes the given fields of a workspace. */
 export function updateWorkspace(idOrSlug: string | undefined, options: UpdateOptions): Promise<CommandResult> {
   const requested = idOrSlug ?? requiredText('workspace', options.workspace);
   return withCatalog(async (catalog) => {
@@ -160,6 +162,7 @@ export function updateWorkspace(idOrSlug: string | undefined, options: UpdateOpt
   });
 }
 
+/** `waymark workspace list`: lists all workspaces. */
 export function listWorkspaces(): Promise<CommandResult> {
   return withCatalog(async (catalog) => {
     const workspaces = (await catalog.workspaces.list()).map(describeWorkspace);

@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 
+/** A response with its whole body. */
 export interface HttpAnswer {
   readonly status: number;
   readonly location: string | undefined;
@@ -9,6 +10,7 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
+/** A request of the demo. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;

@@ -5,7 +5,7 @@ import { newVisitor, skewed, visitorHeaders } from './visitors.js';
 export interface TrafficOptions {
   readonly http: HttpClient;
   readonly api: string;
-  /** Base URL for short links of any domain. */
+  /** Base URL of the links; the domain is sent in the header Host. */
   readonly links: string;
   readonly domain: string;
   readonly apiKey: string;
@@ -14,7 +14,7 @@ export interface TrafficOptions {
   readonly now: () => number;
 }
 
-/** Totals so far; they count only successful requests. */
+/** Totals so far. `refused` counts failed requests, the others successful ones. */
 export interface TrafficTotals {
   links: number;
   clicks: number;
@@ -27,7 +27,9 @@ export interface TrafficTotals {
 
 const LINK_COUNT = 12;
 const IN_FLIGHT_MAX = 64;
+/** Share of clicks that are followed by a lead. */
 const LEAD_SHARE = 0.08;
+/** Share of leads that are followed by a sale. */
 const SALE_SHARE = 0.4;
 const TICK_MS = 20;
 const ATTEMPTS = 4;
@@ -36,9 +38,10 @@ const RETRY_WAIT_MS_MAX = 5_000;
 const CAMPAIGNS = ['spring', 'launch', 'newsletter', 'partners'];
 const PRICES = [900, 1900, 4900, 9900, 29_900];
 
+/** Simulates visitors of a workspace: clicks, leads and sales over HTTP. */
 export function createTraffic(options: TrafficOptions) {
   const { http, api, links, domain, apiKey, now } = options;
-  /** When the first visit was due; undefined while the links are created, so that this does not shorten the time for visits. */
+  /** Start of the visits; undefined while the links are created, which does not count as part of the duration. */
   let startedAt: number | undefined;
   const totals: TrafficTotals = {
     links: 0,

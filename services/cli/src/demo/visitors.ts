@@ -58,6 +58,7 @@ function address(): string {
   return `100.${part(64, 64)}.${part(0, 256)}.${part(1, 254)}`;
 }
 
+/** A random visitor. */
 export function newVisitor(): Visitor {
   return { userAgent: pickSkewed(BROWSERS), ip: address(), referer: pickSkewed(REFERERS), ...pickSkewed(PLACES) };
 }

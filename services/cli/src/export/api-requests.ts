@@ -1,16 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Dispatcher, request } from 'undici';
 import { CommandError } from '../command-error.js';
+import { retryAfterMs } from '../retry-after.js';
 
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 10_000;
-/** How long requests are repeated while nothing new arrives: longer than a restart, an upgrade or a failover takes. */
+/** Requests are repeated this long while nothing arrives: longer than a restart, an upgrade or a failover takes. */
 const PATIENCE_MS = 10 * 60_000;
 
 /** A failure after which the same request may succeed. */
 export class TemporaryError extends Error {
   constructor(
     message: string,
+    /** Shortest pause before the repeat. */
     readonly retryMs = RETRY_MS_MIN,
   ) {
     super(message);
@@ -18,7 +20,7 @@ export class TemporaryError extends Error {
   }
 }
 
-/** The API refuses the request for good. */
+/** An answer of the API that a repeat would not change. */
 export class RefusedRequest extends CommandError {
   constructor(
     message: string,
@@ -30,21 +32,24 @@ export class RefusedRequest extends CommandError {
   }
 }
 
+/** Options of {@link createApiRequests}. */
 export interface ApiRequestsOptions {
   /** URL of the API, without a slash at its end. */
   readonly api: string;
-  /** Makes a key; called again when the last one is not accepted any more. */
+  /** Creates an API key. Called again when the API does not accept the last one any more. */
   readonly newKey: () => Promise<string>;
-  /** Receives what goes wrong, in words. */
+  /** Receives messages about errors after which a request is repeated. */
   readonly onStatus: (text: string) => void;
+  /** Ends all requests with its reason. */
   readonly signal: AbortSignal;
   /** Milliseconds without progress after which {@link ApiRequests.untilDone} gives up; ten minutes by default. */
   readonly patienceMs?: number;
 }
 
+/** A request to the API. */
 export interface ApiRequest {
   readonly method?: 'GET' | 'POST' | 'DELETE';
-  /** With its query string. */
+  /** Path with the query string. */
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: object;
@@ -61,11 +66,13 @@ export interface ApiResponse {
   readonly trailers: Readonly<Record<string, string>>;
 }
 
-/** Requests to the API that outlast restarts of the server. */
+/** Requests to the API that survive restarts of the server. */
 export interface ApiRequests {
   /**
-   * @throws TemporaryError when the API cannot be reached, answers 5xx or answers 429
-   * @throws RefusedRequest when it refuses the request for good
+   * Sends a request once.
+   *
+   * @throws TemporaryError when the API cannot be reached, answers 5xx or 429, or refuses a key that it accepted before
+   * @throws RefusedRequest for other errors
    */
   send(request: ApiRequest): Promise<ApiResponse>;
   /** The JSON of a response. @throws what `send` throws */
@@ -73,8 +80,8 @@ export interface ApiRequests {
   /**
    * Repeats `attempt` after each {@link TemporaryError}, until it returns.
    *
-   * @param attempt calls its argument whenever something new has arrived
-   * @throws CommandError when nothing has arrived for too long; the reason of the signal; what `attempt` throws otherwise
+   * @param attempt calls its argument whenever it has received data
+   * @throws CommandError when no data has arrived for too long; the reason of the signal; other errors of `attempt`
    */
   untilDone<T>(attempt: (progressed: () => void) => Promise<T>): Promise<T>;
 }
@@ -88,7 +95,7 @@ async function* bytesOf({ body }: Dispatcher.ResponseData, signal: AbortSignal):
   }
 }
 
-/** What is wrong, in the words of the API, and its code. */
+/** The message and the code of an error response. */
 async function errorOf({ statusCode, body }: Dispatcher.ResponseData): Promise<{ message: string; code?: string }> {
   const answer = (await body.json().catch(() => undefined)) as
     | { error?: { message?: string; code?: string } }
@@ -96,9 +103,11 @@ async function errorOf({ statusCode, body }: Dispatcher.ResponseData): Promise<{
   return { message: `the API answers ${statusCode}`, ...answer?.error };
 }
 
+/** @returns requests that share one API key, which is created for the first of them */
 export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
   const { api, newKey, onStatus, signal, patienceMs = PATIENCE_MS } = options;
   let key: string | undefined;
+  /** Whether no request with the key has succeeded yet. */
   let isKeyNew = true;
 
   async function answerTo({ method = 'GET', path, body, headers }: ApiRequest): Promise<Dispatcher.ResponseData> {
@@ -125,7 +134,7 @@ export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
       isKeyNew = false;
       return {
         ...{ status, headers, body: bytesOf(response, signal) },
-        // The client fills the object when they arrive.
+        // Empty now: the client fills this object at the end of the body.
         trailers: response.trailers,
       };
     }
@@ -135,7 +144,7 @@ export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
       throw new TemporaryError(message, 0);
     }
     if (status < 500 && status !== 429) throw new RefusedRequest(message, code);
-    throw new TemporaryError(message, Number(headers['retry-after'] ?? 0) * 1000);
+    throw new TemporaryError(message, retryAfterMs(headers['retry-after']?.toString(), Date.now()));
   };
 
   return {

@@ -1,16 +1,18 @@
 /** Formats whose files can be continued after their last complete record. */
 export type RecordFormat = 'csv' | 'ndjson';
 
-/** The complete records of a part of a file. */
+/** Records that have become complete with a chunk. */
 export interface CompleteRecords {
+  /** The bytes of the records, with their line feeds. */
   readonly bytes: Buffer;
   readonly count: number;
-  /** Without its line feed; undefined when the part completes none. */
+  /** The last one, without its line feed; undefined when there is none. */
   readonly last: Buffer | undefined;
 }
 
+/** See {@link createRecordSplitter}. */
 export interface RecordSplitter {
-  /** Adds the next bytes. @returns the records that are complete now and were not before */
+  /** Adds the next bytes of the file. @returns the records that they complete */
   push(chunk: Buffer): CompleteRecords;
   /** Whether the bytes so far end with a complete record. */
   isComplete(): boolean;
@@ -25,8 +27,9 @@ function hasOddQuotes(line: Buffer): boolean {
   return isOdd;
 }
 
-/** Splits the bytes of a file after its records. A line feed within the quotes of a CSV field ends none. */
+/** Splits the bytes of a file after each record. A line feed within a quoted CSV field does not end a record. */
 export function createRecordSplitter(format: RecordFormat): RecordSplitter {
+  /** Chunks of the record that is not complete yet. */
   let begun: Buffer[] = [];
   let isQuoted = false;
   return {

@@ -2,20 +2,24 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { CommandError } from '../command-error.js';
 import { standardOutput } from '../standard-output.js';
 
-/** Where the bytes of an export go. */
+/** The destination of an export. */
 export interface ExportOutput {
-  /** Resolves when the next bytes may follow. */
+  /** Resolves when the next bytes may be written. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Ends an export that is complete. */
+  /** Ends a complete export. */
   complete(): Promise<void>;
   /** Removes what has been written; does nothing after `complete`. */
   discard(): Promise<void>;
 }
 
-/** Readable by its owner only: events have addresses of visitors, customers have mail addresses. */
+/** Only the owner can read the file, because it may contain IP addresses of visitors and email addresses of customers. */
 const MODE = 0o600;
 
-/** A file that gets its name when it is complete; until then it is beside it, as `<path>.<process id>.part`. */
+/**
+ * Writes to `<path>.<process id>.part`, which is renamed to `path` when the export is complete.
+ *
+ * @throws CommandError when the path is no regular file
+ */
 export async function openFileOutput(path: string): Promise<ExportOutput> {
   const existing = await stat(path).catch(() => undefined);
   if (existing?.isFile() === false) {
@@ -41,7 +45,7 @@ export async function openFileOutput(path: string): Promise<ExportOutput> {
   };
 }
 
-/** Standard output, where nothing can be taken back. */
+/** Writes to standard output, where `discard` can remove nothing. */
 export function standardOutputOf(signal: AbortSignal): ExportOutput {
   const { write, flush } = standardOutput(signal);
   return { write, complete: flush, discard: async () => undefined };

@@ -3,11 +3,11 @@ import { megabytes } from '../move/progress.js';
 
 const EVERY_MS = 200;
 
-/** How far an export has come. */
+/** The progress of an export. The export updates its fields. */
 export interface ExportCounts {
   rows: number;
   bytes: number;
-  /** What runs, when there is nothing to count yet. */
+  /** What is being done, such as `downloading`. */
   phase: string;
 }
 
@@ -18,15 +18,18 @@ function textOf({ rows, bytes, phase }: ExportCounts, seconds: number): string {
   return `${phase}: ${of}${megabytes(bytes)}`;
 }
 
+/** See {@link showExportProgress}. */
 export interface ExportProgress {
   readonly counts: ExportCounts;
-  /** Prints a line about something that happened. */
+  /** Prints a message on a line of its own. */
   say(text: string): void;
+  /** Seconds since the start. */
   seconds(): number;
+  /** Removes the progress from the terminal. */
   stop(): void;
 }
 
-/** Shows rows, speed and size on standard error while an export runs; nothing but messages unless it is a terminal. */
+/** Shows rows, speed and size on standard error while an export runs. If standard error is no terminal, only messages are printed. */
 export function showExportProgress(): ExportProgress {
   const out = process.stderr;
   const startedMs = performance.now();

@@ -17,6 +17,7 @@ const SCHEMAS = {
   analytics: exportAnalyticsQuerySchema,
 } as const;
 export type ExportResource = keyof typeof SCHEMAS;
+/** The resources that can be exported. */
 export const EXPORT_RESOURCES = Object.keys(SCHEMAS) as ExportResource[];
 
 /** Set by the command itself when it continues an export. */
@@ -27,7 +28,7 @@ export const EXPORT_PARAMETERS: readonly string[] = [
   ...new Set(Object.values(SCHEMAS).flatMap((schema) => Object.keys(schema.out.shape))),
 ].filter((name) => name !== OWN_PARAMETER);
 
-/** An export as the command line asks for it. */
+/** The export that a command line requests. */
 export interface ExportRequest {
   readonly resource: ExportResource;
   readonly format: 'csv' | 'ndjson' | 'parquet' | 'zip';
@@ -35,7 +36,7 @@ export interface ExportRequest {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** @throws CommandError for a resource or a format that does not exist */
+/** Reads the options of `waymark export`. @throws CommandError for a resource or a format that does not exist */
 export function exportRequest(name: string, options: Readonly<Record<string, RawOption>>): ExportRequest {
   const resource = EXPORT_RESOURCES.find((known) => known === name);
   if (resource === undefined) {
@@ -54,15 +55,15 @@ export function exportRequest(name: string, options: Readonly<Record<string, Raw
   return { resource, format, parameters };
 }
 
-/** The column that says after which row an export continues. */
+/** The column with the id of a record, after which an interrupted export continues. */
 export function idColumn({ resource, parameters }: ExportRequest): string {
   if (resource !== 'events') return 'id';
   return (parameters.event ?? EVENT_KINDS[0]) === EVENT_KINDS[0] ? 'clickId' : 'eventId';
 }
 
 /**
- * How the response of the export can be continued: after a record, or, undefined, not at all. A CSV without the column of ids does not
- * say where it ends.
+ * The format of an export that can be continued after its last complete record; undefined for all others. A CSV file without the column of
+ * ids cannot be continued, because its last record does not say where to go on.
  */
 export function recordFormat(request: ExportRequest): RecordFormat | undefined {
   const { format, parameters } = request;

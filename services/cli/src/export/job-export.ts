@@ -8,7 +8,7 @@ import type { ExportDeps } from './stream-export.js';
 const POLL_MS = 500;
 const RUNNING: readonly string[] = ['queued', 'processing'];
 
-/** The body of `POST /exports`: parameters that are fields of it, and the filters. */
+/** The body of `POST /exports`. Parameters that are no fields of it become filters. */
 function bodyOf({ resource, parameters }: ExportRequest): object {
   const { format, columns, escapeFormulas, ...filters } = parameters;
   return {
@@ -18,6 +18,7 @@ function bodyOf({ resource, parameters }: ExportRequest): object {
   };
 }
 
+/** Downloads the file of a completed job. */
 async function download({ api, output, progress }: ExportDeps, job: ExportJob): Promise<void> {
   const [file] = job.files;
   if (file === undefined) throw new CommandError(`the file of the export ${job.id} has been removed`);
@@ -39,22 +40,24 @@ async function download({ api, output, progress }: ExportDeps, job: ExportJob): 
 }
 
 /**
- * Has the server make the file, and writes it. What is cut off continues: the job by itself, the download at its next byte. A job whose
- * command ends before it fails, because its key is revoked.
+ * Has the server make the file, then downloads it. After a lost connection the job goes on by itself, and the download continues at the
+ * next byte. If the command ends before its job, the job fails, because the command revokes its key.
  *
  * @throws CommandError when the job fails
  */
 export async function jobExport(request: ExportRequest, deps: ExportDeps, signal: AbortSignal): Promise<ExportJob> {
   const { api, progress } = deps;
   const { counts } = progress;
-  // A repeat after a lost answer makes a second job. The first ends with the key of this command at the latest.
+  // A repeat after a lost answer creates a second job. The first one ends at the latest when the key of this command is revoked.
   const created = await api.untilDone(() =>
     api.json<ExportJob>({ method: 'POST', path: '/exports', body: bodyOf(request) }),
   );
   const path = `/exports/${created.id}`;
   let job = created;
   while (RUNNING.includes(job.status)) {
-    await delay(POLL_MS, undefined, { signal });
+    await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
+    // The reason of the signal is the message for the user; the error of `delay` is not.
+    signal.throwIfAborted();
     job = await api.untilDone(() => api.json<ExportJob>({ path }));
     Object.assign(counts, { rows: job.rows, bytes: job.bytes, phase: `export job ${job.status}` });
   }

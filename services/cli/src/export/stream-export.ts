@@ -5,15 +5,17 @@ import type { ExportOutput } from './export-output.js';
 import type { ExportProgress } from './export-progress.js';
 import { type ExportRequest, idColumn } from './export-request.js';
 
+/** What an export reads from, writes to, and reports to. */
 export interface ExportDeps {
   readonly api: ApiRequests;
   readonly output: ExportOutput;
   readonly progress: ExportProgress;
 }
 
-/** Parameters that the range of the first response replaces. */
+/** Parameters of the time range, which the fixed range of the first response replaces. */
 const RANGE_PARAMETERS = ['interval', 'start', 'end'];
 
+/** The parameters with the time range of a response, so that a repeat has the same range. */
 function withRange(parameters: Readonly<Record<string, string>>, { headers }: ApiResponse): Record<string, string> {
   const range = headers['x-export-range'];
   if (range === undefined) return { ...parameters };
@@ -23,7 +25,7 @@ function withRange(parameters: Readonly<Record<string, string>>, { headers }: Ap
 
 const fieldsOf = (record: Buffer) => (parse(record) as string[][])[0] ?? [];
 
-/** Finds the id of a record, from which an export continues. */
+/** Reads the ids of records. CSV needs the header first. */
 function createIdReader(request: ExportRequest, format: RecordFormat) {
   let column = -1;
   return {
@@ -79,7 +81,7 @@ export async function streamExport(request: ExportRequest, format: RecordFormat,
       counts.bytes += bytes.length;
     }
     const { 'x-export-rows': expected } = response.trailers;
-    // A proxy may end a response properly that it did not get to its end.
+    // Checks the number of rows, because a proxy may end a response in order although the rest of it is missing.
     if (splitter.isComplete() && (expected === undefined || Number(expected) === rows)) return;
     throw new TemporaryError('the response is not complete');
   });

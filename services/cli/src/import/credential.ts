@@ -4,7 +4,7 @@ import { CommandError } from '../command-error.js';
 
 const CHARS_MAX = 4_096;
 
-/** The first line of standard input. On a terminal the question is shown, and what is typed is not. */
+/** Reads the first line of standard input. On a terminal it shows the question, and hides what is typed. */
 function firstLine(question: string): Promise<string> {
   const isTerminal = process.stdin.isTTY === true;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -29,10 +29,11 @@ function firstLine(question: string): Promise<string> {
 }
 
 /**
- * The API key for a source: IMPORT_CREDENTIAL, or else the first line of standard input, which a terminal is asked for. It is never an
- * argument, because other users of the machine can read the arguments of a process.
+ * The API key for a source: IMPORT_CREDENTIAL, or else the first line of standard input. It is never an argument of the command, because
+ * other users of the machine can read the arguments of a process.
  *
- * @throws CommandError without one
+ * @param configured value of IMPORT_CREDENTIAL
+ * @throws CommandError when the key is missing or too long
  */
 export async function readCredential(configured: string | undefined, source: string): Promise<string> {
   const credential = (configured ?? (await firstLine(`API key for ${source}: `))).trim();

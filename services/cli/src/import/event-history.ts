@@ -18,7 +18,11 @@ import type { OpenStores } from '../stores.js';
 import type { ImportOptions } from './import-options.js';
 import { createEventReport } from './report-files.js';
 
-/** The history in a file. A file that changed is another one, and read from its start. @throws CommandError or ImportError */
+/**
+ * Opens the history in a file. A file that has changed counts as another one, which is read from its start.
+ *
+ * @throws CommandError or ImportError
+ */
 async function openLog(source: Source, path: string, timezone: string | undefined): Promise<HistorySource> {
   const found = await stat(path).catch(() => {
     throw new CommandError(`the file ${path} cannot be read`);
@@ -30,7 +34,7 @@ async function openLog(source: Source, path: string, timezone: string | undefine
   });
 }
 
-/** Opens the history that belongs to the links of an API or file. @throws CommandError or ImportError */
+/** Opens the history for `--history events`: the file `--log`, or else the source of the links. @throws CommandError or ImportError */
 export function openHistory(
   { log, timezone }: Pick<ImportOptions, 'log' | 'timezone'>,
   source: Source,
@@ -44,18 +48,18 @@ export function openHistory(
 
 const CONTINUES = 'Run the same command again: it continues where it was';
 
-/** What ends an import of events, for the user. */
+/** Adds to an unexpected error that the same command continues the import. */
 function explained(err: unknown): unknown {
   if (err instanceof CommandError || err instanceof ImportError || !(err instanceof Error)) return err;
   return new CommandError(`the import of events has stopped (${err.message.replace(/\.$/, '')}). ${CONTINUES}`);
 }
 
-/** Runs work that ends at Ctrl-C, and when the process is asked to terminate. */
+/** Runs work whose signal is aborted by the first SIGINT or SIGTERM. */
 async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController();
   const onEnd = () => stop.abort(new CommandError(`interrupted. ${CONTINUES}`));
   const signals = ['SIGINT', 'SIGTERM'] as const;
-  // Once: the second signal ends the process at once.
+  // `once`, so that a second signal ends the process immediately.
   for (const signal of signals) process.once(signal, onEnd);
   try {
     return await work(stop.signal);
@@ -64,12 +68,13 @@ async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Prom
   }
 }
 
+/** The result of an import of events. */
 export interface EventsOfImport {
   readonly counts: EventCounts;
   readonly reports: readonly { readonly path: string; readonly rows: number }[];
 }
 
-/** Imports the events after the links. @throws ImportError */
+/** Imports the events of a source, whose links were imported before. @throws ImportError or CommandError */
 export async function importHistory(
   history: HistorySource,
   options: ImportOptions,

@@ -10,7 +10,7 @@ import {
 import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption, requiredText } from '../option-values.js';
 
-/** The options of `waymark import`, as they are typed. */
+/** The options of `waymark import` as they were typed. */
 export interface RawImportOptions {
   readonly workspace?: RawOption;
   readonly domain?: RawOption;
@@ -25,7 +25,7 @@ export interface RawImportOptions {
 }
 
 const HISTORIES = ['none', 'counts', 'events'] as const;
-/** Sources whose events can be read. */
+/** Sources whose events can be imported. */
 const WITH_EVENTS: readonly Source[] = ['dub', 'yourls', 'shlink'];
 
 function oneOf<T extends string>(name: string, value: RawOption, known: readonly T[], usual: T): T {
@@ -43,6 +43,7 @@ function texts(name: string, value: RawOption): string[] {
     .filter((one) => one !== '');
 }
 
+/** The source with that name. @throws CommandError */
 export function sourceOf(name: string): Source {
   const found = SOURCES.find((source) => source === name);
   if (found === undefined) throw new CommandError(`there is no source "${name}"; sources are: ${SOURCES.join(', ')}`);
@@ -67,18 +68,20 @@ function timezoneOf(value: RawOption, source: Source): string | undefined {
   return timezone;
 }
 
-/** The options of `waymark import`, checked. */
+/** The options of `waymark import` after their check. */
 export interface ImportOptions extends Pick<RunOptions, 'isDry' | 'tags' | 'history' | 'onConflict'> {
   readonly workspace: string;
   readonly domains: DomainMap;
   readonly timezone: string | undefined;
+  /** Path and first part of the names of the report files. */
   readonly reportPrefix: string;
+  /** Id of the workspace at Rebrandly. */
   readonly account: string | undefined;
-  /** File with the log of YOURLS. */
+  /** Path of the file with the table `yourls_log`. */
   readonly log: string | undefined;
 }
 
-/** @throws CommandError or ImportError */
+/** Checks the options of `waymark import`. @throws CommandError or ImportError */
 export function importOptions(source: Source, options: RawImportOptions): ImportOptions {
   return {
     workspace: requiredText('workspace', options.workspace),

@@ -12,9 +12,9 @@ const BUFFER_CHARS = 65_536;
 const LINE_EVERY_MS = 10_000;
 
 /**
- * A CSV file that exists only when it has rows. That of an earlier run is replaced at the end.
+ * A CSV file that is only created if it has rows. At the end it replaces, or removes, the file of an earlier run.
  *
- * @param sourcePath the file that is imported, which may be the report of an earlier run: it is replaced only when all of it was read
+ * @param sourcePath the file that is imported. It may be the report of an earlier run, which is only replaced after all of it was read
  */
 function createTable(path: string, sourcePath?: string) {
   const writtenPath = `${path}.part`;
@@ -26,7 +26,7 @@ function createTable(path: string, sourcePath?: string) {
     if (buffer === '') return;
     const text = buffer;
     buffer = '';
-    // Readable by its owner only: rows may hold passwords of links.
+    // Only the owner can read it, because rows may contain passwords of links.
     handle ??= await open(writtenPath, 'w', 0o600);
     await handle.appendFile(text);
   }
@@ -51,19 +51,19 @@ function createTable(path: string, sourcePath?: string) {
   };
 }
 
-/** How far an import is, in one line. */
+/** The counts of an import of links in one line. */
 export function countsText({ rows, created, updated, skipped, rejected }: ImportCounts): string {
   return `${rows} rows: ${created} created, ${updated} updated, ${skipped} skipped, ${rejected} rejected`;
 }
 
-/** How far an import of events is, in one line. */
+/** The counts of an import of events in one line. */
 export function eventCountsText(counts: EventCounts): string {
   const { read, clicks, leads, sales, customers, repeated, tooOld, bots, rejected } = counts;
   const stored = `${clicks} clicks, ${leads} leads, ${sales} sales, ${customers} customers`;
   return `${read} events: ${stored}, ${repeated} repeated, ${tooOld} too old, ${bots} of bots, ${rejected} rejected`;
 }
 
-/** Prints how far an import is: in place on a terminal, else every ten seconds. */
+/** Prints the progress of an import on standard error: on one line of a terminal, else a new line every ten seconds. */
 function createProgressLine() {
   const startedMs = performance.now();
   let printedMs = startedMs;
@@ -78,7 +78,11 @@ function createProgressLine() {
   };
 }
 
-/** The report of an import of events: what was rejected in a file, its progress on standard error. @param prefix as of {@link createReportFiles} */
+/**
+ * The report of an import of events: a file with the rejected records, and the progress on standard error.
+ *
+ * @param prefix as in {@link createReportFiles}
+ */
 export function createEventReport(prefix: string) {
   const showProgress = createProgressLine();
   const rejected = createTable(`${prefix}-events-rejected.csv`);
@@ -89,7 +93,7 @@ export function createEventReport(prefix: string) {
   };
   return {
     report,
-    /** Ends the file. @param hasEnded whether all events were read; @returns it, if it exists */
+    /** Closes the file. @param hasEnded whether all events were read; @returns the file with the number of its rows, unless it has none */
     async close(hasEnded: boolean): Promise<readonly { readonly path: string; readonly rows: number }[]> {
       await rejected.close(hasEnded);
       return rejected.rows() > 0 ? [{ path: rejected.path, rows: rejected.rows() }] : [];
@@ -98,10 +102,10 @@ export function createEventReport(prefix: string) {
 }
 
 /**
- * The report of an import, in files beside its progress on standard error.
+ * The report of an import of links: files with the rejected rows and the lost values, and the progress on standard error.
  *
- * @param prefix path and begin of the names of the files
- * @param isTable whether the records are rows of a table: rejected ones then keep their columns, so that they can be imported again
+ * @param prefix path and first part of the names of the files
+ * @param isTable whether the records are rows of a table: rejected rows then keep their columns, so that the report can be imported again
  * @param sourcePath the file that is imported
  */
 export function createReportFiles(prefix: string, isTable: boolean, sourcePath?: string) {
@@ -117,7 +121,7 @@ export function createReportFiles(prefix: string, isTable: boolean, sourcePath?:
   };
   return {
     report,
-    /** Ends the files. @param hasEnded whether all of the source was read; @returns those that exist, with the number of their rows */
+    /** Closes the files. @param hasEnded whether all of the source was read; @returns the files that have rows, with the number of these */
     async close(hasEnded: boolean): Promise<readonly { readonly path: string; readonly rows: number }[]> {
       if (process.stderr.isTTY === true) process.stderr.write('\n');
       await Promise.all([rejected.close(hasEnded), lost.close(hasEnded)]);

@@ -3,15 +3,16 @@ import { join } from 'node:path';
 import type { Catalog, SealedCounts } from '@waymark/catalog';
 import { orMissing } from '@waymark/jobs';
 
+/** The credentials of imports, counted by the key that sealed them. */
 export interface ImportCredentials {
   readonly counts: SealedCounts;
-  /** Names of the directories of imports whose credential no key can open. */
+  /** Names of the directories of imports whose credential no accepted key can decrypt. */
   readonly unreadable: readonly string[];
 }
 
 /**
- * Writes over a file in one piece: the new text is as long as the old one, its owner stays, and a file that was removed meanwhile, because its
- * import has ended, does not come back.
+ * Overwrites a file in place with a text of the same length. Its owner stays the same, and a file that was removed meanwhile, because its
+ * import has ended, is not created again.
  */
 async function overwrite(path: string, text: string): Promise<void> {
   const handle = await orMissing(open(path, 'r+'));
@@ -25,10 +26,11 @@ async function overwrite(path: string, text: string): Promise<void> {
 }
 
 /**
- * Visits the credentials of sources in the files of imports over HTTP that have not ended (`DATA_DIR/imports`). It can be interrupted at
- * any point and repeated.
+ * Counts the credentials of sources in the files of imports that have not ended, and re-seals them. It can be interrupted at any point, and
+ * repeated.
  *
- * @param isResealing encrypts with the current key what another accepted key has encrypted; else the credentials are only counted
+ * @param root the directory `DATA_DIR/imports`
+ * @param isResealing whether to seal with the current key the credentials that another accepted key has sealed; else they are only counted
  */
 export async function walkImportCredentials(
   root: string,

@@ -1,9 +1,10 @@
 import type { MoveProgress } from '@waymark/clickhouse';
 import { startProgressBar } from '../progress-bar.js';
 
-/** Between two lines where the output is no terminal. */
+/** Interval of progress lines if standard error is no terminal. */
 const LINE_EVERY_MS = 10_000;
 
+/** Formats bytes as megabytes of a million bytes. */
 export const megabytes = (bytes: number) => `${(bytes / 1_000_000).toFixed(1)} MB`;
 
 function duration(seconds: number): string {
@@ -12,14 +13,14 @@ function duration(seconds: number): string {
   return minutes > 0 ? `${minutes} min` : `${Math.ceil(seconds)} s`;
 }
 
-/** What has been copied, how fast, and how long the rest takes at that speed. */
+/** The progress of a move in one line: what has been copied, the speed, and the time left at that speed. @param seconds since the start */
 export function progressText({ table, rows, bytes, totalBytes, copiedBytes }: MoveProgress, seconds: number): string {
   const bytesPerSecond = copiedBytes / seconds;
   const left = copiedBytes === 0 ? '' : `, ${duration(Math.max(0, totalBytes - bytes) / bytesPerSecond)} left`;
   return `${table}: ${rows} rows, ${megabytes(bytes)} of ${megabytes(totalBytes)}, ${megabytes(bytesPerSecond)}/s${left}`;
 }
 
-/** Shows progress on standard error: a bar in a terminal, else a line now and then. */
+/** Shows the progress of a move on standard error: a bar in a terminal, else a line every ten seconds. */
 export function showProgress() {
   const startedMs = performance.now();
   const text = (of: MoveProgress) => progressText(of, (performance.now() - startedMs) / 1000);

@@ -5,6 +5,7 @@ import { CommandError } from '../command-error.js';
 import { rejectKilledStack, rejectStartingStack } from '../stack-lock.js';
 import { type Target, withQueues } from '../stores.js';
 
+/** @throws CommandError while a service of the installation runs */
 async function rejectRunningServices(redis: Redis): Promise<void> {
   const { instances } = await createInstanceRegistry(redis).read();
   const alive = instances.filter(({ isAlive }) => isAlive).map(({ instance }) => instance);
@@ -16,8 +17,10 @@ async function rejectRunningServices(redis: Redis): Promise<void> {
 }
 
 /**
- * Rejects a queue with jobs. A writer that was killed may have inserted the rows of a job without noting it; it would repeat the insert
- * at the target, which does not know its token.
+ * A writer that was killed may have inserted the rows of a job without removing the job. It would repeat the insert at the target of the
+ * move, where the token of the first insert is missing, so the rows would be stored twice.
+ *
+ * @throws CommandError when the queue has jobs
  */
 async function rejectQueuedJobs(redis: Redis): Promise<void> {
   const depths = await queueDepths(redis);
@@ -32,7 +35,7 @@ async function rejectQueuedJobs(redis: Redis): Promise<void> {
   );
 }
 
-/** Rejects an installation of which anything but the stores runs: what is written during a move would be lost. */
+/** @throws CommandError when anything but the stores runs, because data that is written during a move would be lost */
 export async function assertServicesStopped(target: Target): Promise<void> {
   const { dataDir, redisUrl } = target.settings;
   if (target.stack !== undefined)

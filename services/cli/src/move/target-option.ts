@@ -5,9 +5,11 @@ import { optionalText, type RawOption, requiredText } from '../option-values.js'
 const DATABASE = /^\/([A-Za-z_][A-Za-z0-9_]{0,62})$/;
 const CLUSTER = /^[A-Za-z0-9_-]{1,63}$/;
 
+/** The options of `waymark move`. */
 export interface MoveTargetOptions {
   readonly to: RawOption;
   readonly toCluster: RawOption;
+  /** MOVE_TO_PASSWORD. */
   readonly password: string | undefined;
 }
 
@@ -20,7 +22,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Reads the target of a move. Messages never contain the URL, which may have a password. */
+/** Reads the target of a move. @throws CommandError, whose message never contains the URL, because it may have a password */
 export function readMoveTarget(options: MoveTargetOptions): MoveEnd {
   const text = requiredText('to', options.to);
   const rule = (message: string) =>

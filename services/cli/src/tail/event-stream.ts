@@ -1,4 +1,4 @@
-/** A block of a stream of server-sent events; absent fields are undefined. */
+/** An event of a stream of server-sent events, with the texts of its fields; undefined for fields that it does not have. */
 export interface StreamBlock {
   readonly id: string | undefined;
   readonly event: string | undefined;
@@ -6,7 +6,7 @@ export interface StreamBlock {
   readonly retry: string | undefined;
 }
 
-/** Reads the fields of a block. The API sends one line of data in each. */
+/** Parses a block. A field has one line, because the API never splits `data`. */
 function parseBlock(text: string): StreamBlock {
   const fields = new Map<string, string>();
   for (const line of text.split('\n')) {
@@ -17,7 +17,7 @@ function parseBlock(text: string): StreamBlock {
   return { id, event, data, retry };
 }
 
-/** Splits a body into its blocks as they arrive. */
+/** Reads the blocks of a body as they arrive. */
 export async function* readBlocks(body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamBlock> {
   const decoder = new TextDecoder();
   let rest = '';

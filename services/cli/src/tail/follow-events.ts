@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError } from '../command-error.js';
+import { retryAfterMs } from '../retry-after.js';
 import { readBlocks } from './event-stream.js';
 
+/** Options of {@link followEvents}. */
 export interface FollowOptions {
+  /** `GET /events/stream` with its query string. */
   readonly url: string;
-  /** Makes a key; called again when the last one is not accepted any more. */
+  /** Creates an API key. Called again when the API does not accept the last one any more. */
   readonly newKey: () => Promise<string>;
-  /** Receives the JSON of an event. The stream is read on when it resolves. */
+  /** Receives an event as JSON. The next event is read after it resolves. */
   readonly onEvent: (json: string) => Promise<void>;
-  /** Receives what happens besides events, in words. */
+  /** Receives messages about the connection and about gaps in the stream. */
   readonly onStatus: (text: string) => void;
   readonly signal: AbortSignal;
 }
@@ -18,7 +21,7 @@ const RETRY_MS_MAX = 10_000;
 
 const EVENTS = new Set<string | undefined>(['click', 'lead', 'sale']);
 
-/** What is wrong, in the words of the API. */
+/** The message of an error response. */
 async function messageOf(response: Response): Promise<string> {
   const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined;
   return body?.error?.message ?? `the API answers ${response.status}`;
@@ -27,7 +30,7 @@ async function messageOf(response: Response): Promise<string> {
 /**
  * Follows a stream of events until the signal aborts. When the stream ends, it connects again and resumes at the same position.
  *
- * @throws CommandError when the API refuses the request for good
+ * @throws CommandError when the API answers with an error that a repeat would not change
  */
 export async function followEvents({ url, newKey, onEvent, onStatus, signal }: FollowOptions): Promise<void> {
   let key = await newKey();
@@ -43,9 +46,9 @@ export async function followEvents({ url, newKey, onEvent, onStatus, signal }: F
       else if (event === 'gap' && data !== undefined) onStatus(`events are missing: ${data}`);
       else if (event === 'bye' && data !== undefined) onStatus(`the stream ends: ${data}`);
       lastId = id ?? lastId;
-      // The server sends it in the first frame and the last.
+      // The server sends `retry` in the first and the last block of a stream.
       if (retry !== undefined) retryMs = Number(retry);
-      // The next read would never settle if all of the response has arrived.
+      // Checked here, because an aborted signal does not end the loop once all of the response has arrived.
       if (signal.aborted) return;
     }
   }
@@ -62,7 +65,7 @@ export async function followEvents({ url, newKey, onEvent, onStatus, signal }: F
     }
     if (response.status < 500 && response.status !== 429) throw new CommandError(message);
     onStatus(message);
-    retryMs = Math.max(retryMs, Number(response.headers.get('retry-after') ?? 0) * 1000);
+    retryMs = Math.max(retryMs, retryAfterMs(response.headers.get('retry-after'), Date.now()));
   }
 
   while (!signal.aborted) {

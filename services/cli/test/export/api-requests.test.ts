@@ -79,3 +79,16 @@ it('waits as long as the API wants', async () => {
   expect(await requests.untilDone(() => requests.json({ path: '/' }))).toBe(1);
   expect(times[1]! - times[0]!).toBeGreaterThan(950);
 });
+
+it('does not repeat a request at once when the API names the time of the next one as a date', async () => {
+  let count = 0;
+  const { requests } = await requestsTo(
+    (_request, response) => {
+      count++;
+      response.writeHead(503, { 'retry-after': new Date(Date.now() - 1_000).toUTCString() }).end();
+    },
+    { patienceMs: 400 },
+  );
+  await expect(requests.untilDone(() => requests.json({ path: '/' }))).rejects.toThrow('nothing has arrived');
+  expect(count).toBe(2);
+});

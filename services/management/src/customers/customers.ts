@@ -11,7 +11,7 @@ export async function findCustomer(catalog: Catalog, workspaceId: string, id: st
   return found;
 }
 
-/** @throws ApiError conflict when the external id is taken */
+/** `POST /customers`. @throws ApiError conflict when the external id is taken */
 export async function createCustomer(
   { catalog, claimsOf }: StoredAnswerDeps,
   workspaceId: string,
@@ -24,7 +24,7 @@ export async function createCustomer(
     await claims.blockFilters(workspaceId);
     return catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
   };
-  // Holds the claim of the external id, because leads and sales create customers too.
+  // Takes the claim of the external id, because leads and sales create customers too.
   const created = await claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, create);
   if (created === undefined) throw externalIdTaken(externalId);
   return created;
@@ -34,7 +34,7 @@ function externalIdTaken(externalId: string): ApiError {
   return new ApiError('conflict', `A customer "${externalId}" exists already.`);
 }
 
-/** @throws ApiError not_found, conflict when the external id is taken */
+/** `PATCH /customers/{id}`. @throws ApiError not_found, conflict when the external id is taken */
 export async function updateCustomer(
   deps: StoredAnswerDeps,
   workspaceId: string,
@@ -67,13 +67,13 @@ export async function updateCustomer(
     ? await claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, update)
     : await update();
   if (updated === undefined) throw externalIdTaken(externalId);
-  // Other cached copies of the customer, used for events that follow immediately, are out of date now.
+  // The claim has a copy of the customer for events that follow at once. That copy is out of date now.
   await removeClaims([...new Set(isRenamed ? [before.externalId] : [before.externalId, updated.externalId])]);
   return updated;
 }
 
 /**
- * Deletes the customer, its copy in Redis, and the customer in stored answers. Its events stay, shown with a deleted customer.
+ * Deletes the customer, its copy in Redis, and its data in stored answers. Its events stay; responses show them with a deleted customer.
  *
  * @returns its internal id; @throws ApiError not_found
  */

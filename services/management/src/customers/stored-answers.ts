@@ -17,13 +17,13 @@ const STORED_WITHIN = { withinMs: 2000, everyMs: 50 };
 
 export interface StoredAnswerDeps {
   readonly catalog: Catalog;
-  /** The claims of the `/track` endpoints in a workspace, which contain copies of customers and stored answers. */
+  /** The claims of a workspace that `/track` takes; they hold copies of customers and stored answers. */
   readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
   /** The Redis of each queue shard, by number. */
   readonly queueShards: readonly Redis[];
 }
 
-/** What events of these customers name that are in the queue. @param ids `cus_…` */
+/** The invoices, event names and clicks that queued events of these customers refer to. @param ids `cus_…` */
 export async function referencesInQueue(
   { catalog, queueShards }: Pick<StoredAnswerDeps, 'catalog' | 'queueShards'>,
   workspaceId: string,
@@ -34,10 +34,10 @@ export async function referencesInQueue(
   return queuedReferences(redis, parseResourceId('workspace', workspaceId) ?? '', numbers);
 }
 
-/** Removes a customer from the stored answers. @param externalId that its claim has, undefined if that is not known */
+/** Removes a customer from its claims and stored answers. @param externalId of the customer's claim; undefined if it is unknown */
 type RemoveStoredAnswers = (externalId: string | undefined) => Promise<void>;
 
-/** A stored answer to a sale with its customer as deleted ones are shown; unchanged if it is the answer to a sale of another customer. */
+/** A stored answer to a sale, with its customer shown as deleted. Unchanged if the sale belongs to another customer. */
 function withoutCustomer(id: string, text: string): string {
   const answer = JSON.parse(text) as InvoiceAnswer;
   if (answer.customer?.id !== id) return text;
@@ -46,11 +46,12 @@ function withoutCustomer(id: string, text: string): string {
 }
 
 /**
- * Finds the stored answers that contain a customer: their keys are derived from its events, in the tables and in the queue.
+ * Finds the stored answers that contain a customer. Their keys are derived from its events in the tables and in the queue.
  *
  * @param id `cus_…` of a customer, which may be removed already
- * @param queued what its events in the queue name, read before this call: an event that leaves the queue meanwhile is in the tables
+ * @param queued references of its queued events; read before this call, so that an event that leaves the queue meanwhile is in the tables
  * @param sales `keep`: answers to its sales stay, without the customer, because a sale in the queue can only be found by its claim
+ * @returns a function that removes what was found; it may be called several times
  */
 export async function findStoredAnswers(
   { catalog, claimsOf }: StoredAnswerDeps,

@@ -10,6 +10,7 @@ import {
 } from '@waymark/contract';
 import { domainSlug } from '@waymark/link-rules';
 
+/** Fields that need the plan pro. */
 const GATED_FIELDS = ['logo', 'expiredUrl', 'notFoundUrl', 'assetLinks', 'appleAppSiteAssociation'] as const;
 
 type DomainFields = Partial<Pick<DomainRecord, (typeof GATED_FIELDS)[number] | 'slug' | 'placeholder' | 'archived'>>;
@@ -43,7 +44,7 @@ function jsonOf(field: string, text: string | null): string | null {
   return text;
 }
 
-/** @throws ApiError forbidden for the first feature that the plan lacks */
+/** @throws ApiError forbidden when the body sets a field that the plan does not include */
 function checkPlan(plan: Plan, body: UpdateDomainBody): void {
   const field = planAtLeast(plan, 'pro') ? undefined : GATED_FIELDS.find((name) => body[name]);
   if (field !== undefined) throw new ApiError('forbidden', `"${field}" needs the plan pro or higher.`);

@@ -35,7 +35,7 @@ export async function visibleDomain(catalog: Catalog, workspaceId: string, slug:
   return domain;
 }
 
-/** @throws ApiError forbidden (plan, quota), unprocessable_entity, conflict */
+/** `POST /domains`. @throws ApiError forbidden (plan, quota), unprocessable_entity, conflict */
 export function createDomain(
   deps: DomainDeps,
   workspace: WorkspaceRecord,
@@ -47,7 +47,7 @@ export function createDomain(
   return deps.catalog.domains.create(workspace.id, { slug: body.slug, ...fields }, domains);
 }
 
-/** @throws ApiError not_found, forbidden (foreign, plan), unprocessable_entity, conflict */
+/** `PATCH /domains/{slug}`. @throws ApiError not_found, forbidden (domain of another workspace, plan), unprocessable_entity, conflict */
 export async function updateDomain(
   deps: DomainDeps,
   workspace: WorkspaceRecord,
@@ -66,7 +66,7 @@ async function isProgramDomain(catalog: Catalog, workspace: WorkspaceRecord, dom
   return program?.domainId === domain.id || catalog.partners.hasLinksOn(workspace.id, domain.slug);
 }
 
-/** @throws ApiError not_found, forbidden when it belongs to another workspace or the partner program uses it */
+/** `DELETE /domains/{slug}`. @throws ApiError not_found, forbidden (domain of another workspace, or used by the partner program) */
 export async function deleteDomain(
   { catalog }: DomainDeps,
   workspace: WorkspaceRecord,

@@ -15,14 +15,14 @@ import {
 import { eraseWebhookJobs } from '@waymark/webhooks';
 import { findStoredAnswers, referencesInQueue, type StoredAnswerDeps } from '../customers/stored-answers.js';
 
-/** Customers that had the external id before, without those that have another external id now, who may be other people. */
+/** Ids of customers that had the external id before. Leaves out those with another external id now, who may be other people. */
 async function formerCustomers(catalog: Catalog, workspaceId: string, externalId: string): Promise<string[]> {
   const ids = await catalog.erasures.customersCalled(workspaceId, externalId);
   const present = await catalog.customers.getMany(workspaceId, ids);
   return ids.filter((id) => (present.get(id)?.externalId ?? externalId) === externalId);
 }
 
-/** @throws ApiError not_found for an id that the workspace never had, and for a text that is no external id */
+/** The person to erase. @throws ApiError not_found for an id that the workspace never had, and for an invalid external id */
 async function subjectOf(catalog: Catalog, workspaceId: string, id: string): Promise<ErasureSubject> {
   const notFound = () => new ApiError('not_found', 'Customer not found.');
   if (id.startsWith(EXTERNAL_ID_PREFIX)) {
@@ -41,8 +41,8 @@ async function subjectOf(catalog: Catalog, workspaceId: string, id: string): Pro
 /**
  * Removes a customer's record, and every copy and stored answer in Redis that contains it.
  *
- * @param queued what the events refer to that were in the queue before the removal
- * @returns the id of the click that brought the customer, which no table has yet while the customer is in the queue
+ * @param queued references of events that were in the queue before the removal
+ * @returns the id of the click that the customer is attributed to. While the customer is queued, only its record has that id
  */
 async function removeCustomer(
   deps: StoredAnswerDeps,
@@ -68,7 +68,7 @@ async function removeCustomer(
   return record?.clickId ?? undefined;
 }
 
-/** The id of the customer that a request has queued under the external id while the erasure was accepted. */
+/** The id of a customer with the external id that was queued while the erasure was being accepted; undefined when there is none. */
 async function pendingId(deps: StoredAnswerDeps, workspaceId: string, externalId: string): Promise<string | undefined> {
   const { catalog } = deps;
   const claims = await deps.claimsOf(workspaceId);
@@ -81,9 +81,9 @@ async function pendingId(deps: StoredAnswerDeps, workspaceId: string, externalId
 }
 
 /**
- * Accepts the erasure of a person, and removes at once everything that is not in event tables: the record, names, claims, the queued
- * customer, cached copies, bodies of webhooks and files of exports. The writer erases the events (services/writer/src/erasures.ts). A
- * repeated call removes what is left, and returns the same erasure.
+ * Accepts the erasure of a person (docs/reference/erasure.md), and removes at once everything that is not in event tables: the record,
+ * names, claims, the queued customer, cached copies, bodies of webhooks and files of exports. The writer erases the events
+ * (services/writer/src/erasures.ts). A repeated call removes what is left, and returns the same erasure.
  *
  * @param id `cus_…`, or `ext_` and an external id, which need not exist
  * @throws ApiError not_found for a `cus_…` id that the workspace never had

@@ -9,7 +9,7 @@ const tags = ['Customers'];
 /** `POST /customers/{id}/erasure`, `GET /erasures`, `GET /erasures/{id}`. */
 export async function erasureRoutes(app: App, deps: StoredAnswerDeps): Promise<void> {
   const { erasures } = deps.catalog;
-  // An erasure cannot be undone, so it needs more than the deletion of a customer. No plan is without it.
+  // An erasure cannot be undone, so it needs a higher permission than the deletion of a customer. It is part of every plan.
   const mayErase = app.authenticate({ permission: 'workspaces.write' });
   const mayRead = app.authenticate({ roles: ['owner'], permission: 'workspaces.read' });
 

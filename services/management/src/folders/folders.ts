@@ -49,7 +49,7 @@ export async function visibleFolder(
   return folder;
 }
 
-/** @throws ApiError forbidden (plan, quota), conflict */
+/** `POST /folders`. @throws ApiError forbidden (plan, quota), conflict */
 export function createFolder(catalog: Catalog, workspace: WorkspaceRecord, body: CreateFolderBody) {
   checkAccessLevel(workspace, body.accessLevel);
   const { name, description = null, accessLevel = 'write' } = body;
@@ -57,7 +57,7 @@ export function createFolder(catalog: Catalog, workspace: WorkspaceRecord, body:
   return catalog.folders.create(workspace.id, { name, description, accessLevel }, folders);
 }
 
-/** @throws ApiError not_found, forbidden (plan, access level), conflict */
+/** `PATCH /folders/{id}`. @throws ApiError not_found, forbidden (plan, access level), conflict */
 export function updateFolder(
   catalog: Catalog,
   { workspace, apiKey }: FolderCaller,
@@ -72,7 +72,7 @@ export function updateFolder(
   });
 }
 
-/** @throws ApiError not_found, forbidden (access level) */
+/** `DELETE /folders/{id}`. @throws ApiError not_found, forbidden (access level) */
 export async function deleteFolder(catalog: Catalog, { workspace, apiKey }: FolderCaller, id: string): Promise<void> {
   checkMayChange(apiKey, await catalog.folders.require(workspace.id, id));
   await catalog.folders.remove(workspace.id, id);

@@ -8,7 +8,7 @@ import {
 import { ApiError } from '@waymark/contract';
 import { checkAuthorization, type RouteRequirements } from '@waymark/http-kit';
 
-/** What a key needs for imports: the same as to create links. */
+/** What an API key needs for imports: the same permission as for creating links. */
 export const IMPORT_REQUIREMENTS: RouteRequirements = { permission: 'links.write' };
 
 /** The workspace and API key by whose rights an import runs. */
@@ -18,7 +18,8 @@ export interface ImportCaller {
 }
 
 /**
- * Checks that a key may read an import. It needs all rights to read that the key of the import has, because the reports contain links.
+ * Checks that a key may read an import. Nothing may be hidden from it that the key of the import can see, because the reports contain
+ * links.
  *
  * @throws ApiError 403
  */
@@ -33,9 +34,9 @@ export function checkVisible(
 }
 
 /**
- * The key of an import with its workspace, as they are now.
+ * Loads the current state of the key of an import and of its workspace.
  *
- * @throws ApiError 403 or 404 when the key may not create links any more
+ * @throws ApiError 403 or 404 when the key may no longer create links
  */
 export async function importCaller(
   catalog: Catalog,

@@ -5,16 +5,16 @@ import type { JobNotifier } from '@waymark/webhooks';
 import { type Checkpoint, type ImportFiles, REPORTS } from './import-files.js';
 import { importObject } from './import-object.js';
 
-/** How long reports can be downloaded. */
+/** How long the reports of an ended import are kept. */
 const KEPT_MS = 7 * 24 * 3_600_000;
-/** An upload takes less; what is older and belongs to no import is left over from a process that was killed. */
+/** An upload takes less. An older directory without an import was left by a process that was killed. */
 const LEFT_OVER_MS = 2 * 3_600_000;
 const RETRY_SECONDS = 300;
 
 export interface ImportEndsDeps {
   readonly catalog: Catalog;
   readonly files: ImportFiles;
-  /** Most bytes of all files. */
+  /** Most bytes of the files of all imports. */
   readonly importBytesMax: number;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;
@@ -22,6 +22,7 @@ export interface ImportEndsDeps {
   readonly now: () => number;
 }
 
+/** The reports that have rows. */
 function reportFiles({ reports, bytes }: Checkpoint): ImportReportFile[] {
   const names = ['rejected', 'lost'] as const;
   return names
@@ -29,13 +30,13 @@ function reportFiles({ reports, bytes }: Checkpoint): ImportReportFile[] {
     .filter(({ rows }) => rows > 0);
 }
 
-/** The ways in which imports and their files end. */
+/** Ends imports, and removes their files. */
 export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobNotifier, now }: ImportEndsDeps) {
   const { importJobs } = catalog;
 
   /** Ends the attempt, unless the import was cancelled or another attempt has begun. */
   async function end(job: ImportJobRecord, fields: Partial<ImportJobRecord>): Promise<void> {
-    // An attempt that ends before it has begun has the progress of the one before.
+    // An attempt that fails before it has a checkpoint takes over the progress of the attempt before.
     const checkpoint = (await files.readCheckpoint(job)) ?? (await files.begin(job));
     const endedMs = now();
     const progress = checkpoint && {
@@ -54,6 +55,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
     if (!importJobs.isUnfinished(ended)) await files.removeSource(job.directory);
   }
 
+  /** Removes the files of an import that has ended. */
   async function expire({ workspaceId, id, directory }: ImportJobRecord): Promise<void> {
     await importJobs.update(workspaceId, id, (current) =>
       importJobs.isUnfinished(current) ? {} : { files: [], expiresAt: new Date(now()).toISOString() },
@@ -62,13 +64,13 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
   }
 
   return {
-    /** Ends an import that has read its source to the end. */
+    /** Ends an import whose source was read to its end. */
     completed: (job: ImportJobRecord): Promise<void> => end(job, { status: 'completed' }),
 
-    /** Ends an import that cannot go on. What it has made stays. */
+    /** Ends an import that cannot continue. The links that it has created stay. */
     failed: (job: ImportJobRecord, error: string): Promise<void> => end(job, { status: 'failed', error }),
 
-    /** Cancels an import that has not ended, and removes the files of one that has. @throws ApiError 404 */
+    /** `DELETE /imports/{id}`: cancels an import that has not ended; of one that has ended, removes the files. @throws ApiError 404 */
     async cancelled(workspaceId: string, id: string): Promise<ImportJobRecord> {
       const before = await importJobs.require(workspaceId, id);
       const checkpoint = await files.readCheckpoint(before);
@@ -82,10 +84,10 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
       return job;
     },
 
-    /** Sends the end of an import to the webhooks of its workspace. @throws when a store is unavailable; then it must be called again */
+    /** Sends the webhook event for the end of an import. @throws when a store is unavailable; then it must be called again */
     async report(job: ImportJobRecord): Promise<void> {
       const { workspaceId, id, finishedAt, status, directory } = job;
-      // Also when the process was killed right after the end.
+      // Again, because a process that was killed right after the end has not removed it.
       await files.removeSource(directory);
       const event = status === 'failed' ? 'import.failed' : 'import.completed';
       const data = await importObject(files, baseUrl, job);
@@ -93,7 +95,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
       await importJobs.update(workspaceId, id, () => ({ isUnreported: false }));
     },
 
-    /** The imports that are open, without files whose time is over or whose import is none. */
+    /** The open imports. Also removes the files of expired imports, and directories that belong to no import. */
     async open(): Promise<readonly ImportJobRecord[]> {
       const unchanged = await files.unchangedFor(LEFT_OVER_MS, now());
       const open = await importJobs.open();
@@ -107,10 +109,10 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
     },
 
     /**
-     * Makes room for the file of an import, at the cost of older reports.
+     * Makes room for uploads, by removing the reports of the oldest ended imports if necessary.
      *
-     * @param bytes that it may have
-     * @throws ApiError 429 when there is none
+     * @param bytes that the uploads may have together
+     * @throws ApiError 429 when there is not enough room
      */
     async makeRoom(bytes: number): Promise<void> {
       const { isMade } = await makeRoom<ImportJobRecord>({

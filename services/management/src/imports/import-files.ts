@@ -9,12 +9,13 @@ import { z } from 'zod';
 /**
  * The files of imports: `<root>/<directory>/source` or `credential`, and for each attempt `<root>/<directory>/<attempt>/` with the
  * reports. Each attempt has a directory of its own, so that a process which has lost its lease cannot write into the reports of its
- * successor. Only the owner of the process can read them: rows may hold passwords of links.
+ * successor. Only the user that runs the process can read the files, because rows may contain passwords of links.
  */
 
 const SOURCE = 'source';
 const CREDENTIAL = 'credential';
 export const REPORTS = { rejected: 'rejected.csv', lost: 'lost.csv' } as const;
+/** `rejected`: rows that were not imported; `lost`: values that were not (docs/reference/imports.md). */
 export type ReportName = keyof typeof REPORTS;
 
 const DIRECTORY_MODE = 0o700;
@@ -24,34 +25,37 @@ const count = z.int();
 const checkpointSchema = z.object({
   row: count,
   counts: z.object({ rows: count, created: count, updated: count, skipped: count, rejected: count }),
-  /** When the rows had their ends, ms. */
+  /** Epoch milliseconds at which the rows up to `row` were done. */
   atMs: z.number(),
   bytesRead: count,
   reports: z.object({ rejected: count, lost: count, columns: z.array(z.string()).readonly() }),
-  /** Size of each report. */
+  /** Bytes of each report. */
   bytes: z.object({ rejected: count, lost: count }),
 });
 
-/** How far an import has come for certain. */
+/** The progress of an import that is stored durably; the next attempt continues from it. */
 export interface Checkpoint extends z.infer<typeof checkpointSchema> {
   readonly counts: ImportCounts;
   readonly reports: ReportState;
 }
 
-/** The run of an import that has a directory. */
+/** One run of an import, by the directory of the import and the number of the run. */
 export interface Attempt {
   readonly directory: string;
   readonly attempt: number;
 }
 
-/** The reports of an attempt that runs. */
+/** The reports of a running attempt. */
 export interface OpenReports {
+  /** Adds text to a report. It is buffered; `checkpoint` writes the rest. */
   append(name: ReportName, text: string): Promise<void>;
-  /** Stores how far the import has come, durably: it survives a crash of the process or of the machine. */
+  /** Stores the progress and the reports durably, so that they survive a crash of the process or of the machine. */
   checkpoint(checkpoint: Omit<Checkpoint, 'bytes'>): Promise<Checkpoint>;
+  /** Closes the files, without writing what is buffered. */
   close(): Promise<void>;
 }
 
+/** @param root directory of the files of all imports */
 export function createImportFiles(root: string) {
   const pathOf = (directory: string, ...names: readonly string[]) => join(root, directory, ...names);
   const attemptPath = ({ directory, attempt }: Attempt) => pathOf(directory, String(attempt));
@@ -62,9 +66,10 @@ export function createImportFiles(root: string) {
   }
 
   return {
+    /** The checkpoint of an attempt; undefined before its first one. */
     readCheckpoint: checkpointOf,
 
-    /** Makes the directory of a new import. @returns its name */
+    /** Creates the directory of a new import. @returns its name */
     async createDirectory(): Promise<string> {
       const directory = randomUUID();
       await mkdir(pathOf(directory), { recursive: true, mode: DIRECTORY_MODE });
@@ -72,29 +77,33 @@ export function createImportFiles(root: string) {
     },
 
     sourcePath: (directory: string) => pathOf(directory, SOURCE),
-    readSource: (directory: string): AsyncIterable<Buffer> => createReadStream(pathOf(directory, SOURCE)),
+    /** The uploaded file. It is opened by the first read, so that a caller which reads nothing leaves no file open. */
+    async *readSource(directory: string): AsyncGenerator<Buffer> {
+      yield* createReadStream(pathOf(directory, SOURCE)) as AsyncIterable<Buffer>;
+    },
     hasSource: async (directory: string) => (await orMissing(stat(pathOf(directory, SOURCE)))) !== undefined,
     hasDirectory: async (directory: string) => (await orMissing(stat(pathOf(directory)))) !== undefined,
 
     /** @param sealed the encrypted credential */
     writeCredential: (directory: string, sealed: string) =>
       writeFile(pathOf(directory, CREDENTIAL), sealed, { mode: FILE_MODE, flush: true }),
+    /** The encrypted credential; undefined when there is none. */
     readCredential: (directory: string) => orMissing(readFile(pathOf(directory, CREDENTIAL), 'utf8')),
 
-    /** Removes what an import read from: the file that was sent, or the credential. */
+    /** Removes the uploaded file, or the credential of the source. */
     async removeSource(directory: string): Promise<void> {
       await rm(pathOf(directory, SOURCE), { force: true });
       await rm(pathOf(directory, CREDENTIAL), { force: true });
     },
 
-    /** Where a report of an attempt is. */
+    /** The path of a report. */
     reportOf: (attempt: Attempt, name: ReportName) => join(attemptPath(attempt), REPORTS[name]),
 
     /**
-     * Prepares a new attempt: takes over the reports of the latest one up to its checkpoint, and removes the earlier ones. Repeats that if it
-     * was interrupted.
+     * Prepares a new attempt: copies the reports of the latest attempt up to its checkpoint, then removes all earlier attempts. May be
+     * repeated after an interruption.
      *
-     * @returns where to continue; undefined = at the start, or there are no files of the import here
+     * @returns the checkpoint to continue from; undefined = start from the beginning, or this server has no files of the import
      */
     async begin(attempt: Attempt): Promise<Checkpoint | undefined> {
       const { directory } = attempt;
@@ -127,7 +136,7 @@ export function createImportFiles(root: string) {
       return continued;
     },
 
-    /** Opens the reports of an attempt that has begun. */
+    /** Opens the reports of an attempt. @param begun the result of `begin` */
     async openReports(attempt: Attempt, begun: Checkpoint | undefined): Promise<OpenReports> {
       const own = attemptPath(attempt);
       const handles = new Map<ReportName, FileHandle>();
@@ -164,7 +173,7 @@ export function createImportFiles(root: string) {
     /** Removes all files of an import. */
     remove: (directory: string): Promise<void> => rm(pathOf(directory), { recursive: true, force: true }),
 
-    /** Names of directories that nothing was added to or removed from for that long. */
+    /** Names of directories in which no file was added or removed during the last `ms`. */
     async unchangedFor(ms: number, nowMs: number): Promise<string[]> {
       const names = (await orMissing(readdir(root))) ?? [];
       const stats = await Promise.all(names.map((name) => orMissing(stat(join(root, name)))));

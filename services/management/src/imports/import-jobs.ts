@@ -12,15 +12,15 @@ import { importRoutes } from './import-routes.js';
 import { runImport } from './run-import.js';
 import { createUploadSlots } from './upload-slots.js';
 
-/** What imports need besides the other routes of the service. */
+/** Dependencies of imports that other routes of the service do not have. */
 export interface ImportSettings {
   readonly redis: Redis;
   readonly logger: Pick<Logger, 'warn' | 'debug'>;
-  /** Files of imports are below it; processes that share it share the imports. */
+  /** Parent of the directory with the files of imports. Processes that share it can run each other's imports. */
   readonly dataDir: string;
-  /** Most bytes of all files. */
+  /** Most bytes of the files of all imports. */
   readonly importBytesMax: number;
-  /** Most bytes of a file; tests lower it. */
+  /** Most bytes of one uploaded file; only tests set it. */
   readonly importFileBytesMax?: number | undefined;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;
@@ -35,9 +35,9 @@ export interface ImportJobsDeps extends ImportSettings {
   readonly now: () => number;
 }
 
-/** Imports that a process runs at the same time, of different workspaces, besides those that wait for their sources. */
+/** Imports that a process runs at the same time, each of another workspace. Those that wait for their sources do not count. */
 const JOBS_MAX = 4;
-/** Sources that allow few requests an hour need days. */
+/** After this time an import fails. An import from a source that allows few requests per hour takes days. */
 const AGE_MS_MAX = 7 * 24 * 3_600_000;
 
 /** Adds the routes of imports, and runs imports while the app is open. */

@@ -2,7 +2,7 @@ import type { ImportJobRecord } from '@waymark/catalog';
 import type { ImportJob } from '@waymark/contract';
 import type { ImportFiles } from './import-files.js';
 
-/** The import of every response. While it runs, its progress is that of the last checkpoint. */
+/** The import object of every response. The progress of a running import is that of its last checkpoint. */
 export async function importObject(files: ImportFiles, baseUrl: string, job: ImportJobRecord): Promise<ImportJob> {
   const { id, source, format, address, sourceWorkspace, domains, dryRun, tags, history, onConflict, timezone } = job;
   const { status, bytes, error, createdAt, startedAt, finishedAt, expiresAt } = job;

@@ -1,7 +1,7 @@
 import { ApiError, fieldError, type ImportFileFormat, type ImportSource } from '@waymark/contract';
 import { checkApi, ImportError, isTimezone, openFile, parseDomainMap } from '@waymark/import';
 
-/** Calls what throws errors for people, and throws them as those of a request. @throws ApiError 422 */
+/** Runs a check of the import, and converts its ImportError to an error of the request. @throws ApiError 422 */
 async function asRequestError<T>(run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
@@ -12,13 +12,14 @@ async function asRequestError<T>(run: () => T | Promise<T>): Promise<T> {
   }
 }
 
+/** The options of an import that schemas cannot check. */
 export interface CheckedOptions {
   readonly source: ImportSource;
   readonly domains?: readonly string[] | undefined;
   readonly timezone?: string | undefined;
 }
 
-/** Checks the options that schemas cannot. @throws ApiError 422 */
+/** Checks the domains and the time zone. @throws ApiError 422 */
 export async function checkOptions({ source, domains = [], timezone }: CheckedOptions): Promise<void> {
   await asRequestError(() => parseDomainMap(domains));
   if (timezone === undefined && source === 'yourls') {
@@ -33,7 +34,7 @@ export async function checkOptions({ source, domains = [], timezone }: CheckedOp
 export const checkApiOptions = (source: ImportSource, address: string | null): Promise<void> =>
   asRequestError(() => checkApi(source, address ?? undefined));
 
-/** Checks that a file can be read as the source writes it: a table by its first rows. @throws ApiError 422 */
+/** Checks that the source has files of that format and, for CSV, that the heading can be read. @throws ApiError 422 */
 export async function checkFile(
   source: ImportSource,
   format: ImportFileFormat,

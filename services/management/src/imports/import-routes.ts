@@ -24,7 +24,7 @@ export interface ImportRouteDeps {
   readonly files: ImportFiles;
   readonly ends: ImportEnds;
   readonly uploadSlots: UploadSlots;
-  /** Most bytes of a file. */
+  /** Most bytes of one uploaded file. */
   readonly fileBytesMax: number;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;
@@ -100,7 +100,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
         description:
           'Imports a file, sent as the field `file` of a form with the options as fields beside it, or the links that the API of the source has. Needs the permission `links.write`.',
         tags,
-        // A form is no body yet.
+        // Optional, because a form is not parsed as a body; `receiveUpload` reads it.
         body: createImportBodySchema.optional(),
         'x-form': importUploadSchema,
         response: { 202: importJobSchema },
@@ -186,7 +186,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
           `The import has no file ${REPORTS[name]}, or not any more, or has not ended.`,
         );
         if (!job.files.some((file) => file.name === REPORTS[name])) throw gone;
-        // The path is made of what the record has, never of what the request has.
+        // The path is built from the record, never from texts of the request.
         const file = {
           path: files.reportOf(job, name),
           name: REPORTS[name],

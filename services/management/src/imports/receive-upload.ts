@@ -8,16 +8,18 @@ import { fileFormat } from '@waymark/import';
 import type { FastifyRequest } from 'fastify';
 import { FILE_MODE, type ImportFiles } from './import-files.js';
 
-/** A form whose file is on disk. */
+/** The fields of a form whose file was written to disk. */
 export interface Upload {
   readonly form: ImportForm;
   readonly format: ReturnType<typeof fileFormat>;
+  /** Name of the directory with the file. */
   readonly directory: string;
+  /** Size of the file. */
   readonly bytes: number;
 }
 
 const MB = 1024 ** 2;
-/** Boundaries, headings of parts and the other fields. */
+/** Most bytes of a form besides its file: boundaries, headers of parts and other fields. */
 const REST_BYTES_MAX = MB;
 const FIELDS_MAX = 1100;
 const FIELD_BYTES_MAX = 4096;
@@ -29,7 +31,11 @@ const FULL_DISK: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 const tooLarge = (bytesMax: number) =>
   new ApiError('bad_request', `The file of an import may have at most ${bytesMax / MB} MB.`);
 
-/** Lets the routes of a scope receive forms with a file, and refuses every other type of body but JSON. @param bytesMax of a file */
+/**
+ * Lets the routes of a scope receive JSON and forms with a file; other types of bodies are refused.
+ *
+ * @param bytesMax most bytes of a file
+ */
 export async function acceptUploads(scope: App, bytesMax: number): Promise<void> {
   await scope.register(multipart, {
     throwFileSizeLimit: false,
@@ -44,7 +50,7 @@ export async function acceptUploads(scope: App, bytesMax: number): Promise<void>
   });
 }
 
-/** Errors of the body are those of the caller; errors of the disk are ours. */
+/** Converts an error while a form is received: 400 for a wrong body, 500 for an error of the disk. */
 function uploadError(err: unknown): unknown {
   if (err instanceof ApiError || !(err instanceof Error)) return err;
   const code = 'code' in err ? err.code : undefined;
@@ -60,7 +66,7 @@ function uploadError(err: unknown): unknown {
   return new ApiError('bad_request', message, { cause: err });
 }
 
-/** The fields of a form: those that are lists may be repeated, or have their items separated by commas. */
+/** Parses the fields of a form. A list may be a repeated field, a comma-separated text, or both. */
 function formOf(fields: readonly (readonly [string, string])[]): ImportForm {
   const form: Record<string, unknown> = {};
   for (const [name, value] of fields) {
@@ -107,8 +113,8 @@ async function readForm(request: FastifyRequest, path: string, bytesMax: number)
 /**
  * Receives a form, and writes its file to a new directory.
  *
- * @param bytesMax of the file
- * @throws ApiError 400 or 422 for a form that is malformed, too large or too slow; then nothing is left of it
+ * @param bytesMax most bytes of the file
+ * @throws ApiError 400 or 422 for a form that is malformed, too large or too slow; then its directory is removed
  */
 export async function receiveUpload(request: FastifyRequest, files: ImportFiles, bytesMax: number): Promise<Upload> {
   if (Number(request.headers['content-length'] ?? 0) > bytesMax + REST_BYTES_MAX) throw tooLarge(bytesMax);

@@ -10,6 +10,7 @@ import {
   openApi,
   openFile,
   parseDomainMap,
+  untilAborted,
 } from '@waymark/import';
 import { JobFailure, type JobSlot, JobStopped } from '@waymark/jobs';
 import type { Outbound } from '@waymark/outbound';
@@ -22,47 +23,35 @@ export interface RunImportDeps {
   readonly outbound: Outbound;
   /** The domain that every workspace may create links on. */
   readonly defaultDomain: string | undefined;
-  /** Lent to others while the source asks to wait, which may take days. */
+  /** The slot of this import. Other imports use it while the source asks to wait, which may take days. */
   readonly slot: Pick<JobSlot, 'lend'>;
   readonly now: () => number;
 }
 
-/** Rows between two turns of the event loop, which other requests need. */
+/** Rows that are read before other requests of the process run. */
 const ROWS_AT_ONCE = 20;
-/** Interval of checks whether the import may go on, while its source asks to wait. */
+/** While the source asks to wait, the import checks at this interval whether it may continue. */
 const WAIT_SLICE_MS = 2_000;
-/** In a shorter wait the import keeps its slot: it could lose it to a long import. */
+/** During a shorter wait the import keeps its slot, because it might have to wait long to get it back. */
 const LENT_MS_MIN = 5_000;
 /** Most bytes of both reports. */
 const REPORT_BYTES_MAX = 256 * 1024 ** 2;
 
-/** The rows, in turn with other work; ends with the reason of the signal even while the source does not answer. */
-async function* interruptible<T>(rows: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const iterator = rows[Symbol.asyncIterator]();
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  aborted.catch(() => undefined);
+/** Passes on the rows until the signal is aborted, and lets other requests of the process run in between. */
+async function* inTurns<T>(rows: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   let read = 0;
-  try {
-    for (;;) {
-      signal.throwIfAborted();
-      const next = await Promise.race([iterator.next(), aborted]);
-      if (next.done === true) return;
-      yield next.value;
-      read++;
-      if (read % ROWS_AT_ONCE === 0) await nextTurn();
-    }
-  } finally {
-    // Not awaited: a request that is not answered would hold it up.
-    iterator.return?.().catch(() => undefined);
+  for await (const row of untilAborted(rows, signal)) {
+    yield row;
+    read++;
+    if (read % ROWS_AT_ONCE === 0) await nextTurn();
   }
 }
 
 /**
- * Runs an import, and continues after the last checkpoint of an earlier attempt.
+ * Runs an import, from the last checkpoint of an earlier attempt on if there is one.
  *
- * @throws JobStopped when it was cancelled; JobFailure when it cannot go on; the reason of `signal`; what the stores throw
+ * @throws JobStopped when it was cancelled or another attempt has begun; JobFailure when it cannot continue; the reason of `signal`; errors
+ * of stores
  */
 export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signal: AbortSignal): Promise<void> {
   const { catalog, files, outbound, now } = deps;
@@ -76,6 +65,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     return importCaller(catalog, job, now());
   }
 
+  /** Waits because the source asks to. @throws like `checkMayContinue` */
   async function wait(ms: number): Promise<void> {
     const pause = async () => {
       for (const endMs = now() + ms; now() < endMs; ) {
@@ -108,6 +98,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     }
   }
 
+  /** The API key of the source, once it was read. */
   let credential: string | undefined;
   async function openSource(): Promise<OpenSource> {
     if (format !== null) {
@@ -137,7 +128,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   try {
     await checkpoint(start);
     const opened = await openSource();
-    await importLinks(interruptible(opened.rows, signal), {
+    await importLinks(inTurns(opened.rows, signal), {
       deps: { catalog, defaultDomain: deps.defaultDomain, now },
       author,
       source,
@@ -151,7 +142,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
       history: job.history,
       onConflict: job.onConflict,
       isDry: job.dryRun,
-      // Without one, nothing that exists already was made by this import.
+      // Undefined in the first attempt: then no existing link was created by this import.
       position: begun,
       report: {
         rejected: (rejection) => reports.append('rejected', lines.rejected(rejection)),
@@ -164,7 +155,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     });
   } catch (err) {
     if (!(err instanceof ImportError)) throw err;
-    // A source may repeat what it was sent.
+    // The answer of a source may quote the credential that it was sent.
     throw new JobFailure(credential === undefined ? err.message : err.message.replaceAll(credential, '…'));
   } finally {
     await reports.close();

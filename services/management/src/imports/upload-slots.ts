@@ -1,15 +1,15 @@
 import { ApiError } from '@waymark/contract';
 
-/** Files that are received at the same time, of a workspace and in this process. */
+/** Most files that a workspace sends, and that this process receives, at the same time. */
 const WORKSPACE_MAX = 2;
 const PROCESS_MAX = 8;
 const RETRY_SECONDS = 10;
 
-/** Limits how many files arrive at the same time, because their sizes are known only when they are here. */
+/** Limits how many files are received at the same time, because the size of a file is only known at its end. */
 export interface UploadSlots {
-  /** @returns the function that frees the slot. @throws ApiError 429 when all are taken */
+  /** Takes a slot. @returns a function that frees it, to be called once; @throws ApiError 429 when all are taken */
   take(workspaceId: string): () => void;
-  /** How many files are arriving. */
+  /** Number of files that are being received. */
   count(): number;
 }
 
@@ -28,8 +28,9 @@ export function createUploadSlots(): UploadSlots {
       all++;
       return () => {
         all--;
-        if (own === 0 && running.get(workspaceId) === 1) running.delete(workspaceId);
-        else running.set(workspaceId, (running.get(workspaceId) ?? 1) - 1);
+        const left = (running.get(workspaceId) ?? 1) - 1;
+        if (left === 0) running.delete(workspaceId);
+        else running.set(workspaceId, left);
       };
     },
     count: () => all,

@@ -11,10 +11,10 @@ import { Parser } from 'htmlparser2';
 /** Chunk size for parsing: parsing stops after the chunk in which the head ends. */
 const STEP_CHARS = 16_384;
 const TEXT_CHARS_MAX = URL_CHARS_MAX;
-/** The parser takes time that grows with the square of the open elements. A head has few. */
+/** Parsing stops at this depth, because the time of the parser grows with the square of the open elements. A valid head has few. */
 const OPEN_ELEMENTS_MAX = 100;
 
-/** The elements that each text is read from, in order of preference. */
+/** The elements of a page that each field is read from, in order of preference. */
 const SOURCES = {
   title: ['og:title', 'twitter:title', '<title>'],
   description: ['og:description', 'description', 'twitter:description'],
@@ -22,9 +22,10 @@ const SOURCES = {
 } as const;
 const SOURCE_NAMES: ReadonlySet<string> = new Set(Object.values(SOURCES).flat());
 
-/** Texts of the relevant elements in the head of a page, by element name; the first non-empty one of each. */
+/** The first non-empty text of each source in the head of a page, by the name in {@link SOURCES}. */
 function readHead(html: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
+  /** Whether the head has ended. */
   let isOver = false;
   let title: string | undefined;
   let open = 0;
@@ -70,7 +71,7 @@ function imageUrl(text: string | undefined, pageUrl: string): string | null {
   return url.href;
 }
 
-/** Reads the preview texts and image of a page. @param pageUrl base of relative URLs */
+/** Reads title, description and image of a page; null for those that it does not have. @param pageUrl base of relative URLs */
 export function pageTags(html: string, pageUrl: string): Metatags {
   const head = readHead(html);
   const first = (names: readonly string[]) => names.map((name) => head.get(name)).find((text) => text !== undefined);

@@ -4,11 +4,11 @@ import type { Outbound, OutboundResponse } from '@waymark/outbound';
 const PAGE_MS_MAX = 3_000;
 const PAGE_BYTES_MAX = 512 * 1024;
 const REDIRECTS_MAX = 3;
-/** Contains "Bot", so that our own short links do not count a click. */
+/** Contains "Bot", so that short links of this installation do not record a click. */
 const USER_AGENT = 'Mozilla/5.0 (compatible; WaymarkBot/1.0; link preview)';
 const HTML = /^(?:text\/html|application\/xhtml\+xml)/i;
 const CHARSET = /charset=["']?([\w-]{1,40})/i;
-/** The encoding may be declared in this part of a page instead of its header. */
+/** Bytes at the start of a page in which its encoding may be declared, if the header does not have it. */
 const CHARSET_BYTES = 1024;
 
 /** A fetched page. */

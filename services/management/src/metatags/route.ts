@@ -6,7 +6,7 @@ import type { RateLimiter } from '@waymark/rate-limit';
 import { pageTags } from './page-tags.js';
 import { readPage } from './read-page.js';
 
-/** Per workspace, because each request causes one to a third-party server. */
+/** Rate limit of a workspace. Each request causes a request to a server of somebody else. */
 const LIMIT = { bucket: 'metatags', limit: 60, windowSeconds: 60 };
 const NOTHING: Metatags = { title: null, description: null, image: null };
 

@@ -15,7 +15,7 @@ const TIMES = /(at |last work |since )(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 /** A time of day in UTC, which the script of the page replaces by its age. */
 const ageHtml = (time: string) => html`<time datetime="${time}">${time.slice(11, 19)}</time>`;
 
-/** A detail whose timestamps are ages, which are easier to read: `since …` becomes `for …`, the others `… ago`. */
+/** A detail with its timestamps replaced by ages: `since …` becomes `for …`, the others become `… ago`. */
 function detailHtml(detail: string): Html {
   const [before, word, time, after] = detail.split(new RegExp(`${TIMES.source}(.*)$`, 's'));
   if (word === undefined || time === undefined) return html`${detail}`;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { pageFiles } from '@waymark/ops-page';
 
+/** A static file of the operations page. */
 export interface Asset {
   readonly body: Buffer;
   readonly type: string;

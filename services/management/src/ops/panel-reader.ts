@@ -41,11 +41,12 @@ export interface PanelReader {
   /**
    * Never rejects: panels that cannot be read are listed in `failures`.
    *
-   * @param isAway ClickHouse is known to be down, and is not queried
+   * @param isAway whether ClickHouse is known to be down; then it is not queried
    */
   read(range: OpsRange, isAway: boolean): Promise<PanelAnswers>;
 }
 
+/** A read of all panels, which is cached. */
 interface Reading {
   readonly startedAtMs: number;
   readonly answers: Promise<PanelAnswers>;

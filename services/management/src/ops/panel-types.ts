@@ -15,6 +15,7 @@ interface PanelText {
   readonly sql: string;
 }
 
+/** A panel with a plot of series over time. */
 export interface PlotPanel extends PanelText {
   readonly kind: 'plot';
   readonly unit: Unit;
@@ -28,8 +29,10 @@ export interface PlotPanel extends PanelText {
   readonly stepMin: number;
 }
 
+/** How the values of a column are formatted. */
 export type CellKind = 'text' | 'time' | 'bar' | Unit;
 
+/** A panel with a table. */
 export interface TablePanel extends PanelText {
   readonly kind: 'table';
   /** One column per value of a row; `bar` draws a share from 0 to 1 with its percentage. */
@@ -38,6 +41,7 @@ export interface TablePanel extends PanelText {
 
 export type OpsPanel = PlotPanel | TablePanel;
 
+/** A section of the page. */
 export interface PanelGroup {
   readonly title: string;
   /** Layout of its panels. */

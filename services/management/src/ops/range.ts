@@ -7,6 +7,7 @@ export interface OpsRange {
   readonly step: number;
 }
 
+/** The ranges of the page; the first one is the default. */
 export const OPS_RANGES: readonly [OpsRange, ...OpsRange[]] = [
   { id: '1h', label: '1 hour', seconds: 3600, step: 15 },
   { id: '6h', label: '6 hours', seconds: 21_600, step: 120 },
@@ -14,7 +15,10 @@ export const OPS_RANGES: readonly [OpsRange, ...OpsRange[]] = [
   { id: '7d', label: '7 days', seconds: 604_800, step: 3600 },
 ];
 
-/** Busy services report their numbers with a delay of a few seconds, idle ones of half a minute: more recent points are incomplete. */
+/**
+ * More recent points are left out, because busy services report their numbers with a delay of a few seconds. Idle services need up to half
+ * a minute.
+ */
 const INCOMPLETE_SECONDS = 6;
 
 /** The points of a plot: starts of complete steps, in Unix seconds, ascending. */

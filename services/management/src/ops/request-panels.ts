@@ -2,6 +2,7 @@ import { type OpsPanel, stepOf, within } from './panel-types.js';
 
 /** Upper bounds of the buckets in `ops_requests.duration_ms`; the last bucket is unbounded. */
 const BUCKET_ENDS = '[1., 2., 5., 10., 25., 50., 100., 250., 500., 1000., 2500., 5000., 10000., 10000.]';
+/** SQL for the upper bound of the bucket that contains a quantile of the response times. */
 const quantileOf = (share: number) =>
   `arrayElement(${BUCKET_ENDS}, arrayFirstIndex(c -> c >= ${share} * sum(requests), arrayCumSum(sumForEach(duration_ms))))`;
 

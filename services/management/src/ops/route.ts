@@ -13,8 +13,9 @@ import { createPanelReader } from './panel-reader.js';
 import { queueBoard } from './queues/queue-board.js';
 import { OPS_RANGES, type OpsRange } from './range.js';
 
+/** Dependencies of the operations page. */
 export interface OpsDeps {
-  /** Without any, the page is closed to everyone. */
+  /** Keys that open the page; without any, nobody can. */
   readonly adminKeys: readonly string[];
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
   readonly clickhouse: Pick<ClickHouseClient, 'rows'>;

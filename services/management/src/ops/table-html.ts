@@ -29,10 +29,11 @@ function cellHtml(kind: CellKind, value: string | number | null): Html {
   }
 }
 
+/** The content of a table panel. */
 export function tableHtml({ columns, title, empty }: TablePanel, rows: readonly TableRow[]): string {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`.text;
-  const isText = (cell: CellKind) => (cell === 'text' ? 'name' : 'number');
-  const head = columns.map((column) => html`<th scope="col" class="${isText(column.cell)}">${column.title}</th>`);
+  const classOf = (cell: CellKind) => (cell === 'text' ? 'name' : 'number');
+  const head = columns.map((column) => html`<th scope="col" class="${classOf(column.cell)}">${column.title}</th>`);
   const body = rows.map(
     (row) => html`<tr>${columns.map(({ cell }, index) => cellHtml(cell, row[index] ?? null))}</tr>`,
   );

@@ -32,13 +32,13 @@ async function partnerObjectIn({ catalog }: LinkDeps, scope: PartnersScope, reco
   return partner;
 }
 
-/** Queues the webhook event for a new partner, including links in folders that are hidden from the caller. */
+/** Queues the webhook event `partner.enrolled`. It includes links in folders that are hidden from the caller. */
 export async function notifyEnrolled(deps: LinkDeps, caller: PartnerCaller, record: PartnerRecord): Promise<void> {
   const scope = { workspaceId: caller.workspace.id, programId: caller.program.id, hidesFolders: false };
   await deps.notifier.partnerEnrolled(caller.workspace.id, await partnerObjectIn(deps, scope, record));
 }
 
-/** The partner object of a record, without what is hidden from the caller. */
+/** The partner object of a record, without links in folders that are hidden from the caller. */
 export async function visiblePartner(deps: LinkDeps, caller: PartnerCaller, record: PartnerRecord): Promise<Partner> {
   return partnerObjectIn(deps, await partnersScope(deps, caller), record);
 }
@@ -53,12 +53,12 @@ async function withTenant(
   const { workspaceId, id } = partner;
   const updated =
     tenantId === partner.tenantId ? partner : await catalog.partners.update(workspaceId, id, () => ({ tenantId }));
-  // Links lack the tenantId of their partner after a request that was interrupted here.
+  // Always, because an earlier request may have been interrupted before this step.
   await catalog.partners.copyTenantToLinks(workspaceId, id, tenantId);
   return updated;
 }
 
-/** What identifies a partner. The email is always present. */
+/** The fields that identify a partner. */
 interface Identity {
   readonly email: string;
   readonly tenantId: string | undefined;
@@ -103,7 +103,7 @@ async function firstLinkBody(
   await checkLinkQuota(deps, caller.workspace);
   if (username) checkUsername(username);
   const key = firstKey(enrolled ?? newPartner(caller, { username, ...body }, identity), link.prefix);
-  // A key that is taken will get a suffix, so validate it with one.
+  // Validated with a suffix, because the key gets one if it is taken.
   const keyed = key === undefined ? link : { ...link, key: suffixedKey(key) };
   // Keys derived from a name are valid, so only the prefix can make the key invalid.
   return mapErrorFields(requestField(linkProps, 'linkProps.prefix'), async () => {
@@ -114,6 +114,7 @@ async function firstLinkBody(
   });
 }
 
+/** The fields of a new partner. */
 function newPartner(caller: PartnerCaller, body: CreatePartnerBody, { email, tenantId }: Identity) {
   const { program } = caller;
   return {

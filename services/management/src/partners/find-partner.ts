@@ -7,7 +7,7 @@ export interface PartnerReference {
   readonly tenantId?: string | null | undefined;
 }
 
-/** @throws ApiError bad_request when neither is given, not_found */
+/** Finds the partner of a reference. @throws ApiError bad_request when it has neither id; not_found */
 export async function findPartner(
   catalog: Catalog,
   workspaceId: string,

@@ -10,7 +10,7 @@ export interface PartnerCaller extends LinkCaller {
 }
 
 /**
- * Adds the workspace's program to the caller. Creates it for a workspace from before programs existed.
+ * Adds the partner program of the workspace to the caller. Creates the program of a workspace that is older than programs.
  *
  * @throws ApiError not_found
  */

@@ -16,9 +16,10 @@ import type { LinkDeps } from '../links/link-deps.js';
 import { findPartner } from './find-partner.js';
 import type { PartnerCaller } from './partner-caller.js';
 
+/** Suffixes that are tried for a key that is taken. */
 const KEY_ATTEMPTS = 8;
 const SUFFIX_CHARS = 4;
-/** Limit after normalisation, which can expand one character to several. */
+/** Longest key that is derived from a text. */
 const DERIVED_KEY_CHARS_MAX = 100;
 
 /** Default domain and destination of partner links. */
@@ -90,7 +91,7 @@ function keyOf(text: string): string {
   return (words ?? []).join('-').slice(0, DERIVED_KEY_CHARS_MAX);
 }
 
-/** The key of a partner's first link, including the prefix; undefined = a random one. */
+/** The key of a partner's first link, including the prefix; undefined = a random key. */
 export function firstKey(
   { username, name, email }: Pick<PartnerRecord, 'username' | 'name' | 'email'>,
   prefix: string | null | undefined,
@@ -158,6 +159,7 @@ export async function ensureFirstLink(
   });
 }
 
+/** The body of `POST /links` for a link of the partner. @throws ApiError 400 or 422 for its destination */
 async function bodyFor(
   deps: LinkDeps,
   caller: PartnerCaller,
@@ -184,7 +186,11 @@ export async function createPartnerLink(
   return mapErrorFields(requestField(body.linkProps), () => createLink(deps, caller, newLink));
 }
 
-/** `PUT /partners/links/upsert`: updates the partner's link with exactly that destination, or creates one. */
+/**
+ * `PUT /partners/links/upsert`: updates the partner's link with exactly that destination, or creates one.
+ *
+ * @throws ApiError 400, 403, 404, 409 or 422
+ */
 export async function upsertPartnerLink(
   deps: LinkDeps,
   caller: PartnerCaller,

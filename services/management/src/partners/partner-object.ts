@@ -19,7 +19,7 @@ function linkObject(link: LinkRecord, counters: LinkCounters = NO_LINK_COUNTERS)
   return { id, domain, key, shortLink: shortLinkOf(domain, key), url, clicks, leads, conversions, sales, saleAmount };
 }
 
-/** Links in the format of `/partners`. */
+/** The link objects of `/partners`, with their counters. */
 export async function partnerLinks(
   catalog: Catalog,
   workspaceId: string,
@@ -51,6 +51,7 @@ function totalsFields({ clicks, leads, conversions, sales, saleAmount }: Partner
   };
 }
 
+/** The parts of a partner object that are not in its record. */
 interface PartnerFacts {
   readonly programId: string;
   readonly links: PartnerLink[];

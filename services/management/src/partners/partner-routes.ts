@@ -28,6 +28,7 @@ export function countriesOf(text: string | undefined): ValueLists | undefined {
   return parseMultiValue('country', text?.toUpperCase());
 }
 
+/** The list request of a query. */
 function pageOf(query: ListPartnersQuery) {
   const { sortBy = 'totalSaleAmount', sortOrder = 'desc', page, pageSize, country, ...filters } = query;
   const { groupId, status, email, tenantId, search } = filters;

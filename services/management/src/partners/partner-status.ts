@@ -11,14 +11,14 @@ const isoNow = ({ now }: LinkDeps) => new Date(now()).toISOString();
 
 type Status = PartnerRecord['status'];
 
-/** @throws ApiError bad_request when the partner's status does not allow the change */
+/** @throws ApiError bad_request when the status of the partner is not in `from`; @param what the change, for the message */
 function checkStatus({ status }: PartnerRecord, from: readonly Status[], what: string): void {
   if (!from.includes(status)) throw new ApiError('bad_request', `A partner that is ${status} cannot be ${what}.`);
 }
 
 const APPROVED = { status: 'approved', bannedAt: null, bannedReason: null } as const;
 
-/** `POST /partners/ban`. Banning again completes a ban that was interrupted. @throws ApiError 400 or 404 */
+/** `POST /partners/ban`. A repeated request completes one that was interrupted. @throws ApiError 400 or 404 */
 export async function banPartner(
   deps: LinkDeps,
   { workspace }: PartnerCaller,
@@ -29,7 +29,7 @@ export async function banPartner(
   await partners.update(workspace.id, id, ({ status }) =>
     status === 'banned' ? {} : { status: 'banned', bannedAt: isoNow(deps), bannedReason: body.reason },
   );
-  // The links count as disabled from here on. It is also written to the links, for reads that cannot load the partner.
+  // From here on the links count as disabled. The ban is also copied to them, for reads that cannot load the partner.
   await partners.applyBanToLinks(workspace.id, id);
   return id;
 }
@@ -45,7 +45,7 @@ export async function unbanPartner(
     checkStatus(partner, ['banned'], 'unbanned');
     return APPROVED;
   });
-  // Also when the partner is not banned any more, because an earlier call may have been interrupted before the last link.
+  // Also after an error, because an earlier request may have lifted the ban and been interrupted before the last link.
   await unban.finally(() => catalog.partners.applyBanToLinks(workspace.id, id));
   return id;
 }
@@ -85,6 +85,7 @@ export function applicationObject(record: PartnerRecord): PartnerApplication {
   return { id, createdAt, partner, applicationFormData: record.applicationFormData };
 }
 
+/** @throws ApiError bad_request when the application is already decided */
 function checkPending({ status }: PartnerRecord): void {
   if (status !== 'pending') throw new ApiError('bad_request', `The application is ${status}, not pending.`);
 }

@@ -5,12 +5,13 @@ const HTTP_URL = /^https?:\/\//i;
 
 /** The image to draw into a QR code. */
 export interface LogoChoice {
+  /** An http(s) URL or a `data:` URL. */
   readonly source: string;
-  /** The logo comes from the request, which fails if the image cannot be used; otherwise the code is drawn without a logo. */
+  /** Whether the request names the logo: then it fails if the image cannot be used. A logo of the domain is left out instead. */
   readonly isRequested: boolean;
 }
 
-/** The short link at the URL, ignoring its query, and its workspace. */
+/** The short link at a URL, whose query is ignored, and its workspace; undefined when there is no such link. */
 async function findLink(catalog: Catalog, url: string) {
   const parsed = parseUrl(url);
   if (parsed === undefined) return undefined;
@@ -26,7 +27,7 @@ async function findLink(catalog: Catalog, url: string) {
   return link && { link, workspace: await catalog.workspaces.get(link.workspaceId) };
 }
 
-/** The logo of a QR code; only short links of workspaces on a paid plan have one. */
+/** Chooses the logo of a QR code. Undefined for URLs that are not short links, for the free plan, and with `hideLogo`. */
 export async function chooseLogo(catalog: Catalog, query: QrQuery, url: string): Promise<LogoChoice | undefined> {
   if (query.hideLogo === true) return undefined;
   const found = await findLink(catalog, url);

@@ -11,6 +11,7 @@ const DEEP_SIDE_PIXELS_MAX = 512;
 const DATA_URL = /^data:image\/png;base64,([A-Za-z0-9+/]+={0,2})$/;
 /** Byte offsets of fields in the first chunk of a PNG. */
 const HEADER_OFFSETS = { width: 16, height: 20, depth: 24, interlace: 28, end: 33 } as const;
+/** Byte offset of the first chunk, after the signature. */
 const FIRST_CHUNK = 8;
 /** A chunk has its length, its type, its data and a checksum. */
 const [LENGTH_BYTES, TYPE_BYTES, CHECKSUM_BYTES] = [4, 4, 4];
@@ -19,6 +20,7 @@ const [LENGTH_BYTES, TYPE_BYTES, CHECKSUM_BYTES] = [4, 4, 4];
 export interface LogoImage {
   readonly width: number;
   readonly height: number;
+  /** The color of a pixel; (0, 0) is the top left one. */
   readonly colorAt: (x: number, y: number) => Color;
 }
 
@@ -26,6 +28,7 @@ function invalid(rule: string, cause?: unknown): ApiError {
   return fieldError('invalid_value', 'logo', rule, 'unprocessable_entity', cause === undefined ? {} : { cause });
 }
 
+/** The types of the chunks of a PNG, such as `IHDR`. */
 function* chunkTypes(bytes: Buffer): Generator<string> {
   const headBytes = LENGTH_BYTES + TYPE_BYTES;
   for (let start = FIRST_CHUNK; start + headBytes <= bytes.length; ) {
@@ -38,7 +41,7 @@ function* chunkTypes(bytes: Buffer): Generator<string> {
 function checkHeader(bytes: Buffer): void {
   if (bytes.length < HEADER_OFFSETS.end || bytes.toString('latin1', 1, 4) !== 'PNG')
     throw invalid('must be a PNG image');
-  // The decoder uses the last header.
+  // With several headers the decoder would use the last one, which was not checked.
   const [first, ...others] = chunkTypes(bytes);
   if (first !== 'IHDR' || others.includes('IHDR')) throw invalid('must have exactly one header, at its beginning');
   const [width, height] = [bytes.readUInt32BE(HEADER_OFFSETS.width), bytes.readUInt32BE(HEADER_OFFSETS.height)];

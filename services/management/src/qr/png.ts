@@ -6,7 +6,7 @@ const compress = promisify(deflate);
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const COLOR_TYPE = { palette: 3, rgba: 6 } as const;
 
-/** Red, green, blue, opacity: 0 to 255 each. */
+/** Red, green, blue and opacity, from 0 to 255 each. */
 export type Color = readonly [number, number, number, number];
 
 function chunk(type: string, data: Buffer): Buffer {

@@ -8,7 +8,7 @@ import { parseColor, renderQr } from './render-qr.js';
 import { yieldToRequests } from './yield-to-requests.js';
 
 const CACHE_BYTES_MAX = 32 * 1024 * 1024;
-/** TTL of drawn codes, because a logo may change under the same URL. */
+/** TTL of cached codes, because the logo at a URL may change. */
 const CACHE_TTL_MS = 600_000;
 
 export interface QrDeps {
@@ -52,7 +52,11 @@ export function createQrImages({ catalog, outbound }: QrDeps) {
   });
 
   return {
-    /** @throws ApiError unprocessable_entity */
+    /**
+     * The code as PNG.
+     *
+     * @throws ApiError unprocessable_entity for a wrong URL, a text that is too long, or an unusable logo of the request
+     */
     async image(query: QrQuery): Promise<Buffer> {
       const url = normaliseUrl(query.url);
       if (url === undefined) throw fieldError('invalid_format', 'url', 'must be a URL');

@@ -9,9 +9,11 @@ const BYTES_PER_PIXEL = 4;
 /** A logo takes a quarter of the image's width. */
 const LOGO_WIDTH_DIVISOR = 4;
 
+/** A QR code to draw. */
 export interface QrDrawing {
   /** The content of the code. */
   readonly text: string;
+  /** Width and height of the image in pixels. */
   readonly size: number;
   readonly level: QrLevel;
   readonly foreground: Color;
@@ -21,7 +23,7 @@ export interface QrDrawing {
   readonly logo: LogoImage | undefined;
 }
 
-/** `#rgb`, `#rrggbb` or `#rrggbbaa`, with or without `#`. */
+/** Parses `#rgb`, `#rrggbb` or `#rrggbbaa`, with or without `#`. */
 export function parseColor(text: string): Color {
   const digits = text.replace('#', '');
   const full = digits.length === 3 ? [...digits].map((digit) => digit + digit).join('') : digits;
@@ -52,10 +54,14 @@ interface PixelRows {
   readonly scale: number;
   /** A row of background pixels, starting with a 0 byte. */
   readonly lightRow: Buffer;
+  /** Draws a dark pixel. @param rowAt byte offset of its row */
   readonly darken: (rows: Buffer, rowAt: number, x: number) => void;
 }
 
-/** All pixel rows, with modules of whole pixels; the rest of `size` widens the margin. Each module row is drawn once and copied. */
+/**
+ * All pixel rows of the image. A module has `scale` by `scale` pixels; pixels that remain widen the margin. Each row of modules is drawn
+ * once, then copied.
+ */
 function pixelRows(modules: Modules, { size, scale, lightRow, darken }: PixelRows): Buffer {
   const rowBytes = lightRow.length;
   const rows = Buffer.alloc(size * rowBytes, lightRow);
@@ -132,6 +138,7 @@ function scaledDownRows(modules: Modules, { size, margin, foreground, background
   return rows;
 }
 
+/** The color of a pixel of the logo on the background. */
 function blend(over: Color, under: Color): Color {
   return weightedColor(over, over[3], under, 255 - over[3], Math.max(over[3], under[3]));
 }
@@ -151,7 +158,11 @@ function paintLogo(rows: Buffer, { size, background }: QrDrawing, logo: LogoImag
   }
 }
 
-/** Draws the code as PNG, scaled down when it has more modules than pixels. @throws ApiError unprocessable_entity when the text is too long */
+/**
+ * Draws the code as PNG, scaled down when it has more modules than pixels.
+ *
+ * @throws ApiError unprocessable_entity when the text is too long
+ */
 export async function renderQr(drawing: QrDrawing): Promise<Buffer> {
   const { text, level, size, margin, logo, foreground, background } = drawing;
   const modules = modulesOf(text, level);

@@ -1,4 +1,6 @@
+/** A cell that a pixel overlaps. */
 interface Coverage {
+  /** Index of the cell in its row or column. */
   readonly cell: number;
   /** Share of the pixel that the cell covers. */
   readonly share: number;

@@ -17,7 +17,7 @@ export function tagObject({ id, name, color }: TagRecord): Tag {
 /** The name of a field as the body has it: `tag` is an alias of `name`. */
 const asSent = (body: TagBody) => (field: string) => (field === 'name' && body.tag !== undefined ? 'tag' : field);
 
-/** @throws ApiError bad_request without a name, forbidden (quota), conflict */
+/** `POST /tags`. @throws ApiError bad_request without a name, forbidden (quota), conflict */
 export function createTag(catalog: Catalog, workspace: WorkspaceRecord, body: TagBody): Promise<TagRecord> {
   const name = body.tag ?? body.name;
   if (name === undefined) throw fieldError('required', 'name', 'is required');
@@ -26,7 +26,7 @@ export function createTag(catalog: Catalog, workspace: WorkspaceRecord, body: Ta
   return mapErrorFields(asSent(body), () => catalog.tags.create(workspace.id, tag, tags));
 }
 
-/** @throws ApiError not_found, conflict */
+/** `PATCH /tags/{id}`. @throws ApiError not_found, conflict */
 export function updateTag(catalog: Catalog, workspaceId: string, id: string, body: TagBody): Promise<TagRecord> {
   const name = body.tag ?? body.name;
   const change = (tag: TagRecord) => ({ name: name ?? tag.name, color: body.color ?? tag.color });

@@ -14,7 +14,7 @@ import { utmFields, utmTemplateObject } from './utm.js';
 
 const tags = ['UTM templates'];
 
-/** `GET|POST /utm`, `GET|PATCH|DELETE /utm/{id}`; they need the permissions of links. */
+/** `GET|POST /utm`, `GET|PATCH|DELETE /utm/{id}`; they need the permissions `links.read` and `links.write`. */
 export async function utmRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
   const { utmTemplates } = catalog;
   const mayRead = app.authenticate({ permission: 'links.read' });

@@ -9,7 +9,7 @@ export function utmTemplateObject(record: UtmTemplateRecord): UtmTemplate {
   return { id, name, utm_source, utm_medium, utm_campaign, utm_term, utm_content, ref, createdAt, updatedAt };
 }
 
-/** The UTM values in a body; blank ones become null. */
+/** The UTM values that a body sets; empty texts become null. */
 export function utmFields(body: UpdateUtmTemplateBody): Partial<UtmFields> {
   const present = UTM_TEMPLATE_FIELDS.filter((field) => body[field] !== undefined);
   return Object.fromEntries(present.map((field) => [field, body[field] || null]));

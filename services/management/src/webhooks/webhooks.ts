@@ -32,6 +32,7 @@ export function webhookObject(
   };
 }
 
+/** The events that a webhook receives. */
 type Scoped = Pick<WebhookRecord, 'triggers' | 'linkScope' | 'folderIds'> & {
   /** Links to attach; the attachment is stored in the links. */
   readonly linkIds: readonly string[];
@@ -86,7 +87,7 @@ async function resolveReferences(
 
 const distinct = (ids: readonly string[] | null | undefined) => [...new Set(ids ?? [])];
 
-/** @throws ApiError bad_request, unprocessable_entity, conflict */
+/** `POST /webhooks`. @throws ApiError bad_request, unprocessable_entity, conflict */
 export async function createWebhook(
   catalog: Catalog,
   workspaceId: string,
@@ -119,7 +120,7 @@ function applyChanges(webhook: WebhookRecord, body: UpdateWebhookBody, nowMs: nu
   return { ...next, disabledAt, consecutiveFailures: body.disabled ? webhook.consecutiveFailures : 0 };
 }
 
-/** @throws ApiError not_found, bad_request, unprocessable_entity, conflict */
+/** `PATCH /webhooks/{id}`. @throws ApiError not_found, bad_request, unprocessable_entity, conflict */
 export async function updateWebhook(
   catalog: Catalog,
   workspaceId: string,
@@ -138,7 +139,7 @@ export async function updateWebhook(
     leavesLinkScope = record.linkScope === 'links' && next.linkScope !== 'links';
     return next;
   });
-  // A webhook that is no longer for single links is detached from all of them.
+  // With another scope the webhook is detached from all links.
   if (body.linkIds !== undefined || leavesLinkScope) await catalog.webhooks.attachLinks(workspaceId, id, linkIds);
   return webhook;
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NO_COUNTS } from '@waymark/import';
 import { temporaryDirectory } from '@waymark/test-kit';
@@ -48,4 +48,18 @@ it('an attempt without a directory has nothing to continue, and makes none', asy
   const { files, root } = await anImport();
   expect(await files.begin({ directory: 'missing', attempt: 1 })).toBeUndefined();
   expect(existsSync(join(root, 'missing'))).toBe(false);
+});
+
+it('a source that is never read leaves no file open', async () => {
+  const { files, directory } = await anImport();
+  writeFileSync(files.sourcePath(directory), '{}\n');
+  const openFiles = () => readdirSync('/dev/fd').length;
+  const readOne = async () => {
+    for await (const _chunk of files.readSource(directory));
+  };
+  await readOne();
+  const before = openFiles();
+  for (let count = 0; count < 20; count++) files.readSource(directory);
+  for (let count = 0; count < 5; count++) await readOne();
+  expect(openFiles()).toBeLessThan(before + 5);
 });

@@ -27,7 +27,9 @@ export async function rotateKey(): Promise<CommandResult> {
   };
 }
 
-/** The running processes that do not have the keys that `hasKeys` asks for, by name. Processes of earlier releases do not report theirs, and count. */
+/**
+ * The names of running processes for which `hasKeys` is false. Processes of earlier releases do not report their keys, and are listed too.
+ */
 async function processesWithout(
   target: Target,
   hasKeys: (keys: NonNullable<Instance['keys']>) => boolean,
@@ -44,7 +46,7 @@ async function processesWithout(
   }
 }
 
-/** @throws CommandError when a running process could not read what is sealed with the current key */
+/** @throws CommandError when a running process does not accept the current key, and could not read re-sealed values */
 async function checkAccepted(target: Target, mark: string): Promise<void> {
   if (target.settings.instanceKeyNext !== undefined) {
     throw new CommandError(`INSTANCE_KEY_NEXT is set: first make it INSTANCE_KEY everywhere (${RUNBOOK})`);
@@ -72,7 +74,7 @@ function sumOf(counts: readonly SealedCounts[]): SealedCounts {
   return { current: add('current'), resealed: add('resealed'), other: add('other'), unknown: add('unknown') };
 }
 
-/** What keeps the previous key from being removed; empty = nothing. */
+/** The reasons why the previous key is still needed; empty when it can be removed. */
 function obstacles(sum: SealedCounts, unreadable: readonly string[], late: readonly string[]): string[] {
   return [
     ...(sum.unknown === 0
@@ -90,7 +92,10 @@ function obstacles(sum: SealedCounts, unreadable: readonly string[], late: reado
   ];
 }
 
-/** Seals with the current key what the previous key has sealed; with `check` only counts. Fails while the previous key is needed. */
+/**
+ * `waymark instance-key reseal`: re-seals values of the previous key; with `check` only counts them. Fails while the previous key is
+ * needed.
+ */
 export async function resealValues({ check: isCheck = false }: { readonly check?: boolean }): Promise<CommandResult> {
   const target = findTarget();
   const { instanceKeyPrevious, dataDir } = target.settings;

@@ -35,6 +35,7 @@ export interface CreateKeyOptions {
   readonly publishable?: boolean;
 }
 
+/** `waymark key create`: creates an API key and prints it, which is the only time. */
 export function createKey(options: CreateKeyOptions): Promise<CommandResult> {
   const workspace = requiredText('workspace', options.workspace);
   const isPublishable = options.publishable === true;
@@ -66,6 +67,7 @@ export interface KeyOptions {
   readonly workspace?: RawOption;
 }
 
+/** `waymark key list`: lists the API keys of one workspace or of all. */
 export function listKeys(options: KeyOptions): Promise<CommandResult> {
   const workspace = optionalText('workspace', options.workspace);
   return withCatalog(async (catalog) => {

@@ -28,7 +28,7 @@ async function withApi<T>(options: ErasureOptions, work: (requests: ApiRequests)
   }
 }
 
-/** Requests of this command may be repeated: the API returns the same erasure again. */
+/** Repeats a request until it succeeds. A repeated erasure returns the same erasure again. */
 const patiently = <T>(requests: ApiRequests, request: ApiRequest): Promise<T> =>
   requests.untilDone(() => requests.json<T>(request));
 
@@ -60,6 +60,7 @@ export async function createErasure(customer: RawOption, options: ErasureOptions
   return { data: erasure, lines: tableOf([erasure]) };
 }
 
+/** `waymark erasure list`: lists all erasures, newest first. */
 export async function listErasures(options: ErasureOptions): Promise<CommandResult> {
   const erasures = await withApi(options, readAll);
   return { data: erasures, lines: tableOf(erasures) };
@@ -73,7 +74,7 @@ function parseList(file: string): Erasure[] {
   }
 }
 
-/** What a replay says of those whom it has not erased. */
+/** Messages about the erasures of a list that were not repeated. */
 function notRepeated(leftOut: readonly string[], unnamed: number): string[] {
   return [
     ...(leftOut.length === 0
@@ -86,8 +87,8 @@ function notRepeated(leftOut: readonly string[], unnamed: number): string[] {
 }
 
 /**
- * Erases the customers of a list again, after a backup from before was restored. Those who were made after the backup do not exist, and
- * are left out.
+ * `waymark erasure replay`: erases the customers of a list again, after a backup was restored that is older than the erasures. Customers
+ * who were created after the backup do not exist, and are left out.
  */
 export async function replayErasures(file: RawOption, options: ErasureOptions): Promise<CommandResult> {
   const erasures = parseList(requiredText('file', file));

@@ -20,7 +20,11 @@ function linesOf(counts: Counts): string[] {
 const publicCounts = (counts: Counts) =>
   counts.map(({ workspace, ...count }) => ({ workspace: formatResourceId('workspace', workspace), ...count }));
 
-/** Deletes what workspaces should not have any more, or counts it. @throws CommandError while a writer does the same */
+/**
+ * `waymark retention`: deletes the data whose retention in a workspace has ended, or counts it.
+ *
+ * @throws CommandError while a writer does the same
+ */
 export function retainWorkspaces({ dryRun }: { readonly dryRun?: boolean }): Promise<CommandResult> {
   const target = findTarget();
   return withCatalog(async ({ workspaces }) => {

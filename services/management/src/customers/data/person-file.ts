@@ -10,7 +10,7 @@ async function* clickPages(person: Person): AsyncGenerator<string[]> {
   for await (const ids of clickIdsOf(person)) yield clicksOf(person, ids);
 }
 
-/** An array of JSON texts, written as its pages arrive. */
+/** A JSON array in pieces: one per page of JSON texts. */
 async function* arrayOf(pages: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
   let separator = '[';
   for await (const texts of pages) {
@@ -22,7 +22,9 @@ async function* arrayOf(pages: AsyncIterable<readonly string[]>): AsyncGenerator
 }
 
 /**
- * The file of `GET /customers/{id}/data` (docs/reference/resources.md), a page of rows in memory at a time.
+ * The file of `GET /customers/{id}/data` (docs/reference/resources.md), in chunks. Keeps one page of rows in memory.
+ *
+ * @param record undefined for a deleted customer
  *
  * @throws ApiError when ClickHouse is unavailable
  */

@@ -3,17 +3,18 @@ import { eventIdTime, formatResourceId, type StoredDelivery } from '@waymark/con
 import { splitPayload } from '@waymark/event-format';
 import { READ_LIMITS } from '@waymark/event-query';
 
-/** Rows of a page: of the largest events ten megabytes. */
+/** Rows per page; a page of the largest events has ten megabytes. */
 const PAGE_ROWS = 100;
 
-/** One customer of one workspace, by their numbers, and the request that reads. */
+/** A customer whose rows are read, and the request that reads them. */
 export interface Person {
   readonly clickhouse: ClickHouseClient;
+  /** `UInt64` as text, like `customer`. */
   readonly workspace: string;
   readonly customer: string;
   /** `cus_…` */
   readonly customerId: string;
-  /** The click of the first touch, which no lead needs to name. */
+  /** The click that the customer is attributed to; null for none. Events of the customer need not refer to it. */
   readonly firstClickId: string | null;
   readonly caller: QueryCaller;
 }
@@ -85,7 +86,7 @@ export async function* conversionsOf(person: Person, kind: keyof typeof SOURCES)
   }
 }
 
-/** Whether an event names the customer. */
+/** Whether the customer has a lead or a sale. */
 export async function hasEvents(person: Person): Promise<boolean> {
   const one = (table: string) => `SELECT 1 FROM ${table} WHERE ${OF_CUSTOMER} LIMIT 1`;
   const rows = await read(person, `${one('lead_events')} UNION ALL ${one('sale_events')}`, {});
@@ -101,7 +102,7 @@ const CLICK_IDS = `SELECT DISTINCT toString(click_id) AS id FROM
 WHERE id > {afterId:String}
 ORDER BY id LIMIT ${PAGE_ROWS}`;
 
-/** The ids of the clicks behind the customer, a page at a time. They sort by time. */
+/** The ids of the clicks that the customer and its events are attributed to, a page at a time. */
 export async function* clickIdsOf(person: Person): AsyncGenerator<string[]> {
   const { firstClickId } = person;
   if (firstClickId !== null && eventIdTime(firstClickId) !== undefined) yield [firstClickId];
@@ -121,7 +122,7 @@ FROM click_events
 WHERE workspace_id = {workspace:UInt64} AND timestamp IN {times:Array(DateTime64(3, 'UTC'))} AND click_id IN {ids:Array(String)}
 ORDER BY timestamp, click_id`;
 
-/** The clicks of those ids as JSON texts; those that have expired are left out. */
+/** The clicks with these ids as JSON texts. Clicks that have expired are left out. */
 export async function clicksOf(person: Person, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const times = ids.map((id) => dateTimeText(eventIdTime(id) ?? 0));
@@ -145,7 +146,7 @@ type DeliveryRow = readonly [
   received: string,
 ];
 
-/** The place is a text of four columns, because several attempts may begin in one millisecond. */
+/** Pages continue after these four columns, because several attempts may have one timestamp. */
 const PLACE = 'tuple(timestamp, event_id, webhook_id, attempt)';
 const DELIVERIES = `SELECT toString(webhook_id), event_id, toString(event), attempt, toString(toUnixTimestamp64Milli(timestamp)), url,
   status, toString(error), request_body, response_body
@@ -163,7 +164,7 @@ interface SentBody {
 }
 
 /**
- * The delivery as JSON text if its body is about the person: undefined if the id is only somewhere in it, such as in the metadata of
+ * The delivery as JSON text; undefined if its body is not about the person, and an id occurs elsewhere in it, such as in the metadata of
  * another customer's lead.
  */
 function deliveryText(row: DeliveryRow, isAbout: (body: NonNullable<SentBody['data']>) => boolean): string | undefined {
@@ -202,15 +203,15 @@ async function* deliveriesWith(
   }
 }
 
-/** The deliveries of events that name the customer, then those of the clicks behind them, as JSON texts. */
+/** The webhook deliveries about the customer, then those about its clicks, as JSON texts, a page at a time. */
 export async function* deliveriesOf(person: Person): AsyncGenerator<string[]> {
   const { customerId } = person;
   const namesCustomer = (data: NonNullable<SentBody['data']>) => data.customer?.id === customerId;
   yield* deliveriesWith(person, [customerId], namesCustomer);
   for await (const ids of clickIdsOf(person)) {
     if (ids.length === 0) continue;
-    const known = new Set<unknown>(ids);
-    // Leads and sales have a customer, and another customer's lead may name the same click.
-    yield* deliveriesWith(person, ids, (data) => data.customer === undefined && known.has(data.click?.id));
+    const clickIds = new Set<unknown>(ids);
+    // Only deliveries of clicks: those with a customer may be about another customer who shares the click.
+    yield* deliveriesWith(person, ids, (data) => data.customer === undefined && clickIds.has(data.click?.id));
   }
 }

@@ -13,7 +13,7 @@ export interface CustomerDataDeps extends ExportDeps {
   readonly now: () => number;
 }
 
-/** The record; undefined when there is none. @throws ApiError other than not_found */
+/** The record of the customer; undefined when there is none. @throws ApiError other than not_found */
 function recordOf(catalog: Catalog, workspaceId: string, id: string): Promise<CustomerRecord | undefined> {
   return findCustomer(catalog, workspaceId, id).catch((err: unknown) => {
     if (err instanceof ApiError && err.code === 'not_found') return undefined;
@@ -22,7 +22,7 @@ function recordOf(catalog: Catalog, workspaceId: string, id: string): Promise<Cu
 }
 
 /**
- * `GET /customers/{id}/data`. For owners only: the file has events of every folder, addresses and bodies of webhooks.
+ * `GET /customers/{id}/data`. For owners only: the file has events of hidden folders, IP addresses and webhook deliveries.
  */
 export async function customerDataRoutes(app: App, deps: CustomerDataDeps): Promise<void> {
   const { catalog, clickhouse } = deps;
@@ -56,7 +56,7 @@ export async function customerDataRoutes(app: App, deps: CustomerDataDeps): Prom
         firstClickId: record?.clickId ?? null,
         caller: { endpoint: 'GET /customers/{id}/data', workspaceId: workspace.id, requestId: request.id },
       };
-      // Of a removed customer, events are left.
+      // A deleted customer has no record, but its events may still be stored.
       if (record === undefined && !(await hasEvents(person))) throw new ApiError('not_found', 'Customer not found.');
       const totals = (await catalog.customers.counters(workspace.id, [customerId])).get(customerId);
       return sendFile(reply, {

@@ -14,9 +14,10 @@ import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
 
+/** Whether it is the root link of a domain, which is deleted with its domain only. */
 const isRoot = ({ key }: LinkRecord) => key === ROOT_KEY;
 
-/** Deletes records. @param refuse called for links in folders without write access; if it throws, nothing is deleted */
+/** Deletes links. @param refuse called for each link in a folder without write access, which is kept; if it throws, no link is deleted */
 async function removeRecords(
   { catalog }: LinkDeps,
   caller: LinkCaller,

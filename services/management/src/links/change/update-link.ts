@@ -23,7 +23,7 @@ import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
 
-/** Updates records: all of them or, when `changeOne` throws, none. @returns those that still exist */
+/** Updates links. If `changeOne` throws, none is updated. @returns the updated links, without those that were deleted meanwhile */
 async function updateRecords(
   deps: LinkDeps,
   caller: LinkCaller,
@@ -32,7 +32,7 @@ async function updateRecords(
   changeOne: (context: LinkContext, record: LinkRecord) => LinkRecord,
 ): Promise<LinkRecord[]> {
   const { links, abTests } = deps.catalog;
-  // Also look up the links' current folders and partners, and the current domain in case the body has none.
+  // The rules also need the current folders and partners of the links, and the current domain if the body has none.
   const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
   const context = await linkContext(deps, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
   const before = new Map(found.map((record) => [record.id, record]));
@@ -45,7 +45,7 @@ async function updateRecords(
     if (result instanceof ApiError) throw result;
     return result;
   });
-  // An upsert names the `url` that the link has.
+  // An upsert sends the `url` that the link already has, which ends no A/B test.
   const isChosen = ({ id, url, testCompletedAt }: LinkRecord) =>
     url !== before.get(id)?.url || testCompletedAt !== before.get(id)?.testCompletedAt;
   if (body.url !== undefined) await Promise.all(records.filter(isChosen).map(abTests.keepDestination));
@@ -68,7 +68,7 @@ export async function updateFoundLink(
   return linkObject(deps, caller, updated);
 }
 
-/** The links that a bulk request selects. @throws ApiError bad_request when it has neither list */
+/** The links that a bulk request selects. @throws ApiError bad_request when it has neither ids nor external ids */
 function selectLinks(
   { catalog }: LinkDeps,
   caller: LinkCaller,

@@ -4,7 +4,7 @@ import { linkContext, newLink, settleStoredLinks, withinLinkQuota } from '@wayma
 import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 
-/** The link object of one record. @param isNew skips reading counters, which a new link does not have */
+/** The link object of one record. @param isNew whether the link was just created: then its counters are 0 and are not read */
 export async function linkObject(
   { catalog }: LinkDeps,
   { workspace, apiKey }: LinkCaller,

@@ -13,11 +13,11 @@ import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 
 /** @throws ApiError bad_request when two links have the same domain and key */
-function checkDistinct(bodies: readonly CreateLinkBody[], usualDomain: string | undefined): void {
+function checkDistinct(bodies: readonly CreateLinkBody[], fallbackDomain: string | undefined): void {
   const addresses = new Set<string>();
   for (const [index, { domain, key }] of bodies.entries()) {
     if (typeof key !== 'string') continue;
-    const address = `${domain ? domainName(domain) : usualDomain}/${normaliseKey(key)}`;
+    const address = `${domain ? domainName(domain) : fallbackDomain}/${normaliseKey(key)}`;
     if (addresses.has(address))
       throw fieldError('invalid_combination', `[${index}].key`, `${address} is used twice`, 'bad_request');
     addresses.add(address);
@@ -35,12 +35,12 @@ async function linkOrError(deps: LinkDeps, context: LinkContext, body: CreateLin
   }
 }
 
-/** Starts the work on each item; other requests have a turn in between, because the checks of a large link take milliseconds. */
+/** Starts the work on each item, and lets other requests run in between, because the checks of a large link take milliseconds. */
 async function startInTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<Promise<R>[]> {
   const started: Promise<R>[] = [];
   for (const item of items) {
     const result = work(item);
-    // The caller awaits it once all are started.
+    // Not unhandled: the caller awaits the result once all are started.
     result.catch(() => undefined);
     started.push(result);
     await nextTurn();

@@ -6,7 +6,7 @@ import type { LinkDeps } from '../link-deps.js';
 import { createLink } from './create-link.js';
 
 /**
- * `PUT /links/upsert`: updates the oldest link with that destination, or creates one. Of concurrent requests for one destination only
+ * `PUT /links/upsert`: updates the oldest link with that destination, or creates one. Of concurrent requests for one destination, only
  * one creates a link. A link to the destination including the UTM values of the body is preferred to one without them, so that a
  * repeated request finds the link that it created or updated the first time.
  */

@@ -20,6 +20,7 @@ async function findByAddress(
   return link?.workspaceId === workspaceId ? link : undefined;
 }
 
+/** The link that a query selects; undefined when there is none. @throws ApiError bad_request when the query has no selector */
 async function find(catalog: Catalog, workspaceId: string, query: LinkInfoQuery): Promise<LinkRecord | undefined> {
   if (query.linkId !== undefined) return catalog.links.find(workspaceId, query.linkId);
   if (query.externalId !== undefined) {

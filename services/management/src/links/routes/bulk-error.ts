@@ -1,6 +1,6 @@
 import type { ApiError, UndeletedLink } from '@waymark/contract';
 
-/** The entry in the response of a bulk request for a link that was skipped. */
+/** The entry for a link that a bulk request has not changed or deleted. */
 export function bulkError(id: string, { message, code }: ApiError): UndeletedLink {
   return { link: { id }, error: message, code };
 }

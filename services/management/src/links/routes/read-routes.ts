@@ -19,6 +19,7 @@ import type { LinkDeps } from '../link-deps.js';
 import { requireLink } from '../read/find-link.js';
 import { countLinks, listLinks } from '../read/list-links.js';
 
+/** The path parameter `linkId`: a `link_…` id, or `ext_` and an external id. */
 export const linkParamsSchema = z.object({ linkId: z.string().max(PARAM_CHARS_MAX) });
 
 /** `GET /links`, `GET /links/export`, `GET /links/count`, `GET /links/info`, `GET /links/{linkId}`. */

@@ -28,7 +28,7 @@ export async function createBoardApp({ queueShards, basePath, onError }: BoardOp
     queues: names.map((name) => new Queue(name, { ...options, connection })),
   }));
   const queues = shards.flatMap((shard) => shard.queues);
-  // Requests report the errors themselves.
+  // Without a listener an error would end the process. The requests report the errors.
   for (const queue of queues) queue.on('error', () => undefined);
 
   const app = Fastify();
@@ -48,7 +48,7 @@ export async function createBoardApp({ queueShards, basePath, onError }: BoardOp
       queues.map((queue) => {
         const adapter = new BullMQAdapter(queue, { readOnlyMode: true, prefix });
         adapter.setFormatter('data', jobSummary);
-        // The page would fail for all queues.
+        // Hides the queues of a shard that is away, because one failing queue would make the page fail.
         if (shards.length > 1) adapter.setVisibilityGuard(() => !isAway());
         return adapter;
       }),
@@ -58,7 +58,7 @@ export async function createBoardApp({ queueShards, basePath, onError }: BoardOp
   });
   const plugin = server.registerPlugin();
   await app.register(
-    // The package's own error handler would answer every error itself.
+    // Keeps the package from replacing the error handler above.
     (board, options, done) => plugin(Object.create(board, { setErrorHandler: { value: () => board } }), options, done),
     { prefix: basePath },
   );

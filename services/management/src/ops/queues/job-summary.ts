@@ -18,13 +18,13 @@ function summaryOf(name: string, value: unknown): unknown {
   return typeof value === 'string' ? `${value.length} characters, not shown` : 'not shown';
 }
 
-/** The data of a job without personal data. */
+/** The data of a job for the queue page, without personal data. */
 export function jobSummary(data: unknown): unknown {
   if (typeof data !== 'object' || data === null) return 'not shown';
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, summaryOf(name, value)]));
 }
 
-/** Error messages may quote personal data. */
+/** Fields with error messages and results, which may contain personal data. */
 const HIDDEN_FIELDS = new Set(['failedReason', 'stacktrace', 'deferredFailure', 'returnValue', 'returnvalue']);
 
 /** Removes error messages from a response of the queue page. */

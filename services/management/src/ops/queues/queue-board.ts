@@ -3,6 +3,7 @@ import { ApiError } from '@waymark/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
 
+/** Path of the queue pages. */
 export const QUEUE_BOARD_PATH = '/ops/queues';
 
 /** The page of the package has inline styles, and loads fonts from another site, which this policy blocks. */
@@ -21,7 +22,7 @@ const UNCOPIED_HEADERS = new Set(['connection', 'content-length', 'date', 'keep-
 
 /**
  * Read-only pages of the BullMQ queues: without commands that could lose or repeat an event, and without the content of jobs. Register
- * it behind the admin key. The pages are an app of their own, loaded at the first request: it takes ten megabytes.
+ * them behind the admin key. An inner app answers them. It takes ten megabytes, so it is loaded at the first request.
  */
 export async function queueBoard(
   scope: FastifyInstance,

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { readCsv } from '../../src/files/read-csv.js';
+import { createReportLines } from '../../src/run/report-lines.js';
+
+it('rejected rows keep their columns when the first of them could not be read', async () => {
+  async function* file() {
+    yield Buffer.from('url,key\nhttps://a.test,"a\nhttps://b.test,b,too much\n');
+  }
+  const lines = createReportLines(true);
+  let report = '';
+  for await (const { row, record, error = '', columns } of readCsv(file())) {
+    report += lines.rejected({ row, record, reason: error, columns });
+  }
+  expect(report.split('\r\n')).toEqual([
+    'rejectedRow,rejectedReason,url,key',
+    '2,"a quote is opened and never closed: https://a.test,""a"',
+    '3,"the row has 3 columns, and the heading 2",https://b.test,b',
+    '',
+  ]);
+});

@@ -1,0 +1,43 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import { untilAborted } from '../../src/run/until-aborted.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+it('keeps no item in memory that was passed on', async () => {
+  const passed: WeakRef<object>[] = [];
+  async function* pages() {
+    for (let page = 0; page < 20; page++) yield { page };
+  }
+  const reading = untilAborted(pages(), new AbortController().signal);
+  for (let page = 0; page < 20; page++) {
+    const { value } = await reading.next();
+    passed.push(new WeakRef(value as object));
+  }
+  await nextTurn();
+  collectGarbage();
+  // The latest item may still be referenced by the generator.
+  expect(passed.slice(0, -2).filter((item) => item.deref() !== undefined)).toEqual([]);
+  await reading.return(undefined);
+});
+
+it('ends with the reason of the signal while the source is waiting, and closes the source', async () => {
+  const stop = new AbortController();
+  let isClosed = false;
+  const source: AsyncIterable<number> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => new Promise(() => undefined),
+      return: async () => {
+        isClosed = true;
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+  const ended = untilAborted(source, stop.signal).next();
+  stop.abort(new Error('stopped'));
+  await expect(ended).rejects.toThrow('stopped');
+  expect(isClosed).toBe(true);
+});
