@@ -3,13 +3,13 @@ import type { Stores } from '@waymark/catalog';
 import { checkShardMark, ShardMismatchError } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 
-/** How long a start waits for shards that do not answer. */
+/** How long the start of a process waits for shards that do not answer. */
 const START_WAIT_MS = 2_000;
 
 /**
- * Checks that the queue shards are those of the installation, now and after each reconnect. With a wrong shard events would be recorded
- * twice, so it ends the process: this function rejects during the start, and a later check throws an uncaught error. With one shard the
- * start does not wait for the check.
+ * Checks that the queue shards are those of the installation, now and after each reconnect. A wrong shard ends the process, because events
+ * would be recorded twice: during the start this function rejects, and later the check throws an uncaught error. With one shard this function
+ * does not wait for the check.
  *
  * @throws ShardMismatchError when a shard that answers within two seconds is not the one that the installation has under its number
  */

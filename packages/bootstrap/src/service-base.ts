@@ -13,14 +13,15 @@ import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
 import { checkWritable } from '@waymark/redis';
 import { checkShards } from './check-shards.js';
 
+/** Options of {@link startServiceBase}. */
 export interface ServiceBaseOptions extends Pick<OperationsOptions, 'spoolDirectory' | 'isWriter'> {
-  /** http, ingest, query, management or writer: its label in metrics and traces. */
+  /** Name of the service in metrics and traces: http, ingest, query, management or writer. */
   readonly service: string;
   readonly settings: Settings;
   readonly logger: Logger;
 }
 
-/** What every service is built on. */
+/** The stores, keys and operations that every service uses. */
 export interface ServiceBase extends Pick<Stores, 'redisUrl' | 'redis' | 'queues' | 'clickhouse' | 'catalog'> {
   readonly instanceKeys: InstanceKeys;
   readonly adminKeys: readonly string[];
@@ -40,7 +41,11 @@ export interface ServiceBase extends Pick<Stores, 'redisUrl' | 'redis' | 'queues
   close(): Promise<void>;
 }
 
-/** Opens the stores and starts rate limits, metrics and tracing. */
+/**
+ * Opens the stores, checks the queue shards, and starts rate limits, metrics and tracing.
+ *
+ * @throws ShardMismatchError when a queue shard is not the one of the installation
+ */
 export async function startServiceBase(options: ServiceBaseOptions): Promise<ServiceBase> {
   const { settings, logger, ...rest } = options;
   const instanceKeys = readInstanceKeys(settings);

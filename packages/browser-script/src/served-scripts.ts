@@ -26,6 +26,7 @@ interface Script {
   readonly representations: readonly Representation[];
 }
 
+/** The response to a request for a script. */
 export interface ScriptResponse {
   readonly status: 200 | 304;
   readonly headers: Readonly<Record<string, string>>;
@@ -84,7 +85,7 @@ function acceptedCodings(header: string | undefined): readonly string[] {
     .map(([coding = '']) => coding.trim());
 }
 
-/** Whether the client has the script already, in whichever coding. */
+/** Whether the client has the script already, in any coding. @param header `If-None-Match` */
 function isKnown(header: string | undefined, { representations }: Script): boolean {
   const tags = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes('*') || representations.some(({ etag }) => tags.includes(etag));

@@ -51,7 +51,7 @@ const LEAD_COLUMNS = [
 
 const SALE_COLUMNS = [...LEAD_COLUMNS, 'invoice_id', 'amount', 'sale_type'] as const;
 
-/** Table, row key and column list of every event kind, by job version `v`. */
+/** For every event kind its table, the column of its id, and its column lists by version (`v` of a job). */
 export const EVENT_TABLES = {
   click: { table: 'click_events', idColumn: 'click_id', columns: { 1: CLICK_COLUMNS } },
   lead: { table: 'lead_events', idColumn: 'event_id', columns: { 1: LEAD_COLUMNS } },
@@ -77,8 +77,8 @@ const CUSTOMER_COLUMNS = [
 ] as const;
 
 /**
- * Every kind of row in the queue. Customers are catalog rows: inserting one twice is harmless, and the writer also inserts the
- * row that reserves their name.
+ * The same for every kind of row in the queue. Rows of customers are catalog records: inserting one twice is harmless, and with each the writer
+ * inserts a row of `names` (name-rows.ts).
  */
 export const QUEUE_TABLES = {
   ...EVENT_TABLES,
@@ -86,6 +86,7 @@ export const QUEUE_TABLES = {
 } as const;
 
 export type QueueKind = keyof typeof QUEUE_TABLES;
+/** The version of the column lists by which this release builds rows. */
 export const EVENT_ROW_VERSION = 1;
 
 /** A value of a row: a string, a number, or the string array `metadata_kv`. 64-bit ids are decimal strings. */

@@ -8,12 +8,12 @@ export function withoutQuery(url: string): string {
 
 const NO_UTM_VALUES = ['', '', '', '', ''];
 
-/** A cheap check before parsing: false if the URL certainly has no UTM parameter. Names may be percent-encoded. */
+/** A cheap check before parsing: false if the URL certainly has no UTM parameter. A percent-encoded name may be one. */
 export function mayHaveUtm(url: string): boolean {
   return url.includes('utm_') || /[?&][^=&?#]*%/.test(url);
 }
 
-/** Decoded UTM values of a URL's query in the order of the `utm_` columns, `''` for those it lacks. */
+/** The decoded UTM values in a URL's query, in the order of the `utm_` columns; `''` for parameters that it lacks. */
 export function utmValues(url: string): string[] {
   if (!mayHaveUtm(url)) return NO_UTM_VALUES;
   // Ignore a query in the fragment, which a client-side router may use.

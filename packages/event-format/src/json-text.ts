@@ -1,4 +1,4 @@
-/** Characters that JSON may escape. Of surrogates only lone ones are escaped; valid pairs match too and only cost the slow path. */
+/** Matches characters that JSON may escape. Of surrogates JSON escapes only lone ones; valid pairs match too, which costs only time. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression detects control characters
 export const ESCAPED_IN_JSON = /["\\\u0000-\u001f\ud800-\udfff]/;
 

@@ -1,6 +1,6 @@
 import { metadataPath, metadataText } from '@waymark/contract';
 
-/** Marks an empty object or list. Cannot collide with a key, in which a backslash only precedes `\`, `.` or `=`. */
+/** Marks an empty object or list. No key contains it, because in a key a backslash only precedes `\`, `.` or `=`. */
 const EMPTY_MARK = '\\-';
 
 function collect(value: unknown, path: string, pairs: string[]): void {

@@ -14,6 +14,7 @@ export interface PayloadParts {
   readonly isQr: boolean;
 }
 
+/** The sale object of a payload and some of its members, as JSON text. */
 export interface SaleParts {
   readonly sale: string;
   readonly amount: string;

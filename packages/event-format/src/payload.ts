@@ -4,6 +4,7 @@
  * adjacent, because the deprecated top-level fields of the response repeat exactly that text.
  */
 export const PAYLOAD_HEAD = '{"v":1,';
+/** The end of a payload: of the click object, and of the payload itself. */
 export const PAYLOAD_TAIL = '}}';
 
 /** A version 1 payload, parsed. */

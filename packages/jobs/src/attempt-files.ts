@@ -6,6 +6,7 @@ import { join, relative, sep } from 'node:path';
  * much of its other files is synced to disk.
  */
 
+/** Name of the file with the checkpoint of an attempt. */
 export const CHECKPOINT = 'checkpoint.json';
 
 const MISSING = new Set(['ENOENT', 'ENOTDIR']);
@@ -25,7 +26,7 @@ export async function sizeOf(path: string): Promise<number> {
   return (await orMissing(stat(path)))?.size ?? 0;
 }
 
-/** Makes names in the directory durable: they survive a crash of the machine. */
+/** Syncs a directory to disk, so that the names in it survive a crash of the machine. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path);
   await handle.sync().finally(() => handle.close());

@@ -5,14 +5,14 @@ export class JobFailure extends Error {
   override readonly name = 'JobFailure';
 }
 
-/** The job was cancelled, or another process runs it: this one has nothing more to do for it. */
+/** The job was cancelled, or another process runs it: this process ends its attempt without recording anything. */
 export class JobStopped extends Error {
   override readonly name = 'JobStopped';
 }
 
 const NO_SPACE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** Why a job has failed for good; undefined for what may be different at the next attempt, such as a store that is away. */
+/** Why a job has failed for good, as a text for its owner; undefined for errors that may be gone at the next attempt, as when a store is away. */
 export function failureOf(err: unknown): string | undefined {
   if (err instanceof JobFailure) return err.message;
   if (err instanceof ApiError && err.status < 500 && err.code !== 'rate_limit_exceeded') return err.message;

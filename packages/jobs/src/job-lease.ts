@@ -8,14 +8,21 @@ const RENEW_EVERY_MS = 1_000;
 
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`;
 
-/** The right to run a job, which one process at a time has. */
+/** The right to run a job, which one process at a time has. It is renewed every second until it is released. */
 export interface JobLease {
   /** Aborts when the lease was lost or could not be renewed in time. */
   readonly lost: AbortSignal;
+  /** Stops renewing the lease and gives it back. Never rejects. */
   release(): Promise<void>;
 }
 
-/** @param name such as `export-job:<id>`; @returns undefined when another process has the lease */
+/**
+ * Takes a lease.
+ *
+ * @param name such as `export-job:<id>`
+ * @returns undefined when another process has the lease
+ * @throws the error of Redis or the connection
+ */
 export async function takeLease(redis: Redis, name: string): Promise<JobLease | undefined> {
   const key = `${keyPrefix(redis)}waymark:${name}`;
   const owner = randomUUID();

@@ -6,15 +6,15 @@ import { LEASE_MS, takeLease } from './job-lease.js';
 import { createJobSlots, type JobSlot } from './job-slots.js';
 import { createPollLoop } from './poll-loop.js';
 
-/** What the runner reads of the record of a job. */
+/** The fields of a job's record that the runner reads. */
 export interface JobRecord {
   readonly id: string;
   readonly workspaceId: string;
   readonly status: string;
-  /** Number of the latest run, from 1 on. */
+  /** Number of the latest attempt, from 1 on; 0 before the first. */
   readonly attempt: number;
   readonly createdAt: string;
-  /** Whether its end is still to be sent to webhooks. */
+  /** Whether the end of the job has not been sent to webhooks yet. */
   readonly isUnreported: boolean;
 }
 
@@ -25,16 +25,16 @@ export interface JobRunnerDeps<R extends JobRecord> {
   readonly now: () => number;
   /** The kind of job, such as `export`. It is part of the keys of the leases, and of log lines. */
   readonly what: string;
-  /** The table of their records, whose changes wake the runner. */
+  /** The table of the jobs' records. A change in it wakes the runner. */
   readonly table: string;
   readonly get: (workspaceId: string, id: string) => Promise<R | undefined>;
-  /** The jobs of all workspaces that have not ended or whose end is not reported, oldest first, and maybe others. */
+  /** Reads the jobs of all workspaces that have not ended or are unreported, oldest first. It may return other jobs too. */
   readonly open: () => Promise<readonly R[]>;
-  /** Begins the next attempt, unless the job has ended. @returns the record as it is then */
+  /** Records that the next attempt begins, unless the job has ended. @returns the record after that */
   readonly begin: (job: R) => Promise<R>;
   /** Takes a slot of the workspace. @returns the function that frees it; undefined when all its slots are taken */
   readonly takeSlot: (workspaceId: string) => (() => void) | undefined;
-  /** Runs the job to its end, and records that. @throws JobStopped; JobFailure; the reason of `signal` */
+  /** Runs the job to its end, and records the end. @throws JobStopped; JobFailure; the reason of `signal` */
   readonly run: (job: R, signal: AbortSignal, slot: Pick<JobSlot, 'lend'>) => Promise<void>;
   /** Records that the job cannot be completed. */
   readonly fail: (job: R, reason: string) => Promise<void>;
@@ -42,7 +42,7 @@ export interface JobRunnerDeps<R extends JobRecord> {
   readonly report: (job: R) => Promise<void>;
   /** Jobs that this process runs at the same time, besides those that have lent their slots. */
   readonly jobsMax: number;
-  /** A job that is older is given up. */
+  /** A job that was created longer ago than this fails. */
   readonly ageMsMax: number;
 }
 
@@ -53,9 +53,9 @@ export interface JobRunner {
   close(): Promise<void>;
 }
 
-/** Interval of polls, for jobs that no change has announced and files that have expired. */
+/** Interval of polls, for jobs whose change did not reach this process, and for expired files. */
 const POLL_INTERVAL_MS = 60_000;
-/** Pause after an error that may be gone later. */
+/** Delay of the next attempt after an error that it may not have. */
 const RETRY_MS = 5_000;
 /** A job that was begun this often without coming to an end fails: it may be what ends its process. */
 const ATTEMPTS_MAX = 20;
@@ -64,10 +64,11 @@ const JOBS_PER_SLOT = 16;
 
 const isUnfinished = ({ status }: JobRecord) => status === 'queued' || status === 'processing';
 
+/** Creates a runner; `start` starts it. */
 export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): JobRunner {
   const { redis, logger, now, what, jobsMax } = deps;
   const closing = new AbortController();
-  /** By workspace, a number that grows with each of its jobs: the workspace whose turn was longest ago comes first. */
+  /** For each workspace the number of the last turn in which a job of it was started. The workspace with the lowest number comes first. */
   const turns = new Map<string, number>();
   let lastTurn = 0;
   /** By id of the job. */

@@ -1,5 +1,6 @@
+/** Options of {@link createPollLoop}. */
 export interface PollLoopOptions {
-  /** Does what is due. Returns the milliseconds until the next poll, unless something wakes the loop. */
+  /** Does the work that is due. Returns the milliseconds until the next poll, unless `wake` is called before. */
   readonly poll: () => Promise<number>;
   /** Called with the error of a poll; the next one follows after `retryMs`. */
   readonly onError: (err: unknown) => void;
@@ -11,12 +12,13 @@ export interface PollLoopOptions {
 /** Polls for work until `closing` is aborted. */
 export interface PollLoop {
   start(): void;
-  /** Polls at once; if a poll runs, again after it. */
+  /** Polls at once. During a poll it makes the next one follow without a pause. */
   wake(): void;
   /** Resolves when the loop has ended; abort `closing` before calling it. */
   ended(): Promise<void>;
 }
 
+/** Creates a loop; `start` starts it. */
 export function createPollLoop({ poll, onError, retryMs, closing }: PollLoopOptions): PollLoop {
   let isWoken = false;
   let endPause = () => {};

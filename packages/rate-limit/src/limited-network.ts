@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** The smallest IPv6 prefix that providers assign to a customer, who can change addresses within it for every request. */
+/** Length of the longest IPv6 prefix that providers assign to a customer, who can use another address of it for every request. */
 const CUSTOMER_BITS = 64;
 
 /** The IPv4 address embedded in an IPv6 one, from a dual-stack socket or a NAT64 gateway; undefined when there is none. */

@@ -3,7 +3,7 @@ import { keyPrefix } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 
-/** The state of the window after a counted request. */
+/** Whether a request is allowed, and the state of its window. */
 export interface RateLimitResult {
   readonly allowed: boolean;
   readonly limit: number;
@@ -11,7 +11,7 @@ export interface RateLimitResult {
   readonly remaining: number;
   /** When the window ends, UTC epoch seconds, rounded up. */
   readonly resetEpochSeconds: number;
-  /** Whole seconds until then, at least 1. */
+  /** Seconds until the window ends, rounded up, at least 1. */
   readonly retryAfterSeconds: number;
 }
 
@@ -26,8 +26,8 @@ export interface RateLimiter {
    */
   take(key: string, bucket: string, limit: number, windowSeconds: number, points?: number): Promise<RateLimitResult>;
   /**
-   * Returns what a `take` would return, without counting; it may start a window. It is ordered after every earlier `take`, so that
-   * a request cannot pass the limit before earlier requests are counted. Never rejects.
+   * Returns whether a `take` would be allowed, without counting; it may start a window. It is ordered after every earlier `take`, so that no
+   * request passes before earlier requests are counted. Never rejects.
    */
   peek(key: string, bucket: string, limit: number, windowSeconds: number): Promise<RateLimitResult>;
   /** Closes the limiter's own connection, not the one it was duplicated from. */
@@ -49,11 +49,11 @@ export interface RateLimiterLogger {
   warn(context: object, message: string): void;
 }
 
-/** Far above the latency of a busy process; during an outage only one request per second waits this long. */
+/** Far longer than Redis takes to answer a busy process. During an outage only one request per second waits this long. */
 const COMMAND_TIMEOUT_MS = 500;
 /** After a failure Redis is not called for this long. Then one request tries it while the others keep counting in memory. */
 const RETRY_AFTER_FAILURE_MS = 1000;
-/** The library's own limit is not used, because limits differ by workspace and may change within a window. */
+/** In effect no limit of the library: this module compares the counts itself, because limits differ by workspace and may change within a window. */
 const UNLIMITED_POINTS = Number.MAX_SAFE_INTEGER;
 
 interface Window {
@@ -73,7 +73,7 @@ function toResult(counted: RateLimiterRes, next: 0 | 1, limit: number, nowMs: nu
   };
 }
 
-/** Resolves once connected, or after `timeoutMs`. The first requests wait for it instead of counting in memory. */
+/** Resolves once the client is connected, or after `timeoutMs`. Requests before that wait for it instead of being counted in memory. */
 function firstConnection(client: Redis, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, timeoutMs);
@@ -84,7 +84,7 @@ function firstConnection(client: Redis, timeoutMs: number): Promise<void> {
   });
 }
 
-/** Rate limits in Redis, one round trip each. Opens its own connection with the settings of `redis`. */
+/** Creates a limiter that counts in Redis, with one round trip for each request. Opens a connection of its own with the settings of `redis`. */
 export function createRateLimiter(redis: Redis, options: RateLimiterOptions): RateLimiter {
   const { now = Date.now, commandTimeoutMs = COMMAND_TIMEOUT_MS, logger } = options;
   const client = redis.duplicate({

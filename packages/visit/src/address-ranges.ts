@@ -61,6 +61,7 @@ export function parseAddress(text: string): ParsedAddress | undefined {
   return { text: address.toString(), address };
 }
 
+/** A set of addresses and ranges. */
 export interface AddressRanges {
   has(address: number | ipaddr.IPv6): boolean;
 }
@@ -72,6 +73,8 @@ function parseRange(entry: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
 }
 
 /**
+ * Creates the set.
+ *
  * @param ranges addresses or CIDR ranges
  * @throws Error for an entry that is neither
  */

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { createAddressRanges, ipv4Number, parseAddress } from './address-ranges.js';
 import { copyText } from './copy-text.js';
 
-/** Where a request came from. */
+/** The address of the client that sent a request. */
 export interface ClientAddress {
   /** The visitor's address; `''` when the socket is already closed. */
   readonly address: string;
@@ -10,6 +10,7 @@ export interface ClientAddress {
   readonly isForwarded: boolean;
 }
 
+/** @param peer address of the socket's other end; @param forwardedFor the header `X-Forwarded-For` */
 export type ClientAddressReader = (peer: string | undefined, forwardedFor: string | undefined) => ClientAddress;
 
 interface Hop {

@@ -6,13 +6,14 @@ import { type Place, toPlace } from './place.js';
 
 /** A database that maps addresses to places. */
 export interface GeoDatabase {
+  /** The place of an address; undefined if the database lacks the address. */
   find(address: string): Place | undefined;
   close(): void;
 }
 
 const CACHED_NODES = 10_000;
 
-/** Databases of some vendors have only the country; the other fields are optional in MaxMind's too. */
+/** The part of a response that is read. All fields are optional: databases of some vendors have only the country. */
 type PlaceResponse = Partial<
   Pick<CityResponse, 'country' | 'registered_country' | 'subdivisions' | 'city' | 'continent'>
 >;

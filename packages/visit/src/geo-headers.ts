@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Place, type RawPlace, toPlace } from './place.js';
 
-/** Header names, lower case, by the field they carry. */
+/** Names of the headers with the parts of a place, lower case. */
 export interface GeoHeaderNames {
   readonly country?: string | undefined;
   readonly region?: string | undefined;

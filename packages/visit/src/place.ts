@@ -12,7 +12,7 @@ export interface Place {
 export const UNKNOWN = 'Unknown';
 export const UNKNOWN_PLACE: Place = { country: UNKNOWN, region: UNKNOWN, city: UNKNOWN, continent: '' };
 
-/** Sources differ in format; only valid codes and names are stored, because they become filter values. */
+/** Formats of codes. Invalid ones are not stored, because stored values can be filtered by. */
 const COUNTRY = /^[A-Za-z]{2}$/;
 const REGION = /^[A-Za-z0-9]{1,3}$/;
 const CITY_CHARS_MAX = 100;
@@ -40,7 +40,7 @@ const CONTINENT_OF: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** Unchecked values from a source; absent parts are undefined. */
+/** A place as a database or an edge reports it, unchecked; absent parts are undefined. */
 export interface RawPlace {
   readonly country: string | undefined;
   readonly region: string | undefined;

@@ -9,8 +9,9 @@ export function asksForPrivacy(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * The visit without what can identify its visitor: no address, user agent, place below the country or page of the referrer, and an
- * identity that no other visit has. Classes of devices, browsers and systems stay. `clientAddress`, which is never stored, stays for rate limits.
+ * The visit without data that can identify its visitor: without address and user agent, with the country as the only part of the place and
+ * the host as the only part of the referrer, and with an identity that no other visit has. Names of device, browser and system stay, and so
+ * does `clientAddress`, which is never stored, for rate limits.
  */
 export function withoutIdentity(visit: Visit): Visit {
   return {

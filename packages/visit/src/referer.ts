@@ -1,10 +1,12 @@
 import { cutText, parseUrl } from '@waymark/contract';
 
+/** The stored referrer of a visit without one. */
 export const DIRECT = '(direct)';
 
 /** Browsers cut a Referer at 4096 characters; half of that keeps the path and bounds the size of a row. */
 const REFERER_CHARS_MAX = 2048;
 
+/** A parsed referrer. */
 export interface Referer {
   /** Host without `www.`, or `(direct)`. */
   readonly referer: string;

@@ -57,7 +57,7 @@ const CONSOLES: readonly (readonly [RegExp, string | undefined])[] = [
 const TELEVISIONS = /\b(?:smart-?tv|googletv|appletv|apple tv|hbbtv|roku|crkey|aft[a-z]{1,2}\d?|bravia)\b/i;
 const DISTRIBUTIONS = /\b(Ubuntu|Fedora|Debian)\b/;
 
-/** No real user agent is longer. This bounds the cost of the patterns below. */
+/** Limit on the parsed part of a user agent, which bounds the cost of the patterns. No real one is longer. */
 const PARSED_CHARS_MAX = 1024;
 
 function firstMatch<T>(table: readonly (readonly [RegExp, T])[], text: string): readonly [RegExp, T] | undefined {

@@ -17,7 +17,7 @@ export interface VisitReaderOptions extends ReloadOptions {
   /** The CDN edge in front of, or among, the trusted proxies; headers of other edges are ignored. */
   readonly geoEdge?: GeoEdge | undefined;
   readonly geoHeaders?: GeoHeaderNames | undefined;
-  /** Visitors whose addresses are not stored: those from the EU and GB or from an unknown country, or all. */
+  /** Whose addresses are not stored: `eu` (default) for visitors from the EU, GB or an unknown country; `all` for all visitors. */
   readonly anonymisedAddresses?: 'eu' | 'all' | undefined;
   /** Secret of the installation. Nobody without it can find the address of an identity by hashing all addresses. */
   readonly identitySalt: string;
@@ -35,7 +35,7 @@ export interface VisitRequest {
   readonly referrer?: string | undefined;
 }
 
-/** A visitor as derived from a request. Defaults (`Unknown`, `(direct)`, `''`) are already applied. */
+/** A visit as derived from a request. Absent values are replaced already, by `Unknown`, `(direct)` or `''`. */
 export interface Visit {
   /** The visitor's address, for rate limits and look-ups. Never stored. */
   readonly clientAddress: string;
@@ -69,7 +69,7 @@ export interface VisitReader {
 
 const IDENTITY_CHARS = 16;
 
-/** Twice the longest real user agent (in-app browsers); bounds the size of a row. */
+/** Limit on a stored user agent, which bounds the size of a row: twice the longest real one, of an in-app browser. */
 const USER_AGENT_CHARS_MAX = 1024;
 
 function containsPrefetch(purpose: string | string[] | undefined): boolean {

@@ -4,7 +4,7 @@ import type { PasswordCredentials, PasswordGate, UnlockResult } from './redirect
 import { NOT_FOUND, type Refusal, refusalOf } from './redirect/rules/decision.js';
 import { preparedLink } from './redirect/rules/prepared-link.js';
 
-/** The decision whether a visit may reach the destination of a link. */
+/** Whether a visit may reach the destination of a link. */
 export interface Admitted {
   /** What the visitor gets instead of the destination; undefined when the visit is admitted. */
   readonly refusal: Refusal | undefined;
@@ -26,8 +26,8 @@ export interface Admission {
   /** Whether a visit without password and cookie would be admitted. */
   isOpen(link: LinkRecord): Promise<boolean>;
   /**
-   * What the link's workspace does with clicks of visitors who ask not to be tracked; synchronously when the workspace is cached. Never
-   * rejects: while no store can say it, nothing is recorded that identifies the visitor.
+   * The setting of the link's workspace for visitors who ask not to be tracked; returned synchronously when the workspace is cached. Never
+   * rejects: while no store answers it is `no-id`, so that nothing is recorded that identifies the visitor.
    */
   privacySignal(link: Pick<LinkRecord, 'workspaceId'>): PrivacySignal | Promise<PrivacySignal>;
 }
@@ -49,7 +49,7 @@ const NOT_SERVED: Admitted = { refusal: NOT_FOUND, isPasswordCorrect: false };
 const NO_CREDENTIALS: PasswordCredentials = { cookies: undefined, password: null, address: '' };
 
 export function createAdmission({ catalog, passwords, defaultDomain, now }: AdmissionOptions): Admission {
-  /** Like {@link isServed}, from the caches of this process, which serve nearly every visit; undefined when they lack the records. */
+  /** Like {@link isServed}, but from the caches of this process, which have the records for nearly every visit; undefined when they lack them. */
   function isServedFromCache({ domain, workspaceId }: LinkRecord): boolean | undefined {
     if (catalog.workspaces.fresh(workspaceId) === undefined) return undefined;
     if (domain === defaultDomain) return true;
@@ -71,7 +71,7 @@ export function createAdmission({ catalog, passwords, defaultDomain, now }: Admi
     }
   }
 
-  /** Applies rows 4 to 6 of the decision table to a link that is served. */
+  /** Applies rows 4 to 6 of the table in docs/reference/redirects.md to a link that is served. */
   function admitted(link: LinkRecord, unlocking: UnlockResult): Admitted {
     const refusal = refusalOf(preparedLink(link), { lock: unlocking.lock, nowMs: now() });
     if (refusal === undefined && unlocking === WITHOUT_PASSWORD) return ADMITTED;

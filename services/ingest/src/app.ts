@@ -7,10 +7,10 @@ import { pageRoutes, trackRoutes } from './track/track-routes.js';
 /** Route patterns of short links and of their password form. HTTPS is required only for the API. */
 const VISIT_PATHS = ['/', '/*'];
 
-/** Far above what browsers and proxies send. */
+/** Limit on the headers of a request; browsers and proxies send far less. */
 const VISIT_HEADER_BYTES_MAX = 16 * 1024;
 
-/** The app of the link port. Every path may be a short link, except the browser script and what pages post events to. */
+/** The app of the link port. Every path may be a short link, except those of the browser script and of the events that pages post. */
 export function buildLinkApp(
   options: CreateAppOptions,
   deps: IngestDeps,
@@ -28,12 +28,12 @@ export function buildLinkApp(
   app.register(authPlugin, deps);
   app.register(async (routes) => pageRoutes(routes as App, deps));
   app.register(async (routes) => redirectRoutes(routes, deps));
-  // Tracing needs the hooks of the app, which the shortcut bypasses.
+  // Not with tracing, which needs the hooks of the app: visits that are served directly bypass them.
   if (operations?.tracing === undefined) serveVisitsDirectly(app, deps, operations?.requests.countVisit);
   return app;
 }
 
-/** The app with the track endpoints. */
+/** The app of the API port, with the `/track` endpoints. */
 export function buildTrackApp(
   options: CreateAppOptions,
   deps: IngestDeps,

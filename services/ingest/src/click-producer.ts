@@ -1,7 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import type { EventProducer } from '@waymark/event-queue';
 
-/** The producers of this process, and what says which one has the queue of a workspace. */
+/** The producers of this process, and the part of the catalog that says which queue shard a workspace is on. */
 export interface ProducerDeps {
   /** By number of the queue shard. */
   readonly producers: readonly [EventProducer, ...EventProducer[]];
@@ -9,9 +9,9 @@ export interface ProducerDeps {
 }
 
 /**
- * The producer for the clicks of a workspace; at once if its queue shard is cached in this process. While no store can say it, and for a
- * shard that this process is not configured with, clicks go through shard 0 instead: there, too, each is stored once, and only
- * visitors may be counted twice within the hour.
+ * The producer for the clicks of a workspace, returned synchronously if this process has cached the workspace's queue shard. While no store
+ * answers, and for a shard that is not in the settings of this process, clicks go through shard 0 instead. Each is stored once there too,
+ * but a visitor may be counted twice within the hour.
  */
 export function clickProducer(
   { producers, catalog: { queueShards } }: ProducerDeps,

@@ -3,12 +3,12 @@ import type { EventRow } from '@waymark/event-format';
 import { createGenerations } from '@waymark/event-queue';
 
 /**
- * In-memory cache of clicks that this process recorded in the last minutes and whose id was returned to a client. A lead often follows
- * before the writer has stored its click; with this cache it needs neither the writer nor ClickHouse.
+ * In-memory cache of clicks that this process recorded in the last minutes and whose ids it passed on. A lead often arrives before the writer
+ * has stored its click. With this cache it waits neither for the writer nor for ClickHouse.
  */
 export interface FreshClicks {
   /**
-   * Call it only once the click is in the queue or the spool: an unacknowledged click does not exist.
+   * Call it only once the click is in the queue or the spool, so that no lead refers to a click that is never stored.
    *
    * @param rowText the click's row as JSON, as it is queued
    */

@@ -20,7 +20,7 @@ import type { TrackDeps } from './track/track-deps.js';
 export interface IngestDeps
   extends Omit<RedirectDeps, 'catalog' | 'producers' | 'admission' | 'appOpens' | 'freshClicks'>,
     TrackDeps {
-  /** Stops watching the opened files; the stores stay open. */
+  /** Stops watching the geo database and the file of exchange rates; the stores stay open. */
   close(): void;
 }
 
@@ -40,7 +40,7 @@ export interface IngestDepsOptions {
   /** By number of the queue shard. */
   readonly producers: readonly EventProducer[];
   readonly clickhouse: ClickHouseClient;
-  /** Must have a command time-out. */
+  /** For clicks that led to an app store. It must have a command time-out. */
   readonly redis: Redis;
   readonly rateLimiter: RateLimiter;
   readonly logger: Logger;

@@ -2,8 +2,8 @@ import type { Catalog, LinkRecord } from '@waymark/catalog';
 import type { HostNames } from './redirect/address/short-address.js';
 
 /**
- * The link with this key on a host; undefined when there is none. The name of a domain that is served on a non-default port may
- * include the port.
+ * The link with this key on a host; undefined when there is none. It is looked up without the port first, and then with it, because a domain
+ * may be registered with its port.
  *
  * @param key normalised; undefined for a path that cannot be a key
  */
@@ -17,7 +17,7 @@ export async function findLinkAt(
   return link === undefined && host !== domain ? links.findByAddress(host, key) : link;
 }
 
-/** Like {@link findLinkAt}, synchronously from the cache, which serves nearly every visit; undefined on a miss. */
+/** Like {@link findLinkAt}, but synchronously and only from the cache, which has the link of nearly every visit; undefined on a miss. */
 export function cachedLinkAt(
   links: Pick<Catalog['links'], 'freshByAddress'>,
   { domain }: HostNames,

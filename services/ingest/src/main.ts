@@ -17,7 +17,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     ...{ waitReplicas, spoolDirectory, spoolBytesMax, logger },
   });
   const deps = createIngestDeps({ ...base, settings, producers: producers.shards, logger });
-  // ClickHouse is not checked: without it links are still served from Redis. (Without Redis clicks are spooled to disk.)
+  // ClickHouse is not part of the readiness check, because links are served from Redis without it.
   const options: CreateAppOptions = { ...base.appOptions, readiness: { redis: producers.ping } };
   const trackApp = buildTrackApp(options, deps, operations);
   base.addMetrics(trackApp);

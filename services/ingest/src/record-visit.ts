@@ -19,7 +19,7 @@ export function visitClaim(prepared: PreparedLink, visit: Visit): string {
 /** The fields of a click that do not come from its visitor. */
 export interface ClickDetails {
   readonly trigger: Trigger;
-  /** Destination without the click id. */
+  /** The URL to record: the destination, or the page that a script reports, without the click id. */
   readonly url: string;
   readonly nowMs: number;
   /** Whether the click's id is passed on, so that a lead may refer to it. */
@@ -30,11 +30,11 @@ export interface ClickDetails {
 
 /** A visit that is being queued as a click. */
 export interface VisitRecording {
-  /** The id with which the click is queued, if it counts. */
+  /** The id of the click if it is recorded now. If a click was recorded within the hour, `click` resolves to that one instead. */
   readonly clickId: string;
   /** The row of the click as it is queued. */
   readonly rowText: string;
-  /** The click that the visit counts as. Rejects with ApiError when neither Redis nor the spool accepted it. */
+  /** The click that counts for the visit. Rejects with ApiError when neither Redis nor the spool accepted it. */
   readonly click: Promise<RecordedClick>;
 }
 

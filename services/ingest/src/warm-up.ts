@@ -14,13 +14,13 @@ export interface WarmUpOptions {
   readonly limitMs?: number;
 }
 
-/** A tenth of the links that a process keeps, which have most of the visits. */
+/** A tenth of the links that the cache of a process has room for. They have most of the visits. */
 const LINKS_MAX = 5_000;
 const VISITED_WITHIN_MS = 24 * 3_600_000;
 const LIMIT_MS = 5_000;
 const LOOK_UPS_AT_ONCE = 50;
 
-/** Calls `work` with each item, some at a time, until the signal is aborted. An error is that of its item alone. */
+/** Calls `work` with each item, fifty at a time, until the signal is aborted. An error ends only the work on its item. */
 async function forEach<T>(
   items: readonly T[],
   signal: AbortSignal,
@@ -37,9 +37,9 @@ async function forEach<T>(
 }
 
 /**
- * Looks up the most visited links with their domains, workspaces and partners, as redirects do, so that the caches of this process and
- * of Redis have them. Call it before the service listens. Ends when `limitMs` is over, whatever is missing then, and never rejects: a
- * link that no cache has is read at its first visit.
+ * Looks up the most visited links with their domains and workspaces, as redirects do, so that the caches of this process and of Redis have
+ * them. Call it before the service listens. Resolves after `limitMs` at the latest, and never rejects: links that no cache has by then are
+ * read at their first visit.
  *
  * @returns how many links were read
  */
@@ -75,9 +75,14 @@ export async function warmCaches(options: WarmUpOptions): Promise<number> {
   const report = () => ({ links: count, ms: Math.round(performance.now() - startedAt) });
   await Promise.race([
     warm().then(
-      () => logger.info(report(), 'the caches have the most visited links'),
-      (err: unknown) =>
-        logger.warn({ err, ...report() }, 'the caches could not be filled; links are read when visited'),
+      () => {
+        // At the time limit the other branch has logged that links are missing.
+        if (!limit.signal.aborted) logger.info(report(), 'the caches have the most visited links');
+      },
+      (err: unknown) => {
+        if (limit.signal.aborted) return;
+        logger.warn({ err, ...report() }, 'the caches could not be filled; links are read when visited');
+      },
     ),
     delay(limitMs, undefined, { signal: limit.signal }).then(
       () => logger.warn(report(), 'filling the caches was ended at its time limit; other links are read when visited'),

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { createLogger } from '@waymark/http-kit';
@@ -95,4 +96,20 @@ it.each([
     await catalog.close();
     await clickhouse.close();
   }
+});
+
+it('after its time limit, warming does not report that the caches are full', async () => {
+  const lines: string[] = [];
+  const log = (_context: object, message?: string) => void lines.push(String(message));
+  let answer = (): void => undefined;
+  const records = new Promise<Map<string, unknown>>((resolve) => {
+    answer = () => resolve(new Map());
+  });
+  const links = { mostVisited: async () => [{ workspaceId: 'ws_1', id: 'link_1' }], getMany: () => records };
+  const workspaces = { forVisit: async () => undefined };
+  const catalog = { links, workspaces } as unknown as Catalog;
+  await warmCaches({ catalog, logger: { info: log, warn: log }, limitMs: 20 });
+  answer();
+  await nextTurn();
+  expect(lines).toEqual(['filling the caches was ended at its time limit; other links are read when visited']);
 });

@@ -15,17 +15,18 @@ export interface AbTestsOptions {
 }
 
 const INTERVAL_MS = 60_000;
-/** Delay before a test is completed, so that its last leads are in ClickHouse. */
+/** Time between the end of a test and its completion, so that its last leads are in ClickHouse by then. */
 const WRITE_DELAY_MS = 60_000;
+/** TTL of the lock that one writer takes for a run. It is not released, so that no other writer runs in the same minute. */
 const LOCK_MS = 50_000;
-/** How far back the first run looks for tests, and the first one after Redis has lost its data. */
+/** How far back a run looks for ended tests if Redis has no cursor: the first run of an installation, or after Redis has lost its data. */
 const LOOKBACK_MS = 7 * 86_400_000;
 
 /** Completes A/B tests of links when they end, in one writer at a time. */
 export function startAbTests(options: AbTestsOptions): PeriodicTask {
   const { catalog, redis, onChanged, logger, now = Date.now, random = Math.random } = options;
   const prefix = `${keyPrefix(redis)}waymark:link-tests:`;
-  /** The time up to which tests are completed; the next run continues there. */
+  /** The key with the time up to which tests are completed, epoch milliseconds. The next run continues there. */
   const cursorKey = `${prefix}until`;
   const lockKey = `${prefix}turn`;
 

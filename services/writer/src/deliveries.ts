@@ -18,7 +18,7 @@ export interface DeliveriesOptions {
   readonly closeMs: number;
 }
 
-/** Interval of the checks until the first job. */
+/** Interval of the checks whether there has been a job. */
 const CHECK_MS = 3000;
 const RESTART_MS = 1000;
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './delivery-main.ts' : './delivery-main.js', import.meta.url);

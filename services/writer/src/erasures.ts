@@ -19,6 +19,7 @@ import { createReplication } from '@waymark/redis';
 import { eraseWebhookJobs, eventIdOf } from '@waymark/webhooks';
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 
+/** Options of {@link startErasures}. */
 export interface ErasuresOptions {
   readonly catalog: Catalog;
   /** The Redis that holds the lease. */
@@ -40,7 +41,7 @@ export interface ErasuresOptions {
 }
 
 const INTERVAL_MS = 30_000;
-/** An insert that began before a writer had read the erasure has ended by then. */
+/** After this time every insert has ended that a writer began before it read the erasure. */
 const SETTLE_MS = 5 * 60_000;
 /** Limit on the ids of customers and clicks of a batch, because they are sent in the URL of a statement. */
 const IDS_MAX = 12_000;
@@ -48,7 +49,7 @@ const REWRITE_WITHIN_MS = 5 * 60_000;
 
 const numberOf = (kind: 'workspace' | 'customer', id: string) => parseResourceId(kind, id) ?? '0';
 
-/** The oldest erasures whose ids fit into a batch together; at least one. */
+/** The oldest erasures whose ids together fit into one batch. The first always fits. */
 function fitting(erasures: readonly ErasureRecord[]): readonly ErasureRecord[] {
   let ids = 0;
   const end = erasures.findIndex(({ customerIds, clickIds }) => {
@@ -58,7 +59,7 @@ function fitting(erasures: readonly ErasureRecord[]): readonly ErasureRecord[] {
   return end === -1 ? erasures : erasures.slice(0, Math.max(1, end));
 }
 
-/** Takes erased people out of tables, queues and claims: in batches, in one writer at a time. */
+/** Removes or anonymises erased people in tables, queues and claims: in batches, in one writer at a time. */
 export function startErasures(options: ErasuresOptions): PeriodicTask {
   const { catalog, redis, queueShards, clickhouse, cluster, lateRows, logger, now = Date.now } = options;
   const { waitReplicas = 0, gatherMs, settleMs = SETTLE_MS } = options;
@@ -110,7 +111,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     return { id, customers, clicks: own };
   }
 
-  /** Takes the people out of what is queued in Redis. */
+  /** Removes or anonymises the people in dead letters, webhook jobs and claims of every queue shard. */
   async function eraseQueued({ customers, clicks }: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
     const people = await catalog.erasures.people.current();
     if (people === undefined) return;
@@ -123,7 +124,11 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     }
   }
 
-  /** Rewrites the append-only files: until then they contain the commands that had added what is removed now. @returns whether all are rewritten */
+  /**
+   * Has every queue shard rewrite its append-only file, which still contains the commands that added the removed values.
+   *
+   * @returns false if a file is to be rewritten again; a Redis that refuses is only logged
+   */
   async function rewriteFiles(): Promise<boolean> {
     for (const shard of queueShards) {
       try {
@@ -160,7 +165,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     }
   }
 
-  /** Continues the batch that has begun, or begins one. Every step may be repeated. */
+  /** Continues the batch that has begun, or begins one, as far as is possible now. Every step may be repeated. */
   async function step(lost: AbortSignal): Promise<void> {
     const open = await catalog.erasures.open();
     const begun = open.filter(({ status }) => status === 'processing');

@@ -1,7 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import type { LateRows } from '@waymark/event-queue';
 
-/** Connects the check of the writer for late rows of erased people (event-queue) with the erasures in the catalog. */
+/** The erasures of the catalog, in the form in which the writer of event-queue checks late rows. */
 export function lateRowsOf({ erasures, customers }: Pick<Catalog, 'erasures' | 'customers'>): LateRows {
   return {
     current: () => erasures.people.current(),

@@ -16,7 +16,7 @@ export interface NightlyRetentionOptions {
 
 const INTERVAL_MS = 10 * 60_000;
 const HOUR_MS = 3_600_000;
-/** When the work of a night starts, after midnight UTC: by then, what expires at midnight has left the queue for ClickHouse. */
+/** Time after midnight UTC at which the work of a night starts: by then, events that expire at midnight are in ClickHouse. */
 const BEGINS_MS = HOUR_MS;
 /** How long Redis stores the last night whose work is done. */
 const DONE_MS = 48 * HOUR_MS;

@@ -21,12 +21,12 @@ function checkStores({ redisUrl, clickhouseUrl }: Settings): void {
   }
 }
 
-/** Name of a check of a queue shard. */
+/** Name of a readiness check of a queue shard. */
 const checkName = (name: string, shard: number) => (shard === 0 ? name : `${name}-${shard}`);
 
 /**
- * `/healthz`, `/readyz` and `/metrics`: a writer has no other routes. It is not ready while any queue shard is away; it drains the
- * others all the same, and nothing is sent to it that another writer could take.
+ * The app with `/healthz`, `/readyz` and `/metrics`, the only routes of a writer. A writer is not ready while any queue shard is away, but
+ * still writes the queues of the others; no requests depend on its readiness.
  */
 function buildHealthApp(base: ServiceBase, writers: readonly Pick<EventWriter, 'check' | 'checkProgress'>[]): App {
   const { logger, docBase, trustedProxies } = base.appOptions;
@@ -44,13 +44,13 @@ function buildHealthApp(base: ServiceBase, writers: readonly Pick<EventWriter, '
   });
 }
 
-/** Whether a shard that answers has, or has had, a job of webhooks. */
+/** Whether any shard that answers has ever had a webhook job. */
 async function anyHasHadWebhookJobs(queueShards: readonly Parameters<typeof hasHadWebhookJobs>[0][]): Promise<boolean> {
   const answers = await Promise.allSettled(queueShards.map(hasHadWebhookJobs));
   return answers.some((answer) => answer.status === 'fulfilled' && answer.value);
 }
 
-/** The number of shards, by which batches grow; while ClickHouse is away they stay small. */
+/** The number of ClickHouse shards, with which batches grow; 1 while ClickHouse is away. */
 async function shardsOf(clickhouse: ClickHouseClient, cluster: string, logger: Logger): Promise<number> {
   try {
     return await countShards(clickhouse, { cluster });
@@ -61,9 +61,9 @@ async function shardsOf(clickhouse: ClickHouseClient, cluster: string, logger: L
 }
 
 /**
- * Starts the writer: it writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, erases people,
- * deletes every night what workspaces should not have any more, and answers health probes. Closing stops probes, inserts,
- * deliveries and jobs at the same time; Redis and ClickHouse are closed after inserts, deliveries and jobs.
+ * Starts the writer. It writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, erases people, deletes
+ * every night the events and addresses whose retention has ended, and answers health probes. Closing stops all of them at the same time, and
+ * then closes Redis and ClickHouse.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);
@@ -88,7 +88,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   };
   const waitsForQuorum = isReplicated && clickhouseEventsQuorum;
   const stores = { waitReplicas, clickhouse, isReplicated, cluster, shards, waitsForQuorum };
-  // Each shard has a writer of its own, with its coalescer, manifest and retries: one that is away does not hold up the others.
+  // Each queue shard has a writer of its own, with its coalescer, manifest and retries, so that one that is away does not delay the others.
   const writers = queues.map(({ url: redisUrl }) =>
     createEventWriter({ ...stores, redisUrl, logger, closeMs, ...callbacks }),
   );

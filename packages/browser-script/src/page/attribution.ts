@@ -3,7 +3,7 @@ import { cookies, isFirstClick } from './settings.js';
 const CLICK_COOKIE = 'dub_id';
 const PARTNER_COOKIE = 'dub_partner_data';
 
-/** What `/track/click` and `/track/visit` answer. */
+/** The answer of `/track/click` and `/track/visit`. */
 export interface Click {
   readonly clickId: string;
   readonly partner?: object;
@@ -12,9 +12,10 @@ export interface Click {
 
 type PartnerData = Pick<Click, 'partner' | 'discount'>;
 
+/** The stored click id; undefined when there is none. */
 export const clickId = () => cookies.read(CLICK_COOKIE);
 
-/** Whether a new click id replaces the stored one: not with the attribution model `first-click`. */
+/** Whether a new click id may be stored: always, unless one is stored and the attribution model is `first-click`. */
 export const mayReplace = () => !(isFirstClick && clickId());
 
 /** Stores a click id. It may come from the address of the page, so characters such as `;`, which end a cookie's value, are refused. */

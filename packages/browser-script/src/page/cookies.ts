@@ -1,4 +1,4 @@
-/** The object in `data-cookie-options`. Times are JSON: a date is a text. */
+/** The object in `data-cookie-options`. It comes from JSON, so `expires` is a date as text. */
 export interface CookieOptions {
   readonly domain?: string;
   readonly path?: string;
@@ -12,6 +12,7 @@ export interface CookieOptions {
 const DAY_MS = 86_400_000;
 const DAYS = 90;
 
+/** The cookies of the page. */
 export interface Cookies {
   read(name: string): string | undefined;
   write(name: string, value: string): void;

@@ -1,6 +1,6 @@
 /**
- * The browser script (docs/reference/browser-script.md). Each variant is this file with the constants below set; what a variant does not
- * have is left out of it.
+ * The browser script (docs/reference/browser-script.md). A variant is built from this file by setting the constants below: the build leaves
+ * out the code of features that the variant does not have.
  */
 import { type Click, clickId, keepClick, keepClickId, mayReplace, partnerData } from './attribution.js';
 import { passClickId } from './outbound.js';
@@ -11,7 +11,7 @@ declare const SITE_VISIT: boolean;
 declare const OUTBOUND_DOMAINS: boolean;
 declare const CONVERSION_TRACKING: boolean;
 
-/** Method and arguments, as loaders queue them before the script runs. */
+/** A call: the name of the method, and its arguments. Loaders queue calls before the script runs. */
 type Call = ArrayLike<unknown>;
 type Method = (input?: never) => unknown;
 

@@ -42,7 +42,7 @@ function passBelow(root: Element | Document): void {
 
 let isObserving = false;
 
-/** Adds the click id to links and frames that lead to the sites in `data-domains`, including those that are added to the page later. */
+/** Adds the click id to links and frames that lead to the outbound sites in `data-domains`, also to those that are added to the page later. */
 export function passClickId(): void {
   if (targets.length === 0) return;
   passBelow(document);

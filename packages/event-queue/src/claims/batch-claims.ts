@@ -7,14 +7,14 @@ import { claimState, finalValue, PENDING_TTL_MS, pendingValue } from './claim-va
 const ANSWER_WITHIN_MS = 2000;
 const POLL_MS = 50;
 const CLAIMS_AT_ONCE = 500;
-/** When claims that are held are renewed. */
+/** Age at which claims that are held are renewed. */
 export const RENEW_MS = 8_000;
-/** Until the claims of a killed process have expired. */
+/** How long to wait for other owners: until the claims of a killed process have expired. */
 const WAIT_MS_MAX = PENDING_TTL_MS + 5_000;
 
 /**
- * Takes or renews claims for one owner. KEYS: the claims. ARGV: the owner's pending value and the TTL in milliseconds. Returns the stored value
- * of each; '' for one that the owner now holds.
+ * Takes or renews claims for one owner. KEYS: the claims. ARGV: the owner's pending value and the TTL in milliseconds. Returns for each
+ * claim the value that another owner has set, or '' if the owner now holds it.
  */
 const HOLD_CLAIMS = `
 local answers = {}
@@ -30,8 +30,8 @@ return answers
 `;
 
 /**
- * Ends claims that are still pending for their owner. KEYS: the claims. ARGV: the owner's pending value, the TTL of final claims in milliseconds,
- * and the final value of each; '' to release it.
+ * Ends claims that are still pending for their owner. KEYS: the claims. ARGV: the owner's pending value, the TTL of final claims in
+ * milliseconds, and for each claim its final value, or '' to release it.
  */
 const END_CLAIMS = `
 for i = 1, #KEYS do
@@ -42,13 +42,13 @@ end
 return 0
 `;
 
-/** Claims of many events that are stored together, for longer than a request may hold them. */
+/** Claims of many events that are stored together. They are held for longer than a request may hold claims, so they are renewed. */
 export interface BatchClaims {
   /**
    * Takes claims, or renews them, as pending for {@link PENDING_TTL_MS}. Waits while others hold one of them.
    *
-   * @param owner the same owner finds its claims again, also after its process was killed
-   * @returns the names of those that are final: other events have them
+   * @param owner name of the owner. After its process was killed, another process gets the claims under the same name
+   * @returns the names of the claims that are final, because other events have them
    * @throws Error when Redis does not answer, or a claim stays pending
    */
   hold(names: readonly string[], owner: string): Promise<ReadonlySet<string>>;
@@ -64,11 +64,11 @@ export interface BatchClaims {
   ): Promise<void>;
 }
 
-/** @param waitReplicas how many replicas of Redis must have a claim */
+/** @param waitReplicas how many replicas of Redis must confirm that claims are taken */
 export function createBatchClaims(redis: Redis, waitReplicas: number): BatchClaims {
   const replication = createReplication(redis, waitReplicas);
 
-  /** The claims that others hold: their stored values by name. */
+  /** Takes the claims that are free. @returns the stored values of the claims of other owners, by name */
   async function takeFree(names: readonly string[], owner: string): Promise<Map<string, string>> {
     const others = new Map<string, string>();
     for (let start = 0; start < names.length; start += CLAIMS_AT_ONCE) {
@@ -90,7 +90,7 @@ export function createBatchClaims(redis: Redis, waitReplicas: number): BatchClai
     async hold(names, owner) {
       const final = new Set<string>();
       const untilMs = performance.now() + WAIT_MS_MAX;
-      /** @returns those that are pending for others */
+      /** @returns the names that are pending for other owners */
       const takeSome = async (some: readonly string[]) => {
         const others = await takeFree(some, owner);
         return [...others].flatMap(([name, held]) => {
@@ -100,7 +100,7 @@ export function createBatchClaims(redis: Redis, waitReplicas: number): BatchClai
         });
       };
       for (;;) {
-        // All of them, which renews those that are held.
+        // All names, which also renews the claims that are held.
         let pending = await takeSome(names.filter((name) => !final.has(name)));
         const renewAtMs = performance.now() + RENEW_MS;
         while (pending.length > 0 && performance.now() < renewAtMs) {

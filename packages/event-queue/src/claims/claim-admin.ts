@@ -8,7 +8,7 @@ import { notRecorded } from './claims.js';
 import { blockFilters } from './filter-marks.js';
 
 const ANSWER_WITHIN_MS = 2000;
-/** Longer than a request holds a claim. */
+/** Longer than a request usually holds a claim; while ClickHouse is slow, it may be up to `OWNER_GIVES_UP_MS`. */
 const PENDING_WAIT_MS = 5000;
 const POLL_MS = 20;
 const CLAIMS_AT_ONCE = 500;
@@ -24,7 +24,10 @@ end
 return pending
 `;
 
-/** Changes claims that still have the expected value. KEYS: the claims. ARGV: the expected and the new value of each. Returns how many had another. */
+/**
+ * Changes claims that still have the expected value. KEYS: the claims. ARGV: the expected and the new value of each. Returns how many had
+ * another value.
+ */
 const CHANGE_CLAIMS = `
 local missed = 0
 for i = 1, #KEYS do
@@ -44,48 +47,50 @@ if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1],
 return 1
 `;
 
-/** Claims as used by what creates, changes or deletes a resource which `/track` also creates under a claim: requests and imports. */
+/**
+ * Claims for requests and imports that create, change or delete resources which `/track` creates under a claim, such as customers.
+ *
+ * All methods throw ApiError with `Retry-After`: 429 when Redis is at its memory limit, 500 when it does not answer.
+ */
 export interface ClaimAdmin {
   /**
-   * Runs `work` while holding the claim, then stores its result as the claim's final value, where events that follow read it.
-   * Waits while another owner holds the claim, because that owner may still release it.
+   * Runs `work` while holding the claim. Then makes the claim final, with the result as JSON, which later events read. Waits while another
+   * owner holds the claim, because that owner may still release it.
    *
+   * @param ttlMs TTL of the final claim
    * @returns undefined, without running `work`, when the claim is final already
-   * @throws ApiError 500 with `Retry-After` when Redis is unavailable, or the claim of a killed process has not expired yet
+   * @throws ApiError 500 also when another owner holds the claim for too long; what `work` throws
    */
   runOnce<T>(name: string, ttlMs: number, work: () => Promise<T>): Promise<T | undefined>;
   /**
-   * Deletes final claims, so that the next event reads ClickHouse again. Waits for requests that hold one of them: they may have
-   * read the old state and would store it again. Call `blockFilters` before.
-   *
-   * @throws ApiError 500 when Redis is unavailable
+   * Deletes final claims, so that the next event reads ClickHouse again. Waits for requests that hold one of them, at most five seconds:
+   * they may have read the old state, and make the claim final with it. Call `blockFilters` before.
    */
   remove(names: readonly string[]): Promise<void>;
   /**
-   * Changes the values of final claims, so that repeats are answered with something else. Waits like `remove`.
+   * Changes the values of final claims, with which repeated requests are answered. Waits like `remove`.
    *
-   * @throws ApiError 500 when Redis is unavailable
+   * @param change returns the new value; the same value leaves the claim as it is
    */
   change(names: readonly string[], change: (value: string) => string): Promise<void>;
   /**
-   * Makes events of the workspace read ClickHouse again instead of a filter of what it has. Call it before a customer is stored or
-   * renamed, and before claims of something stored are removed.
-   *
-   * @throws ApiError 500 when Redis is unavailable
+   * Makes events of the workspace read ClickHouse instead of a filter of its keys (see filter-marks.ts). Call it before a customer is stored
+   * or renamed, and before claims of stored customers or events are removed.
    */
   blockFilters(workspaceId: string): Promise<void>;
 }
 
 export interface ClaimAdminOptions {
   /**
-   * How many replicas of Redis must have a change; 0 by default. After a failover that undid a removal, events would be answered with what
-   * was removed.
+   * How many replicas of Redis must confirm a change; 0 by default. If a failover undid a removal, events would be answered with what was
+   * removed.
    */
   readonly waitReplicas?: number | undefined;
-  /** How long to wait for other owners of a claim. */
+  /** How long to wait for other owners of a claim; five seconds by default. */
   readonly pendingWaitMs?: number;
 }
 
+/** @param redis the Redis of the workspace's queue shard */
 export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}): ClaimAdmin {
   const { waitReplicas = 0, pendingWaitMs = PENDING_WAIT_MS } = options;
   const replication = createReplication(redis, waitReplicas);
@@ -103,13 +108,13 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
     for (;;) {
       const removing = replication.confirmed(() => redis.eval(REMOVE_CLAIMS, keys.length, ...keys));
       const pending = await withinDeadline(removing, 'deleting claims');
-      // A killed owner leaves its claim pending until it expires; it cannot record anything any more.
+      // Most likely the owner was killed: it records nothing any more, and its claim expires.
       if (pending === 0 || performance.now() > untilMs) return;
       await pause(POLL_MS);
     }
   }
 
-  /** @returns whether claims are left to be changed: they are pending, or have been changed meanwhile */
+  /** @returns whether to try again: some claims are pending, or were changed by another process since they were read */
   async function changeFinal(keys: readonly string[], change: (value: string) => string): Promise<boolean> {
     const stored = await withinDeadline(redis.mget(...keys), 'reading claims');
     const states = stored.map((value) => claimState(value));
@@ -127,7 +132,7 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
     return (await withinDeadline(changing, 'changing claims')) !== 0 || isPending;
   }
 
-  /** @returns false when the claim is final */
+  /** Takes a claim, and waits while it is pending. @returns false when the claim is final */
   async function takeWhenFree(key: string, mine: string): Promise<boolean> {
     const untilMs = performance.now() + pendingWaitMs;
     while ((await withinDeadline(redis.set(key, mine, 'PX', PENDING_TTL_MS, 'NX'), 'taking a claim')) === null) {

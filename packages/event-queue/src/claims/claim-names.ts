@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { TrackSaleResponse } from '@waymark/contract';
 
 /**
- * The names of all claims. If two different claims had the same name, an event would be lost silently; so free text comes last
- * or is hashed, and cannot imitate a separator.
+ * The names of all claims. If two different claims had the same name, an event would be lost silently. So free text is hashed or comes
+ * last, where a separator in it does no harm.
  */
 
 /** 96 bits of SHA-256, which also keeps personal data out of Redis. */
@@ -11,8 +11,15 @@ function digest(...parts: readonly string[]): string {
   return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 16);
 }
 
+const CUSTOMER = 'customer';
+const LEAD = 'lead-of';
+const INVOICE = 'invoice';
+
+/** First parts of the names of claims whose final values have the id of a click, or a copy of a customer or of an answer. Erasures look for them. */
+export const COPYING_CLAIMS: readonly string[] = [CUSTOMER, LEAD, INVOICE];
+
 /**
- * One recorded click per hour, link and visitor.
+ * The name of the claim that allows one recorded click per hour, link and visitor.
  *
  * @param identity hash that identifies the visitor
  */
@@ -29,20 +36,20 @@ export function leadNameSlug(eventName: string): string {
 export const LEAD_CLAIM_MS = 24 * 3_600_000;
 
 /**
- * One lead per customer and event name.
+ * The name of the claim that allows one lead per customer and event name. Its final value is the id of the lead's click.
  *
  * @param customerId `cus_…`: an external id can be given to another customer
  */
 export function leadClaim(workspaceId: string, customerId: string, eventName: string): string {
-  return `lead-of:${workspaceId}:${digest(customerId, leadNameSlug(eventName))}`;
+  return `${LEAD}:${workspaceId}:${digest(customerId, leadNameSlug(eventName))}`;
 }
 
 /** TTL of a customer's claim. It is longer than the queue takes to write the customer to ClickHouse, which is read after that. */
 export const CUSTOMER_CLAIM_MS = 2 * 3_600_000;
 
-/** One customer per workspace and external id. */
+/** The name of the claim that allows one customer per workspace and external id. Its final value is the customer's record as JSON. */
 export function customerClaim(workspaceId: string, externalId: string): string {
-  return `customer:${workspaceId}:${digest(externalId)}`;
+  return `${CUSTOMER}:${workspaceId}:${digest(externalId)}`;
 }
 
 /** TTL of the claims of a sale. It is longer than a sale takes to reach ClickHouse, where invoices and first sales are looked up after that. */
@@ -53,12 +60,12 @@ export interface InvoiceAnswer extends TrackSaleResponse {
   readonly linkId?: string;
 }
 
-/** One sale per workspace and invoice. Its final value is an {@link InvoiceAnswer}. */
+/** The name of the claim that allows one sale per workspace and invoice. Its final value is an {@link InvoiceAnswer}. */
 export function invoiceClaim(workspaceId: string, invoiceId: string): string {
-  return `invoice:${workspaceId}:${digest(invoiceId)}`;
+  return `${INVOICE}:${workspaceId}:${digest(invoiceId)}`;
 }
 
-/** Held by a customer's first accepted sale on a link, which is `new`; later ones are `recurring`. */
+/** The name of the claim of a customer's first sale on a link, which is `new`; later ones are `recurring`. */
 export function firstSaleClaim(workspaceId: string, customerId: string, linkId: string): string {
   return `first-sale:${workspaceId}:${customerId}:${linkId}`;
 }

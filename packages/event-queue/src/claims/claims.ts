@@ -14,25 +14,26 @@ export interface Claims {
    * Takes several claims in one call for `owner`. Each is then `mine`, or `pending` for another owner, or `final` with the
    * recorded value. Claims that are neither committed nor released expire.
    *
-   * @throws ApiError when Redis did not carry it out, or its answer was lost: then claims that were taken all the same are released
+   * @throws ApiError with `Retry-After` when Redis did not carry it out: 429 when it is at its memory limit, 500 otherwise. If only the
+   * answer was lost, the claims are released in the background
    */
   take(names: readonly string[], owner: string): Promise<ClaimState[]>;
   /**
-   * Deletes the claims that are still pending for `owner`; final claims stay. If Redis does not carry it out, it is repeated in the
-   * background until the claims have expired.
+   * Deletes the claims that are still pending for `owner`; final claims stay. If Redis does not carry it out, the release is repeated in
+   * the background until the claims have expired.
    *
-   * @throws ApiError 500 when Redis did not carry it out at once
+   * @throws ApiError when the first attempt failed, as `take` does
    */
   release(names: readonly string[], owner: string): Promise<void>;
-  /** Reads claims without taking them; one that nobody holds is `free`. */
+  /** Reads claims without taking them; a claim that nobody holds is `free`. @throws ApiError, as `take` does */
   read(names: readonly string[]): Promise<ClaimState[]>;
 }
 
 /** The claims of one producer. */
 export interface ProducerClaims extends Claims {
-  /** When this process took its first claim for `owner`, epoch milliseconds; undefined if it has taken none. */
+  /** When this process took its first claim for `owner`, epoch milliseconds; undefined if it has taken none, or has released some. */
   takenAt(owner: string): number | undefined;
-  /** Ends the repeated releases. */
+  /** Stops repeating failed releases. */
   close(): void;
 }
 
@@ -48,7 +49,7 @@ export function claimScripts(redis: Redis): ClaimScripts {
   return redis as Redis & ClaimScripts;
 }
 
-/** The error to answer when Redis did not carry out a claim or a commit. */
+/** The error to answer when Redis did not carry out a claim or a commit: 429 if it is at its memory limit, else 500, both with `Retry-After`. */
 export function notRecorded(cause: unknown): ApiError {
   if (isOutOfMemory(cause)) {
     return new ApiError('rate_limit_exceeded', 'Too many events at the moment. Retry later.', {
@@ -62,7 +63,7 @@ export function notRecorded(cause: unknown): ApiError {
   });
 }
 
-/** Another owner holds a claim that the commit was to take; the commit recorded nothing. */
+/** A claim that the commit was to take is not free, or a filter mark has changed. The commit recorded nothing. */
 export class ClaimHeldError extends Error {
   override readonly name = 'ClaimHeldError';
 }
@@ -70,7 +71,7 @@ export class ClaimHeldError extends Error {
 const ANSWER_WITHIN_MS = 2000;
 const OWNERS_BEFORE_CLEANUP = 10_000;
 
-/** Whether a caller is answered with what another request has recorded. It may not be on the replicas yet. */
+/** Whether a claim is final. The caller is then answered with its value, which the replicas may not have yet. */
 const isRecorded = (states: readonly ClaimState[]) => states.some(({ state }) => state === 'final');
 
 /** Claims on the producer's connection; `now` returns epoch milliseconds. */

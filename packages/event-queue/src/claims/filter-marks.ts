@@ -6,18 +6,20 @@ import { claimState, finalValue, PENDING_TTL_MS } from './claim-value.js';
 
 /**
  * Marks for filters of stored keys. A process may read once which customers and sales of a workspace ClickHouse has, and then decide
- * without ClickHouse that a key is new, because everything that was queued since has a claim. That is true as long as Redis keeps its
- * claims, and nothing is stored or released without one. The mark of a workspace stands for it: it is set before the keys are read,
- * every commit that relies on the filter is refused without it, and whatever stores events or customers without a claim, or removes a
- * claim, replaces it first. A Redis that has lost its data has no mark, and gets none for a while.
+ * without ClickHouse that a key is new: everything that was queued after the read has a claim. This is true only as long as Redis keeps its
+ * claims, and nothing is stored without a claim or loses it.
+ *
+ * The mark of a workspace stands for this condition. It is set before the keys are read, and a commit that relies on the filter is refused
+ * if the mark has changed. Whoever stores events or customers without a claim, or removes a claim, replaces the mark first. A Redis that has
+ * lost its data has no mark, and gets none for a while.
  */
 
-/** Final value of a mark while no filter of the workspace may be used. */
+/** The value of a mark, as the value of a final claim, while no filter of the workspace may be used. */
 const BLOCKED = 'blocked';
 
 /**
- * How long filters of a workspace are not used after the last change that a claim does not show. Longer than a pending claim: after that
- * long, what a killed process has stored is read by the next filter.
+ * How long filters of a workspace are blocked after the last change that no claim shows. It is longer than a pending claim lives, so that
+ * the next filter includes what a killed process has stored.
  */
 export const FILTERS_BLOCKED_MS = PENDING_TTL_MS + 5_000;
 
@@ -35,7 +37,7 @@ function seenKey(workspaceId: string): string {
 }
 
 /**
- * Returns the mark; where there is none, creates it. In a Redis that has lost its data filters are blocked first: a writer may hold rows
+ * Returns the mark, and creates it if there is none. In a Redis that has lost its data it first blocks the filters: a writer may hold rows
  * whose jobs and claims are gone, and store them after the keys were read. KEYS: the mark, the key of {@link seenKey}. ARGV: a new mark
  * and its TTL, the value that blocks filters and its TTL. TTLs are in milliseconds.
  */
@@ -51,7 +53,7 @@ redis.call('SET', KEYS[2], '1', 'PX', ARGV[2])
 return mark
 `;
 
-/** A condition of a commit: the mark is in Redis as it was. */
+/** A condition of a commit: Redis has the mark, with the value that it had when the filter was read. */
 export interface FilterMark {
   readonly key: string;
   /** The stored value that it must have. */
@@ -61,8 +63,8 @@ export interface FilterMark {
 }
 
 /**
- * The mark of a workspace, which is created if there is none; in a Redis that never had one, after {@link FILTERS_BLOCKED_MS}. Read the stored
- * keys after it.
+ * The mark of a workspace, which is created if there is none. In a Redis that never had one, filters are blocked for
+ * {@link FILTERS_BLOCKED_MS} first. Read the stored keys after this call.
  *
  * @returns undefined while filters are blocked
  * @throws the error of Redis or the connection
@@ -81,8 +83,8 @@ export async function openFilterMark(
 }
 
 /**
- * Blocks the filters of a workspace for {@link FILTERS_BLOCKED_MS}. Call it before events or customers are stored without a claim, or claims of
- * stored ones are removed, and again while that goes on.
+ * Blocks the filters of a workspace for {@link FILTERS_BLOCKED_MS}. Call it before storing events or customers without a claim, and before
+ * removing claims of stored ones; and again at shorter intervals while that goes on.
  *
  * @throws the error of Redis or the connection
  */

@@ -1,10 +1,10 @@
 import { PENDING_TTL_MS } from './claim-value.js';
 
-/** Releases of claims that Redis did not carry out. Without them the next attempt of a caller would fail until the claims expire. */
+/** Repeats releases of claims that Redis did not carry out. Otherwise the attempts of a caller would fail until the claims have expired. */
 export interface LateReleases {
   /** Repeats the release of claims until Redis carries it out, or they have expired. */
   add(keys: readonly string[], pending: string): void;
-  /** Stops: claims that are left expire. */
+  /** Stops repeating. The claims that are left expire. */
   close(): void;
 }
 
@@ -13,7 +13,7 @@ type Release = (keys: readonly string[], pending: readonly string[]) => Promise<
 
 const RETRY_MS = 250;
 const KEYS_AT_ONCE = 500;
-/** Claims beyond this number expire. */
+/** Limit on claims that wait for their release. Further claims are not released, but expire. */
 const KEYS_MAX = 10_000;
 
 interface Waiting {

@@ -4,12 +4,12 @@ import type { StateValue } from '../producer/transaction.js';
 import { stateKey } from '../queue/keys.js';
 
 /**
- * Customers whose row is in the queue but not in ClickHouse yet, in Redis, so that reads find them. The transaction that queues
- * the row adds the entry; the writer removes it once the row and its name are inserted or parked as a dead letter. A `number`
- * is the UInt64 of a resource id, as a decimal string.
+ * Entries in Redis for customers whose row is in the queue but not in ClickHouse yet, so that reads find them. The transaction that queues
+ * the row adds the entry. The writer removes it once the row and its name are inserted, or parked as a dead letter. A `number` is the
+ * UInt64 of a resource id, as a decimal string, and `workspace` is the number of a workspace.
  */
 
-/** TTL of the entries: if a writer never removes them, personal data does not stay in Redis for ever. */
+/** TTL of a workspace's entries, which starts anew with each of them: a limit on how long Redis has personal data that no writer removes. */
 export const PENDING_MS_MAX = 24 * 3_600_000;
 
 /** Entries removed by one call to Redis. */
@@ -20,7 +20,7 @@ const recordsKey = (workspace: string) => stateKey(`pending-customers:${workspac
 /** Hash of numbers by external id. */
 const namesKey = (workspace: string) => stateKey(`pending-customer-names:${workspace}`);
 
-/** What identifies a pending customer. */
+/** The numbers and the external id of a pending customer. */
 export interface PendingCustomer {
   readonly workspace: string;
   readonly number: string;
@@ -56,7 +56,7 @@ export async function readPendingCustomers(
   );
 }
 
-/** The number of the pending customer with this external id. */
+/** The number of the pending customer with this external id; undefined if there is none. */
 export async function findPendingCustomer(
   redis: Redis,
   workspace: string,

@@ -1,5 +1,6 @@
 import type { Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
+import { COPYING_CLAIMS } from '../claims/claim-names.js';
 import { blockFilters } from '../claims/filter-marks.js';
 import { type ParkedLetter, readLetters } from '../queue/dead-letters.js';
 import { claimKey, DEAD_LETTER_QUEUE, jobKey, queueKey, rowsKey } from '../queue/keys.js';
@@ -40,7 +41,7 @@ async function eraseLetter(redis: Redis, letter: ParkedLetter, people: ErasedInR
   }
 }
 
-/** Takes the people out of the dead letters of a queue shard. */
+/** Removes the dead letters of deleted people and of erased customers from a queue shard, and anonymises those of anonymised people. */
 export async function eraseDeadLetters(redis: Redis, people: ErasedInRows, lateRows: LateRows): Promise<void> {
   const ids = await redis.lrange(queueKey(DEAD_LETTER_QUEUE, 'wait'), 0, -1);
   for (let start = 0; start < ids.length; start += LETTERS_AT_ONCE) {
@@ -51,11 +52,11 @@ export async function eraseDeadLetters(redis: Redis, people: ErasedInRows, lateR
 }
 
 /**
- * Removes final claims whose value contains one of the texts: copies of customers and stored answers that a request has added which was
- * under way when the erasure was accepted. Claims of clicks have no such values.
+ * Removes final claims whose value contains one of the texts. They were set by requests that were under way when the erasure was accepted,
+ * and contain ids of clicks, or copies of customers and answers ({@link COPYING_CLAIMS}).
  *
- * @param workspaceIds of the erased people
- * @param texts ids of customers and clicks
+ * @param workspaceIds the workspaces of the erased people
+ * @param texts ids of the erased customers and clicks
  */
 export async function eraseClaims(
   redis: Redis,
@@ -65,7 +66,7 @@ export async function eraseClaims(
 ): Promise<void> {
   if (texts.length === 0) return;
   for (const workspaceId of new Set(workspaceIds)) await blockFilters(redis, replication, workspaceId);
-  for (const kind of ['customer', 'lead', 'invoice']) {
+  for (const kind of COPYING_CLAIMS) {
     let cursor = '0';
     do {
       const [next, keys] = await redis.scan(cursor, 'MATCH', claimKey(`${kind}:*`), 'COUNT', KEYS_AT_ONCE);
@@ -83,9 +84,11 @@ export async function eraseClaims(
 const POLL_MS = 100;
 
 /**
- * Rewrites the append-only file, which has every command since the last rewrite, and waits for the end. Redis that has none keeps nothing.
+ * Has Redis rewrite its append-only file, which contains every command since the last rewrite, and waits for the end.
  *
- * @returns whether Redis has done so
+ * @param withinMs how long to wait
+ * @returns whether the file is rewritten; true if Redis has none, false if another rewrite was under way: it may have begun too early
+ * @throws the error of Redis or the connection
  */
 export async function rewriteAppendOnlyFile(redis: Redis, withinMs: number): Promise<boolean> {
   const info = async () => {
@@ -96,7 +99,6 @@ export async function rewriteAppendOnlyFile(redis: Redis, withinMs: number): Pro
   try {
     await redis.bgrewriteaof();
   } catch (err) {
-    // One that was started for another reason may have begun too early, so it does not count.
     if (!(err instanceof Error && err.message.includes('in progress'))) throw err;
     return false;
   }

@@ -4,19 +4,21 @@ import { isSilentRow, silentRow } from '../queue/job-rows.js';
 import type { EventTable } from '../writer/event-table.js';
 import { clickBehind } from './queued-references.js';
 
-/** The erasure of a person, as far as the queue needs it. */
+/** Which erasure it is. */
 export interface ErasureReference {
   readonly id: string;
   readonly workspaceId: string;
 }
 
-/** Who was erased lately, by the ids in rows of the queue: numbers are the UInt64 of ids as decimal text. */
+/** The people who were erased lately, by the ids in rows of the queue. Numbers are the UInt64 of ids, as decimal text. */
 export interface ErasedInRows {
+  /** What the erasure does with the rows of the customer; undefined for a customer who was not erased. */
   modeOfCustomer(workspaceNumber: string, customerNumber: string): 'anonymise' | 'delete' | undefined;
+  /** The same for a click that is attributed to an erased customer. */
   modeOfClick(workspaceNumber: string, clickId: string): 'anonymise' | 'delete' | undefined;
-  /** The erasure of a queued customer's external id, if the customer was made before it was accepted. */
+  /** The erasure of this external id, if it was accepted after the queued customer was created; else undefined. */
   erasureOf(workspaceNumber: string, customerNumber: string, externalId: string): ErasureReference | undefined;
-  /** The erasures of a customer that do not have the click yet. */
+  /** The erasures of the customer whose lists of clicks lack the click. */
   erasuresWithout(workspaceNumber: string, customerNumber: string, clickId: string): readonly ErasureReference[];
 }
 
@@ -26,15 +28,15 @@ export interface FoundInRows {
   readonly clickIds?: readonly string[];
 }
 
-/** The erasures, for a writer that checks rows for erased people. */
+/** Access of a writer to the erasures. A row is *late* if its person was erased after it was queued. */
 export interface LateRows {
-  /** @returns undefined when nobody was erased lately, which costs nothing. @throws when that cannot be read */
+  /** The people who were erased lately; undefined when there are none, which costs no request. @throws when they cannot be read */
   current(): Promise<ErasedInRows | undefined>;
-  /** Adds to an erasure what it did not have when it was accepted. */
+  /** Adds ids to an erasure that it did not have when it was accepted. */
   onFound(erasure: ErasureReference, found: FoundInRows): Promise<unknown>;
 }
 
-/** @throws an error that is no refusal of rows by ClickHouse, so that the writer retries the insert */
+/** The people who were erased lately. @throws Error, which the writer does not take for a refusal by ClickHouse, so that it retries the insert */
 export async function readErased(lateRows: LateRows): Promise<ErasedInRows | undefined> {
   try {
     return await lateRows.current();
@@ -43,7 +45,7 @@ export async function readErased(lateRows: LateRows): Promise<ErasedInRows | und
   }
 }
 
-/** @throws an error that is no refusal of rows by ClickHouse, so that the writer retries the insert */
+/** Adds ids to an erasure. @throws like {@link readErased} */
 async function addFound(lateRows: LateRows, erasure: ErasureReference, found: FoundInRows): Promise<void> {
   try {
     await lateRows.onFound(erasure, found);
@@ -53,8 +55,8 @@ async function addFound(lateRows: LateRows, erasure: ErasureReference, found: Fo
 }
 
 /**
- * Adds the clicks of late leads and sales to the erasures of their customers. The erasure itself looks for a person's clicks in the tables,
- * where it cannot find the click of a lead that is still in the queue or will not be stored.
+ * Adds the clicks of late leads and sales to the erasures of their customers. An erasure looks for the person's clicks in the tables of leads
+ * and sales, which do not have rows that are still queued, or are never stored.
  */
 export async function addClicksBehind(
   kind: EventTableKind,
@@ -77,9 +79,9 @@ export async function addClicksBehind(
 }
 
 /**
- * The row of an event without what an erasure takes out of it.
+ * The row of an event as an erasure leaves it.
  *
- * @returns undefined for a row that must not be stored at all; the same text when the row is not of an erased person
+ * @returns undefined for a row that must not be stored; the anonymised row; or the same text when no erased person is concerned
  */
 export function withoutErased(kind: EventTableKind, row: string, people: ErasedInRows): string | undefined {
   const ids = rowIds(kind, row);
@@ -95,7 +97,7 @@ export function withoutErased(kind: EventTableKind, row: string, people: ErasedI
   return isSilentRow(row) ? silentRow(text) : text;
 }
 
-/** The table, but rows of people who were erased meanwhile are stored without their texts, or not at all. */
+/** Wraps a table: its inserts anonymise late rows, or leave them out. */
 export function withoutErasedRows(table: EventTable, kind: EventTableKind, lateRows: LateRows | undefined): EventTable {
   if (lateRows === undefined) return table;
   return {
@@ -103,7 +105,7 @@ export function withoutErasedRows(table: EventTable, kind: EventTableKind, lateR
     async insert(version, rows, token) {
       // At each attempt, because an insert may be repeated for hours.
       const people = await readErased(lateRows);
-      // Before the insert: what fails in between is repeated with it.
+      // Before the insert, so that a failure between the two repeats both.
       if (people !== undefined) await addClicksBehind(kind, rows, people, lateRows);
       const left = people === undefined ? rows : rows.flatMap((row) => withoutErased(kind, row, people) ?? []);
       if (left.length > 0) await table.insert(version, left, token);
@@ -119,7 +121,7 @@ interface QueuedCustomer {
   readonly clickId: string | undefined;
 }
 
-/** What a row of a customer, version 1, says: workspace, number, version, deleted, external id, …, record as JSON. */
+/** Parses the row of a customer, version 1: workspace, number, version, deleted, external id, …, record as JSON. */
 function customerOf(row: string): QueuedCustomer | undefined {
   try {
     const values = JSON.parse(row) as unknown[];
@@ -141,8 +143,8 @@ function clickOf(record: string): string | undefined {
 }
 
 /**
- * Whether a queued customer is one of a person who was erased. Adds to the erasure a customer that was found by its external id, and the
- * click that brought the customer.
+ * Whether a queued customer was erased. Adds to the erasure the click that brought the customer, and the number of a customer that was found
+ * by its external id.
  */
 export async function isErasedCustomer(row: string, people: ErasedInRows, lateRows: LateRows): Promise<boolean> {
   const customer = customerOf(row);
@@ -161,7 +163,7 @@ export async function isErasedCustomer(row: string, people: ErasedInRows, lateRo
   return true;
 }
 
-/** The dead letters, without rows of people who were erased. */
+/** Wraps dead letters: late rows are parked anonymised, or not at all. */
 export function withoutErasedLetters(deadLetters: DeadLetters, lateRows: LateRows | undefined): DeadLetters {
   if (lateRows === undefined) return deadLetters;
   return {

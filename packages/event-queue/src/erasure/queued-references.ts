@@ -4,7 +4,7 @@ import { splitRows } from '../queue/job-rows.js';
 import { queueKey, rowsKey } from '../queue/keys.js';
 
 const JOBS_AT_ONCE = 100;
-/** Limit on the rows that are read. Of a longer backlog, after an outage, the writer handles the rest when it inserts it (late-rows.ts). */
+/** Limit on the rows that are read. If the queue is longer, after an outage, the writer finds the other references when it inserts (late-rows.ts). */
 const CHARS_MAX = 64_000_000;
 const POSITIONS = {
   click: EVENT_TABLES.lead.columns[1].indexOf('click_id'),
@@ -28,7 +28,7 @@ export interface QueuedReferences {
 }
 
 async function jobIds(redis: Redis, kind: EventTableKind): Promise<string[]> {
-  // In the order in which a job moves, so that none is missed.
+  // The lists are read in the order in which a job moves through them, so that no job is missed.
   const [delayed, waiting, active] = await Promise.all([
     redis.zrange(queueKey(kind, 'delayed'), '0', '-1'),
     redis.lrange(queueKey(kind, 'wait'), 0, -1),

@@ -6,13 +6,14 @@ import { z } from 'zod';
 import { historyKey } from '../queue/keys.js';
 
 /**
- * How far the import of past events of a workspace is, in one hash of Redis: who runs it, what it read last, and the batch that is being
- * inserted. Every change checks the owner, so that a process that has lost the lease changes nothing.
+ * The progress of an import of past events into a workspace, as one hash in Redis: the process that runs it (the owner of the lease), the
+ * position in its source, and the batch that is being inserted. Every change checks the owner, so that a process that has lost the lease
+ * changes nothing.
  */
 
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
-/** Rows have much in common: the fastest level makes a tenth of them. */
+/** Level of compression. Rows have much in common, so even the fastest level compresses them to a tenth. */
 const FAST = 1;
 
 const EVENT_KINDS = ['click', 'lead', 'sale'] as const;
@@ -21,9 +22,9 @@ const pendingSchema = z.object({
   id: z.string(),
   /** When it was begun, epoch milliseconds. */
   at: z.number(),
-  /** How often its rows were changed after their inserts may have begun. */
+  /** How often its rows were changed after their inserts may have begun. It is part of the tokens of the inserts. */
   revision: z.number().default(0),
-  /** Inserts that all writers had started before. */
+  /** Number of inserts that all writers had started before the batch. */
   insertsBefore: z.number(),
   parts: z.array(z.object({ name: z.string(), kind: z.enum(EVENT_KINDS), rows: z.array(z.string()) })),
   /** Empty in batches of releases without claims. */
@@ -31,12 +32,12 @@ const pendingSchema = z.object({
     .array(z.object({ eventId: z.string(), name: z.string(), ifTaken: z.enum(['drop', 'recurring']) }))
     .default([]),
   aliases: z.array(z.tuple([z.string(), z.string(), z.number()])),
-  /** Events of each month, `YYYY-MM-01`. */
+  /** Pairs of a month, `YYYY-MM-01`, and the number of its events. */
   months: z.array(z.tuple([z.string(), z.number()])),
-  /** What the import has done once the batch is stored. */
+  /** The progress of the import once the batch is stored, from which it can be continued. */
   progress: z.string(),
 });
-/** A batch whose inserts may have begun. Repeating them as they are here changes nothing. */
+/** A batch whose inserts may have begun. They can be repeated: the same rows under the same tokens are stored once. */
 export type PendingBatch = z.infer<typeof pendingSchema>;
 
 /** Another process imports past events into the workspace. */
@@ -44,6 +45,7 @@ export class HistoryBusyError extends Error {
   override readonly name = 'HistoryBusyError';
 }
 
+/** Takes the lease unless another owner has it. ARGV: owner, lease and TTL of the hash in milliseconds. Returns 1 if the owner has it now. */
 const TAKE = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -53,7 +55,10 @@ redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'until', now + ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1`;
 
-/** ARGV: owner, lease, expiry, number of fields to delete, these fields, and fields to set with their values. */
+/**
+ * Renews the lease, and deletes and sets fields of the hash, unless another owner has taken over. ARGV: owner, lease and TTL of the hash in
+ * milliseconds, number of fields to delete, these fields, and the fields to set with their values. Returns 1 if it was done.
+ */
 const CHANGE = `
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
 local time = redis.call('TIME')
@@ -70,21 +75,23 @@ end
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1`;
 
+/** Gives the lease back; deletes the whole hash of a finished import. ARGV: owner, `finished` or `open`. */
 const RELEASE = `
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
 if ARGV[2] == 'finished' then redis.call('DEL', KEYS[1]) else redis.call('HDEL', KEYS[1], 'owner', 'until') end
 return 1`;
 
-/** An import that nobody continues for as long starts anew: what it has stored is found by its ids. */
+/** TTL of the hash. An import that is not continued for this long starts anew. It then finds the events that it has stored by their ids. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 
-/** What Redis has of an import. */
+/** What Redis has of the last import into the workspace. */
 export interface HistoryPosition {
-  /** Which import it is. */
+  /** Which import it is: only an import with the same identity continues it. */
   readonly identity?: string | undefined;
+  /** The progress after its last stored batch. */
   readonly progress?: string | undefined;
   readonly pending?: PendingBatch;
-  /** Parts of the pending batch that ClickHouse refused as a whole, and that are being inserted in smaller ones. */
+  /** Names of the parts of the pending batch that ClickHouse refused as a whole, so that they are inserted in smaller parts. */
   readonly split: readonly string[];
 }
 
@@ -97,6 +104,7 @@ export interface HistoryStateOptions {
   readonly leaseMs: number;
 }
 
+/** All methods reject with the error of Redis or the connection, or with NotReplicatedError. */
 export function createHistoryState({ redis, replication, workspaceNumber, owner, leaseMs }: HistoryStateOptions) {
   const key = historyKey(workspaceNumber);
   const run = (script: string, ...args: (string | number)[]) =>
@@ -109,9 +117,9 @@ export function createHistoryState({ redis, replication, workspaceNumber, owner,
   }
 
   return {
-    /** Whether this process may import now. */
+    /** Takes the lease. @returns false when another process has it */
     take: async (): Promise<boolean> => (await run(TAKE, leaseMs, KEPT_MS)) === 1,
-    /** @throws HistoryBusyError when another process has taken over */
+    /** Renews the lease. @throws HistoryBusyError when another process has taken over */
     renew: () => change([], {}),
 
     async read(): Promise<HistoryPosition> {
@@ -122,22 +130,22 @@ export function createHistoryState({ redis, replication, workspaceNumber, owner,
       return { ...base, pending: pendingSchema.parse(JSON.parse(text)) };
     },
 
-    /** Begins an import of that identity, from its start. @throws HistoryBusyError */
+    /** Records the begin of an import, and drops what is known of another one. @throws HistoryBusyError */
     restart: (identity: string) => change(['progress', 'pending', 'split'], { identity }),
 
-    /** @param split names of the parts that ClickHouse has refused as a whole; @throws HistoryBusyError */
+    /** Stores a batch before its inserts. @param split see {@link HistoryPosition.split}; @throws HistoryBusyError */
     async begin(batch: PendingBatch, split: readonly string[] = []): Promise<void> {
       const packed = await zip(JSON.stringify(batch), { level: FAST });
       await change([], { pending: packed.toString('base64'), split: split.join(' ') });
     },
 
-    /** @param names all parts of the batch that ClickHouse refused as a whole; @throws HistoryBusyError */
+    /** Records the parts that ClickHouse refused as a whole. @param names of all of them; @throws HistoryBusyError */
     markSplit: (names: readonly string[]) => change([], { split: names.join(' ') }),
 
-    /** The batch is stored. @throws HistoryBusyError */
+    /** Records that the batch is stored. @param progress of the import after it; @throws HistoryBusyError */
     acknowledge: (progress: string) => change(['pending', 'split'], { progress }),
 
-    /** Lets others import; a finished import leaves nothing. */
+    /** Gives the lease back. Everything about a finished import is deleted. */
     async release(isFinished: boolean): Promise<void> {
       await run(RELEASE, isFinished ? 'finished' : 'open');
     },

@@ -9,7 +9,7 @@ import type { InsertBatch, Manifest } from '../writer/manifest.js';
 import type { Retry } from '../writer/retry.js';
 import type { HistoryState, PendingBatch } from './history-state.js';
 
-/** A row that ClickHouse refuses. */
+/** A row of an import that ClickHouse refuses. */
 export interface RefusedRow {
   readonly kind: EventTableKind;
   readonly row: string;
@@ -32,12 +32,15 @@ export interface PartWriterOptions {
 
 type Part = PendingBatch['parts'][number];
 
-/** The id of a part's insert. */
+/** The id of a part's insert, which is its deduplication token. */
 export function partId({ id, revision }: Pick<PendingBatch, 'id' | 'revision'>, { name }: Pick<Part, 'name'>): string {
   return revision === 0 ? `${id}-${name}` : `${id}-${name}-${revision}`;
 }
 
-/** Inserts parts of pending batches as the writer of the queue inserts its batches: repeated by token, compared row by row once tokens may be gone. */
+/**
+ * Inserts parts of pending batches as the writer of the queue inserts its batches: a repeat has the same token, and once ClickHouse may have
+ * dropped the token, only absent rows are inserted.
+ */
 export function createPartWriter(options: PartWriterOptions) {
   const { clickhouse, cluster, waitsForQuorum, state, counters, retry, logger, now } = options;
   const tables = new Map<EventTableKind, EventTable>();
@@ -54,8 +57,10 @@ export function createPartWriter(options: PartWriterOptions) {
     tableOf,
 
     /**
+     * Inserts a part of a batch.
+     *
      * @param isRepeat whether an earlier attempt may have begun
-     * @param split names of the parts that were refused as a whole; a part that is refused now is added
+     * @param split names of the parts that were refused as a whole. The part is added if ClickHouse refuses it now
      */
     async write(
       { id, revision, at, insertsBefore }: PendingBatch,

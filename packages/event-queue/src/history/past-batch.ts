@@ -1,7 +1,7 @@
 import { EVENT_ROW_VERSION, EVENT_TABLES, type EventRow, type EventTableKind } from '@waymark/event-format';
 import type { PendingBatch } from './history-state.js';
 
-/** An event of the past: its row, version 1, with an id that is derived from its source. */
+/** An event of the past: its row, version 1. The event's id is derived from its source, so that a repeated import finds it. */
 export interface PastRow {
   readonly kind: EventTableKind;
   readonly row: EventRow;
@@ -13,11 +13,11 @@ export interface PastClaim {
   readonly name: string;
   /** Its final value. */
   readonly value: string;
-  /** What becomes of the event if another one has the claim: it is the same event and dropped, or it is no first sale. */
+  /** What happens if another event has the claim: `drop` the event, because it is recorded already; or store it as a `recurring` sale. */
   readonly ifTaken: 'drop' | 'recurring';
 }
 
-/** The id that another system gave to a click here. */
+/** The id that another system gave to an imported click, and the click's id here. */
 export interface ClickAlias {
   readonly alias: string;
   readonly clickId: string;
@@ -30,18 +30,18 @@ const ID = 2;
 const SALE = EVENT_TABLES.sale.columns[EVENT_ROW_VERSION];
 const [SALE_TYPE, CUSTOMER, LINK] = [SALE.indexOf('sale_type'), SALE.indexOf('customer_id'), SALE.indexOf('link_id')];
 const [YEAR_CHARS, MONTH_CHARS] = ['2024'.length, '2024-01'.length];
-/** ClickHouse keeps as many deduplication tokens for each insert that writers count. */
+/** Blocks that a counted insert of a writer adds to a table at most (REPEATABLE_INSERTS in batch-inserter.ts). */
 const BLOCKS_PER_INSERT = 2;
 
 /** The rows of a batch, laid out for inserts. */
 export interface PastLayout extends Pick<PendingBatch, 'parts' | 'months'> {
-  /** For how many inserts of a writer theirs count. */
+  /** Number of inserts of a writer that these inserts count as, because ClickHouse keeps deduplication tokens for a number of blocks. */
   readonly inserts: number;
 }
 
 /**
- * Divides rows by kind and year, in the order of time: tables are partitioned by year, on a cluster by month, so an insert writes into twelve
- * partitions at most.
+ * Divides rows into parts by kind and year, each in the order of time. Tables are partitioned by year, on a cluster by month, so the insert of
+ * a part writes into at most twelve partitions.
  */
 export function layOutPast(rows: readonly PastRow[]): PastLayout {
   const parts = new Map<string, { name: string; kind: EventTableKind; rows: string[] }>();
@@ -66,9 +66,10 @@ export function layOutPast(rows: readonly PastRow[]): PastLayout {
 type HeldClaim = PendingBatch['claims'][number];
 
 /**
- * A batch without what other events have. Where the first sale of a customer on a link is dropped, its next one there is the first.
+ * The batch without the events that are recorded already, and with `recurring` instead of `new` for sales whose first sale is another event.
+ * If the first sale of a customer on a link is dropped, the customer's next sale there becomes the first.
  *
- * @param taken claims of it that are theirs
+ * @param taken the claims of the batch that other events have
  */
 export function withoutTaken(batch: PendingBatch, taken: readonly HeldClaim[]): PendingBatch {
   const idsOf = (claims: readonly HeldClaim[], ifTaken: PastClaim['ifTaken']) =>

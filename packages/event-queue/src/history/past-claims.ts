@@ -11,14 +11,14 @@ interface ClaimsOfBatch {
   readonly claims: readonly HeldClaim[];
 }
 
-/** How long replicas of ClickHouse may lack a sale that is stored. Until then its claims answer in their place. */
+/** How long replicas of ClickHouse may lack a sale that is stored. For this long requests are answered from its claims. */
 const LAG_MS = 10 * 60_000;
 const SALE: readonly string[] = EVENT_TABLES.sale.columns[EVENT_ROW_VERSION];
 const [ID, INVOICE, CUSTOMER, LINK] = ['event_id', 'invoice_id', 'customer_id', 'link_id'].map((name) =>
   SALE.indexOf(name),
 ) as [number, number, number, number];
 
-/** Claims of the batch that is being stored have expired, and other events have them: it may not be stored as it is. */
+/** Claims of the batch that is being stored have expired, and other events have taken them: the batch must not be stored as it is. */
 export class LostClaimsError extends Error {
   override readonly name = 'LostClaimsError';
 }
@@ -35,13 +35,14 @@ export interface PastClaimsOptions {
 }
 
 /**
- * The claims of the batch that is being stored. They are pending until then, so that no request of `/track` is answered with an event of an
- * import that was killed.
+ * The claims of the batch that is being stored. They stay pending until it is stored, so that no request of `/track` is answered with an
+ * event that a killed import has not stored.
  */
 export function createPastClaims(options: PastClaimsOptions) {
   const { shard, waitReplicas, clickhouse, cluster, workspaceNumber, retry } = options;
   const claims = createBatchClaims(shard, waitReplicas);
   const ownerOf = ({ id }: ClaimsOfBatch) => `past ${id}`;
+  let renewing: Promise<void> | undefined;
   let held: { readonly names: readonly string[]; readonly owner: string; readonly atMs: number } | undefined;
 
   async function hold(batch: ClaimsOfBatch, some: readonly HeldClaim[]): Promise<HeldClaim[]> {
@@ -50,8 +51,16 @@ export function createPastClaims(options: PastClaimsOptions) {
     return some.filter(({ name }) => others.has(name));
   }
 
+  async function renewHeld({ names, owner }: NonNullable<typeof held>): Promise<void> {
+    const atMs = performance.now();
+    const others = await claims.hold(names, owner);
+    if (others.size > 0)
+      throw new LostClaimsError('claims of this import have expired: repeat the import, which then continues');
+    if (held?.owner === owner) held = { names, owner, atMs };
+  }
+
   return {
-    /** Holds the claims of a batch. @returns those that other events have */
+    /** Takes the claims of a batch, and waits while requests hold them. @returns the claims that other events have */
     async hold(batch: ClaimsOfBatch): Promise<HeldClaim[]> {
       const atMs = performance.now();
       const of = (ifTaken: HeldClaim['ifTaken']) => batch.claims.filter((claim) => claim.ifTaken === ifTaken);
@@ -63,23 +72,21 @@ export function createPastClaims(options: PastClaimsOptions) {
     },
 
     /**
-     * Renews the claims of the batch when it is time to. Call it repeatedly.
+     * Renews the claims of the batch if they were last renewed eight seconds ago or more. Call it every few seconds.
      *
-     * @throws LostClaimsError, or an error of Redis
+     * @throws LostClaimsError; Error when Redis does not answer
      */
     async renew(): Promise<void> {
       if (held === undefined || performance.now() - held.atMs < RENEW_MS) return;
-      const { names, owner } = held;
-      const atMs = performance.now();
-      const others = await claims.hold(names, owner);
-      if (others.size > 0)
-        throw new LostClaimsError('claims of this import have expired: repeat the import, which then continues');
-      if (held?.owner === owner) held = { names, owner, atMs };
+      renewing ??= renewHeld(held).finally(() => {
+        renewing = undefined;
+      });
+      await renewing;
     },
 
     /**
-     * The claims of a batch whose events are stored under other ids. Events of `/track` that were recorded while an import did not run may
-     * have no claims any more.
+     * The claims of a batch that stored events have, although Redis shows it no more: claims of events that `/track` recorded while the
+     * import did not run may have expired. Reads ClickHouse.
      */
     async ofStoredEvents({ parts, claims: taken }: PendingBatch): Promise<HeldClaim[]> {
       const ids = new Set(taken.map(({ eventId }) => eventId));
@@ -110,13 +117,18 @@ WHERE workspace_id = {workspace:UInt64} AND event_id NOT IN {ids:Array(String)}
       });
     },
 
-    /** Ends the claims of a batch that is stored. @param values final values by name, as far as they are known */
+    /**
+     * Ends the claims of a batch that is stored. On one node they are released. On a cluster they become final for a while.
+     *
+     * @param values final values by name; a claim without a value stays pending, and expires
+     */
     async end(batch: ClaimsOfBatch, values: ReadonlyMap<string, string>): Promise<void> {
       held = undefined;
+      // A renewal that is under way would take the ended claims again, or find them final and report them as lost.
+      await renewing?.catch(() => undefined);
       const isLagging = cluster !== undefined;
       const ended = batch.claims.flatMap(({ name }) => {
         const value = values.get(name);
-        // Without a value it stays pending, and expires.
         return isLagging && value === undefined ? [] : [{ name, value: isLagging ? value : undefined }];
       });
       await retry('ending claims', () => claims.end(ended, ownerOf(batch), LAG_MS));

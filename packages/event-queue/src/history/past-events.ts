@@ -17,17 +17,17 @@ import { createPastClaims, LostClaimsError } from './past-claims.js';
 export interface PastEventsOptions {
   /** Redis of the queue shards by number; the state is in the first. */
   readonly queues: readonly Redis[];
-  /** How many replicas of Redis must have what an insert relies on; 0 by default. */
+  /** How many replicas of Redis must confirm the state that an insert relies on; 0 by default. */
   readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
-  /** Name of the cluster whose shards have the events; none by default. */
+  /** Name of the ClickHouse cluster that stores the events; undefined for a single node. */
   readonly cluster?: string | undefined;
   readonly waitsForQuorum?: boolean;
   /** `UInt64` as text. */
   readonly workspaceNumber: string;
-  /** The one of them that the workspace is on: it has its claims. */
+  /** Redis of the workspace's queue shard, which has its claims. */
   readonly shard: Redis;
-  /** Which import it is: its progress is continued by an import of the same identity only. */
+  /** Which import it is: only an import with the same identity continues it. */
   readonly identity: string;
   /** Called before each attempt to insert rows, and awaited: their totals are about to change. */
   readonly onInserting: (batch: InsertedBatch) => Promise<void>;
@@ -37,41 +37,46 @@ export interface PastEventsOptions {
   readonly logger: QueueLogger;
   readonly now: () => number;
   readonly signal?: AbortSignal | undefined;
-  /** After as long a silence of its process, another may continue an import; 10 s by default. */
+  /** If a process has not renewed the lease for this long, another may continue the import; 10 s by default. */
   readonly leaseMs?: number;
 }
 
-/** What is stored at once. */
+/** Events that are stored together, with what belongs to them. */
 export interface PastBatch {
-  /** None of them is stored: see {@link PastEvents.absent}. Their ids differ from each other. */
+  /** Rows that are not stored yet (see {@link PastEvents.absent}), each with another id. */
   readonly rows: readonly PastRow[];
   readonly aliases: readonly ClickAlias[];
   readonly claims: readonly PastClaim[];
-  /** What a continued import begins with. @param dropped rows of the batch that are not stored, because other events have their claims */
+  /**
+   * The progress of the import once the batch is stored.
+   *
+   * @param dropped number of rows that were not stored, because other events have their claims
+   */
   progressAfter(dropped: number): string;
 }
 
 /**
- * Inserts events of the past, each exactly once, whatever is killed and whenever: the path past the queue for rows that are older than the
- * writer accepts. Nothing here adds webhook jobs, tails or usage; totals and roll-ups follow from the rows as always.
+ * Inserts events of the past, without the queue, because its writer refuses such old rows. Each event is stored exactly once, also if
+ * processes are killed. Adds no webhook jobs, and neither ids to tails nor usage; totals and roll-ups count the rows as they do others.
  */
 export interface PastEvents {
   /** The progress of the last batch of an earlier run that did not finish; undefined at the start. */
   readonly progress: string | undefined;
-  /** Rows of that batch that were not stored when it was completed now, because other events have their claims. */
+  /** Number of rows of that batch that were not stored, because other events have their claims, if it was completed only now. */
   readonly dropped: number;
-  /** Those rows whose ids ClickHouse does not have. */
+  /** The rows whose ids ClickHouse does not have. */
   absent(rows: readonly PastRow[]): Promise<PastRow[]>;
   /**
    * Stores a batch, without the rows whose claims other events have.
    *
-   * @returns how many these are
-   * @throws HistoryBusyError when another process has taken over, ApiError when Redis is unavailable
+   * @returns the number of these rows
+   * @throws HistoryBusyError when another process has taken over; LostClaimsError when claims have expired; the error of Redis or the
+   * connection; NotReplicatedError. The import can be repeated, and then continues
    */
   write(batch: PastBatch): Promise<number>;
   /** Ends the import; the next one begins at the start. */
   finish(): Promise<void>;
-  /** Lets others import. One that is not finished can be continued. */
+  /** Gives the lease back. An import that is not finished can be continued. */
   close(): Promise<void>;
 }
 
@@ -84,9 +89,10 @@ const COUNTS_TABLE = { table: 'imported_counts', columns: ['workspace_id', 'mont
 const ALIASES_TABLE = { table: 'click_aliases', columns: ['workspace_id', 'alias', 'click_id', 'clicked_at'] } as const;
 
 /**
- * Waits for the lease of the workspace: one import at a time, because an insert that is under way is seen by no other.
+ * Waits for the lease of the workspace, and completes the batch that a killed import has left. Only one import runs at a time in a workspace,
+ * because an import cannot see the inserts that another one has begun.
  *
- * @throws HistoryBusyError when another process keeps it
+ * @throws HistoryBusyError when another process keeps the lease; the error of Redis or the connection; NotReplicatedError
  */
 export async function openPastEvents(options: PastEventsOptions): Promise<PastEvents> {
   const { queues, clickhouse, workspaceNumber, identity, logger, now, leaseMs = LEASE_MS } = options;
@@ -102,7 +108,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
       const counts = await Promise.all(manifests.map((manifest) => manifest.insertCount()));
       return counts.reduce((sum, count) => sum + count, 0);
     },
-    // Each writer counts with the Redis of its queue only, and all insert into the same tables.
+    // Writers count inserts in the Redis of their own queue shard, but all insert into the same tables.
     async addInserts(count: number) {
       await Promise.all(manifests.map((manifest) => manifest.addInserts(count)));
     },
@@ -118,7 +124,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   });
   const workspaceId = formatResourceId('workspace', workspaceNumber);
   const shards = queues.map((queue) => ({ queue, confirming: createReplication(queue, options.waitReplicas ?? 0) }));
-  /** Claims of past events, and of customers that are created for them, end once they are stored. */
+  /** Blocks filters, because the claims of past events, and of customers that are created for them, end once they are stored. */
   async function block(): Promise<void> {
     await Promise.all(shards.map(({ queue, confirming }) => blockFilters(queue, confirming, workspaceId)));
   }
@@ -132,7 +138,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     }
   }
 
-  /** Both tables keep one row of what is inserted twice. */
+  /** Inserts aliases and counts of events. May be repeated: the tables keep one of equal rows. */
   async function insertNotes({ id, aliases, months }: PendingBatch): Promise<void> {
     const insert = (table: typeof COUNTS_TABLE | typeof ALIASES_TABLE, rows: (string | number)[][]) =>
       retry(`inserting ${table.table}`, () => insertRows(clickhouse, { ...table, rows }));
@@ -146,7 +152,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     );
   }
 
-  /** The batch without what other events have, and how many of its rows these are. Holds its claims. */
+  /** Takes the claims of a batch. @returns the batch without the events that others stand for, and the number of dropped rows */
   async function claim(batch: PendingBatch, isContinued: boolean) {
     const taken = [...(await claims.hold(batch)), ...(isContinued ? await claims.ofStoredEvents(batch) : [])];
     const dropped = new Set(taken.flatMap(({ ifTaken, eventId }) => (ifTaken === 'drop' ? [eventId] : []))).size;
@@ -155,7 +161,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
 
   async function store(batch: PendingBatch, isRepeat: boolean, split: readonly string[]): Promise<void> {
     await block();
-    // Before the events, so that usage and look-ups of clicks are never short of them.
+    // Before the events: an event is never stored without its alias and its count.
     await insertNotes(batch);
     const splitParts = new Set(split);
     for (const part of batch.parts) {
@@ -166,14 +172,14 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     await state.acknowledge(batch.progress);
   }
 
-  /** Completes what a killed run has begun, also when it was another import. */
+  /** Completes the batch of a killed run, also when that was another import. @returns the progress to continue from; undefined = from the start */
   async function open(): Promise<string | undefined> {
     let found: HistoryPosition = await state.read();
     if (found.pending !== undefined) {
       const claimed = await claim(found.pending, true);
       let { batch } = claimed;
       if (batch !== found.pending) {
-        // Tokens of its inserts stand for other rows: each row is looked up, and inserted with a new token.
+        // The tokens stand for the rows before the change. So the new revision gets new tokens, and only absent rows are inserted.
         batch = { ...batch, revision: batch.revision + 1, insertsBefore: Number.MIN_SAFE_INTEGER };
         await state.begin(batch, found.split);
       }
@@ -194,7 +200,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     state.renew().catch((err: unknown) => {
       if (err instanceof HistoryBusyError) failure = err;
     });
-    // A batch waits for the block once more, so a failure here does not matter.
+    // A failure does not matter: each batch blocks filters before it is stored.
     block().catch(() => undefined);
     claims.renew().catch((err: unknown) => {
       if (err instanceof LostClaimsError) failure = err;

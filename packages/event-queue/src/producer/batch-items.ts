@@ -11,7 +11,7 @@ export interface ClickItem {
   readonly claim: string;
   readonly clickId: string;
   readonly rowText: string;
-  /** Whether other processes can find its row while it is queued. */
+  /** Whether other processes shall find the click's row while it is queued. */
   readonly isFindable: boolean;
   /** @param clickId the click that counts for this visit: this one, or the one recorded within the hour before */
   settle(clickId: string): void;
@@ -24,7 +24,7 @@ export interface CommitItem {
   readonly rows: readonly { readonly kind: QueueKind; readonly text: string }[];
   readonly finals: readonly EntryFinal[];
   readonly state: readonly StateValue[];
-  /** True once its caller has an answer, success or error. */
+  /** True once the caller of `commit` has an answer, success or error. */
   isSettled: boolean;
   settle(): void;
   /** Rejects the commit: nothing was recorded, because a claim was held or had expired. */
@@ -34,14 +34,14 @@ export interface CommitItem {
 
 export type BatchItem = ClickItem | CommitItem;
 
-/** The error for a row that is too large; undefined for any other. */
+/** The error for a row that is too large; undefined for other rows. @param text the row as JSON */
 export function rowSizeFault(text: string): ApiError | undefined {
   // A UTF-16 code unit is at most three bytes, so most rows need no byte count.
   if (text.length * 3 <= ROW_BYTES_MAX || Buffer.byteLength(text) <= ROW_BYTES_MAX) return undefined;
   return new ApiError('unprocessable_entity', `The event is larger than ${ROW_BYTES_MAX} bytes.`);
 }
 
-/** Serializes a row for the queue; throws if it is too large. */
+/** The row as JSON. @throws ApiError unprocessable_entity when it is larger than {@link ROW_BYTES_MAX} */
 export function rowText(row: EventRow): string {
   const text = JSON.stringify(row);
   const fault = rowSizeFault(text);

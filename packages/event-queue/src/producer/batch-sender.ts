@@ -28,11 +28,11 @@ export interface BatchSenderOptions {
 export interface BatchSender {
   /** Resolves when the batch's clicks are settled; its commits may continue in the background. */
   send(items: readonly BatchItem[]): Promise<void>;
-  /** Waits two seconds for the work in the background, then aborts it. */
+  /** Waits up to two seconds for the work in the background, then ends its retries. */
   close(): Promise<void>;
 }
 
-/** The least time an add gets, even past the deadline: a stall of this process does not mean that Redis is slow. */
+/** Minimum wait for the answer of a transaction, even after the deadline: the time may have passed because this process was busy. */
 const ADD_MS_MIN = 25;
 const RETRY_FIRST_MS = 25;
 const RETRY_MAX_MS = 1000;
@@ -47,7 +47,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   const closing = new AbortController();
   const nextMarker = createMarkerSequence(now);
   let retryChars = 0;
-  // With Redis away and a full disk this happens for every batch, hundreds of times a second.
+  // Throttled: while Redis is away and the disk is full, every batch is lost, hundreds a second.
   const logLost = throttled((context, message) => logger.error(context, message), LOST_LOG_INTERVAL_MS, now);
 
   const report = (err: unknown) => {
@@ -55,7 +55,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     else health.reportFailure(err);
   };
 
-  /** For a Redis that responds but is nearly full: settles the clicks counted before, and returns the others. */
+  /** For a Redis that answers but is nearly full: settles the clicks whose visits were counted within the hour, and returns the others. */
   const settleCounted = async (clicks: readonly ClickItem[], milliseconds: number): Promise<readonly ClickItem[]> => {
     try {
       const ids = await counted.read(
@@ -73,7 +73,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     }
   };
 
-  /** Returns the clicks that are to be recorded, and whether to send them to Redis or to the spool. */
+  /** Returns the clicks that are to be recorded, and whether to send them to Redis (`viaRedis`) or to the spool. */
   const routeClicks = async (clicks: readonly ClickItem[], deadline: number) => {
     const left = () => Math.max(1, deadline - now());
     if (!(await health.waitUntilAnswering(left()))) return { toRecord: clicks, viaRedis: false };
@@ -121,8 +121,8 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   };
 
   /**
-   * Retries a batch until its commits are settled. If Redis certainly did not carry out any attempt, they fail at once. If an
-   * attempt may have succeeded, the same transaction is repeated until Redis answers or every caller has timed out.
+   * Repeats the transaction of a batch until its commits are settled. They fail at once while it is certain that Redis has carried out none
+   * of the attempts. If an attempt may have succeeded, the transaction is repeated until Redis answers or every caller has timed out.
    */
   const followCommits = async (batch: Batch, first: Promise<TransactionResult>): Promise<void> => {
     let attempt = first;
@@ -142,7 +142,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     }
   };
 
-  /** Retries clicks that were neither sent nor spooled. Their callers already have an error, but most clicks can be saved. */
+  /** Retries clicks that neither Redis nor the spool accepted. Their callers already have an error, but most clicks can be recorded later. */
   const retryClicks = async (batch: Batch): Promise<void> => {
     const until = now() + options.retryMs;
     for (let count = 0; now() < until && !closing.signal.aborted; count++) {

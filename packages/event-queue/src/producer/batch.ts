@@ -24,7 +24,7 @@ function draftJob(kind: QueueKind, rows: readonly string[]): JobDraft {
   return { kind, jobId: createJobId(), version: EVENT_ROW_VERSION, rowCount: rows.length, rows: joinRows(rows) };
 }
 
-/** Builds a batch: groups the rows by kind and gives each job its id. */
+/** Builds a batch: the clicks become one job, the rows of commits one job for each kind. */
 export function buildBatch(marker: BatchMarker, clicks: readonly ClickItem[], commits: readonly CommitItem[]): Batch {
   const kinds: QueueKind[] = [];
   const rows: string[][] = [];

@@ -9,17 +9,20 @@ export interface Click {
   readonly clickId: string;
   /** Its row as JSON. */
   readonly rowText: string;
-  /** Whether other processes can find its row while it is queued: its id is passed on, and a lead may follow at once. */
+  /** Whether other processes shall find its row while it is queued, because its id is passed on and a lead may follow at once. */
   readonly isFindable?: boolean;
 }
 
-/** The click that counts for this visit: this one, or the one recorded within the hour before. */
+/** The click that counts for a visit. */
 export interface RecordedClick {
   readonly clickId: string;
+  /** True if the click was recorded for this visit, false if it was recorded within the hour before. */
   readonly recorded: boolean;
 }
 
+/** Records the clicks of one producer. */
 export interface ClickRecorder {
+  /** @throws ApiError when the row is too large, or neither Redis nor the spool accepted the click */
   record(click: Click): Promise<RecordedClick>;
 }
 
@@ -29,8 +32,8 @@ export interface ClickRecorderOptions {
 }
 
 /**
- * Records clicks, one an hour per claim. Concurrent clicks of one claim in this process are recorded once and get the first
- * one's id; between processes the claim in Redis decides.
+ * Records one click per claim and hour. Of concurrent clicks with one claim in this process, the first is recorded, and the others get its
+ * id; between processes the claim in Redis decides.
  */
 export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): ClickRecorder {
   const inFlight = new Map<string, Promise<RecordedClick>>();

@@ -5,7 +5,7 @@ import { withinMs } from '../redis/deadline.js';
 
 /** Reads the hourly claims of clicks without taking them. */
 export interface CountedClicks {
-  /** The id of the click recorded under each claim within the hour. Rejects when Redis does not respond in time. */
+  /** For each claim the id of the click recorded under it within the hour, if any. Rejects when Redis does not answer in time. */
   read(claims: readonly string[], milliseconds: number): Promise<(string | undefined)[]>;
 }
 

@@ -43,7 +43,7 @@ export interface FinalClaim {
 export interface CommitRequest {
   readonly rows: readonly QueuedRow[];
   readonly finals: readonly FinalClaim[];
-  /** The mark of the filter that the commit relies on, if it does. */
+  /** The mark of the filter that the commit relies on; undefined if it relies on none. */
   readonly filterMark?: FilterMark | undefined;
   /** Redis keys to set together with the rows, made by `stateKey`. */
   readonly state?: readonly StateValue[];
@@ -52,14 +52,16 @@ export interface CommitRequest {
 /** Adds events to the queue of one Redis. Create one per process and queue shard. */
 export interface EventProducer {
   /**
-   * Records a click unless its claim was used within the hour. Resolves when the row is in the queue or, if Redis does not
-   * answer within 50 ms, in the spool on disk. Rejects only if both fail.
+   * Records a click unless its claim was used within the hour. Resolves when the row is in the queue, or in the spool on disk if Redis does
+   * not answer within 50 ms.
+   *
+   * @throws ApiError when both fail, or the row is too large
    */
   recordClick(click: Click): Promise<RecordedClick>;
-  /** The id of the click recorded under the claim within the hour, if any. Rejects when Redis does not respond. */
+  /** The id of the click recorded under the claim within the hour, if any. @throws ApiError when Redis does not answer */
   findRecentClick(claim: string): Promise<string | undefined>;
   /**
-   * The row, as JSON, of a click that was recorded as findable and is still queued, by whichever process.
+   * The row, as JSON, of a click that any process has queued as findable; undefined if it is not queued any more, or never was.
    *
    * @throws the error of Redis or the connection
    */
@@ -67,12 +69,14 @@ export interface EventProducer {
   /**
    * Queues rows, finalizes claims and sets state, all or nothing.
    *
-   * @throws ApiError with `Retry-After`: 429 when Redis is short of memory and nothing was queued; 500 otherwise, when the rows may
-   * have been queued all the same. A retry is idempotent if the request has a claim: it then finds the claim's final value.
-   * @throws ClaimHeldError when a claim that was to be free is held, or the mark is not in Redis any more
+   * @throws ApiError with `Retry-After`: 429 when Redis is short of memory, so that nothing was queued; otherwise 500, although the rows may
+   * have been queued. A retry of a request with a claim is safe: it finds the claim's final value. ApiError 422 when a row is too large
+   * @throws ClaimHeldError when a claim that had to be free is held, or Redis has another mark than `filterMark`
    */
   commit(request: CommitRequest): Promise<void>;
+  /** Claims in the Redis of this producer. */
   readonly claims: Claims;
+  /** The load of Redis. Unless it is `normal`, commits are refused. */
   load(): Load;
   /**
    * Reads keys that commits have set; undefined for missing ones.
@@ -87,11 +91,14 @@ export interface EventProducer {
    */
   openFilterMark(workspaceId: string): Promise<FilterMark | undefined>;
   /**
-   * How often the connection to Redis was lost. A filter from before is not to be used: the next connection may be to a replica that
-   * lacks the last claims.
+   * How often the connection to Redis was lost. Do not use filters that were loaded before the last loss: the next connection may lead to a
+   * former replica, which lacks the last claims.
    */
   connectionsLost(): number;
-  /** When the oldest event that may not be in ClickHouse yet was queued, epoch milliseconds; undefined if there is none. */
+  /**
+   * When the oldest event in the queue was put there, epoch milliseconds; undefined if there is none. Clicks in the spool of this process
+   * count too.
+   */
   oldestQueuedMs(kind: QueueKind): Promise<number | undefined>;
   /** Bytes of the spool of this producer on disk. */
   spoolBytes(): number;
@@ -109,7 +116,7 @@ export interface EventProducerOptions {
   readonly logger: QueueLogger;
   readonly now?: () => number;
   readonly spoolBytesMax?: number;
-  /** Bytes of other spools that count towards `spoolBytesMax`; none by default. */
+  /** Returns the bytes of other spools, which count towards `spoolBytesMax`; 0 by default. */
   readonly spoolBytesElsewhere?: () => number;
   readonly batchDelayMs?: number;
   readonly batchesInFlightMax?: number;
@@ -132,7 +139,7 @@ const REPLAY_INTERVAL_MS = 100;
 const TAKE_OVER_INTERVAL_MS = 5000;
 /** How long a failed add of clicks is retried under the same job ids. */
 const RETRY_MS = 5 * 60_000;
-/** Timeout of a commit; a commit whose claims become too old sooner fails then. */
+/** Time-out of a commit. A commit whose claims are too old before that fails when they are. */
 const COMMIT_ANSWER_MS = 5000;
 const SHED_RETRY_AFTER_SECONDS = 5;
 const CLAIMS_EXPIRED = 'its claims had expired';

@@ -6,8 +6,8 @@ export interface EventProducers {
   /** By number of the queue shard. */
   readonly shards: readonly EventProducer[];
   /**
-   * Rejects when no shard takes writes. While one does, this process is of use; the events of the other shards fare no better in
-   * another process.
+   * Rejects when no shard takes writes. While one does, requests should reach this process: another process could not record the events of
+   * the other shards either.
    */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -19,8 +19,8 @@ export interface EventProducersOptions extends Omit<EventProducerOptions, 'redis
 }
 
 /**
- * The directory of a shard's spool. Each shard has its own, so that the clicks of one that is away do not hold up the replay of the
- * others.
+ * The directory of a shard's spool. Each shard has its own, so that clicks for a shard that is away do not delay the replay of other
+ * spools.
  */
 function spoolDirectoryOf(directory: string, shard: number): string {
   return shard === 0 ? directory : join(directory, `shard-${shard}`);

@@ -1,4 +1,4 @@
-/** Limits of one generation. */
+/** Limits of one generation, that is of each of the two maps of the cache. */
 export interface GenerationsOptions<Value> {
   readonly entriesMax: number;
   /** Limit on the total weight of a generation's values, as measured by `weigh`. */
@@ -6,7 +6,7 @@ export interface GenerationsOptions<Value> {
   readonly weigh?: (value: Value) => number;
 }
 
-/** A bounded cache of the entries that were added last. */
+/** A bounded cache that keeps the entries that were added last. */
 export interface Generations<Value> {
   get(key: string): Value | undefined;
   add(key: string, value: Value): void;

@@ -11,7 +11,9 @@ export interface MicroBatcherOptions<T> {
   readonly flush: (items: readonly T[]) => Promise<void>;
 }
 
+/** Gathers items into batches. */
 export interface MicroBatcher<T> {
+  /** Adds an item to the open batch. @param bytes approximate size of its rows */
   add(item: T, rows: number, bytes: number): void;
   /** Sends the waiting items and resolves when every batch has been sent. No item may be added after this. */
   close(): Promise<void>;
@@ -25,8 +27,8 @@ interface Batch<T> {
 }
 
 /**
- * Gathers items into batches, limited by time, rows and bytes. Under low traffic waiting gains nothing, so an item is sent at the
- * end of the current turn of the event loop, or as soon as the batch in flight is done.
+ * Creates a batcher, which limits batches by time, rows and bytes. While batches are small, waiting for more items gains nothing: a batch is
+ * then sent at the end of the current turn of the event loop, or as soon as a batch in flight is done.
  */
 export function createMicroBatcher<T>(options: MicroBatcherOptions<T>): MicroBatcher<T> {
   const waiting: Batch<T>[] = [];

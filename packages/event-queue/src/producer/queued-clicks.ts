@@ -5,8 +5,8 @@ import { QUEUE_PREFIX, rowsKey } from '../queue/keys.js';
 import { withinMs } from '../redis/deadline.js';
 
 /**
- * An index of the rows of queued clicks in Redis. With it every process finds the click of a lead before the writer has stored the click. An
- * entry does not repeat the row: it contains the id of the job and the position of the row in the job's rows.
+ * An index of queued clicks in Redis, with which every process finds the click of a lead before the writer has stored it. An entry does not
+ * repeat the row of the click: it contains the id of the job, and the position of the row in the job's rows.
  */
 
 /** Where a click's row is in the rows of its job, in bytes. */
@@ -16,7 +16,7 @@ export interface QueuedClick {
   readonly length: number;
 }
 
-/** After this time a click is found in ClickHouse, or a lead waits for the writer. */
+/** TTL of an entry. After it the click is looked up in ClickHouse; if the writer has not stored it by then, the lead is answered with an error. */
 const ENTRY_MS = 5 * 60_000;
 const ANSWER_MS = 1_000;
 const CLICK_ID = /^\w{1,64}$/;

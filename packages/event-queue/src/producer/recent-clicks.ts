@@ -5,11 +5,11 @@ import { createGenerations } from './generations.js';
 export const CLICK_CLAIM_MS = 3_600_000;
 
 /**
- * Cache of the clicks that this process has recorded or found recorded. A returning visitor then costs no call to Redis, and a
- * spooled click counts at once, although its claim is set only when the spool is replayed.
+ * Cache of the clicks that this process has recorded, or that Redis named as recorded. It saves a call to Redis for visitors who return
+ * within the hour. It also makes a spooled click count at once, although its claim is set only when the spool is replayed.
  */
 export interface RecentClicks {
-  /** The id of the click recorded under the claim within the hour. */
+  /** The id of the click recorded under the claim within the hour; undefined if this process does not have it. */
   get(claim: string): string | undefined;
   add(claim: string, clickId: string): void;
 }

@@ -13,7 +13,7 @@ export interface EntryFinal {
   readonly ttlMs: number;
 }
 
-/** A Redis key that is set together with the event, for readers outside this package. */
+/** A value that the transaction of an event sets in Redis, for readers outside this package. The key is made by `stateKey`. */
 export interface StateValue {
   readonly key: string;
   /** If given, the key is a hash and `value` is set in this field. */
@@ -28,7 +28,7 @@ export interface RowPosition {
   readonly index: number;
 }
 
-/** Everything that one `commit` does, all or nothing. */
+/** Everything that one `commit` changes, all or nothing. */
 export interface TransactionEntry {
   readonly finals: readonly EntryFinal[];
   readonly state: readonly StateValue[];
@@ -44,28 +44,30 @@ export interface TransactionClick {
   readonly clickId: string;
 }
 
+/** What the transaction of a batch does. */
 export interface TransactionPlan {
   /** If there are clicks, their job comes first. */
   readonly jobs: readonly JobDraft[];
   readonly clicks: readonly TransactionClick[];
-  /** Clicks of the first job whose rows other processes can find. */
+  /** Positions of the findable clicks of the first job. */
   readonly queuedClicks: readonly QueuedClick[];
   /** Idempotency key of the batch: a repeat of its transaction has the same marker. */
   readonly marker: BatchMarker;
   readonly entries: readonly TransactionEntry[];
 }
 
+/** What the transaction of a batch has done. */
 export interface TransactionResult {
-  /** Indexes of the entries that came too late and were not recorded. */
+  /** Indexes of the entries that were not recorded, because a claim was not as they required. */
   readonly late: ReadonlySet<number>;
   /** Clicks of visits that were counted within the hour before: the id of the counted click, by index in `clicks`. */
   readonly alreadyCounted: ReadonlyMap<number, string>;
 }
 
-/** TTL of a batch's idempotency key. Longer than its transaction is repeated: callers have their answer after five seconds. */
+/** TTL of a batch's idempotency key. A transaction is repeated for a shorter time, as every caller has an answer after five seconds. */
 const OUTCOME_MS = 60_000;
 
-/** Idempotency key of a batch with commits: the numbers of its late entries. */
+/** The Redis key that makes a batch with commits idempotent. Its value lists the numbers of the late entries. */
 function outcomeKey({ group, bit }: BatchMarker): string {
   return `${QUEUE_PREFIX}:outcome:${group}:${bit}`;
 }
@@ -115,9 +117,9 @@ function readResult(answer: unknown): TransactionResult {
 }
 
 /**
- * Adds a batch's jobs, takes the claims of its clicks and finalizes the claims of its commits, in one transaction. The FINALIZE
- * script is sent as text (EVAL, not EVALSHA), so that it runs even if Redis has lost its script cache: this script prevents claims
- * of missing jobs from becoming final.
+ * Adds a batch's jobs, takes the claims of its clicks and finalizes the claims of its commits, in one transaction. The FINALIZE script
+ * prevents claims of missing jobs from becoming final, so it has to run even if Redis has lost its script cache: it is sent as text (EVAL,
+ * not EVALSHA).
  *
  * @throws PartialTransactionError when a command failed; repeating the transaction under the same job ids completes it
  * @throws any other error of Redis or the connection; the transaction may have been carried out

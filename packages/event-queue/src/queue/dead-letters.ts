@@ -9,7 +9,7 @@ import { createJobAdder } from './job-adder.js';
 import { rowJobId } from './job-id.js';
 import { batchOfJobKey, DEAD_LETTER_QUEUE, jobKey, queueKey } from './keys.js';
 
-/** A row that could not be written to ClickHouse, and was put into the dead-letter queue ("parked"). */
+/** A row that ClickHouse or the checks of the writer refused. It is *parked*: stored in the dead-letter queue until it is replayed. */
 export interface DeadLetter {
   readonly kind: QueueKind;
   readonly version: number;
@@ -24,7 +24,9 @@ export interface DeadLetter {
   readonly index: number;
 }
 
+/** A dead letter as it is stored in the dead-letter queue. */
 export interface ParkedLetter extends DeadLetter {
+  /** The id of its job there, which the job that replays it has too (`rowJobId`). */
   readonly id: string;
 }
 
@@ -46,7 +48,8 @@ export interface DeadLetters {
 /**
  * The dead-letter queue, on a writer's connection. It has no worker; its jobs stay until the replay command is run.
  *
- * @param replication confirms letters before the jobs that had their rows are completed, which a failover may lose apart from each other
+ * @param replication confirms that replicas have the letters. Only then are the jobs completed that the rows came from: otherwise a
+ * failover could lose a letter, but keep the completion of its job
  */
 export function createDeadLetters(redis: Redis, replication: Replication = createReplication(redis, 0)): DeadLetters {
   const adder = createJobAdder(redis, replication);
@@ -74,13 +77,13 @@ function parseLetter(id: string, data: string | null): ParkedLetter | undefined 
   }
 }
 
-/** Reads letters by id; those that do not exist any more are left out. */
+/** Reads letters by id. Letters that do not exist any more, or whose data are invalid, are left out. */
 export async function readLetters(redis: Redis, ids: readonly string[]): Promise<ParkedLetter[]> {
   const fields = await Promise.all(ids.map((id) => redis.hget(jobKey(DEAD_LETTER_QUEUE, id), 'data')));
   return ids.map((id, index) => parseLetter(id, fields[index] ?? null)).filter((letter) => letter !== undefined);
 }
 
-/** Parked rows, oldest first. */
+/** The oldest `limit` dead letters (1,000 by default), oldest first, and the number of all of them. */
 export async function listDeadLetters(
   redis: Redis,
   { limit = LISTED_MAX }: { readonly limit?: number } = {},
@@ -91,9 +94,9 @@ export async function listDeadLetters(
 }
 
 /**
- * Removes a dead letter, and the manifest entry of an earlier replay. Fails unless the job that replays the letter was added just
- * before. KEYS: the list with that job, the list of letters, the letter, the job's entry in the manifest. ARGV: the id of the
- * letter, which is also the job's.
+ * Removes a dead letter, and the manifest entry of an earlier replay. Fails unless the job that replays the letter was the last job added
+ * to its queue. KEYS: the list of waiting jobs of that queue, the list of letters, the letter, the job's entry in the manifest. ARGV: the
+ * id of the letter, which is also the job's.
  */
 const RELEASE_LETTER = `
 if redis.call('LINDEX', KEYS[1], 0) ~= ARGV[1] then return redis.error_reply('JOBMISSING the replay was not added') end
@@ -102,7 +105,7 @@ redis.call('DEL', KEYS[3], KEYS[4])
 return 0
 `;
 
-/** The id of a row's workspace, whatever its kind; undefined for a row that has none, and so is refused again. */
+/** The id of a row's workspace, whatever its kind; undefined for a malformed row, which the writer refuses again. */
 function workspaceOf(row: string): string | undefined {
   try {
     const [number] = JSON.parse(row) as [unknown];
@@ -117,7 +120,8 @@ function workspaceOf(row: string): string | undefined {
  * with the removal of the letter. The writer checks whether ClickHouse has the row before it inserts it. A letter whose
  * previous replay is still in the queue is skipped.
  *
- * @param redis a connection that nothing else uses meanwhile, because of WATCH
+ * @param redis a connection that nothing else uses during the call, because WATCH applies to the whole connection
+ * @param ids the letters to replay; by default all
  * @returns the number of replayed letters
  * @throws PartialTransactionError or ReplyError when Redis refused a replay; that letter stays
  */
@@ -134,7 +138,7 @@ export async function replayDeadLetters(
       await redis.unwatch();
       return false;
     }
-    // The claims of its event may have expired.
+    // The claims of the row's event may have expired, so a filter would take the event for one that was never recorded.
     const workspaceId = workspaceOf(row);
     if (workspaceId !== undefined) await blockFilters(redis, createReplication(redis, 0), workspaceId);
     const multi = await adder.transaction();
@@ -145,7 +149,7 @@ export async function replayDeadLetters(
       await adder.run(multi);
       return true;
     } catch (err) {
-      // Another command has added the job meanwhile.
+      // Another replay command has added the job since WATCH.
       if (err instanceof DiscardedTransactionError) return false;
       throw err;
     }

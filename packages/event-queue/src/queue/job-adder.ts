@@ -16,7 +16,7 @@ export interface JobDraft {
   readonly rows: string;
 }
 
-/** A job is retried for ever: an error that reaches BullMQ returns the job to the queue. */
+/** In effect no limit on attempts: a job that fails returns to the queue, and is never given up. */
 const ROW_JOB_OPTIONS: JobsOptions = { attempts: 1_000_000_000, removeOnComplete: true };
 
 /** A transaction of ioredis: the interface that BullMQ uses, and the commands that this package adds besides jobs. */
@@ -29,13 +29,13 @@ export interface Transaction extends IRedisTransaction {
 export interface JobAdder {
   /** An empty transaction. */
   transaction(): Promise<Transaction>;
-  /** A job of event rows. */
+  /** Adds a job of event rows to the transaction. */
   add(transaction: Transaction, job: JobDraft): Promise<void>;
-  /** A job with data of its own. */
+  /** Adds a job with other data than rows to the transaction. */
   addTo(transaction: Transaction, queue: QueueName, jobId: string, data: string, options?: JobsOptions): Promise<void>;
   /**
-   * Runs a transaction, and waits for replicas if the adder was given a replication. If Redis has lost BullMQ's scripts, the transaction fails, and this loads the scripts again so that the
-   * next one succeeds.
+   * Runs a transaction, and waits for replicas if the adder was given a replication. If Redis has lost BullMQ's scripts, the transaction
+   * fails; its scripts are then loaded again, so that the next transaction succeeds.
    *
    * @returns the reply to each command, in order
    * @throws the same errors as `execute` and {@link Replication.confirmed}
@@ -57,7 +57,7 @@ export function keepAddingScripts(redis: Redis): void {
   for (const name of Object.keys(scripts)) if (!name.startsWith('addStandardJob')) delete scripts[name];
 }
 
-/** Whether Redis may have lost a script that ioredis believes to be loaded: ioredis sends the text only the first time. */
+/** Whether Redis may have lost a script. ioredis sends the text of a script only once, and then refers to it by its hash. */
 function mayLackScripts(err: unknown): boolean {
   if (err instanceof DiscardedTransactionError) return true;
   return err instanceof PartialTransactionError && (err.cause as Error).message.startsWith('NOSCRIPT');
@@ -68,7 +68,7 @@ async function loadScripts(redis: Redis): Promise<void> {
   await Promise.all(scripts.map(({ lua }) => redis.script('LOAD', lua)));
 }
 
-/** Uses BullMQ's Redis backend directly, without a Queue object per kind, because it only adds its script to transactions. */
+/** Creates the adder. It uses BullMQ's Redis backend without a Queue object per kind, because it only adds BullMQ's script to transactions. */
 export function createJobAdder(redis: Redis, replication: Replication = createReplication(redis, 0)): JobAdder {
   const queueOptions = { connection: redis, prefix: QUEUE_PREFIX, skipVersionCheck: true, skipWaitingForReady: true };
   const backend: RedisQueueBackend = createRedisBackend('click', queueOptions, { blocking: false });

@@ -26,7 +26,12 @@ export function restoredRowsJobId(jobId: string): string {
   return `${jobId.slice(0, VERSION_POSITION)}8${jobId.slice(VERSION_POSITION + 1)}`;
 }
 
-/** Id of a dead letter and of the job that replays it. Derived from the row's place, so that parking and replaying are idempotent. */
+/**
+ * Id of a dead letter and of the job that replays it. It is derived from the job and the position of the row in it, so that parking and
+ * replaying are idempotent. A row of a replay that is refused again keeps its id.
+ *
+ * @param row index of the row in the job
+ */
 export function rowJobId(jobId: string, row: number): string {
   return isRowJobId(jobId) ? jobId : `${jobId}-${row}`;
 }

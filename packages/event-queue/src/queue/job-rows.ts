@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
 /**
- * A job's rows are stored in a Redis key of their own, as lines of JSON arrays: exactly the body of an insert. BullMQ's scripts
- * pass the whole job through Lua, which hashes every byte of it: with 500 rows inside, half of the time that Redis spent on a job.
+ * A job's rows are stored in a Redis key of their own, as lines of JSON arrays: exactly the body of an insert. They are not in the job
+ * itself, because BullMQ's scripts pass the job through Lua, which hashes every byte: with 500 rows, that was half of the time that Redis
+ * spent on a job.
  * JSON text contains no raw line break, so rows can be split and joined without parsing them.
  */
 
@@ -17,7 +18,7 @@ export function splitRows(text: string): string[] {
 }
 
 const ROW_END = ']';
-/** A space that no JSON serializer writes there, and every parser ignores. */
+/** With a space, which no JSON serializer writes before the bracket, and every parser ignores. */
 const SILENT_ROW_END = ' ]';
 
 /**
@@ -45,5 +46,5 @@ export const jobDataSchema = z.object({
 });
 export type JobData = z.infer<typeof jobDataSchema>;
 
-/** A job's `progress`, set by the transaction that added it: indexes of the rows that it discarded (see claim-scripts.ts). */
+/** A job's `progress`, set by the transaction that added the job: the indexes of its discarded rows (see claim-scripts.ts). */
 export const jobProgressSchema = z.object({ struck: z.array(z.int().min(0)) });

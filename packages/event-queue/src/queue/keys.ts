@@ -30,7 +30,7 @@ export function queueKeys(queue: QueueName): ReturnType<QueueKeys['getKeys']> {
   return keys;
 }
 
-/** The key of one of BullMQ's lists, sets or streams of a queue. */
+/** The key of a list, set, hash or stream that BullMQ has for a queue. */
 export function queueKey(
   queue: QueueName,
   type: 'wait' | 'active' | 'delayed' | 'completed' | 'meta' | 'events' | 'stalled-check',
@@ -44,8 +44,8 @@ export function jobKey(queue: QueueName, jobId: string): string {
 }
 
 /**
- * The key of a job's rows (see job-rows.ts). BullMQ uses this name for a job's log and deletes it with the job, so rows need no
- * clean-up of their own, whichever way the job is completed, drained or removed, even if it is added a second time.
+ * The key of a job's rows (see job-rows.ts). BullMQ uses this name for a job's log, and deletes the log with the job. So the rows are
+ * deleted however the job ends, and also when it was added a second time.
  */
 export function rowsKey(queue: QueueName, jobId: string): string {
   return `${jobKey(queue, jobId)}:logs`;
@@ -56,28 +56,28 @@ export function claimKey(name: string): string {
   return `${QUEUE_PREFIX}:claim:${name}`;
 }
 
-/** A key for state that is set in the same transaction as an event, and read by other packages. */
+/** The key of a value that is set in the transaction that queues an event, and that other packages read. */
 export function stateKey(name: string): string {
   return `${QUEUE_PREFIX}:state:${name}`;
 }
 
-/** Manifest: the key with the id of the insert batch that a job belongs to. Redis keys call an insert batch a group. */
+/** The key of the manifest with the id of the insert batch that a job belongs to. In Redis keys an insert batch is called a group. */
 export function batchOfJobKey(jobId: string): string {
   return `${QUEUE_PREFIX}:group-of:${jobId}`;
 }
 
-/** Manifest: the key of an insert batch: its jobs in order, and its state. */
+/** The key of the manifest with an insert batch: its jobs in order, and its state. */
 export function insertBatchKey(batchId: string): string {
   return `${QUEUE_PREFIX}:group:${batchId}`;
 }
 
-/** Number of inserts started by all writers. From it follows whether ClickHouse can still deduplicate a repeated insert. */
+/** The key with the number of inserts that all writers have started, which tells whether ClickHouse still has the token of an insert. */
 export const INSERT_COUNT_KEY = `${QUEUE_PREFIX}:inserts`;
 
-/** A value that occupies memory in Redis. Writers delete it when Redis is full, so that jobs can be completed. */
+/** The key of a value that only occupies memory. Writers delete it when Redis is full, so that jobs can be completed. */
 export const RESERVE_KEY = `${QUEUE_PREFIX}:reserve`;
 
-/** Workspaces whose stored events are published to their tail, each with the end of its subscription, and a version of that list. */
+/** The key of the list of tails: the workspaces that have one, each with the time at which it ends, and a version of the list. */
 export const TAILS_KEY = `${QUEUE_PREFIX}:tails`;
 
 /** The tail of a workspace: the ids of its last stored events, in the order in which they were acknowledged (see src/tail). */
@@ -90,7 +90,7 @@ export function openStreamsKey(workspaceNumber: string): string {
   return `${QUEUE_PREFIX}:streams:${workspaceNumber}`;
 }
 
-/** How far the import of past events of a workspace is (see src/history). */
+/** The key with the progress of an import of past events into a workspace (see src/history). */
 export function historyKey(workspaceNumber: string): string {
   return `${QUEUE_PREFIX}:history:${workspaceNumber}`;
 }

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { jobKey, type QueueName, queueKey } from './keys.js';
 
+/** Options of {@link watchLongLocks}. */
 export interface LongLocksOptions {
   readonly redis: Redis;
   readonly queue: QueueName;
@@ -15,10 +16,12 @@ export interface LongLocksOptions {
 const INTERVAL_MS = 10_000;
 
 /**
- * Shortens the TTL of keys that would expire later than they were set to. Redis expires keys by the time of day: when its clock is set back
- * by an hour, the locks of a killed worker, and the key that spaces BullMQ's checks for such locks, expire an hour later, and no other
- * worker takes over its jobs. KEYS: that key, the list of active jobs. ARGV: their durations in milliseconds, and the prefix of job keys, which have the
- * hash tag of KEYS. Returns the number of keys.
+ * Shortens the TTL of locks that would last longer than any lock is set to. Redis expires keys by the time of day. If its clock is set back
+ * by an hour, the locks of a killed worker expire an hour late, and so does the key that separates BullMQ's checks for such locks; until
+ * then no other worker takes over the jobs.
+ *
+ * KEYS: the key that separates the checks, the list of active jobs. ARGV: the TTL of that key and of a lock in milliseconds, and the prefix
+ * of job keys, which have the hash tag of KEYS. Returns the number of shortened TTLs.
  */
 const SHORTEN = `
 local found = 0
@@ -30,7 +33,10 @@ for _, id in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do shorten(ARGV[3] .. 
 return found
 `;
 
-/** Checks at the start, and then regularly, that the jobs of dead workers can be taken over although the clock of Redis was set back. */
+/**
+ * Shortens locks that would last too long, now and every ten seconds, so that jobs of dead workers are taken over also when the clock of
+ * Redis was set back.
+ */
 export function watchLongLocks({ redis, queue, lockMs, stalledCheckMs, logger }: LongLocksOptions): { close(): void } {
   const keys = [queueKey(queue, 'stalled-check'), queueKey(queue, 'active')];
   const prefix = jobKey(queue, '');

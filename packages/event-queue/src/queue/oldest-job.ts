@@ -5,7 +5,7 @@ import { jobIdTime } from './job-id.js';
 import { queueKey } from './keys.js';
 
 const ANSWER_WITHIN_MS = 2000;
-/** Workers take jobs from the right end of the list. More than the last is read, because returned jobs are put back there. */
+/** Workers take jobs from the right end of the list. Several are read, because returned jobs are put back there, whatever their age. */
 const WAITING_JOBS_READ = 50;
 
 /** When the oldest job of a queue was created, epoch milliseconds; undefined if the queue is empty. */

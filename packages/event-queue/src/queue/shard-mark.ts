@@ -2,15 +2,16 @@ import type { Redis } from 'ioredis';
 import { QUEUE_PREFIX } from './keys.js';
 
 /**
- * A mark in every queue shard: its number, and how many shards there are. Workspaces belong to a shard by its number, so a list of
- * shards in another order, or a process without the list, would look for claims in the wrong Redis and record events twice.
- * Installations with one Redis have no mark.
+ * The mark of a queue shard: its number, and how many shards there are. A workspace belongs to the shard with a certain number. So a
+ * process that has the list of shards in another order, or not at all, would look for claims in the wrong Redis and record events twice.
+ * An installation with one shard has no mark.
  */
 const MARK_KEY = `${QUEUE_PREFIX}:shard`;
 
 /**
- * Returns number and count of the mark, after setting what is absent and raising the count. KEYS: the mark. ARGV: number and count that
- * this process is configured with. Writes nothing while they are equal, nor with one shard.
+ * Sets the mark if there is none, and raises its count if this process has more shards; then returns number and count of the mark. Writes
+ * nothing if the number differs, nor if this process has one shard. KEYS: the mark. ARGV: number and count that this process is configured
+ * with.
  */
 const MARK = `
 local held, count = redis.call('HGET', KEYS[1], 'number'), tonumber(redis.call('HGET', KEYS[1], 'count') or '1')
@@ -29,11 +30,11 @@ export class ShardMismatchError extends Error {
 }
 
 /**
- * Marks a Redis as a queue shard, and checks the mark that it has.
+ * Marks a Redis as a queue shard, unless it has a mark, and compares the mark with the settings of this process.
  *
- * @param shard its number
- * @param count of all shards
- * @throws ShardMismatchError; the error of Redis or the connection
+ * @param shard number of this Redis in the list of shards
+ * @param count number of all shards in the list
+ * @throws ShardMismatchError when the mark has another number or a higher count; the error of Redis or the connection
  */
 export async function checkShardMark(redis: Redis, shard: number, count: number): Promise<void> {
   const [number, known] = (await redis.eval(MARK, 1, MARK_KEY, shard, count)) as [string, number];

@@ -5,7 +5,7 @@ import { jobKey, queueKey, stateKey, WEBHOOK_QUEUE } from './keys.js';
 
 /** A job of the webhook queue. */
 export interface WebhookJob {
-  /** Idempotency key: adding the job again while Redis keeps it does nothing. */
+  /** Idempotency key: adding the job again while Redis still has it does nothing. */
   readonly id: string;
   /** JSON text. */
   readonly data: string;
@@ -31,7 +31,7 @@ export type PlanWebhookJobs = (batch: InsertedBatch) => Promise<readonly Webhook
 /** How long a finished job is kept, so that adding it again does nothing. */
 const DONE_SECONDS = 900;
 const DONE_KEPT_MAX = 5000;
-/** A job that fails because a store is unavailable is retried for ever. Failed deliveries are not failed jobs. */
+/** In effect no limit: a job fails only because a store is unavailable. A failed delivery is no failed job. */
 const ATTEMPTS = 1_000_000_000;
 const RETRY_MS = 5000;
 
@@ -54,15 +54,15 @@ export interface WebhookJobSender {
   /** Resolves when Redis has all jobs. Rejects if that is uncertain; a retry under the same ids is safe. */
   send(jobs: readonly WebhookJob[]): Promise<void>;
   /**
-   * Like `send`, for what may be repeated long after: does nothing when jobs were sent under the same name in the last thirty days,
-   * although Redis may have removed them since. Two calls at the same moment must have the same ids.
+   * Like `send`, for jobs that may be sent again long after: does nothing if jobs were sent under the same name in the last thirty days,
+   * even if Redis has removed them since. Concurrent calls with one name must have jobs with the same ids.
    */
   sendOnce(name: string, jobs: readonly WebhookJob[]): Promise<void>;
 }
 
 /**
- * KEYS the mark and the jobs; ARGV how long to keep the mark. A transaction goes on after a command that fails, so the mark is set only
- * when all jobs were added.
+ * Marks jobs as sent, if all of them exist: a transaction goes on after a command that fails, so some may not have been added. KEYS: the
+ * mark, the jobs. ARGV: TTL of the mark in milliseconds.
  */
 const MARK_AS_SENT = `
 for index = 2, #KEYS do
@@ -72,7 +72,7 @@ redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
 return 1`;
 const SENT_MS = 30 * 24 * 3_600_000;
 
-/** A sender on a connection that may be shared. */
+/** Creates a sender. @param redis the Redis of a queue shard; the connection may be shared */
 export function createWebhookJobSender(redis: Redis): WebhookJobSender {
   const adder = createJobAdder(redis);
   return {
@@ -95,7 +95,7 @@ export function createWebhookJobSender(redis: Redis): WebhookJobSender {
   };
 }
 
-/** Whether the webhook queue has, or has had, a job: BullMQ adds an entry to the queue's stream of events with each job. */
+/** Whether the webhook queue has ever had a job: with each job BullMQ adds an entry to the event stream of the queue. */
 export async function hasHadWebhookJobs(redis: Pick<Redis, 'exists'>): Promise<boolean> {
   return (await redis.exists(queueKey(WEBHOOK_QUEUE, 'events'))) > 0;
 }

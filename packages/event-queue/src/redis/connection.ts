@@ -43,7 +43,7 @@ export function connectProducer(url: string, logger: QueueLogger): Redis {
   );
 }
 
-/** A writer's connection. Its commands are safe to repeat, so they wait until Redis is back, as BullMQ workers require. */
+/** A writer's connection. Its commands can be repeated safely, so ioredis resends them once Redis is back, as BullMQ workers require. */
 export function connectWriter(url: string, logger: QueueLogger): Redis {
   return connect(url, { maxRetriesPerRequest: null, socketTimeout: WORKER_SILENCE_MS_MAX }, logger);
 }
@@ -56,7 +56,7 @@ function isOutOfMemoryReply(err: unknown): boolean {
 export function isOutOfMemory(err: unknown): boolean {
   if (isOutOfMemoryReply(err)) return true;
   if (err instanceof PartialTransactionError || err instanceof NotReplicatedError) return isOutOfMemoryReply(err.cause);
-  // A discarded transaction has its commands' errors in this property. Not recursive: a connection error can contain itself.
+  // If Redis discards a transaction, ioredis puts the errors of its commands here. Not recursive: a connection error can contain itself.
   const previous: unknown = err instanceof Error && 'previousErrors' in err ? err.previousErrors : undefined;
   return Array.isArray(previous) && previous.some(isOutOfMemoryReply);
 }

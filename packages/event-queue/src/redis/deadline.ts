@@ -15,7 +15,7 @@ export function withinMs<T>(work: Promise<T>, milliseconds: number, what: string
   });
 }
 
-/** Waits. Resolves early, without an error, when `signal` is aborted. */
+/** Resolves after the time, or as soon as `signal` is aborted. Never rejects. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();

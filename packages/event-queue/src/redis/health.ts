@@ -3,23 +3,28 @@ import { withinMs } from './deadline.js';
 import { memoryShare } from './info.js';
 import { type QueueLogger, throttled } from './throttled-log.js';
 
-/** What the memory use of Redis allows: above 70 % `/track` is shed, above 85 % clicks are spooled. BullMQ dead-locks at 100 %. */
+/**
+ * The load of Redis, by its use of memory. From 70 % of the limit on, conversions of `/track` are refused; from 85 % on, clicks go to the
+ * spool. At 100 % BullMQ dead-locks.
+ */
 export type Load = 'normal' | 'shed-track' | 'spool-clicks';
 
 const SHED_TRACK_AT = 0.7;
 const SPOOL_CLICKS_AT = 0.85;
 
+/** The state of one Redis, as this process sees it. */
 export interface RedisHealth {
+  /** The load at the last probe. While Redis does not answer, it is that of the last answer. */
   load(): Load;
   /** Whether Redis is connected and has answered the last probe. */
   isAnswering(): boolean;
-  /** Report a command that failed or timed out: Redis counts as unavailable until it answers a probe. */
+  /** Call it with the error of a command that failed or timed out: Redis counts as unavailable until it answers a probe. */
   reportFailure(err: unknown): void;
-  /** Report that Redis refused a command for lack of memory: clicks are spooled until the next probe. */
+  /** Call it when Redis refused a command for lack of memory: clicks are spooled until the next probe. */
   reportFull(): void;
   /** Probes Redis now instead of at the next poll. */
   refresh(): Promise<void>;
-  /** Whether Redis answers. Before the first successful probe this waits for it; afterwards it returns at once. */
+  /** Whether Redis answers. Until the first successful probe it is awaited for up to the time; afterwards this resolves at once. */
   waitUntilAnswering(milliseconds: number): Promise<boolean>;
   close(): void;
 }
@@ -36,11 +41,11 @@ export interface RedisHealthOptions {
 }
 
 const PROBE_ANSWER_MS = 200;
-/** Interval while nothing in this process asks for the load. The next `load` probes at once. */
+/** Interval of probes while nothing in this process calls `load`. The next call starts a probe. */
 const IDLE_POLL_MS = 5000;
 const RECOVERY_POLL_MS = 25;
 
-/** Polls the memory use of Redis, often enough to shed in time, and more often while Redis does not answer. */
+/** Probes the memory use of Redis at an interval: short enough to refuse events in time, and shorter while Redis does not answer. */
 export function createRedisHealth(redis: Redis, options: RedisHealthOptions): RedisHealth {
   const warn = throttled((context, message) => options.logger.warn(context, message), 5000, options.now);
   const waiters = new Set<() => void>();

@@ -16,12 +16,12 @@ export interface MemoryReserve {
 
 const RESERVE_SHARE = 0.02;
 const RESERVE_BYTES_MAX = 4_000_000;
-/** The reserve is created only if memory use stays below this share of the limit. */
+/** The reserve is created only if the memory in use, with it, is at most this share of the limit. */
 const FILL_SHARE_MAX = 0.8;
 const CHECK_INTERVAL_MS = 15_000;
 const RELEASE_INTERVAL_MS = 1000;
 
-/** Maintains the reserve, which all writers share. */
+/** Creates the reserve if there is none, now and regularly. All writers of a queue shard share it. */
 export function createMemoryReserve(redis: Redis, logger: QueueLogger, now: () => number): MemoryReserve {
   let releasedAt = Number.NEGATIVE_INFINITY;
 

@@ -2,13 +2,15 @@ import type { Redis } from 'ioredis';
 import { infoField } from './info.js';
 import type { QueueLogger } from './throttled-log.js';
 
+/** A requirement on one setting. */
 interface Rule {
-  /** Its name in `CONFIG GET`. */
+  /** Name of the setting in `CONFIG GET`. */
   readonly setting: string;
-  /** Its name in `INFO`, which managed servers allow even where they refuse `CONFIG`. */
+  /** Name of the field of `INFO` with the same value. Managed servers allow `INFO` even where they refuse `CONFIG`. */
   readonly field?: string;
   readonly isValid: (value: string) => boolean;
   readonly expected: string;
+  /** What may happen with another value, for the message. */
   readonly risk: string;
 }
 
@@ -50,7 +52,7 @@ async function readSetting(redis: Redis, setting: string): Promise<string | unde
     const [, value] = (await redis.config('GET', setting)) as string[];
     return value;
   } catch (err) {
-    // The command is renamed or not allowed. Any other error is not about the setting.
+    // Redis answered with an error: the command is renamed or not allowed. Other errors are those of the connection.
     if (err instanceof Error && err.name === 'ReplyError') return undefined;
     throw err;
   }
@@ -59,7 +61,7 @@ async function readSetting(redis: Redis, setting: string): Promise<string | unde
 /**
  * Checks the settings of a Redis server.
  *
- * @param name of the server, which messages begin with
+ * @param name how messages name the server
  * @returns a message for each setting that is wrong or cannot be read
  * @throws when Redis does not respond
  */
@@ -76,8 +78,8 @@ export async function checkRedisSettings(redis: Redis, name = 'REDIS_URL'): Prom
 }
 
 /**
- * Logs a warning for each wrong setting whenever the connection is established, because after a failover it is another server.
- * Each message is logged once.
+ * Checks the settings whenever the connection is established, because after a failover it leads to another server. Logs a warning for
+ * each wrong setting; each message is logged once.
  *
  * @param name see {@link checkRedisSettings}
  */

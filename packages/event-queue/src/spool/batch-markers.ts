@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { QUEUE_PREFIX } from '../queue/keys.js';
 
-/** TTL of a batch's marker and of the list of its discarded rows, both of which the replay of the spool reads. */
+/** TTL of a batch's marker, which the replay of the spool sets, and of the list of its discarded rows, which the replay reads. */
 export const BATCH_MARKER_MS = 2 * 3_600_000;
 
 const MARKER_PREFIX = `${QUEUE_PREFIX}:recorded:`;
 const HOUR_MS = 3_600_000;
 
-/** One bit in Redis that is set when a batch of clicks is recorded by its transaction, or replayed from the spool. */
+/** A bit in Redis. It is set when the clicks of a batch are recorded, by the transaction of the batch or by the replay of the spool. */
 export interface BatchMarker {
-  /** Names the Redis key, one per process and hour. */
+  /** Last part of the name of the Redis key. Each process has one key per hour. */
   readonly group: string;
   /** Position of the bit in that key. */
   readonly bit: number;
@@ -29,6 +29,7 @@ export function createMarkerSequence(now: () => number): () => BatchMarker {
   };
 }
 
+/** The Redis key that contains the bit. */
 export function markerKey({ group }: BatchMarker): string {
   return MARKER_PREFIX + group;
 }

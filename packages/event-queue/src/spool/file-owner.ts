@@ -7,17 +7,18 @@ import { join } from 'node:path';
  * The name of a spool file identifies the process that owns it: `<host>~<pid>~<start of that process>~<nonce>~<number>.spool`.
  * Another process takes the file over, by renaming it, only if the owner is dead.
  *
- * Nothing is lost if the owner is alive after all: it acknowledges an entry only after checking that the file still has its
- * name, so every entry acknowledged before the renaming is in the renamed file.
+ * If the owner is alive after all, nothing is lost: before it acknowledges an entry, it checks that the file still has its name. So the
+ * renamed file contains every entry that was acknowledged before.
  */
 
 const SUFFIX = '.spool';
 const NAME_PARTS = 5;
-/** Owners on other hosts that share the directory touch their files more often than this. */
+/** An owner on another host counts as dead if it has not touched its file for this long. Living owners touch their files every 15 s. */
 const FOREIGN_STALE_MS = 60_000;
-/** Index of the start time in /proc/<pid>/stat, counted after the command name; in clock ticks since boot. */
+/** Index of the start time among the fields of /proc/<pid>/stat that follow the command name. */
 const START_TIME_FIELD = 19;
 
+/** The parts of the name of a spool file that identify its owner. */
 export interface SpoolFileName {
   readonly host: string;
   readonly pid: number;
@@ -44,6 +45,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
+/** A process as an owner of spool files. */
 export interface SpoolOwner {
   /** A new file name of this process. */
   nextName(): string;

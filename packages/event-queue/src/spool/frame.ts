@@ -61,9 +61,10 @@ function readFrame(bytes: Buffer, start: number): Frame | undefined {
   return { entry: { ...rest, rows: data.toString('utf8') }, end: dataEnd + 1 };
 }
 
+/** The content of a spool file. */
 export interface DecodedFrames {
   readonly entries: readonly SpoolEntry[];
-  /** Invalid bytes at the end of the file: an entry that was being written when the process was killed, never acknowledged. */
+  /** Invalid bytes at the end of the file: an entry whose write was interrupted, so that it was never acknowledged. */
   readonly tornBytes: number;
   /** Invalid bytes in the middle of the file: corruption on disk. */
   readonly damagedBytes: number;

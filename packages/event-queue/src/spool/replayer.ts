@@ -86,7 +86,7 @@ function restoredJobs(entries: readonly SpoolEntry[], answer: unknown): JobDraft
   });
 }
 
-/** Moves spooled jobs into the queue whenever Redis is available. */
+/** Moves spooled jobs into the queue whenever Redis answers and has memory left. */
 export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): Promise<void> } {
   const { spool, adder, health, logger, now } = options;
   const closing = new AbortController();

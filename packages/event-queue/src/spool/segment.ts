@@ -4,10 +4,10 @@ import { join } from 'node:path';
 /** The spool file to which this process appends. */
 export interface OpenSegment {
   readonly name: string;
-  /** Number of bytes that are certainly on disk. */
+  /** Number of bytes that are synced to disk. */
   size(): number;
   /**
-   * Appends and waits for the disk.
+   * Appends bytes and syncs them to disk.
    *
    * @returns false if another process has taken the file over, and may have read it before these bytes were written
    */

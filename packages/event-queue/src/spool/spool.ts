@@ -15,7 +15,7 @@ export interface SpoolOptions {
   readonly directory: string;
   /** Limit on the bytes of this process's files, including those taken over. */
   readonly bytesMax: number;
-  /** Bytes of other spools that count towards the limit; none by default. */
+  /** Returns the bytes of other spools, which count towards the limit; 0 by default. */
   readonly bytesElsewhere?: () => number;
   readonly logger: QueueLogger;
   readonly now: () => number;
@@ -23,12 +23,12 @@ export interface SpoolOptions {
 
 /** Append-only files that hold jobs while Redis is unavailable or full. */
 export interface Spool {
-  /** Resolves when the entry is on disk. */
+  /** Resolves when the entry is synced to disk. @throws SpoolFullError; the error of the file system */
   append(entry: SpoolEntry): Promise<void>;
   /**
-   * Passes all entries to `send`, oldest file first, and deletes each file once it is sent; takes over files of dead processes.
-   * If `send` rejects, the replay stops, and the next one resumes at those entries. If this process dies, the process that takes
-   * the file over sends it from the start; that is safe, because entries keep their job ids.
+   * Takes over the files of dead processes, passes the entries of all files to `send`, and deletes each file once its entries are sent. If
+   * `send` rejects, this rejects too, and the next replay resumes at the same entries. If this process dies, the process that takes the
+   * file over sends its entries from the start. That is safe, because entries keep their job ids.
    */
   replay(send: (entries: readonly SpoolEntry[]) => Promise<void>): Promise<void>;
   /** Whether this process has entries to replay. */
@@ -37,7 +37,7 @@ export interface Spool {
   waitForEntries(milliseconds: number, signal: AbortSignal): Promise<void>;
   /** Bytes of this process's files, including those taken over. */
   bytesOnDisk(): number;
-  /** When the oldest file was created, epoch milliseconds. */
+  /** When the oldest file of this process was created, including those taken over, epoch milliseconds; undefined without entries. */
   oldestAt(): number | undefined;
   close(): Promise<void>;
 }
@@ -99,7 +99,7 @@ export function createSpool(options: SpoolOptions): Spool {
   let written = new AbortController();
 
   let starting: Promise<SpoolOwner> | undefined;
-  /** Tries again after a failure. */
+  /** Creates the directory at the first call. After a failure the next call tries again. */
   const start = (): Promise<SpoolOwner> => {
     starting ??= mkdir(directory, { recursive: true, mode: 0o700 })
       .then(() => createSpoolOwner(now))
@@ -111,7 +111,7 @@ export function createSpool(options: SpoolOptions): Spool {
   };
   start().catch((err: unknown) => logger.error({ err, directory }, 'the spool directory cannot be used'));
 
-  /** Runs writes and rotations one after another, so that a file is not closed during a write. */
+  /** Runs writes and rotations one after another, so that no file is closed during a write. */
   const serialized = <T>(work: () => Promise<T>): Promise<T> => {
     const result = lastWrite.then(work);
     lastWrite = result.catch(() => undefined);
@@ -140,7 +140,7 @@ export function createSpool(options: SpoolOptions): Spool {
         current = undefined;
         await segment.close();
       } catch (err) {
-        // An incomplete entry must be the last of its file.
+        // The failed write may have left an incomplete entry, which must be the last of its file.
         await rotate();
         throw err;
       }
@@ -214,7 +214,7 @@ export function createSpool(options: SpoolOptions): Spool {
     }
   };
 
-  /** Returns whether the file is replayed and gone. */
+  /** Sends the entries of a file and deletes it. @returns false if the file cannot be read at the moment */
   const replayFile = async (
     segment: ClosedSegment,
     send: (entries: readonly SpoolEntry[]) => Promise<void>,
@@ -266,8 +266,12 @@ export function createSpool(options: SpoolOptions): Spool {
     waitForEntries: (milliseconds, signal) => pause(milliseconds, AbortSignal.any([signal, written.signal])),
     bytesOnDisk,
     hasEntries: () => closed.length > 0 || (current?.segment.size() ?? 0) > 0,
-    oldestAt: () =>
-      closed[0]?.since ?? (current !== undefined && current.segment.size() > 0 ? current.since : undefined),
+
+    oldestAt() {
+      const times = closed.map(({ since }) => since);
+      if (current !== undefined && current.segment.size() > 0) times.push(current.since);
+      return times.length === 0 ? undefined : Math.min(...times);
+    },
 
     async close() {
       isClosed = true;

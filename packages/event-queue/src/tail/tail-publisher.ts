@@ -1,8 +1,8 @@
 import { type EventTableKind, rowKey } from '@waymark/event-format';
 
-/** How many ids a tail keeps at least. */
+/** How many of the last ids a tail keeps at least. */
 export const TAIL_IDS_MAX = 100_000;
-/** Ids of one entry of a tail: what a reader gets or drops at a time. */
+/** Limit on the ids of one entry of a tail. Readers get whole entries. */
 const ENTRY_IDS_MAX = 1000;
 
 /** Ids of events of one workspace, to be appended to its tail. */
@@ -14,20 +14,20 @@ export interface TailAddition {
 
 /** What an acknowledgement appends to tails. */
 export interface Publication {
-  /** Version of the list of tails by which the entries were chosen; empty: there were none. */
+  /** Version of the list of tails by which the entries were chosen; `''` before any list was read. */
   readonly version: string;
   readonly kind: EventTableKind;
   readonly entries: readonly TailAddition[];
 }
 
 /**
- * Chooses the ids that an acknowledgement publishes, by a copy of the list of workspaces with subscribers. The acknowledgement compares
- * versions and does nothing if the list has changed, so a workspace's first subscription misses no event, and while nobody is
- * subscribed nothing is looked at or sent.
+ * Chooses the ids that an acknowledgement publishes: those of workspaces in a copy of the list of tails. If the list has changed since it
+ * was copied, the acknowledgement does nothing and returns the new list. So the first stream of a workspace misses no event. Without
+ * streams, rows are not looked at, and no ids are sent.
  */
 export interface TailPublisher {
   /**
-   * Calls `acknowledge` with the publication for the rows, and again after it has returned the fields of a changed list.
+   * Calls `acknowledge` with the publication for the rows. If that returns the fields of a changed list, copies the list and calls it again.
    *
    * @param rows JSON arrays, in the order of the insert
    */
@@ -57,7 +57,7 @@ function additionsOf(rows: readonly string[], workspaces: ReadonlySet<string>): 
   return additions;
 }
 
-/** Create one for a writer; it begins without subscribers. */
+/** Creates the publisher of a writer. Its copy of the list of tails is empty at first. */
 export function createTailPublisher(): TailPublisher {
   let version = '';
   let workspaces: ReadonlySet<string> = new Set();

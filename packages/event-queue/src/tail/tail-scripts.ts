@@ -1,7 +1,7 @@
 /**
- * Opens a stream, or renews its lease, and keeps the tail of its workspace for another hour. A workspace that had no tail gets one
- * with a new epoch: the time of Redis, and later than that of the tail before. Entries of the tail have the id
- * `<epoch>-<number of the last event>`; the first event has number 1.
+ * Opens a stream, or renews its lease, and keeps the tail of its workspace for another hour. A workspace without a tail gets one with a new
+ * epoch: the time of Redis, but later than the epoch of the former tail. The id of a tail's entry is `<epoch>-<number of its last event>`;
+ * the first event has number 1.
  *
  * - KEYS: 1 the list of tails, 2 the tail, 3 the open streams of the workspace
  * - ARGV: 1 number of the workspace, 2 a new version of the list, 3 and 4 how long the tail is kept and the lease lasts in milliseconds,

@@ -5,14 +5,14 @@ import type { Redis } from 'ioredis';
 import { openStreamsKey, TAILS_KEY, tailKey } from '../queue/keys.js';
 import { OPEN_STREAM } from './tail-scripts.js';
 
-/** How long a tail is kept, and continued, after the last stream of its workspace was seen. */
+/** How long a tail is continued after the last lease of a stream of its workspace was renewed. */
 const KEPT_MS = 3_600_000;
 /** How long a stream of a killed process counts as open. */
 const LEASE_MS = 60_000;
 /** Entries that one read returns, each of up to a thousand ids. */
 const ENTRIES_MAX = 50;
 
-/** A place in the tail of a workspace: after the event with that number. A tail that is begun anew has another epoch. */
+/** A position in the tail of a workspace: after the event with that number. A tail that is begun anew has another epoch. */
 export interface TailPosition {
   readonly epoch: number;
   /** The number of events that the tail has had up to here. */
@@ -22,9 +22,9 @@ export interface TailPosition {
 /** Events of one kind that were stored together. */
 export interface TailEntry {
   readonly kind: EventTableKind;
-  /** The place before its first event. */
+  /** The position before its first event. */
   readonly start: TailPosition;
-  /** The place after its last event. */
+  /** The position after its last event. */
   readonly end: TailPosition;
   readonly ids: readonly string[];
 }
@@ -33,21 +33,22 @@ export interface TailEntry {
 export interface OpenStream {
   /** Number of the workspace. */
   readonly workspace: string;
-  /** Unique; begins with the id of the key and a colon. */
+  /** Unique. It begins with the id of the API key and a colon. */
   readonly name: string;
 }
 
+/** Limits on the open streams of an API key and of a workspace. */
 export interface StreamLimits {
   readonly perKey: number;
   readonly perWorkspace: number;
 }
 
-/** Reads the tails of workspaces, and says which workspaces are to have one. */
+/** Opens streams, for whose workspaces writers then keep tails, and reads the tails. All methods reject with the error of Redis or the connection. */
 export interface Tails {
   /**
    * Opens a stream. Every event that is acknowledged after this is in the workspace's tail, after the position that this returns.
    *
-   * @returns the end of the tail; or which limit is reached
+   * @returns the end of the tail; `key` or `workspace` when the limit of that is reached, so that no stream was opened
    */
   open(stream: OpenStream, limits: StreamLimits): Promise<TailPosition | 'key' | 'workspace'>;
   /** Keeps a stream open for another minute, and its tail for another hour. @returns the end of the tail */
@@ -68,7 +69,7 @@ export function formatTailPosition({ epoch, number }: TailPosition): string {
   return `${epoch}-${number}`;
 }
 
-/** Parses the text of a position; undefined when it is none. */
+/** Parses the text of a position; undefined for another text. */
 export function parseTailPosition(text: string): TailPosition | undefined {
   const match = POSITION.exec(text);
   return match === null ? undefined : { epoch: Number(match[1]), number: Number(match[2]) };
@@ -90,8 +91,8 @@ function entryOf(id: string, fields: readonly string[]): TailEntry[] {
 }
 
 /**
- * @param redis a connection of its own: with replicas, a read that found something waits for them on it
- * @param replication of that connection; what a failover can undo is not returned, because its numbers would be given again
+ * @param redis a connection that nothing else uses: a read that found entries waits on it until the replicas have them
+ * @param replication of that connection. Entries that a failover could undo are not returned, because other events would get their numbers
  */
 export function createTails(redis: Redis, replication: Replication): Tails {
   redis.defineCommand('waymarkOpenStream', { lua: OPEN_STREAM });

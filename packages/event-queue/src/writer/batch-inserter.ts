@@ -38,13 +38,13 @@ interface Insertion {
   readonly rows: readonly string[];
   readonly token: string;
   readonly isRepeat: boolean;
-  /** Whether some of its rows may be stored under another token: of a larger part of the batch, by another shard. */
+  /** Whether some of its rows may be stored under another token: one shard may have accepted a larger part that another shard refused. */
   readonly mayBeStored: boolean;
-  /** Whether ClickHouse stored the rows although the insert failed, given those that are absent from the table. */
+  /** Whether ClickHouse has stored the rows although the insert failed. @param absent the rows that the table lacks */
   readonly hasLanded: (absent: readonly string[]) => boolean;
 }
 
-/** A batch that is inserted in parts. */
+/** A batch that is inserted in parts, with the counts of the inserts, attempts and parked rows so far. */
 interface SplitBatch {
   readonly batch: NewInsertBatch;
   readonly rows: BatchRows;
@@ -55,12 +55,12 @@ interface SplitBatch {
 }
 
 /**
- * Number of later inserts after which ClickHouse may no longer have a token: it keeps those of 10,000 blocks per table, and an
+ * Number of later inserts after which ClickHouse may have dropped a token. It keeps the tokens of the last 10,000 blocks of a table, and an
  * insert adds up to two blocks to a table, because tables are partitioned by year.
  */
 const REPEATABLE_INSERTS = 4000;
 
-/** Whether the error is ClickHouse's refusal of the rows. A bug of this program is not: then the jobs stay until it is fixed. */
+/** Whether ClickHouse has refused the rows. Other errors, such as a bug of this program, are no refusal: the jobs stay in the queue. */
 export function isBadData(err: unknown): boolean {
   return !isInfrastructureError(err) && err instanceof Error && 'code' in err;
 }
@@ -73,7 +73,7 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
     return rows.filter((row) => !present.has(rowKey(row)?.eventId ?? ''));
   };
 
-  /** Whether ClickHouse certainly still has the deduplication tokens of this batch, where its rows belong now. */
+  /** Whether ClickHouse certainly still has the deduplication tokens of this batch, on the shards to which its rows belong now. */
   const isRepeatable = async (batchId: string, since: number) => {
     if (await retry('looking for moved rows', () => table.hasMovedSince(since))) return false;
     const batch = await retry('reading a batch', () => manifest.read(batchId));
@@ -82,8 +82,8 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
   };
 
   /**
-   * Repeats an insert whose token may have expired, with the absent rows only. If some rows are present the token is a new one,
-   * because ClickHouse would drop the others as duplicates if it still had the first.
+   * Repeats an insert whose token may have expired, with the absent rows only. If some rows are present it uses a new token: if ClickHouse
+   * still had the old one, it would drop the absent rows as duplicates.
    */
   const insertAbsent = async ({ batch, rows, token }: Insertion): Promise<void> => {
     const absent = await findAbsent(rows);
@@ -114,7 +114,7 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
           else await table.insert(batch.version, rows, token);
           return attempt + 1;
         } catch (err) {
-          // If ClickHouse has the rows they are valid: a materialized view failed, and the retry completes the insert.
+          // ClickHouse has the rows, so they are valid and a materialized view has failed. The retry completes the insert.
           if (isBadData(err) && hasLanded(await findAbsent(rows))) throw new Error('a view failed', { cause: err });
           throw err;
         }
@@ -123,7 +123,7 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
     );
   };
 
-  /** Inserts one part. The tokens of parts are deterministic, so that a repeat after a crash repeats exactly these inserts. */
+  /** Inserts one part. Its token is derived from the batch and the positions, so that a repeat after a crash repeats exactly this insert. */
   const insertPart = async (split: SplitBatch, from: number, to: number): Promise<void> => {
     if (from >= to) return;
     const { batch, rows, isRepeat } = split;
@@ -166,7 +166,7 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
     insertParts,
 
     async insertWhole(batch, rows, isRepeat) {
-      // A refused batch leaves no row, so one that is present shows that ClickHouse accepted them; of several shards only all do.
+      // A node that refuses a batch stores none of its rows, so one present row shows that it accepted all. Shards accept or refuse apart.
       const hasLanded = (absent: readonly string[]) =>
         table.isSharded ? absent.length === 0 : absent.length < rows.texts.length;
       try {

@@ -3,7 +3,7 @@ import { splitRows } from '../queue/job-rows.js';
 import type { NewInsertBatch } from './manifest.js';
 import { rowFault } from './row-check.js';
 
-/** An invalid row, which is parked as a dead letter instead of being inserted, and its place. */
+/** An invalid row, which is parked as a dead letter instead of being inserted, with its job and its index there. */
 export interface FaultyRow {
   readonly jobId: string;
   readonly index: number;
@@ -22,6 +22,7 @@ export interface BatchRows {
   readonly missing: readonly string[];
 }
 
+/** More than the rows of any job. An origin is encoded as the position of the job in the batch times this, plus the index of the row. */
 const ROWS_OF_JOB_MAX = 1_000_000;
 
 /**

@@ -22,7 +22,7 @@ export interface WriterJob {
   readonly data: JobData;
   /** Indexes of the rows that the job's transaction discarded (see claim-scripts.ts). */
   readonly discarded: readonly number[];
-  /** Whether a worker, perhaps another, has taken it before. */
+  /** Whether this or another worker has taken it before. */
   readonly isRedelivered: boolean;
   /** When the worker took it, epoch milliseconds. */
   readonly receivedAt: number;
@@ -51,8 +51,10 @@ export interface BatchWriterOptions {
 /** Writes batches of jobs of one kind and version. */
 export interface BatchWriter {
   /**
-   * Resolves when every row of these jobs is in ClickHouse or parked, exactly once, even if other attempts were made before. The
-   * list may contain a job twice: BullMQ delivers a job again to a writer that was too busy to renew the job's lock.
+   * Resolves when every row of these jobs is in ClickHouse or parked, exactly once, whatever earlier attempts have done. The list may
+   * contain a job twice: BullMQ delivers a job again if its writer was too busy to renew the job's lock.
+   *
+   * @throws StoppedError when the writer stops before that
    */
   write(jobs: readonly WriterJob[]): Promise<void>;
 }
@@ -61,7 +63,7 @@ export interface BatchWriter {
 type SkippedOf = (job: WriterJob) => readonly number[];
 
 /**
- * The manifest entry of a job older than this may have expired after the job was written, so ClickHouse is queried before the
+ * If a job is older than this, it may have been written and its manifest entry have expired, so ClickHouse is asked for its rows before the
  * insert. Entries live five minutes longer than this, to allow for differences between clocks.
  */
 const LOOK_UP_FIRST_AGE_MS = 10 * 60_000;
@@ -225,9 +227,9 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   }
 
   /**
-   * Whether only ClickHouse may show that the job's rows were written. Replays of dead letters are included, because replaying a
-   * letter again deletes the manifest entry of its earlier replay; and jobs that were taken before, because their entry expires early
-   * when the clock of Redis is put right after it was behind.
+   * Whether the job's rows may have been written although the manifest has no entry of the job, so that ClickHouse has to be asked. That may
+   * be so for an old job; for the replay of a dead letter, because another replay deletes the entry; and for a job that was taken before,
+   * because its entry expires early when the clock of Redis was behind and is put right.
    */
   const needsLookUp = ({ id, isRedelivered }: WriterJob): boolean => {
     const time = jobIdTime(id);

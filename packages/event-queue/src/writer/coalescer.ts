@@ -4,11 +4,11 @@ export type FlushReason = 'rows' | 'bytes' | 'time' | 'all active jobs are here'
 export interface CoalescerOptions<T> {
   readonly rowsMax: number;
   readonly bytesMax: number;
-  /** How long the first job of a batch waits for more, if a write may begin then. */
+  /** How long the first job of a batch waits for more jobs. It waits longer while no further write may begin. */
   readonly delayMs: number;
-  /** The worker's limit on active jobs: once this many wait here, no more arrive until some are completed. */
+  /** The worker's limit on active jobs: once the coalescer holds this many, no more arrive until some are completed. */
   readonly jobsMax: number;
-  /** Limit on batches being written at the same time. */
+  /** Limit on concurrent writes. */
   readonly concurrency: number;
   readonly write: (jobs: readonly T[], reason: FlushReason) => Promise<void>;
 }
@@ -20,6 +20,7 @@ export interface JobWeight {
   readonly bytes: number;
 }
 
+/** Gathers jobs into batches and has them written. */
 export interface Coalescer<T> {
   /** Adds a job to a batch. Resolves when the batch is written, rejects if writing it fails. */
   add(job: T, weight: JobWeight): Promise<void>;
@@ -38,7 +39,7 @@ interface OpenBatch<T> {
   readonly timer: NodeJS.Timeout;
   rows: number;
   bytes: number;
-  /** Why it is to be written as soon as a write may begin; until then it takes more jobs. */
+  /** If set, the batch is written as soon as a write may begin, for this reason. Until then it takes more jobs. */
   due?: FlushReason;
 }
 
@@ -49,7 +50,7 @@ interface ClosedBatch<T> {
 
 /**
  * Gathers the small jobs of producers into batches for large inserts, as ClickHouse needs them. A batch is closed when it is full or when
- * its write begins: while writes take longer than jobs need to arrive, batches grow, so that a slow ClickHouse gets fewer inserts.
+ * its write begins. While writes are slow, more jobs arrive before the next one begins: a slow ClickHouse gets fewer and larger inserts.
  */
 export function createCoalescer<T>(options: CoalescerOptions<T>): Coalescer<T> {
   const open = new Map<number, OpenBatch<T>>();

@@ -19,7 +19,8 @@ function discardedIn(progress: string): readonly number[] {
 }
 
 /**
- * The jobs that are on the replicas with the same discarded rows, so that no failover can change them any more.
+ * The jobs that still exist with the same discarded rows. The replicas have them too, so that no failover can change them any more. Without
+ * replicas these are all jobs.
  *
  * After a failover a writer may hold a job that only the old master had. The producer has repeated the job's transaction on the new
  * master, where the claims may be different, so that other rows are discarded. The new master hands such a job out again.

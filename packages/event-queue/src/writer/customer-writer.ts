@@ -17,11 +17,11 @@ import { type Inserted, outcomeOf, type WriteReport } from './write-report.js';
 export interface CustomerWriterOptions {
   readonly redis: Redis;
   readonly client: ClickHouseClient;
-  /** Tables are replicated: the catalog reads customers and names sequentially, so inserts wait for a quorum. */
+  /** Whether tables are replicated. The catalog then reads customers and names with sequential consistency, so inserts wait for a quorum. */
   readonly isReplicated: boolean;
   readonly deadLetters: DeadLetters;
   readonly retry: Retry;
-  /** What to do about customers who were erased; by default all are stored. */
+  /** The erasures: customers who were erased are not stored. By default there are none. */
   readonly lateRows?: LateRows | undefined;
   /** Called after a batch is stored. */
   readonly onStored?: ((report: WriteReport) => void) | undefined;
@@ -61,8 +61,8 @@ function pendingEntryOf(row: string): PendingCustomer[] {
 }
 
 /**
- * Writes customers and their names. A row replaces older versions of itself, so writing it again is idempotent and needs neither
- * manifest nor token. The name makes a customer visible and is written last; after that the customer is not pending any more.
+ * Writes customers and their names. A row replaces older versions of itself, so writing it again is idempotent, and needs neither manifest
+ * nor token. The name makes a customer visible, so it is written after the row. Then the customer's pending entry is removed.
  */
 export function createCustomerWriter(options: CustomerWriterOptions) {
   const { redis, client, deadLetters, retry, lateRows, logger, now } = options;
@@ -71,7 +71,7 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
     settings: options.isReplicated ? QUORUM_INSERT : undefined,
   };
 
-  /** The rows of customers who were not erased meanwhile. */
+  /** The rows without those of customers who were erased since they were queued. */
   const notErased = async (rows: readonly string[]): Promise<readonly string[]> => {
     const people = lateRows === undefined ? undefined : await readErased(lateRows);
     if (lateRows === undefined || people === undefined) return rows;

@@ -16,8 +16,8 @@ export interface EventTable {
   /** Whether this writer has the column list of that version. Jobs of other versions wait for a newer writer. */
   supports(version: number): boolean;
   /**
-   * Inserts rows, with the time as that of their storage; on a cluster an insert for each shard. ClickHouse drops a repeat with the same
-   * deduplication token.
+   * Inserts rows, with the current time as their time of storage; on a cluster with one insert for each shard. ClickHouse drops a repeat with
+   * the same deduplication token.
    */
   insert(version: number, rows: readonly string[], token: string): Promise<void>;
   /** Returns the ids of those rows that the table contains, on a cluster on any replica. */
@@ -31,7 +31,7 @@ export interface EventTableOptions {
   readonly kind: EventTableKind;
   /** Name of the cluster in `system.clusters`; undefined: a single node. */
   readonly cluster?: string | undefined;
-  /** Inserts wait for a majority of the replicas. */
+  /** Whether inserts wait for a majority of the replicas; false by default. */
   readonly waitsForQuorum?: boolean | undefined;
   readonly now: () => number;
 }
@@ -46,7 +46,7 @@ function columnsOf(kind: EventTableKind, version: number): readonly string[] | u
 
 const ROW_END = ']';
 
-/** The row with one more value. Text that is no row stays as it is: ClickHouse refuses it. */
+/** Appends the time of storage to a row. Text that is no row is returned unchanged, and ClickHouse refuses it. */
 function withStoredAt(row: string, storedAtMs: number): string {
   return row.endsWith(ROW_END) ? `${row.slice(0, -ROW_END.length)},${storedAtMs}${ROW_END}` : row;
 }
@@ -97,7 +97,7 @@ export function createEventTable(options: EventTableOptions): EventTable {
           settings,
         }),
       );
-      // All have ended before a repeat begins.
+      // Waits for all inserts, so that none of them is still running when a repeat begins.
       for (const outcome of await Promise.allSettled(inserts)) if (outcome.status === 'rejected') throw outcome.reason;
     },
 

@@ -25,20 +25,20 @@ export interface EventWriterOptions {
   /** How many replicas of Redis must have a batch's manifest entry before the batch is inserted; 0 by default. */
   readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
-  /** Tables are replicated; false by default. */
+  /** Whether tables are replicated; false by default. */
   readonly isReplicated?: boolean;
-  /** Name of the cluster whose shards have the events; none by default. */
+  /** Name of the ClickHouse cluster that stores the events; undefined for a single node. */
   readonly cluster?: string | undefined;
-  /** How many shards it has, 1 by default: batches grow with them, so that the inserts of a shard do not become smaller. */
+  /** Number of shards of the cluster, 1 by default. Limits on batches grow with it, so that the inserts of a shard do not become smaller. */
   readonly shards?: number;
-  /** Inserts of events wait for a majority of the replicas; false by default. */
+  /** Whether inserts of events wait for a majority of the replicas; false by default. */
   readonly waitsForQuorum?: boolean;
   readonly logger: QueueLogger;
   readonly now?: () => number;
   readonly limits?: Partial<WriterLimits>;
   /** Returns the webhook jobs for a batch; by default there are none. */
   readonly webhookJobsOf?: PlanWebhookJobs;
-  /** What to do about rows of people who were erased; by default all rows are stored. */
+  /** The erasures: late rows of erased people are anonymised or not stored. By default there are none. */
   readonly lateRows?: LateRows | undefined;
   /** Called before each attempt to insert rows, and awaited. It must not throw. */
   readonly onInserting?: (batch: InsertedBatch) => Promise<void>;
@@ -46,9 +46,9 @@ export interface EventWriterOptions {
   readonly onInserted?: (batch: InsertedBatch) => Promise<void>;
   /** Called after a batch is inserted and acknowledged. */
   readonly onStored?: (report: WriteReport) => void;
-  /** The writer counts as stuck when jobs wait and none was stored for this long. */
+  /** `checkProgress` rejects when jobs have waited for this long and none was stored; a minute by default. */
   readonly stuckAfterMs?: number;
-  /** Time limit of `close`: jobs that are not written by then return to the queue. */
+  /** Time limit of `close`, ten seconds by default. Jobs that are not written by then return to the queue. */
   readonly closeMs?: number;
 }
 
@@ -56,7 +56,7 @@ export interface EventWriterOptions {
 export interface EventWriter {
   /** Rejects when Redis takes no writes or a worker has stopped. */
   check(): Promise<void>;
-  /** Rejects when jobs of a kind wait but none was stored for a minute, whatever the reason. */
+  /** Rejects when jobs of a kind wait but none was stored for `stuckAfterMs`, whatever the reason. */
   checkProgress(): Promise<void>;
   /** Stops taking jobs, finishes inserts and disconnects from Redis. The ClickHouse client stays open. */
   close(): Promise<void>;
@@ -77,7 +77,7 @@ const EVENTS_KEPT = 100;
 
 const SHARDS_IN_BATCH_MAX = 10;
 
-/** A batch is divided into an insert for each shard, so with several it waits longer for more rows: at most a second. */
+/** Limits on batches. A batch is divided into an insert for each shard, so with several shards it may be larger, and waits longer: up to a second. */
 function limitsFor(shards: number): WriterLimits {
   const factor = Math.min(shards, SHARDS_IN_BATCH_MAX);
   return {
@@ -132,7 +132,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
 
   const startedAt = now();
   const lastStoredAt = new Map<QueueKind, number>();
-  /** An error of the callback must not affect the write. */
+  /** Calls `options.onStored`, whose error must not fail the write. */
   const onStored = (report: WriteReport) => {
     lastStoredAt.set(report.kind, report.storedAt);
     try {
@@ -186,7 +186,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
         );
       if (confirmed.length > 0) await write(confirmed);
     };
-    // One insert with a quorum at a time: another into the same table would be refused.
+    // ClickHouse refuses a second insert with a quorum into a table while one is running.
     const isSequential = isReplicated && !isEventKind(kind);
     const ownLimits = isSequential ? { ...limits, insertsMax: 1 } : limits;
     return createQueueWorker({

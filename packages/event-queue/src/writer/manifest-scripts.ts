@@ -2,7 +2,7 @@
  * Adds an insert batch to the manifest, unless one of its jobs belongs to another batch already. The check and the write are
  * atomic, so that two writers which both hold a job cannot both insert it. KEYS: the batch, the number of inserts, then each
  * job's entry. ARGV: the batch's id, TTL in milliseconds, kind, version, time, job ids and skipped rows.
- * Returns the batch of each job (empty: none), or an empty list if the batch was added, by this call or by the same one before.
+ * Returns the batch of each job (empty: none); or an empty list if the batch was added, by this call or by an earlier one with the same id.
  */
 export const BEGIN_BATCH = `
 local batches, isKnown = {}, false

@@ -24,7 +24,7 @@ import { ACKNOWLEDGE_BATCH, BEGIN_BATCH } from './manifest-scripts.js';
 
 /** TTL of an acknowledged batch. */
 export const MANIFEST_MS = 15 * 60_000;
-/** TTL of an unfinished batch: as long as a replicated ClickHouse keeps deduplication tokens. */
+/** TTL of a batch that is not acknowledged: as long as a replicated ClickHouse keeps deduplication tokens. */
 const OPEN_BATCH_MS = 7 * 24 * 3_600_000;
 
 /** Indexes of the rows of a job that are not inserted, by the job's position in the batch. */
@@ -45,7 +45,7 @@ export interface NewInsertBatch {
 export interface InsertBatch extends NewInsertBatch {
   /** `split`: the whole insert was refused, and parts of it are being inserted. */
   readonly state: 'open' | 'split' | 'acknowledged';
-  /** Number of inserts that all writers had started before this one. */
+  /** Number of inserts that all writers had started when this batch was begun, including its own. */
   readonly insertsBefore: number;
 }
 
@@ -59,6 +59,7 @@ const batchSchema = z.object({
   inserts: z.coerce.number(),
 });
 
+/** What {@link Manifest.acknowledge} stores. */
 export interface Acknowledgement {
   readonly batchId: string;
   readonly jobIds: readonly string[];
@@ -86,26 +87,29 @@ interface ManifestScripts {
   waymarkAcknowledgeBatch(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>;
 }
 
+/** The insert batches in Redis. Methods reject with the error of Redis or the connection; where replicas have to confirm, NotReplicatedError. */
 export interface Manifest {
   /**
-   * Adds a batch.
+   * Adds a batch, unless a job of it belongs to another batch.
    *
    * @returns undefined; or, if some jobs belong to other batches and nothing was added, the batch id of each job (undefined: none)
    */
   begin(batch: NewInsertBatch): Promise<(string | undefined)[] | undefined>;
-  /** The batch id of each job. */
+  /** The batch id of each job; undefined for a job without an entry. */
   find(jobIds: readonly string[]): Promise<(string | undefined)[]>;
+  /** Reads a batch; undefined when it has expired. */
   read(batchId: string): Promise<InsertBatch | undefined>;
+  /** Records that ClickHouse refused the batch as a whole, so that it is inserted in parts. */
   markSplit(batchId: string): Promise<void>;
   /**
-   * Acknowledges a batch, adds its webhook jobs and publishes the ids of its events, all or nothing. Repeat it until it succeeds, before
-   * the jobs of the batch are completed: a failover could keep their completion and lose the rest.
+   * Acknowledges a batch, adds its webhook jobs and publishes the ids of its events, all or nothing. Repeat it until it succeeds, and only
+   * then complete the jobs of the batch: otherwise a failover could keep their completion and lose the acknowledgement.
    *
    * @returns undefined; or, if the publication was made for an outdated list of tails and nothing was done, the fields of that list
    * @throws NotReplicatedError when the replicas have not confirmed
    */
   acknowledge(acknowledgement: Acknowledgement): Promise<readonly string[] | undefined>;
-  /** Removes jobs from the manifest. */
+  /** Removes the entries of jobs from the manifest; the batches stay. */
   removeJobs(jobIds: readonly string[]): Promise<void>;
   /** Number of inserts that all writers have started. */
   insertCount(): Promise<number>;
@@ -114,10 +118,10 @@ export interface Manifest {
 }
 
 /**
- * The manifest, on a writer's connection.
+ * Creates the manifest on a writer's connection.
  *
- * @param replication confirms what an insert relies on: after a failover that lost it, the same rows would get another token; and
- * acknowledgements
+ * @param replication confirms that replicas have batches and acknowledgements. If a failover lost a batch after its insert, its rows would be
+ * inserted again under another token
  */
 export function createManifest(redis: Redis, replication: Replication = createReplication(redis, 0)): Manifest {
   redis.defineCommand('waymarkBeginBatch', { lua: BEGIN_BATCH });

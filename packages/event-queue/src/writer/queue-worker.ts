@@ -29,12 +29,13 @@ export interface QueueWorkerOptions {
   readonly deadLetters: DeadLetters;
   readonly logger: QueueLogger;
   readonly now: () => number;
-  /** Called with every error of BullMQ's own calls to Redis. */
+  /** Called with every error of BullMQ's calls to Redis. */
   readonly onRedisError: (err: unknown) => void;
 }
 
+/** The worker of one kind of job. */
 export interface QueueWorker {
-  /** Stops taking jobs, and writes those it holds. */
+  /** Stops taking jobs, and writes those that it holds. */
   close(): Promise<void>;
   isRunning(): boolean;
   /** When it took the oldest job that it holds, epoch milliseconds; undefined if it holds none. */
@@ -42,15 +43,15 @@ export interface QueueWorker {
 }
 
 /**
- * BullMQ renews the lock of an active job about every two seconds. The jobs of a killed writer are taken over after at most the
- * lock and two checks. If a writer was only slow, nothing is written twice, because the other one repeats the same insert.
+ * TTL of the lock of an active job, which BullMQ renews about every two seconds. The jobs of a killed writer are taken over after at most
+ * the TTL and two checks. If a writer was only slow, nothing is written twice, because the other writer repeats the same insert.
  */
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2000;
-/** In effect no limit: BullMQ would fail a job whose writers died this often, but a job is never the cause of that. */
+/** In effect no limit: BullMQ fails a job whose writers died this often, but a job never causes the death of its writer. */
 const STALLED_MAX = 1_000_000_000;
 const RECONNECT_MS = 500;
-/** How long a connection waits for a job before it asks again; BullMQ gives a connection up that is silent a second longer. */
+/** How long the connection waits for a job with one blocking command. BullMQ closes a connection that is silent for a second longer. */
 const BLOCK_SECONDS = 10;
 /** Delay between tries of a job whose version this writer does not support, until a newer writer takes it. */
 const UNKNOWN_VERSION_DELAY_MS = 15_000;

@@ -1,7 +1,7 @@
 import { backoffMs, pause } from '../redis/deadline.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 
-/** The writer is stopping. BullMQ returns a job that fails with this to the queue, because jobs have unlimited attempts. */
+/** The writer stops. A job that fails with this error returns to the queue, because its attempts are not limited. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError';
 }
@@ -32,7 +32,7 @@ const FIRST_MS = 50;
 const MAX_MS = 3000;
 const LOG_INTERVAL_MS = 5000;
 
-/** Retries in place: this writer keeps its jobs and renews their locks, and the jobs behind them wait. */
+/** Creates a {@link Retry}. During retries the writer keeps its jobs and renews their locks, and later jobs wait in the queue. */
 export function createRetry({ logger, now, signal, onError }: RetryOptions): Retry {
   const warn = throttled((context, message) => logger.warn(context, message), LOG_INTERVAL_MS, now);
   return async (what, work, isTransient = () => true) => {

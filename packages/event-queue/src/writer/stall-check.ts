@@ -13,6 +13,7 @@ export interface KindProgress {
   lastStoredAt(): number | undefined;
 }
 
+/** Options of {@link checkProgress}. */
 export interface ProgressOptions {
   readonly redis: Redis;
   readonly kinds: readonly KindProgress[];

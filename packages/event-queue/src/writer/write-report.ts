@@ -1,6 +1,6 @@
 import { type QueueKind, rowKey } from '@waymark/event-format';
 
-/** A workspace's events in a batch. The lag is the time from an event to its insertion, in milliseconds. */
+/** The events of one workspace in a batch. The lag of an event is the time from the event to its insertion. */
 export interface WorkspaceShare {
   events: number;
   lagMsMin: number;
@@ -21,7 +21,7 @@ export interface WriteReport {
   readonly attempts: number;
   /** How long its first job waited for the batch to be closed; 0 for a batch that another writer had started. */
   readonly gatherMs: number;
-  /** From the first attempt to the last response. */
+  /** Time from the first attempt to the last response. */
   readonly insertMs: number;
   /** Epoch milliseconds. */
   readonly storedAt: number;
@@ -36,6 +36,7 @@ export interface Inserted {
   readonly parked: number;
 }
 
+/** The outcome to report; the first that applies of parked, bisected and retried. */
 export function outcomeOf({ attempts, isSplit, parked }: Inserted): WriteReport['outcome'] {
   if (parked > 0) return 'parked';
   if (isSplit) return 'bisected';

@@ -2,6 +2,7 @@ import { createReplication } from '@waymark/redis';
 import { aClick, aLead, aSale, startRedis, type TestRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { customerClaim, invoiceClaim, leadClaim } from '../../src/claims/claim-names.js';
 import { eraseClaims, eraseDeadLetters } from '../../src/erasure/erase-queued.js';
 import {
   type ErasedInRows,
@@ -169,14 +170,20 @@ it('queued leads and sales of a person say which clicks, event names and invoice
 
 it('final claims with a copy of the person are removed, those of others and pending ones stay', async () => {
   await redis.mset(
-    claimKey('customer:ws_1:a'),
+    claimKey(customerClaim('ws_1', 'ann')),
     'f:{"id":"cus_ann"}',
-    claimKey('lead:ws_1:b'),
-    `f:{"click":"${CLICK_ID}"}`,
+    claimKey(leadClaim('ws_1', 'cus_ann', 'Sign up')),
+    `f:${CLICK_ID}`,
+    claimKey(invoiceClaim('ws_1', 'in_1')),
+    'f:{"customer":{"id":"cus_ann"}}',
   );
-  await redis.mset(claimKey('customer:ws_1:c'), 'f:{"id":"cus_bob"}', claimKey('invoice:ws_1:d'), 'p:cus_ann');
+  const [others, pending] = [customerClaim('ws_1', 'bob'), invoiceClaim('ws_1', 'in_2')].map(claimKey) as [
+    string,
+    string,
+  ];
+  await redis.mset(others, 'f:{"id":"cus_bob"}', pending, 'p:cus_ann');
   await eraseClaims(redis, createReplication(redis, 0), ['ws_1'], ['cus_ann', CLICK_ID]);
   const mark = claimKey('filters:ws_1');
-  expect((await redis.keys('*')).sort()).toEqual([claimKey('customer:ws_1:c'), mark, claimKey('invoice:ws_1:d')]);
+  expect((await redis.keys('*')).sort()).toEqual([others, mark, pending]);
   expect(await redis.get(mark)).toBe('f:blocked');
 });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { derivedEventId } from '@waymark/contract';
 import {
   aClick,
@@ -179,9 +180,9 @@ describe('claims of past events', () => {
   });
 
   describe('of a batch that takes long to be stored', () => {
-    const claimsOf = (workspaceNumber: string) =>
+    const claimsOf = (workspaceNumber: string, shard = admin) =>
       createPastClaims({
-        ...{ workspaceNumber, shard: admin, waitReplicas: 0, clickhouse: database.client, cluster: undefined },
+        ...{ workspaceNumber, shard, waitReplicas: 0, clickhouse: database.client, cluster: undefined },
         retry: (_what, work) => work(0),
       });
     const after = (ms: number) => {
@@ -200,6 +201,40 @@ describe('claims of past events', () => {
       after(10_000);
       await claims.renew();
       for (const key of keys) expect(await admin.pttl(key)).toBeGreaterThan(20_000);
+    });
+
+    it('are ended only after a renewal that has begun, which would take them again', async () => {
+      const workspace = String(workspaces++);
+      const batch = { id: 'a', claims: batchOf(workspace).claims };
+      let release = (): void => undefined;
+      const gate = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      let isHeldBack = false;
+      const shard = new Proxy(admin, {
+        get(target, name) {
+          const value = target[name as keyof Redis] as unknown;
+          if (name !== 'eval') return typeof value === 'function' ? value.bind(target) : value;
+          return async (...args: Parameters<Redis['eval']>) => {
+            if (isHeldBack) {
+              isHeldBack = false;
+              await gate;
+            }
+            return target.eval(...args);
+          };
+        },
+      });
+      const claims = claimsOf(workspace, shard);
+      await claims.hold(batch);
+      after(10_000);
+      isHeldBack = true;
+      const renewing = claims.renew();
+      const ending = claims.end(batch, new Map());
+      await nextTurn();
+      await admin.ping();
+      release();
+      await Promise.all([renewing, ending]);
+      expect(await claimsIn(workspace)).toEqual(batch.claims.map(() => null));
     });
 
     it('are lost when another event has one that has expired', async () => {

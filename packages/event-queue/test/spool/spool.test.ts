@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { appendFile, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createJobId } from '../../src/queue/job-id.js';
 import type { SpoolEntry } from '../../src/spool/frame.js';
 import { createSpool, type Spool, SpoolFullError, type SpoolOptions } from '../../src/spool/spool.js';
@@ -106,6 +106,23 @@ describe('the spool', () => {
     await truncate(orphan, (await readFile(orphan)).length - 5);
     expect(await replayed(aSpool())).toEqual(entries);
     expect(await files()).toEqual([]);
+  });
+
+  it('knows the age of its oldest file, also when it has taken that over after its own', async () => {
+    await aSpool().append(anEntry());
+    const orphan = await orphanFile();
+    const elsewhere = `${directory}-elsewhere`;
+    onTestFinished(() => rm(elsewhere, { force: true }));
+    await rename(orphan, elsewhere);
+    const ownMs = Date.now() + 60_000;
+    const spool = aSpool({ now: () => ownMs });
+    const fail = () => Promise.reject(new Error('no room'));
+    await spool.append(anEntry());
+    await expect(spool.replay(fail)).rejects.toThrow('no room');
+    expect(spool.oldestAt()).toBe(ownMs);
+    await rename(elsewhere, orphan);
+    await expect(spool.replay(fail)).rejects.toThrow('no room');
+    expect(spool.oldestAt()).toBeLessThan(ownMs);
   });
 
   it('does not take over the file of a living process', async () => {

@@ -25,7 +25,7 @@ export interface ClickCounterDeps extends ProducerDeps {
   readonly logger: { error(context: object, message: string): void };
 }
 
-/** The click that a visit counts as. */
+/** The click that counts for a visit. */
 export interface CountedClick {
   readonly clickId: string;
   /** False for an id without a recorded click: the visit does not count, or recording failed. */
@@ -54,7 +54,7 @@ export function createClickCounter(deps: ClickCounterDeps) {
       // Other links never pass the id on, so no lead can refer to it.
       const isPassedOn = prepared.passesClickId && isIdentified;
       const found = clickProducer(deps, prepared.link.workspaceId);
-      // Known for nearly every visit: awaiting would let other requests run in between.
+      // Nearly always synchronous. `await` would suspend the visit and let other requests run first.
       const producer = found instanceof Promise ? await found : found;
       const recording = recordVisit(producer, prepared, visit, { trigger, url, nowMs, isPassedOn, erased });
       ownId = recording.clickId;
@@ -64,7 +64,7 @@ export function createClickCounter(deps: ClickCounterDeps) {
     } catch (err) {
       const { id: linkId, workspaceId } = prepared.link;
       deps.logger.error({ err, linkId, workspaceId }, 'a click could not be recorded');
-      // The producer repeats such clicks, so it may still be stored under this id.
+      // The producer retries clicks that failed, so the click may still be stored under this id.
       return { clickId: ownId ?? createEventId(nowMs), isRecorded: false };
     }
   };

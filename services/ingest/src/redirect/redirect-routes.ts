@@ -29,7 +29,7 @@ export function routerTarget(request: IncomingMessage): string {
 
 /** The path of the browser script that a visit asks for; undefined for short links. */
 function requestedScript(target: string): string | undefined {
-  // Decides nearly every visit.
+  // The cheap check, which nearly every visit fails.
   if (!target.startsWith('/analytics/')) return undefined;
   const path = withoutQuery(target);
   return isScriptPath(path) ? path : undefined;

@@ -34,7 +34,7 @@ export interface RedirectDeps {
   readonly passwords: Pick<PasswordGate, 'cookie'>;
   readonly appOpens: Pick<AppOpens, 'record'>;
   readonly freshClicks: Pick<FreshClicks, 'add'>;
-  /** Shared by all workspaces; search engines may index it. */
+  /** The domain that all workspaces share. Search engines may index its links. */
   readonly defaultDomain: string | undefined;
   readonly logger: Pick<Logger, 'error' | 'warn'>;
   readonly now: () => number;
@@ -119,7 +119,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
       method: request.method,
       botParameter: parameters.get('bot') ?? undefined,
     });
-    // Synchronous for nearly every visit: awaiting would let other requests run in between.
+    // Nearly always synchronous. `await` would suspend the visit and let other requests run first.
     const { refusal, isPasswordCorrect, retryAfterSeconds } =
       admission.decideFromCache(link) ??
       (await admission.decide(link, { cookies, password: parameters.get('pw'), address: read.clientAddress }));
@@ -144,7 +144,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
 
     const target = redirectTarget(outcome.target, parameters.get('redir_url'));
     const destination = finalDestination(target, { query, via: prepared.via, isPasswordCorrect });
-    // What the visitor's own parameters say may identify them.
+    // The visitor's own parameters may identify them, so they are not recorded.
     const url = isIdentified ? destination.recorded : withoutClickId(outcome.target);
     const { clickId, isRecorded } = await count({ ...counted, url });
     // Set even when the visit does not count, because the server never reads this cookie. Visits with `dub-no-track` get none.

@@ -1,4 +1,4 @@
-/** NUL, which query parameters cannot contain, and unpaired surrogates, which ClickHouse's JSON parser rejects. */
+/** Matches NUL, which query parameters of ClickHouse cannot contain, and unpaired surrogates, which its JSON parser rejects. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
 const ESCAPES = /\\(?:\\|u(?:0000|d[89a-f][0-9a-f]{2}))/gi;
 const BACKSLASH = '\\\\';

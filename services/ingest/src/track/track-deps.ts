@@ -25,7 +25,8 @@ export interface TrackDeps {
   readonly now: () => number;
 }
 
-/** Dependencies of conversions in the workspaces of one queue shard. */
+/** Dependencies of the trackers for the workspaces of one queue shard. */
 export interface ConversionDeps extends TrackDeps {
+  /** The producer of that shard. */
   readonly producer: EventProducer;
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '@waymark/contract';
 
-/** The error when a store does not respond, or a wait would take too long; the caller should retry. */
+/** The error (500 with `Retry-After`) when a store does not answer, or a wait would take too long. @param what for the log */
 export function unavailable(what: string, cause?: unknown): ApiError {
   return new ApiError('internal_server_error', 'The event could not be recorded. Retry later.', {
     retryAfterSeconds: 1,
@@ -9,7 +9,7 @@ export function unavailable(what: string, cause?: unknown): ApiError {
   });
 }
 
-/** Awaits `work` and converts unexpected errors into {@link unavailable}. */
+/** Awaits `work`. @throws the ApiError of `work`; any other error becomes the one of {@link unavailable} */
 export async function orUnavailable<T>(what: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -21,7 +21,7 @@ export interface PassThrough {
   readonly isPasswordCorrect: boolean;
 }
 
-/** A destination URL without the click id, which exists only once the click is recorded. */
+/** The destination of a visit. The click id is added later, because it is known only once the click is recorded. */
 export interface Destination {
   /** The URL for visitors whose click id is not passed. */
   readonly url: string;
@@ -165,10 +165,10 @@ export function headerUrl(url: string): string {
   return ascii.replace(/[^\x21-\x7e]+/g, (run) => encodeURI(Buffer.from(run).toString('utf8')));
 }
 
-/** Rows are at most 100 kB and contain the URL up to three times, besides 20 kB of metadata of a lead. */
+/** Limit on a recorded URL. A row is at most 100 kB; it contains the URL up to three times, and up to 20 kB of metadata. */
 const RECORDED_BYTES_MAX = 24_000;
 
-/** The URL as it is recorded: one that is too long for a row is cut off at a parameter. */
+/** The URL as it is recorded. A URL that is too long for a row is cut at the end of a parameter. */
 export function recordedUrl(url: string): string {
   if (url.length * 3 <= RECORDED_BYTES_MAX || Buffer.byteLength(url) <= RECORDED_BYTES_MAX) return url;
   // The cut may split the last character.

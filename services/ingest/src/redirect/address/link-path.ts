@@ -12,9 +12,9 @@ const PLAIN_PATH = /^[\w.~!$&'()*+:@%/-]*$/;
 const PATH_CHARS_MAX = 1024;
 
 /**
- * Path under which a link was visited, for its cookies and for redirects to itself. Links match in any case and encoding, but browsers
- * compare cookie paths byte by byte, so cookies with the link's canonical path might not be sent back. Never starts with two slashes,
- * which would lead to another host.
+ * Path under which a link was visited, for its cookies and for redirects to itself. A link is found under its key in any case and encoding,
+ * but browsers compare the paths of cookies byte by byte: they might not send back a cookie with the link's canonical path. The result never
+ * starts with two slashes, which would lead to another host.
  *
  * @param rawPath of the visit, without the leading slash
  */

@@ -3,6 +3,7 @@
  * would invalidate signed URLs.
  */
 
+/** A URL, split so that {@link joinUrl} restores it. */
 export interface SplitUrl {
   /** Everything before the query. */
   readonly base: string;

@@ -36,7 +36,7 @@ export interface PasswordGate {
 }
 
 export interface PasswordGateOptions {
-  /** Secret of the installation. Without it, cookies reveal nothing about passwords. */
+  /** Secret of the installation. Nobody without it can find a password by comparing guesses with a cookie. */
   readonly secret: Buffer;
   /** Secrets whose cookies are accepted as well, during a rotation of the key. */
   readonly otherSecrets: readonly Buffer[];
@@ -63,7 +63,7 @@ function isSame(text: string, token: string): boolean {
 }
 
 export function createPasswordGate({ secret, otherSecrets, passwordOf, attempts }: PasswordGateOptions): PasswordGate {
-  // Caches the token rather than the password, because a record stays in memory much longer than a request.
+  // Caches tokens rather than passwords, because a record stays in memory much longer than a request.
   const tokens = new WeakMap<LinkRecord, LinkTokens>();
 
   const tokenFor = (link: LinkRecord, password: string, key = secret): string =>
@@ -87,8 +87,8 @@ export function createPasswordGate({ secret, otherSecrets, passwordOf, attempts 
     isToken(link, text) || tokensOf(link).others.some((other) => isSame(text, other));
 
   /**
-   * Only wrong passwords are counted. Among concurrent guesses, a correct one fails too when too many wrong ones of its network came
-   * before it.
+   * Checks a password against the limits and the link. Only wrong passwords are counted; but a correct one is refused too once its network
+   * has sent too many wrong ones.
    */
   async function tryPassword(link: LinkRecord, password: string, address: string): Promise<UnlockResult> {
     const isCorrect = isToken(link, tokenFor(link, password));

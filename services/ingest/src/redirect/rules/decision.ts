@@ -5,7 +5,7 @@ import type { LockState } from '../pages/password-page.js';
 import type { Follow } from './follow.js';
 import type { VariantVisit } from './variants.js';
 
-/** What a visitor gets who is not admitted to a link; never counts as a click (rows 1 to 6 of docs/reference/redirects.md). */
+/** The response to a visitor who is not admitted to a link (rows 1 to 6 of docs/reference/redirects.md). It never counts as a click. */
 export type Refusal =
   /** Redirect to a fixed URL. */
   | { readonly action: 'send'; readonly to: string }
@@ -15,7 +15,7 @@ export type Refusal =
   | { readonly action: 'file'; readonly file: 'appleAppSiteAssociation' | 'assetLinks' }
   | { readonly action: 'page'; readonly page: Page };
 
-/** What an admitted visitor gets; counts as a click unless the visitor is a bot (rows 7 to 14). */
+/** The response to an admitted visitor (rows 7 to 14). It counts as a click unless the visitor is a bot. */
 export type VisitOutcome =
   | Follow
   /** A page of the link (rows 7 and 8). */

@@ -20,8 +20,10 @@ export function isWebUrl(url: string): boolean {
 }
 
 /**
- * Leads to the link's destination, a variant of it, or a target for devices or a country (rows 9 to 14). Only http(s) URLs are framed,
- * because other schemes in a frame could run with the origin of the short link.
+ * The outcome that leads to a URL: the link's destination, a variant, or a target for a device or country (rows 9 to 14). Only http(s) URLs
+ * are framed, because other schemes in a frame could run with the origin of the short link.
+ *
+ * @param isCloaked whether the link shows its destination in a frame
  */
 export function destinationFor(url: string, isCloaked: boolean, cookie?: string): Follow {
   const manner = APP_SCHEMES.test(url) ? 'launch' : isCloaked && isWebUrl(url) ? 'frame' : 'redirect';

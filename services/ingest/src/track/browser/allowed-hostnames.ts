@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError, parseUrl } from '@waymark/contract';
 import { withoutWww } from '@waymark/visit';
 
-/** Host of the calling page, from `Referer`, else `Origin`, without `www.`. */
+/** Host of the calling page without `www.`, from `Referer` or else from `Origin`; undefined when neither names one. */
 function sourceHost(headers: IncomingHttpHeaders): string | undefined {
   for (const header of [headers.referer, headers.origin]) {
     const host = withoutWww(parseUrl(header ?? '')?.hostname ?? '');

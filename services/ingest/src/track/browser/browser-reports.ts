@@ -63,7 +63,7 @@ function parsedAddress(address: string): URL {
   return url;
 }
 
-/** The key in a URL. It may be a page's URL, when the site's own domain is also a short domain. */
+/** The key in the path of a URL, which may be a page of a site whose own domain is also a short domain. Undefined for a path that is no key. */
 function keyOf({ pathname }: URL): string | undefined {
   return readShortAddress(undefined, pathname.startsWith('/') ? pathname : `/${pathname}`).key;
 }
@@ -74,6 +74,7 @@ function hostNames(domain: string): HostNames {
   return readHost(parseUrl(text)?.host);
 }
 
+/** Creates the handlers of the reports (docs/reference/browser-script.md). */
 export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits, 'takeDailyEvents'>): BrowserReports {
   const { catalog, admission, freshClicks, readVisit, now } = deps;
   const erased = catalog.erasures.people;
@@ -120,7 +121,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
   const signalOf = (link: Pick<LinkRecord, 'workspaceId'>, { headers }: ReportRequest) =>
     asksForPrivacy(headers) ? admission.privacySignal(link) : 'ignore';
 
-  /** Counts the click of a visitor who asks not to be identified: each report is one, and its page is recorded without its parameters. */
+  /** Records a click of a visitor who asks not to be identified. Each report counts, and the URL of the page is recorded without parameters. */
   async function recordUnidentified(report: Report, request: ReportRequest, visit: Visit): Promise<void> {
     const { link, trigger, page } = report;
     await checkAllowed(report, request, visit);
@@ -130,7 +131,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     await recordVisit(producer, preparedLink(link), withoutIdentity(visit), details).click;
   }
 
-  /** Records the report as a click and returns its id; empty for a visitor who must not get one. */
+  /** Records the report as a click and returns its id; `''` for a visitor who asks for privacy. A visit that does not count gets an unrecorded id. */
   async function record(report: Report, request: ReportRequest): Promise<string> {
     const { link, trigger, page = link.url, isFromApp = false } = report;
     const nowMs = now();

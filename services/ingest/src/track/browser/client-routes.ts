@@ -18,7 +18,7 @@ import { authenticatePublishable } from './publishable-key.js';
 /**
  * `POST /track/lead/client` and `/track/sale/client`: conversions from a page, with a publishable key.
  *
- * @param trackersOf those for the queue of a workspace
+ * @param trackersOf returns the trackers for the queue shard of a workspace
  * @param shed rejects calls while Redis is short of memory
  */
 export async function clientRoutes(

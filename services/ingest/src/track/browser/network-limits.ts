@@ -10,8 +10,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
  * that no single caller can exhaust the event quota of a workspace.
  */
 export interface NetworkLimits {
-  /** Counts a call; an `onRequest` hook. @throws ApiError rate_limit_exceeded */
+  /** The `onRequest` hook that counts a report. @throws ApiError rate_limit_exceeded */
   readonly countBrowserCall: CallCounter;
+  /** The same for a conversion from a page. */
   readonly countClientCall: CallCounter;
   /**
    * Counts events against the number that one network may record per workspace and day.
@@ -29,9 +30,9 @@ export interface NetworkLimitsOptions {
   readonly now: () => number;
 }
 
-/** High, because many people share an address in an office or a mobile network. */
+/** Limit on reports. It is high, because many people share an address in an office or a mobile network. */
 const BROWSER_CALLS = { bucket: 'track-network', limit: 600, windowSeconds: 60, subject: 'from one network' };
-/** A fifth of the limit of a publishable key over all networks. */
+/** Limit on conversions from pages: a fifth of the limit of a publishable key (publishable-key.ts). */
 const CLIENT_CALLS = { bucket: 'track-client-network', limit: 120, windowSeconds: 60, subject: 'from one network' };
 
 const DAILY_EVENTS_BUCKET = 'track-share';

@@ -3,10 +3,10 @@ import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
 import { orUnavailable, unavailable } from '../unavailable.js';
 
-/** Detects a queue so far behind that claims of queued events may have expired in Redis. */
+/** Detects that the queue is so far behind that claims of queued events may have expired. */
 export interface Backlog {
   /**
-   * Call it before concluding from ClickHouse that something does not exist.
+   * Call it before concluding from ClickHouse that an event or a customer does not exist.
    *
    * @param ageMs TTL of the relevant claims in Redis
    * @throws ApiError 500 with `Retry-After` when the queue is further behind than that TTL
@@ -14,9 +14,9 @@ export interface Backlog {
   check(kind: QueueKind, ageMs: number): Promise<void>;
 }
 
-/** A backlog of hours does not change within seconds. */
+/** TTL of the cached age of the oldest event; a backlog of hours does not change within seconds. */
 const TTL_MS = 5000;
-/** A claim that expires this soon counts as expired. */
+/** A claim that expires within this time counts as expired. */
 const MARGIN_MS = 600_000;
 
 export function createBacklog(producer: Pick<EventProducer, 'oldestQueuedMs'>, now: () => number): Backlog {

@@ -6,7 +6,11 @@ import { readRows } from './read-rows.js';
 
 /** The ids that another system gave to clicks which were imported. */
 export interface ClickAliases {
-  /** The id of that click here; undefined when there is none. Sends no request for workspaces that never imported clicks. */
+  /**
+   * The id of the click here; undefined when no click has the alias. Does not read ClickHouse for workspaces that never imported clicks.
+   *
+   * @throws ApiError 500 when a store does not answer
+   */
   find(workspaceId: string, alias: string): Promise<string | undefined>;
 }
 
@@ -22,13 +26,13 @@ interface AliasKey {
 
 const ALIASES_PER_READ = 100;
 const READS_MAX = 2;
-/** Longer texts are no ids of clicks anywhere. */
+/** No other system has longer click ids. */
 const ALIAS_CHARS_MAX = 64;
 
 const QUERY = `SELECT alias, click_id FROM click_aliases
 WHERE workspace_id = {workspace:UInt64} AND alias IN {aliases:Array(String)}`;
 
-/** Concurrent look-ups share one read. */
+/** Reads aliases from ClickHouse; concurrent look-ups share one read. */
 export function createClickAliases({ clickhouse, workspaces }: ClickAliasesOptions): ClickAliases {
   const load = createDataLoader<AliasKey, string>({
     identify: ({ workspace, alias }) => `${workspace}/${alias}`,

@@ -15,9 +15,8 @@ import { readRows } from './read-rows.js';
 /** Finds the rows of clicks by the click ids in requests. */
 export interface ClickFinder {
   /**
-   * The click's row: from memory when this process recorded or found it recently, from the queue when another process did, else from
-   * ClickHouse. A click younger than a minute may be in a spool and is waited for. An id that no click here has may be the one that another
-   * system gave to an imported click.
+   * The click's row: from memory if this process recorded or found the click recently, else from the queue or from ClickHouse. A click that is
+   * younger than a minute may be in a spool, so it is waited for. If no click has the id, it may be the alias of an imported click.
    *
    * @throws ApiError not_found; 500 with `Retry-After` when the click may still be queued
    */
@@ -87,7 +86,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     },
   });
 
-  /** The row of a click that is not stored yet. Without Redis the search goes on in ClickHouse. */
+  /** The row of a click that is still queued. While Redis does not answer it is undefined, and ClickHouse is read next. */
   async function findQueued({ workspaceNumber, timeMs, clickId }: ClickKey): Promise<EventRow | undefined> {
     if (now() - timeMs > QUEUED_MS_MAX) return undefined;
     const text = await producer.findQueuedClick(clickId).catch(() => undefined);
@@ -96,7 +95,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     return row[0] === workspaceNumber && readClick(row).clickId === clickId ? row : undefined;
   }
 
-  /** The row as the erasure of its visitor leaves it. @throws ApiError not_found when that deletes it */
+  /** The row, anonymised if its visitor was erased. @throws ApiError not_found when the erasure deletes the click */
   function withoutErased(row: EventRow, workspaceNumber: string): EventRow {
     const people = options.erased.peek();
     if (people === undefined) return row;
@@ -127,7 +126,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     }
   }
 
-  /** The click whose own id it is. */
+  /** The row of the click that has this id itself, not as an alias. */
   async function findOwn(workspaceNumber: string, clickId: string): Promise<EventRow | undefined> {
     const timeMs = trustedEventIdTime(clickId, now());
     if (timeMs === undefined) return undefined;

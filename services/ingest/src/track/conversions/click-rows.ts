@@ -4,7 +4,7 @@ const ATTRIBUTES = CLICK_ATTRIBUTE_COLUMNS.join(', ');
 
 /** Columns of `click_events` in the order of a click row. */
 export const CLICK_SELECTION = `workspace_id, toUnixTimestamp64Milli(timestamp), click_id, link_id, ${ATTRIBUTES}, payload, ip`;
-/** The same from `lead_events`, whose rows contain their click. */
+/** The same for `lead_events`, whose rows contain the columns of their click. */
 export const LEAD_CLICK_SELECTION = `workspace_id, toUnixTimestamp64Milli(click_timestamp), click_id, link_id, ${ATTRIBUTES}, payload, ip`;
 
 const COLUMNS = EVENT_TABLES.click.columns[1];

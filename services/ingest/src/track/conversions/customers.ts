@@ -33,17 +33,19 @@ export interface CustomerDetails {
 }
 
 export interface TrackedCustomers {
-  /** Whether there is no such customer, stored or queued. The commit finds out about one that is being created when it takes the claim. */
+  /** Whether no such customer is stored or queued. If another request is creating the customer, the commit is refused when it takes the claim. */
   isNew(workspaceId: string, externalId: string): Promise<boolean>;
   /** The filter of external ids (see {@link StoredKeys}). */
   filterOf(workspaceId: string): KeyFilter | undefined;
-  /** Call it after a commit was refused that relied on a filter. */
+  /** Call it when a commit that relied on the filter was refused. Drops the filter in the background if its mark has changed. */
   recheckFilter(workspaceId: string): void;
   /** The customer of that external id. Its claim must be held. */
   find(hold: HeldClaims, workspaceId: string, externalId: string): Promise<CustomerRecord | undefined>;
   /** The record of a new customer, attributed to a click. */
   draft(workspaceId: string, details: CustomerDetails, click: EventRow, link: LinkRecord): CustomerRecord;
-  /** Claims that a commit must make final, so that the next request finds the customer in Redis. */
+  /**
+   * The customer's claim, if this request holds it. The commit has to make it final, so that the next request finds the record in Redis.
+   */
   finalClaims(hold: HeldClaims, record: CustomerRecord): FinalClaim[];
   /** The same for a new customer whose claim is taken by the commit itself. */
   newClaim(record: CustomerRecord): FinalClaim;

@@ -18,7 +18,7 @@ export interface HeldClaims {
   toFinal(name: string, value: string, ttlMs: number): FinalClaim;
 }
 
-/** Longer than an import usually takes to store a batch, while which it holds claims. */
+/** Limit on the wait for claims. An import holds claims while it stores a batch, usually for less than this. */
 const PENDING_WAIT_MS = 5000;
 const POLL_FIRST_MS = 10;
 const POLL_MAX_MS = 100;

@@ -44,7 +44,7 @@ const QUERY = (condition: string) => `SELECT ${LEAD_CLICK_SELECTION} FROM lead_e
 WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} ${condition}
 ORDER BY timestamp DESC, event_id DESC LIMIT 1`;
 const LATEST = QUERY('');
-/** All names, because ClickHouse has other lower-case letters than `leadNameSlug`. A customer has few. */
+/** Reads all names of a customer's leads, which are few: the lower case of ClickHouse differs from that of `leadNameSlug`. */
 const FIRST_OF_NAMES = `SELECT event_name, argMin(click_id, (timestamp, event_id)) FROM lead_events
 WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} GROUP BY event_name
 ORDER BY min((timestamp, event_id))`;

@@ -5,6 +5,7 @@ import { type FinalClaim, LEAD_CLAIM_MS, leadClaim, type QueuedRow } from '@waym
 
 const EVENT_ID = EVENT_TABLES.lead.columns[1].indexOf('event_id');
 
+/** A lead of a request. */
 export interface LeadToRecord {
   readonly click: EventRow;
   readonly customerId: string;
@@ -29,8 +30,8 @@ export function leadRows(lead: LeadToRecord, nowMs: number): QueuedRow[] {
 }
 
 /**
- * The claim of a new customer's first lead, which the commit takes: no other request can refer to the customer yet. Its value is the click of the
- * lead, with which repeats are answered.
+ * The claim of a new customer's first lead. The commit itself takes it, because no other request can refer to the customer yet. Its value is
+ * the id of the lead's click, which the answers to repeats contain.
  */
 export function firstLeadClaim({ workspaceId, id }: CustomerRecord, eventName: string, clickId: string): FinalClaim {
   return { name: leadClaim(workspaceId, id, eventName), owner: undefined, value: clickId, ttlMs: LEAD_CLAIM_MS };

@@ -60,8 +60,8 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
   }
 
   /**
-   * The fast path for new customers, which are most leads: the claims are taken in the transaction that records the lead, which saves one
-   * round trip to Redis. Returns undefined when the lead must be tracked with claims held.
+   * The fast path for new customers, to whom most leads belong: the transaction that records the lead also takes the claims, which saves a
+   * round trip to Redis. Returns undefined when the lead must be tracked with claims held instead.
    */
   async function trackNew(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse | undefined> {
     if (!body.clickId) return undefined;
@@ -94,7 +94,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     }
   }
 
-  /** Tracks a lead with its claims held, which also waits for a concurrent request and answers duplicates. */
+  /** Tracks a lead while holding its claims: waits for concurrent requests with the same claims, and answers duplicates. */
   function trackUnderClaims(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse> {
     const isDeferred = body.mode === 'deferred';
 
@@ -116,7 +116,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const firstClickId = known && !isDeferred ? await leads.firstClickId(known, body.eventName) : undefined;
       if (known && firstClickId !== undefined) return responseToRepeat(firstClickId, known);
       const { click, link } = await finding;
-      // The request may name it by the id of another system.
+      // The request may have named the click by an alias.
       const { clickId } = readClick(click);
       const customer = known ?? customers.draft(workspaceId, body, click, link);
       const response = responseFor(clickId, link, customer);

@@ -22,12 +22,12 @@ export interface SaleStore {
   keyDigests(workspaceId: string, keysMax: number): Promise<Buffer[] | undefined>;
 }
 
-/** What a filter has for an invoice. */
+/** The key of an invoice in filters of stored sales. */
 export function invoiceKey(invoiceId: string): string {
   return `invoice/${invoiceId}`;
 }
 
-/** What a filter has for a customer's sales on a link. */
+/** The key of all sales of a customer on a link in filters of stored sales. */
 export function buyerKey(customerId: string, linkId: string): string {
   return `buyer/${parseResourceId('customer', customerId)}/${parseResourceId('link', linkId)}`;
 }
@@ -63,7 +63,7 @@ interface InvoiceKey {
   readonly invoiceId: string;
 }
 
-/** Numbers as text. */
+/** A customer and a link of a workspace; `UInt64` numbers as text. */
 interface BuyerKey {
   readonly workspace: string;
   readonly customer: string;

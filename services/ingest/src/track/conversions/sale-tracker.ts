@@ -69,10 +69,10 @@ export interface SaleTrackerDeps {
   readonly backlog: Backlog;
 }
 
-/** What one request may conclude from filters instead of ClickHouse. */
+/** The filter that one request may use instead of reading ClickHouse. */
 interface FilterUse {
   readonly sales: KeyFilter | undefined;
-  /** The mark that the commit must have; set once something was concluded. */
+  /** The mark that the commit must check; set once the request has relied on the filter. */
   mark?: FilterMark;
 }
 
@@ -163,7 +163,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
     };
   }
 
-  /** `new` for the customer's first sale on the link, whose claim this request then holds. */
+  /** `new` for the customer's first sale on the link, else `recurring`. Takes the claim of the first sale if it is free. */
   async function decideSaleType(
     hold: HeldClaims,
     use: FilterUse,
@@ -260,7 +260,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
 
   return {
     async track(workspaceId, body) {
-      // Without an amount there may be no commit, which would check the mark.
+      // No filter without an amount: such a request may end without a commit, and only a commit checks the mark.
       const use: FilterUse = { sales: body.amount > 0 ? storedSales.filterOf(workspaceId) : undefined };
       try {
         return await trackUnderClaims(workspaceId, body, use);

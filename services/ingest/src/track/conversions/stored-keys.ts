@@ -7,9 +7,9 @@ import { LRUCache } from 'lru-cache';
 
 /** The keys of one workspace that ClickHouse had when they were read. Everything that was queued after that has a claim. */
 export interface KeyFilter {
-  /** Whether ClickHouse certainly did not have the key. About one in a hundred of those that it did not have are not certain. */
+  /** True if ClickHouse certainly did not have the key. For about one in a hundred absent keys it is false all the same. */
   lacks(key: string): boolean;
-  /** A commit that relies on `lacks` must have it: it is refused when the filter is not to be relied on any more. */
+  /** Pass it to a commit that relies on `lacks`, which is refused when the filter is not reliable any more. */
   readonly mark: FilterMark;
 }
 
@@ -18,16 +18,19 @@ export interface KeyFilter {
  * claims/filter-marks.ts in packages/event-queue for why they are exact.
  */
 export interface StoredKeys {
-  /** The filter of a workspace. Undefined where there is none yet; one is then loaded, if this is not the workspace's first event in a while. */
+  /**
+   * The filter of a workspace; undefined while there is none. It is then loaded in the background, unless the workspace has had no event in the
+   * last minute.
+   */
   filterOf(workspaceId: string): KeyFilter | undefined;
-  /** Call it after a commit was refused which had a mark: drops the filter if its mark has changed. Never throws. */
+  /** Call it when a commit with the filter's mark was refused. Drops the filter if the mark has changed. Never rejects. */
   recheck(workspaceId: string): Promise<void>;
 }
 
 export interface StoredKeysOptions {
   /** The queue of the events that store keys. */
   readonly kind: QueueKind;
-  /** TTL of the claims of what was stored last. */
+  /** TTL of the claims of these events. */
   readonly claimMs: number;
   readonly producer: Pick<EventProducer, 'openFilterMark' | 'connectionsLost' | 'oldestQueuedMs'>;
   /** Digests of all keys of a workspace, see `readKeyDigests`; undefined = more than `keysMax`. */
@@ -45,18 +48,18 @@ interface LoadedFilter extends KeyFilter {
 /** Memory of all filters of a kind. A million keys take 1.25 MB. */
 const BYTES_MAX = 32_000_000;
 const KEYS_MAX = 5_000_000;
-/** A filter ends this long before the claims that it relies on. Longer than a request, differences of clocks and a lagging replica. */
+/** A filter ends this long before the claims that it relies on: longer than a request, a difference of clocks or the lag of a replica. */
 const MARGIN_MS = 600_000;
 /**
- * No filter is loaded while the queue is further behind. What is queued without a claim blocks filters for longer, so it is stored when
- * the next one is loaded.
+ * No filter is loaded while an event has been queued for longer. Events that are queued without a claim block filters for longer than this,
+ * so they are stored when the next filter is loaded.
  */
 const QUEUED_MS_MAX = FILTERS_BLOCKED_MS - 5_000;
 /** Workspaces whose events are further apart need no filter. */
 const EVENTS_WITHIN_MS = 60_000;
 /** How long after a load that yielded no filter the next one is tried. */
 const RETRY_MS = 30_000;
-/** The same where there were too many keys. */
+/** The same after a load that found too many keys. */
 const RETRY_TOO_MANY_MS = 3_600_000;
 const WORKSPACES_MAX = 10_000;
 
@@ -75,7 +78,7 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
     const filter = createBloomFilter(digests.reduce((sum, { length }) => sum + length, 0) / DIGEST_BYTES);
     for (const some of digests) {
       for (let at = 0; at < some.length; at += DIGEST_BYTES) filter.add(some, at);
-      // Redirects are served in between.
+      // Lets the process serve redirects in between.
       await nextTurn();
     }
     return filter;
