@@ -11,12 +11,8 @@ function digest(...parts: readonly string[]): string {
   return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 16);
 }
 
-const CUSTOMER = 'customer';
-const LEAD = 'lead-of';
-const INVOICE = 'invoice';
-
 /** First parts of the names of claims whose final values have the id of a click, or a copy of a customer or of an answer. Erasures look for them. */
-export const COPYING_CLAIMS: readonly string[] = [CUSTOMER, LEAD, INVOICE];
+export const COPYING_CLAIMS: readonly string[] = ['customer', 'lead-of', 'invoice'];
 
 /**
  * The name of the claim that allows one recorded click per hour, link and visitor.
@@ -41,7 +37,7 @@ export const LEAD_CLAIM_MS = 24 * 3_600_000;
  * @param customerId `cus_…`: an external id can be given to another customer
  */
 export function leadClaim(workspaceId: string, customerId: string, eventName: string): string {
-  return `${LEAD}:${workspaceId}:${digest(customerId, leadNameSlug(eventName))}`;
+  return `lead-of:${workspaceId}:${digest(customerId, leadNameSlug(eventName))}`;
 }
 
 /** TTL of a customer's claim. It is longer than the queue takes to write the customer to ClickHouse, which is read after that. */
@@ -49,7 +45,7 @@ export const CUSTOMER_CLAIM_MS = 2 * 3_600_000;
 
 /** The name of the claim that allows one customer per workspace and external id. Its final value is the customer's record as JSON. */
 export function customerClaim(workspaceId: string, externalId: string): string {
-  return `${CUSTOMER}:${workspaceId}:${digest(externalId)}`;
+  return `customer:${workspaceId}:${digest(externalId)}`;
 }
 
 /** TTL of the claims of a sale. It is longer than a sale takes to reach ClickHouse, where invoices and first sales are looked up after that. */
@@ -62,7 +58,7 @@ export interface InvoiceAnswer extends TrackSaleResponse {
 
 /** The name of the claim that allows one sale per workspace and invoice. Its final value is an {@link InvoiceAnswer}. */
 export function invoiceClaim(workspaceId: string, invoiceId: string): string {
-  return `${INVOICE}:${workspaceId}:${digest(invoiceId)}`;
+  return `invoice:${workspaceId}:${digest(invoiceId)}`;
 }
 
 /** The name of the claim of a customer's first sale on a link, which is `new`; later ones are `recurring`. */
