@@ -41,7 +41,7 @@ export function createHiddenFolders(folders: Pick<RecordStore<FolderRecord>, 'ge
   return {
     /** Whether the workspace has any folder that is hidden from the caller; if not, reads need no condition. */
     async anyFor(workspaceId: string, { hidesFolders }: LinkVisibility): Promise<boolean> {
-      return hidesFolders && (await folders.lists.count(workspaceId, [IS_HIDDEN])) > 0;
+      return hidesFolders && (await folders.lists.countFew(workspaceId, [IS_HIDDEN])) > 0;
     },
 
     /** The links that are visible to the caller, in the order given. */
