@@ -71,7 +71,7 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
       };
       const request = {
         ...{ workspaceId, what: store.kind.table, amount: 1, limit: UNFINISHED_EXPORTS_MAX, refusal },
-        used: () => store.lists.count(workspaceId, [isOneOf('status', UNFINISHED)]),
+        used: () => store.lists.countFew(workspaceId, [isOneOf('status', UNFINISHED)]),
       };
       return deps.quotas.within(request, () => create(workspaceId, input));
     },

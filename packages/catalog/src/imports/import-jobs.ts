@@ -53,7 +53,7 @@ const RETRY_SECONDS = 60;
 export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: SecretBox, deps: ResourceDeps) {
   const { get, require, list, create, update } = createResources(store, RULES, deps);
   const isUnfinished = ({ status }: ImportJobRecord) => UNFINISHED.includes(status);
-  const countUnfinished = (workspaceId: string) => store.lists.count(workspaceId, [isOneOf('status', UNFINISHED)]);
+  const countUnfinished = (workspaceId: string) => store.lists.countFew(workspaceId, [isOneOf('status', UNFINISHED)]);
   const refusal = () => {
     const message = `This workspace has ${UNFINISHED_IMPORTS_MAX} imports that have not ended, the most at the same time. Please try again when one has ended.`;
     return new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });

@@ -42,7 +42,7 @@ export function createHiddenFolders(folders: Pick<RecordStore<FolderRecord>, 'ge
   return {
     /** Whether a folder of the workspace is hidden from the caller; if not, reads need no condition on folders. */
     async anyFor(workspaceId: string, { hidesFolders }: LinkVisibility): Promise<boolean> {
-      return hidesFolders && (await folders.lists.count(workspaceId, [IS_HIDDEN])) > 0;
+      return hidesFolders && (await folders.lists.countFew(workspaceId, [IS_HIDDEN])) > 0;
     },
 
     /** Removes the links in hidden folders; keeps the order of the others. */

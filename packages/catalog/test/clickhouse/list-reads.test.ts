@@ -1,10 +1,13 @@
 import { createResourceId, parseResourceId } from '@waymark/contract';
+import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
 
 const LINKS = 200_000;
 const LISTS = 90;
+/** More than may wait. */
+const LISTS_TOO_MANY = 110;
 
 let stores: TestStores;
 let catalog: Catalog;
@@ -21,15 +24,21 @@ const search = (workspaceId: string, text: string) =>
     ...{ sortBy: 'createdAt', sortOrder: 'desc', limit: 100, offset: 0 },
   });
 
-it('a workspace that lists much does not hold up the lists of others', async () => {
-  const [busy, other] = await Promise.all([aWorkspace(catalog), aWorkspace(catalog)]);
-  const link = await catalog.links.create(other.workspace.id, {
-    ...{ domain: other.host, key: 'one', url: 'https://acme.com/one' },
-  });
+/** A workspace with so many links that a search takes a while. */
+async function aBusyWorkspace() {
+  const busy = await aWorkspace(catalog);
   await stores.database.client.command({
     query: `INSERT INTO links (workspace_id, id, version, deleted, domain, key, url, created_at, data)
 SELECT ${parseResourceId('workspace', busy.workspace.id)}, ${parseResourceId('link', createResourceId('link', 1_700_000_000_000))} + number,
   1, 0, '${busy.host}', 'k' || toString(number), 'https://acme.com/' || toString(number), now64(3), '{}' FROM numbers(${LINKS})`,
+  });
+  return busy;
+}
+
+it('a workspace that lists much does not hold up the lists of others', async () => {
+  const [busy, other] = await Promise.all([aBusyWorkspace(), aWorkspace(catalog)]);
+  const link = await catalog.links.create(other.workspace.id, {
+    ...{ domain: other.host, key: 'one', url: 'https://acme.com/one' },
   });
   let ended = 0;
   // On a busy machine some wait too long, and are refused.
@@ -45,4 +54,17 @@ SELECT ${parseResourceId('workspace', busy.workspace.id)}, ${parseResourceId('li
   expect(found.map(({ id }) => id)).toEqual([link.id]);
   await lists;
   expect(endedBefore).toBeLessThan(LISTS / 2);
+});
+
+it('what a read, an import or an export asks beforehand does not wait for lists of its workspace', async () => {
+  const { workspace } = await aBusyWorkspace();
+  const refused: unknown[] = [];
+  const lists = Array.from({ length: LISTS_TOO_MANY }, (_, index) =>
+    search(workspace.id, `nothing ${index}`).catch((err: unknown) => void refused.push(err)),
+  );
+  await waitFor(() => refused.length > 0, { what: 'a list that is refused because too many wait' });
+  const reader = { hidesFolders: true, hidesPasswords: false };
+  await expect(catalog.hiddenFolders.anyFor(workspace.id, reader)).resolves.toBe(false);
+  await expect(catalog.importJobs.checkRoom(workspace.id)).resolves.toBeUndefined();
+  await Promise.all(lists);
 });

@@ -1,7 +1,7 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import type { Customer, CustomerColumn, ExportCustomersQuery } from '@waymark/contract';
 import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waymark/export';
-import { type ExportPart, isInPart, PAGE_CHARS, PAGE_ROWS } from '../export-part.js';
+import { type ExportPart, isInPart, PAGE_CHARS, PAGE_ROWS, readFurtherPage } from '../export-part.js';
 import type { LinkCaller } from '../links/link-caller.js';
 import { customerObjects } from './customer-objects.js';
 import { checkCustomerCursor, customerFiltersOf, customerLinkIdOf } from './customer-query.js';
@@ -54,7 +54,9 @@ export async function exportCustomers(
       const id = last?.id ?? part.after ?? startingAfter;
       const bounds = sortOrder === 'desc' ? { beforeId: id } : { afterId: id };
       const pageSize = Math.min(PAGE_ROWS, rowsMax);
-      const rows = await catalog.customers.list(workspaceId, { ...page, pageSize, filters: { ...filters, ...bounds } });
+      const readPage = () =>
+        catalog.customers.list(workspaceId, { ...page, pageSize, filters: { ...filters, ...bounds } });
+      const rows = await (last === undefined ? readPage() : readFurtherPage(readPage));
       return { rows, limit: pageSize };
     },
     async itemsOf(records) {

@@ -1,7 +1,7 @@
 import { type LinkRecord, linkVisibility } from '@waymark/catalog';
 import type { ExportLinksQuery, Link, LinkColumn } from '@waymark/contract';
 import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waymark/export';
-import { type ExportPart, isInPart, PAGE_CHARS, PAGE_ROWS } from '../export-part.js';
+import { type ExportPart, isInPart, PAGE_CHARS, PAGE_ROWS, readFurtherPage } from '../export-part.js';
 import type { LinkCaller } from './link-caller.js';
 import { type LinkListDeps, linkCursorOf, linkFiltersOf } from './link-query.js';
 
@@ -72,9 +72,11 @@ export async function exportLinks(
     async readPage(last, rowsMax) {
       const id = last?.id ?? start;
       const limit = Math.min(PAGE_ROWS, rowsMax);
-      const rows = await (id === undefined
-        ? links.list(workspaceId, { ...shape, limit, sortBy: 'createdAt', offset: 0 })
-        : links.listFrom(workspaceId, { ...shape, limit, id, side: 'after' }));
+      const readPage = () =>
+        id === undefined
+          ? links.list(workspaceId, { ...shape, limit, sortBy: 'createdAt', offset: 0 })
+          : links.listFrom(workspaceId, { ...shape, limit, id, side: 'after' });
+      const rows = await (last === undefined ? readPage() : readFurtherPage(readPage));
       return { rows, limit };
     },
     async itemsOf(records) {

@@ -2,9 +2,12 @@ import { jobKey, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { jobText, type WebhookJobData } from './webhook-job.js';
 
-/** Replaces the data of a job that still exists. KEYS: the job. ARGV: the data. */
+/**
+ * Replaces the data of a job that still exists. It is removed first, because a full Redis refuses HSET unless the script has written before:
+ * the bodies must be taken out of a full Redis above all. KEYS: the job. ARGV: the data.
+ */
 const REPLACE_DATA = `
-if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'data', ARGV[1]) end
+if redis.call('HDEL', KEYS[1], 'data') == 1 then redis.call('HSET', KEYS[1], 'data', ARGV[1]) end
 return 0
 `;
 

@@ -1,7 +1,8 @@
 import { createWebhookJobSender, jobKey, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { jobText, readJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
+import { removeEvents } from '../../src/delivery/job-data.js';
+import { jobText, readJobData, type WebhookJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { eventIdOf } from '../../src/events/event-id.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
@@ -37,6 +38,23 @@ it('a job that has ended keeps its id in Redis, and no body', async () => {
   const [job] = await fixture.queue.getCompleted();
   expect(receiver.received[0]?.text).toContain(TEXT);
   expect(await dataOf(job?.id ?? '')).toMatchObject({ event: 'link.updated', events: [], eventIds: [] });
+});
+
+it('the bodies of a job can be taken out of a Redis that is full', async () => {
+  const { id: webhookId, workspaceId } = await fixture.aHook(receiver.url);
+  const events = [{ id: 'evt_1', body: JSON.stringify({ text: TEXT }) }];
+  const jobId = webhookJobId(webhookId, 'full');
+  const data = jobText({ workspaceId, webhookId, event: 'link.updated', events });
+  await createWebhookJobSender(fixture.redis).send([{ id: jobId, data }]);
+  const [, before] = (await fixture.redis.config('GET', 'maxmemory')) as string[];
+  await fixture.redis.config('SET', 'maxmemory', '1mb');
+  try {
+    await expect(fixture.redis.set('waymark-test-full', TEXT)).rejects.toThrow('OOM');
+    await removeEvents(fixture.redis, jobId, readJobData(JSON.parse(data)) as WebhookJobData);
+  } finally {
+    await fixture.redis.config('SET', 'maxmemory', before ?? '0');
+  }
+  expect(await dataOf(jobId)).toMatchObject({ workspaceId, webhookId, events: [] });
 });
 
 it('events in ClickHouse are retried together, by their ids, and keep the ids under which they are delivered', async () => {

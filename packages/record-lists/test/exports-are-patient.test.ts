@@ -1,0 +1,70 @@
+import type { Catalog } from '@waymark/catalog';
+import { ApiError } from '@waymark/contract';
+import type { ExportSource } from '@waymark/export';
+import { expect, it } from 'vitest';
+import { exportCustomers, exportLinks, type LinkCaller } from '../src/index.js';
+
+const caller = { workspace: { id: 'ws_1' }, apiKey: { role: 'owner', scopes: [] } } as unknown as LinkCaller;
+const records = (count: number, first: number) =>
+  Array.from({ length: count }, (_, index) => ({ id: `${first + index}` }));
+
+/** A catalog whose lists have 101 records, and which refuses the read of each page as often as it says. */
+function aBusyCatalog(refusals: Record<'first' | 'second', number>): Catalog {
+  const read = (page: 'first' | 'second') => async () => {
+    if (refusals[page] > 0) {
+      refusals[page] -= 1;
+      throw new ApiError('rate_limit_exceeded', 'Too many reads of this workspace are under way.', {
+        retryAfterSeconds: 0,
+      });
+    }
+    return page === 'first' ? records(100, 0) : records(1, 100);
+  };
+  let pages = 0;
+  const objects = async (_workspaceId: string, items: readonly object[]) => items;
+  const readCustomers = async () => {
+    const rows = await read(pages === 0 ? 'first' : 'second')();
+    pages += 1;
+    return rows;
+  };
+  return {
+    hiddenFolders: { anyFor: async () => false },
+    links: { list: read('first'), listFrom: read('second'), objects },
+    customers: {
+      list: readCustomers,
+      counters: async () => new Map(),
+      toCustomer: (record: object) => record,
+    },
+  } as unknown as Catalog;
+}
+
+async function idsOf(source: ExportSource): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { lastId } of source) ids.push(lastId);
+  return ids;
+}
+
+const EXPORTS = {
+  links: (catalog: Catalog) => exportLinks({ catalog, defaultDomain: undefined }, caller, {}),
+  customers: (catalog: Catalog) => exportCustomers(catalog, caller, {}),
+};
+
+it.each(['links', 'customers'] as const)(
+  'a file of %s that has begun is not cut off while lists are refused',
+  async (what) => {
+    const source = await EXPORTS[what](aBusyCatalog({ first: 0, second: 3 }));
+    expect((await idsOf(source)).at(-1)).toBe('100');
+  },
+);
+
+it.each(['links', 'customers'] as const)(
+  'a file of %s ends when its lists are refused again and again',
+  async (what) => {
+    const source = await EXPORTS[what](aBusyCatalog({ first: 0, second: 20 }));
+    await expect(idsOf(source)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+  },
+);
+
+it.each(['links', 'customers'] as const)('a file of %s that has not begun is refused at once', async (what) => {
+  const source = await EXPORTS[what](aBusyCatalog({ first: 1, second: 0 }));
+  await expect(idsOf(source)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+});
