@@ -33,13 +33,22 @@ export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions
   const { signal } = closing;
   let child: ChildProcess | undefined;
 
+  async function restart(): Promise<void> {
+    await delay(RESTART_MS, undefined, { signal }).then(start, () => undefined);
+  }
+
   function start(): void {
-    child = fork(fileURLToPath(ENTRY), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    child.on('error', (err) => logger.error({ err }, 'the process of webhook deliveries failed'));
-    child.on('exit', async (code, exitSignal) => {
+    const started = fork(fileURLToPath(ENTRY), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    child = started;
+    started.on('error', (err) => {
+      logger.error({ err }, 'the process of webhook deliveries failed');
+      // A process that could not be spawned has no pid, and does not emit `exit`.
+      if (started.pid === undefined) void restart();
+    });
+    started.on('exit', (code, exitSignal) => {
       if (signal.aborted) return;
       logger.error({ code, signal: exitSignal }, 'the process of webhook deliveries has ended; restarting it');
-      await delay(RESTART_MS, undefined, { signal }).then(start, () => undefined);
+      void restart();
     });
   }
 
@@ -58,7 +67,7 @@ export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions
   return {
     async close() {
       closing.abort();
-      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+      if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
       child.kill('SIGTERM');
       const late = setTimeout(() => child?.kill('SIGKILL'), closeMs);
