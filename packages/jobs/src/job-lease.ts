@@ -26,20 +26,26 @@ export interface JobLease {
 export async function takeLease(redis: Redis, name: string): Promise<JobLease | undefined> {
   const key = `${keyPrefix(redis)}waymark:${name}`;
   const owner = randomUUID();
-  if ((await redis.set(key, owner, 'PX', LEASE_MS, 'NX')) !== 'OK') return undefined;
   const lost = new AbortController();
-  let heldUntilMs = performance.now() + LEASE_MS;
+  /** Aborts `lost` unless it is cleared before the lease expires. @param askedMs when the command that took or renewed it was sent */
+  const expire = (askedMs: number) => setTimeout(() => lost.abort(), askedMs + LEASE_MS - performance.now()).unref();
+  const askedMs = performance.now();
+  if ((await redis.set(key, owner, 'PX', LEASE_MS, 'NX')) !== 'OK') return undefined;
+  let expiry = expire(askedMs);
   const renew = async () => {
-    const askedMs = performance.now();
+    const renewedMs = performance.now();
     const renewed = await redis.eval(RENEW, 1, key, owner, LEASE_MS).catch(() => undefined);
-    if (renewed === 1) heldUntilMs = askedMs + LEASE_MS;
-    if (renewed === 0 || performance.now() > heldUntilMs) lost.abort();
+    if (renewed === 0) lost.abort();
+    if (renewed !== 1) return;
+    clearTimeout(expiry);
+    expiry = expire(renewedMs);
   };
   const renewing = setInterval(() => void renew(), RENEW_EVERY_MS).unref();
   return {
     lost: lost.signal,
     async release() {
       clearInterval(renewing);
+      clearTimeout(expiry);
       // A lease that cannot be released expires.
       await deleteIfEqual(redis, key, owner).catch(() => undefined);
     },

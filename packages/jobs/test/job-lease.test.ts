@@ -1,0 +1,21 @@
+import { startRedis, startTcpProxy, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { expect, it, onTestFinished } from 'vitest';
+import { takeLease } from '../src/job-lease.js';
+
+it('a lease is lost before another process can take it, although Redis does not answer its renewals', async () => {
+  const server = await startRedis();
+  const proxy = await startTcpProxy(server.port);
+  const redis = new Redis(proxy.port);
+  onTestFinished(async () => {
+    redis.disconnect();
+    await proxy.stop();
+    await server.stop();
+  });
+  const lease = await takeLease(redis, 'test-job:1');
+  proxy.holdRequests();
+  const other = new Redis(server.url);
+  onTestFinished(() => other.disconnect());
+  await waitFor(() => takeLease(other, 'test-job:1'), { what: 'the lease of another process' });
+  expect(lease?.lost.aborted).toBe(true);
+});
