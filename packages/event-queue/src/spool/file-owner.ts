@@ -49,7 +49,6 @@ function isRunning(pid: number): boolean {
 export interface SpoolOwner {
   /** A new file name of this process. */
   nextName(): string;
-  isMine(name: string): boolean;
   /** Whether the file belongs to a process that has ended. */
   isOrphan(directory: string, name: string): Promise<boolean>;
 }
@@ -74,8 +73,6 @@ export async function createSpoolOwner(now: () => number): Promise<SpoolOwner> {
       number += 1;
       return `${prefix}${String(number).padStart(6, '0')}${SUFFIX}`;
     },
-
-    isMine: (name) => name.startsWith(prefix),
 
     async isOrphan(directory, name) {
       const owner = parse(name);
