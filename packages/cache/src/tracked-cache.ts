@@ -102,10 +102,13 @@ export function createTrackedCache<Value>(options: TrackedCacheOptions<Value>): 
       const atMs = now();
       const entry = freshEntry(key, atMs, maxAgeMs);
       if (entry !== undefined) return entry.value;
-      // When a load that began too long ago has ended, the first of its callers reads again, and the others wait for that read.
-      for (let load = loads.get(key); load?.shared !== undefined; load = loads.get(key)) {
+      const load = loads.get(key);
+      if (load?.shared !== undefined) {
         const value = await load.shared;
         if (isFresh({ value, startedMs: load.startedMs }, atMs, maxAgeMs)) return value;
+        // Another caller may read again already. Its load began after this call, so its value is new enough whatever its age.
+        const next = loads.get(key);
+        if (next !== load && next?.shared !== undefined) return next.shared;
       }
       return readAndStore(key, read, true);
     },
