@@ -11,7 +11,7 @@ const ROOMS = {
   clickhouse: ['contract', 'event-query', 'event-format'],
   'clickhouse-embedded': ['config'],
   'event-queue': ['contract', 'cache', 'redis', 'event-format', 'clickhouse'],
-  catalog: ['contract', 'cache', 'redis', 'event-query', 'event-format', 'clickhouse', 'event-queue'],
+  catalog: ['contract', 'cache', 'redis', 'rate-limit', 'event-query', 'event-format', 'clickhouse', 'event-queue'],
   visit: ['contract', 'config'],
   outbound: [],
   'ops-page': [],

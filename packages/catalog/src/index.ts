@@ -1,5 +1,4 @@
 export { type Catalog, type CatalogOptions, createCatalog } from './catalog.js';
-export { createFairQueue } from './clickhouse/fair-queue.js';
 export { customerName, customerRow, draftCustomer, type NewCustomer } from './customers/customers.js';
 export { generatedName } from './customers/generated-name.js';
 export { draftDomain, type NewDomain } from './domains/domains.js';

@@ -1,2 +1,3 @@
+export { createFairQueue } from './fair-queue.js';
 export * from './limited-network.js';
 export * from './rate-limiter.js';

@@ -1,5 +1,6 @@
-import { createFairQueue, haveEventsExpired } from '@waymark/catalog';
+import { haveEventsExpired } from '@waymark/catalog';
 import { onReplyClose } from '@waymark/http-kit';
+import { createFairQueue } from '@waymark/rate-limit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { disconnectSignal } from './client-disconnect.js';
 import { createIdleWait } from './idle-wait.js';

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { createFairQueue } from './fair-queue.js';
+import { createFairQueue } from '@waymark/rate-limit';
 import { queryRows, type RowsQuery } from './query-rows.js';
 
 /**
@@ -25,11 +25,5 @@ export type ReadList = <Row extends readonly unknown[]>(query: RowsQuery) => Pro
 /** The limits apply to all lists of the process together, so create one and share it. */
 export function createListReads(clickhouse: ClickHouseClient): ReadList {
   const queue = createFairQueue(LIMITS);
-  return (query) =>
-    queue.run(
-      String(query.parameters.workspace),
-      () => queryRows(clickhouse, query),
-      // Never aborted: a request that has ended leaves its list to its time limit.
-      new AbortController().signal,
-    );
+  return (query) => queue.run(String(query.parameters.workspace), () => queryRows(clickhouse, query));
 }

@@ -21,7 +21,7 @@ export interface FairQueue {
    *
    * @throws ApiError 429 when too many tasks wait, or this one waits too long; the reason of `signal` if it aborts first
    */
-  run<T>(owner: string, task: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  run<T>(owner: string, task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 /** The tasks of one owner. Owners without tasks have no entry. */
@@ -35,6 +35,7 @@ function tooBusy(what: string): ApiError {
   return new ApiError('rate_limit_exceeded', `${what} Please try again.`, { retryAfterSeconds: 1 });
 }
 
+/** Creates a {@link FairQueue} of one process. */
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { runningMax, runningPerOwnerMax, waitingMax, waitingPerOwnerMax, waitMsMax } = options;
   /** In round-robin order: starting a task moves its owner to the end. */
@@ -70,7 +71,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     start?.();
   }
 
-  function waitForSlot(owner: string, state: OwnerState, signal: AbortSignal): Promise<void> {
+  function waitForSlot(owner: string, state: OwnerState, signal: AbortSignal | undefined): Promise<void> {
     if (waiting >= waitingMax) throw tooBusy('Too many reads are under way.');
     if (state.waiting.size >= waitingPerOwnerMax) throw tooBusy('Too many reads of this workspace are under way.');
     return new Promise((resolve, reject) => {
@@ -78,7 +79,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
         state.waiting.delete(start);
         waiting -= 1;
         clearTimeout(timer);
-        signal.removeEventListener('abort', onAbort);
+        signal?.removeEventListener('abort', onAbort);
         end();
       };
       const start = () =>
@@ -86,9 +87,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
           acquireSlot(owner, state);
           resolve();
         });
-      const onAbort = () => leave(() => reject(signal.reason));
+      const onAbort = () => leave(() => reject(signal?.reason));
       const timer = setTimeout(() => leave(() => reject(tooBusy('Too many reads are under way.'))), waitMsMax);
-      signal.addEventListener('abort', onAbort, { once: true });
+      signal?.addEventListener('abort', onAbort, { once: true });
       state.waiting.add(start);
       waiting += 1;
     });
@@ -96,7 +97,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
 
   return {
     async run(owner, task, signal) {
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       const state = stateOf(owner);
       try {
         if (running < runningMax && state.running < runningPerOwnerMax) {

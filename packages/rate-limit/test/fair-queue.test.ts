@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFairQueue, type FairQueueOptions } from '../../src/clickhouse/fair-queue.js';
+import { createFairQueue, type FairQueueOptions } from '../src/fair-queue.js';
 
 const never = () => new AbortController().signal;
 
