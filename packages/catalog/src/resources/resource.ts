@@ -79,7 +79,7 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
       what: store.kind.table,
       amount: 1,
       limit,
-      used: () => store.lists.count(workspaceId),
+      used: () => store.lists.countFew(workspaceId),
       refusal: () => new ApiError('forbidden', `This workspace may have at most ${limit} of: ${title}.`),
     };
     return deps.quotas.within(request, create);

@@ -132,17 +132,14 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
       return rows.map(([number]) => table.publicId(number));
     },
 
-    /** The number of records, without pending ones. */
-    async count(workspaceId: string, conditions: readonly Condition[] = []): Promise<number> {
-      const query = countQuery(workspaceId, conditions);
-      // What quotas count for each creation is quick, and creations do not wait for lists.
-      const isQuick = conditions.length === 0;
-      const [row] = await (isQuick ? queryRows<[string]>(clickhouse, query) : readList<[string]>(query));
+    /** The number of records, without pending ones. Takes turns with the lists of other workspaces. */
+    async count(workspaceId: string, conditions: readonly Condition[]): Promise<number> {
+      const [row] = await readList<[string]>(countQuery(workspaceId, conditions));
       return Number(row?.[0] ?? 0);
     },
 
-    /** Counts without waiting for lists; only for kinds of which a workspace has few records. */
-    async countFew(workspaceId: string, conditions: readonly Condition[]): Promise<number> {
+    /** As `count`, without waiting for lists: for what a request counts beforehand, of kinds of which a workspace has few records. */
+    async countFew(workspaceId: string, conditions: readonly Condition[] = []): Promise<number> {
       const [row] = await queryRows<[string]>(clickhouse, countQuery(workspaceId, conditions));
       return Number(row?.[0] ?? 0);
     },

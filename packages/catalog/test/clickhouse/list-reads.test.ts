@@ -68,3 +68,19 @@ it('what a read, an import or an export asks beforehand does not wait for lists 
   await expect(catalog.importJobs.checkRoom(workspace.id)).resolves.toBeUndefined();
   await Promise.all(lists);
 });
+
+it('a count of all links of a workspace waits for its lists, as a count with a filter does', async () => {
+  const { workspace } = await aBusyWorkspace();
+  let ended = 0;
+  const lists = Promise.allSettled(
+    Array.from({ length: LISTS }, (_, index) =>
+      search(workspace.id, `nothing ${index}`).finally(() => {
+        ended += 1;
+      }),
+    ),
+  );
+  await waitFor(() => ended > 0, { what: 'the first list, when all others have a place in the queue' });
+  await catalog.links.count(workspace.id, { showArchived: true, hidesFolders: false }).catch(() => undefined);
+  expect(ended).toBeGreaterThan(LISTS / 2);
+  await lists;
+});
