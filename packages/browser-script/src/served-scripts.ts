@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
-import { SCRIPT_PATHS } from '@waymark/contract';
+import { isNoneMatchHit, SCRIPT_PATHS } from '@waymark/contract';
 
 /** The built variants and their compressed copies. They are in `dist` also when this module runs from `src`. */
 const DIRECTORY = new URL('../dist/variants/', import.meta.url);
@@ -85,12 +85,6 @@ function acceptedCodings(header: string | undefined): readonly string[] {
     .map(([coding = '']) => coding.trim());
 }
 
-/** Whether the client has the script already, in any coding. @param header `If-None-Match` */
-function isKnown(header: string | undefined, { representations }: Script): boolean {
-  const tags = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return tags.includes('*') || representations.some(({ etag }) => tags.includes(etag));
-}
-
 /** Whether a path is that of a variant, without its query. */
 export function isScriptPath(path: string): boolean {
   return paths.has(path);
@@ -110,7 +104,8 @@ export function scriptResponse(path: string, requestHeaders: IncomingHttpHeaders
     script.representations.at(-1);
   if (chosen === undefined) throw new Error(`${path} has no representations`);
   const headers: Record<string, string> = { ...HEADERS, etag: chosen.etag };
-  if (isKnown(requestHeaders['if-none-match'], script)) return { status: 304, headers, body: EMPTY };
+  const etags = script.representations.map(({ etag }) => etag);
+  if (isNoneMatchHit(requestHeaders['if-none-match'], etags)) return { status: 304, headers, body: EMPTY };
   if (chosen.coding !== undefined) headers['content-encoding'] = chosen.coding;
   headers['content-length'] = String(chosen.body.length);
   return { status: 200, headers, body: chosen.body };

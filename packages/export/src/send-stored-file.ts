@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { ApiError, type HttpRefusal } from '@waymark/contract';
+import { ApiError, entityTagsOf, type HttpRefusal, isNoneMatchHit } from '@waymark/contract';
 import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
 
@@ -20,7 +20,6 @@ interface Part {
 }
 
 const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
-const TAGS = /(?:W\/)?"[^"]*"|\*/g;
 
 /** An error with a status of HTTP that the API has no code for. */
 function refusal(message: string, http: HttpRefusal): ApiError {
@@ -57,7 +56,6 @@ type Conditions = Readonly<Record<'if-match' | 'if-none-match' | 'if-unmodified-
  * @throws ApiError 412 when `If-Match` or `If-Unmodified-Since` excludes the file
  */
 function isNotModified(conditions: Partial<Conditions>, etag: string, modifiedMs: number): boolean {
-  const tagsOf = (header: string) => header.match(TAGS) ?? [];
   const {
     'if-match': match,
     'if-none-match': noneMatch,
@@ -67,10 +65,9 @@ function isNotModified(conditions: Partial<Conditions>, etag: string, modifiedMs
   const isOther =
     match === undefined
       ? modifiedMs > Date.parse(unmodifiedSince ?? '')
-      : !tagsOf(match).some((tag) => tag === '*' || tag === etag);
+      : !entityTagsOf(match).some((tag) => tag === '*' || tag === etag);
   if (isOther) throw refusal('The file is not the one that the request is about.', { status: 412 });
-  // `If-None-Match` compares weakly: `W/` does not count.
-  if (noneMatch !== undefined) return tagsOf(noneMatch).some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag);
+  if (noneMatch !== undefined) return isNoneMatchHit(noneMatch, [etag]);
   return modifiedMs <= Date.parse(modifiedSince ?? '');
 }
 

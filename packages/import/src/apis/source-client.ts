@@ -1,3 +1,4 @@
+import { retryAfterMs } from '@waymark/contract';
 import { AddressRefusedError, type Outbound, type OutboundResponse } from '@waymark/outbound';
 import { ImportError } from '../model/import-error.js';
 import { parseJsonInTurns, TooManyValuesError } from './json-in-turns.js';
@@ -30,11 +31,10 @@ export interface SourceClient {
   getJson(url: string, form?: Readonly<Record<string, string>>): Promise<unknown>;
 }
 
-/** The milliseconds that a `Retry-After` header asks to wait; it has seconds or a date. Undefined without a valid header. */
-function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  if (header === undefined) return undefined;
-  const ms = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - nowMs;
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, RETRY_AFTER_MS_MIN), RETRY_AFTER_MS_MAX);
+/** How long the source asks to wait, within limits. Undefined when it does not say. */
+function askedPauseMs(header: string | undefined, nowMs: number): number | undefined {
+  const ms = retryAfterMs(header, nowMs);
+  return ms === undefined ? undefined : Math.min(Math.max(ms, RETRY_AFTER_MS_MIN), RETRY_AFTER_MS_MAX);
 }
 
 const backoffMs = (tries: number) => Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_MS_MAX);
@@ -81,7 +81,7 @@ export function createSourceClient({ outbound, headers, wait, now }: SourceClien
         try {
           const response = await attempt(url, form);
           if (response.status === 429) {
-            await wait(retryAfterMs(response.retryAfter, now()) ?? backoffMs(waits++));
+            await wait(askedPauseMs(response.retryAfter, now()) ?? backoffMs(waits++));
             continue;
           }
           if (response.status < 500) return await checked(origin, response);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Dispatcher, request } from 'undici';
+import { askedPauseMs } from '../asked-pause.js';
 import { CommandError } from '../command-error.js';
-import { retryAfterMs } from '../retry-after.js';
 
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 10_000;
@@ -144,7 +144,7 @@ export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
       throw new TemporaryError(message, 0);
     }
     if (status < 500 && status !== 429) throw new RefusedRequest(message, code);
-    throw new TemporaryError(message, retryAfterMs(headers['retry-after']?.toString(), Date.now()));
+    throw new TemporaryError(message, askedPauseMs(headers['retry-after']?.toString()));
   };
 
   return {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { askedPauseMs } from '../asked-pause.js';
 import { CommandError } from '../command-error.js';
-import { retryAfterMs } from '../retry-after.js';
 import { readBlocks } from './event-stream.js';
 
 /** Options of {@link followEvents}. */
@@ -65,7 +65,7 @@ export async function followEvents({ url, newKey, onEvent, onStatus, signal }: F
     }
     if (response.status < 500 && response.status !== 429) throw new CommandError(message);
     onStatus(message);
-    retryMs = Math.max(retryMs, retryAfterMs(response.headers.get('retry-after'), Date.now()));
+    retryMs = Math.max(retryMs, askedPauseMs(response.headers.get('retry-after')));
   }
 
   while (!signal.aborted) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type LinkRecord, shortLinkOf } from '@waymark/catalog';
-import { parseImageDataUrl, ROOT_KEY } from '@waymark/contract';
+import { isNoneMatchHit, parseImageDataUrl, ROOT_KEY } from '@waymark/contract';
 import type { LinkResponse } from './pages/responses.js';
 
 // Images that are stored in links as data URLs. Robots do not accept those in previews, so the link port serves the images.
@@ -66,8 +66,7 @@ export function imageResponse(
 ): LinkResponse {
   const etag = `"${tag}"`;
   const cached = [...headers, 'cache-control', CACHE_CONTROL, 'etag', etag];
-  const known = (ifNoneMatch ?? '').split(',').map((text) => text.trim().replace(/^W\//, ''));
-  if (known.includes(etag) || known.includes('*')) return { status: 304, headers: cached, body: NOTHING };
+  if (isNoneMatchHit(ifNoneMatch, [etag])) return { status: 304, headers: cached, body: NOTHING };
   return {
     status: 200,
     headers: [

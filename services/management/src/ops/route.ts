@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { ApiError } from '@waymark/contract';
+import { ApiError, isNoneMatchHit } from '@waymark/contract';
 import { type App, adminGuard } from '@waymark/http-kit';
 import type { ComponentStatus } from '@waymark/observability';
 import type { OpsAnswer } from '@waymark/ops-page';
@@ -74,7 +74,7 @@ export async function opsRoutes(app: App, deps: OpsDeps): Promise<void> {
         'cache-control': 'private, no-cache',
         etag: asset.etag,
       });
-      if (request.headers['if-none-match'] === asset.etag) return reply.code(304).send();
+      if (isNoneMatchHit(request.headers['if-none-match'], [asset.etag])) return reply.code(304).send();
       return reply.send(asset.body);
     });
   });
