@@ -133,7 +133,7 @@ export function runCompiledQuery<Row extends readonly unknown[]>(
   return runWith((statement) => client.rows<Row>(statement), compiled, options);
 }
 
-/** {@link runCompiledQuery} for large results: parses each row when it is asked for. */
+/** {@link runCompiledQuery} for large results: parses each row on demand. */
 export function runLargeQuery<Row extends readonly unknown[]>(
   client: ClickHouseClient,
   compiled: CompiledQuery,

@@ -6,7 +6,7 @@ export interface ExportSlice {
   readonly lastId: string;
 }
 
-/** The slices of an export. Each is read when it is asked for, after the ones before have been sent. */
+/** The slices of an export. Each is read on demand, after the ones before have been sent. */
 export type ExportSource = AsyncIterable<ExportSlice>;
 
 /** Limit on the rows of a slice, and the length in characters that it should have. */

@@ -20,7 +20,8 @@ export interface RedisOptions {
 
 const PROBE_EVERY_MS = 20;
 const OTHER_END_MS_MAX = 5_000;
-const NOBODY_LISTENS: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']);
+/** Codes of `connect` for a socket without a listening process. */
+const UNUSED_SOCKET_CODES: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']);
 
 function findOnPath(path: string, ...names: readonly string[]): string | undefined {
   return names
@@ -94,8 +95,8 @@ async function isListenedOn(socket: string): Promise<boolean> {
     await once(connection, 'connect');
     return true;
   } catch (err) {
-    // Any other error does not mean that nobody listens: a process that hangs may have too many connections that wait.
-    return !NOBODY_LISTENS.has((err as NodeJS.ErrnoException).code);
+    // After any other error a process may still listen: the queue of connections of a hung process can be full.
+    return !UNUSED_SOCKET_CODES.has((err as NodeJS.ErrnoException).code);
   } finally {
     connection.destroy();
   }

@@ -246,7 +246,7 @@ describe('delete', () => {
     // Events that the mutations have not deleted.
     await insert([journey(10, AT + 60_000)]);
     const before = await counters();
-    // A token that ClickHouse has forgotten is like one that a moved shard has changed.
+    // Without its deduplication token, ClickHouse accepts the block again, as it does when a moved shard has changed the token.
     await rememberTokens(0);
     try {
       await subtractErased(target(), batch);

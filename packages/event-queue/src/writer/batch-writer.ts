@@ -63,8 +63,8 @@ export interface BatchWriter {
 type SkippedOf = (job: WriterJob) => readonly number[];
 
 /**
- * If a job is older than this, it may have been written and its manifest entry have expired, so ClickHouse is asked for its rows before the
- * insert. Entries live five minutes longer than this, to allow for differences between clocks.
+ * A job that is older than this may have been written although its manifest entry has expired, so its rows are looked up in ClickHouse before
+ * the insert. Entries live five minutes longer than this, to allow for differences between clocks.
  */
 const LOOK_UP_FIRST_AGE_MS = 10 * 60_000;
 

@@ -34,7 +34,7 @@ export function createAnalyticsTables(catalog: Catalog) {
    * Checks the request, and reads nothing yet.
    *
    * @param nowMs the time that the range of the request is relative to
-   * @returns a generator of the tables, one for each grouping, which reads each table when it is asked for
+   * @returns a generator of the tables, one for each grouping, which reads each table on demand
    * @throws ApiError as GET /analytics does, and 422 for a grouping that does not exist
    */
   return async (caller: LinkCaller, query: Omit<ExportAnalyticsQuery, 'escapeFormulas'>, nowMs: number) => {

@@ -86,7 +86,7 @@ export async function streamRoutes(app: App, deps: StreamRouteDeps): Promise<voi
   app.get(
     '/events/stream',
     {
-      // A HEAD request would open a stream that nobody reads.
+      // A HEAD request would open a stream whose events no client receives.
       exposeHeadRoute: false,
       onRequest: app.authenticate(REQUIREMENTS),
       preValidation: (request) => catalog.eventUsage.check(request.workspace),
