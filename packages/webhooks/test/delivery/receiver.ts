@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,7 +34,8 @@ export async function startReceiver(): Promise<Receiver> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    // A path of its own: a later receiver may get the port of an earlier one, whose webhook still exists.
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${randomUUID()}`,
     received,
     answer(next) {
       handle = next;
