@@ -7,6 +7,11 @@ import { EVENT_KINDS, eventFilterShape } from './events-query.js';
 export const ANALYTICS_EVENTS = [...EVENT_KINDS, 'composite'] as const;
 export type AnalyticsEvent = (typeof ANALYTICS_EVENTS)[number];
 
+/** The parameter `event` of `GET /analytics`. */
+export const analyticsEvent = queryEnum(ANALYTICS_EVENTS).describe(
+  'What is counted: `clicks`, the default, `leads`, `sales`, or all three (`composite`).',
+);
+
 /** Values of `groupBy`, apart from the alias `trigger`. */
 export const GROUPINGS = [
   'count',
@@ -40,8 +45,10 @@ export type Grouping = (typeof GROUPINGS)[number];
 
 /** Query string of `GET /analytics`. */
 export const analyticsQuerySchema = closedQuery({
-  event: queryEnum(ANALYTICS_EVENTS),
-  groupBy: queryEnum([...GROUPINGS, 'trigger']),
+  event: analyticsEvent,
+  groupBy: queryEnum([...GROUPINGS, 'trigger']).describe(
+    'One number for all (`count`, the default), or a row for each value of an attribute. `trigger` is the same as `triggers`.',
+  ),
   ...eventFilterShape,
 });
 export type AnalyticsQuery = z.infer<typeof analyticsQuerySchema>;

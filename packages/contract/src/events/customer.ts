@@ -6,18 +6,18 @@ import { queryBoolean, queryLink, queryText } from '../values/query-values.js';
 
 /** The customer object of every response: twelve fields, all present. `saleAmount` is in cents of USD. */
 export const customerSchema = z.strictObject({
-  id: z.string(),
-  externalId: z.string(),
-  name: z.string().nullable(),
-  email: z.string().nullable(),
-  avatar: z.string().nullable(),
-  stripeCustomerId: z.string().nullable(),
-  country: z.string().nullable(),
-  sales: z.number().nullable(),
-  saleAmount: z.number().nullable(),
-  createdAt: z.string(),
-  firstSaleAt: z.string().nullable(),
-  subscriptionCanceledAt: z.string().nullable(),
+  id: z.string().describe('Id of the customer, `cus_…`.'),
+  externalId: z.string().describe('Your own id of the customer.'),
+  name: z.string().nullable().describe('Name of the customer; without one, the email or a generated name.'),
+  email: z.string().nullable().describe('Email of the customer.'),
+  avatar: z.string().nullable().describe('URL of a picture of the customer.'),
+  stripeCustomerId: z.string().nullable().describe('Id of the customer at Stripe.'),
+  country: z.string().nullable().describe('Two-letter code of the customer’s country.'),
+  sales: z.number().nullable().describe('Number of sales.'),
+  saleAmount: z.number().nullable().describe('Total of the sales, in cents of USD.'),
+  createdAt: z.string().describe('When the customer was created.'),
+  firstSaleAt: z.string().nullable().describe('Time of the first sale.'),
+  subscriptionCanceledAt: z.string().nullable().describe('Always `null`.'),
 });
 export type Customer = z.infer<typeof customerSchema>;
 
@@ -45,21 +45,28 @@ export function deletedCustomer(id: string): Customer {
 export const expandedCustomerSchema = customerSchema.extend({
   link: z
     .strictObject({
-      id: z.string(),
-      domain: z.string(),
-      key: z.string(),
-      shortLink: z.string(),
-      url: z.string(),
-      programId: z.string().nullable(),
+      id: z.string().describe('Id of the link.'),
+      domain: z.string().describe('Domain of the link.'),
+      key: z.string().describe('Key of the link.'),
+      shortLink: z.string().describe('Address of the link.'),
+      url: z.string().describe('Destination of the link.'),
+      programId: z.string().nullable().describe('Id of the partner program of the link.'),
     })
     .nullable()
-    .optional(),
-  programId: z.string().nullable().optional(),
+    .optional()
+    .describe('The link that brought the customer.'),
+  programId: z.string().nullable().optional().describe('Id of the partner program that brought the customer.'),
   partner: z
-    .strictObject({ id: z.string(), name: z.string(), email: z.string().nullable(), image: z.string().nullable() })
+    .strictObject({
+      id: z.string().describe('Id of the partner.'),
+      name: z.string().describe('Name of the partner.'),
+      email: z.string().nullable().describe('Email of the partner.'),
+      image: z.string().nullable().describe('URL of an image of the partner.'),
+    })
     .nullable()
-    .optional(),
-  discount: z.null().optional(),
+    .optional()
+    .describe('The partner who brought the customer.'),
+  discount: z.null().optional().describe('Always `null`: there are no discounts.'),
 });
 export type ExpandedCustomer = z.infer<typeof expandedCustomerSchema>;
 
@@ -71,24 +78,28 @@ export const customerExternalIdSchema = text.min(1).regex(/\S/, 'must not be bla
 
 /** Body of `PATCH /customers/{id}`; `null` clears. */
 export const updateCustomerBodySchema = z.object({
-  externalId: customerExternalIdSchema.optional(),
-  email: z.email().max(CUSTOMER_TEXT_CHARS_MAX).nullish(),
-  name: text.nullish(),
-  avatar: webAddress(URL_CHARS_MAX).nullish(),
-  stripeCustomerId: z.string().max(255).nullish(),
+  externalId: customerExternalIdSchema.optional().describe('Your own id of the customer, unique in the workspace.'),
+  email: z.email().max(CUSTOMER_TEXT_CHARS_MAX).nullish().describe('Email of the customer.'),
+  name: text.nullish().describe('Name of the customer.'),
+  avatar: webAddress(URL_CHARS_MAX).nullish().describe('URL of a picture of the customer, http or https.'),
+  stripeCustomerId: z.string().max(255).nullish().describe('Id of the customer at Stripe.'),
   country: z
     .string()
     .max(100)
     .regex(/^[A-Za-z]{2}$/, 'must be two letters')
     .toUpperCase()
-    .nullish(),
+    .nullish()
+    .describe('Two-letter code of the customer’s country.'),
 });
 export type UpdateCustomerBody = z.infer<typeof updateCustomerBodySchema>;
 
 /** Body of `POST /customers`. */
 export const createCustomerBodySchema = updateCustomerBodySchema.extend({
-  externalId: customerExternalIdSchema,
-  country: updateCustomerBodySchema.shape.country.unwrap().unwrap(),
+  externalId: customerExternalIdSchema.describe('Your own id of the customer, unique in the workspace.'),
+  country: updateCustomerBodySchema.shape.country
+    .unwrap()
+    .unwrap()
+    .describe('Two-letter code of the customer’s country.'),
 });
 export type CreateCustomerBody = z.infer<typeof createCustomerBodySchema>;
 
@@ -97,24 +108,26 @@ export const CUSTOMER_PAGES_MAX = 1000;
 
 /** The filters of `GET /customers`. */
 export const customerFilterShape = {
-  email: queryText,
-  externalId: queryText,
-  search: queryText,
-  country: queryText,
-  linkId: queryLink,
-  programId: queryText,
-  partnerId: queryText,
+  email: queryText.describe('Only the customer with this email; `externalId` and `search` are ignored beside it.'),
+  externalId: queryText.describe('Only the customer with this id of your own, without `ext_`.'),
+  search: queryText.describe('Part of the email, the name or the external id, in any case.'),
+  country: queryText.describe('Only customers from this country, as a two-letter code.'),
+  linkId: queryLink.describe('Only customers that this link brought: a `link_…` id, or `ext_` and your own id.'),
+  programId: queryText.describe('Only customers that links of this partner program brought.'),
+  partnerId: queryText.describe('Only customers that this partner brought.'),
 };
 
 /** The query parameter that adds fields to customer objects; see {@link expandedCustomerSchema}. */
-export const expandedShape = { includeExpandedFields: queryBoolean };
+export const expandedShape = {
+  includeExpandedFields: queryBoolean.describe('`true` adds `link`, `programId`, `partner` and `discount`.'),
+};
 
 /** Query of `GET /customers`; sorted by creation, newest first, by default. */
 export const listCustomersQuerySchema = closedQuery({
-  ...sortShape(['createdAt', 'saleAmount', 'firstSaleAt', 'subscriptionCanceledAt']),
+  ...sortShape(['createdAt', 'saleAmount', 'firstSaleAt', 'subscriptionCanceledAt'], 'desc'),
   ...pageShape(),
-  startingAfter: queryText,
-  endingBefore: queryText,
+  startingAfter: queryText.describe('Lists the customers after the one with this id.'),
+  endingBefore: queryText.describe('Lists the customers before the one with this id.'),
   ...customerFilterShape,
   ...expandedShape,
 });

@@ -27,20 +27,20 @@ export type CreateErasureBody = z.infer<typeof createErasureBodySchema>;
 
 /** The erasure object of every response (docs/reference/erasure.md). Of the person it contains only ids that Waymark has created. */
 export const erasureSchema = z.strictObject({
-  id: z.string(),
-  mode: z.enum(ERASURE_MODES),
-  status: z.enum(ERASURE_STATUSES),
-  /** Ids of the customers with the person's external id; empty if there were none. */
-  customerIds: z.array(z.string()),
-  /** Number of leads and sales that the batch has found. */
-  events: z.number(),
-  /** Number of clicks behind them that the batch has found. */
-  clicks: z.number(),
-  /** Names of values that still include the deleted events; see {@link ERASURE_KEPT}. */
-  kept: z.array(z.enum(ERASURE_KEPT)),
-  createdAt: z.string(),
-  startedAt: z.string().nullable(),
-  erasedAt: z.string().nullable(),
+  id: z.string().describe('Id of the erasure.'),
+  mode: z.enum(ERASURE_MODES).describe('What happens to the person’s events.'),
+  status: z
+    .enum(ERASURE_STATUSES)
+    .describe(
+      '`accepted` waits for the next batch, `processing` is in one, `erased` means that no file of the database has the data any more.',
+    ),
+  customerIds: z.array(z.string()).describe('Ids of the customers with the person’s external id.'),
+  events: z.number().describe('Number of leads and sales that were found.'),
+  clicks: z.number().describe('Number of clicks that were found.'),
+  kept: z.array(z.enum(ERASURE_KEPT)).describe('Values that still include the deleted events.'),
+  createdAt: z.string().describe('When the erasure was requested.'),
+  startedAt: z.string().nullable().describe('When its batch began.'),
+  erasedAt: z.string().nullable().describe('When it was complete.'),
 });
 export type Erasure = z.infer<typeof erasureSchema>;
 

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
-import { ANALYTICS_EVENTS } from '../events/analytics-query.js';
+import { analyticsEvent } from '../events/analytics-query.js';
 import { eventFilterShape } from '../events/events-query.js';
 import { closedQuery } from '../values/closed-query.js';
-import { queryEnum, queryList } from '../values/query-values.js';
+import { queryList } from '../values/query-values.js';
 import { escapeFormulas } from './export-parameters.js';
 
 /** Query of `GET /analytics/export`: that of `GET /analytics`, with a list of groupings. */
 export const exportAnalyticsQuerySchema = closedQuery({
-  event: queryEnum(ANALYTICS_EVENTS),
+  event: analyticsEvent,
   ...eventFilterShape,
   groupBy: queryList.describe('The groupings to export, such as `countries,devices`; all of them by default.'),
   escapeFormulas,

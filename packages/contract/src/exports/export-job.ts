@@ -24,8 +24,8 @@ export const UNFINISHED_EXPORTS_MAX = 10;
 /** The schemas of `filters` by resource: the parameters of `GET /<resource>/export`, except for those that are fields of the job. */
 export const EXPORT_FILTER_SCHEMAS = {
   events: closedQuery({ ...eventListShape, ...eventFilterShape }),
-  links: closedQuery({ ...linkFilterShape, ...sortShape(['createdAt']) }),
-  customers: closedQuery({ ...customerFilterShape, ...expandedShape, ...sortShape(['createdAt']) }),
+  links: closedQuery({ ...linkFilterShape, ...sortShape(['createdAt'], 'desc') }),
+  customers: closedQuery({ ...customerFilterShape, ...expandedShape, ...sortShape(['createdAt'], 'desc') }),
   analytics: closedQuery({ event: queryEnum(ANALYTICS_EVENTS), ...eventFilterShape, groupBy: queryList }),
 } as const;
 
@@ -41,7 +41,7 @@ export const exportFiltersSchema = z.record(
 
 /** Body of `POST /exports`. */
 export const createExportBodySchema = z.strictObject({
-  resource: z.enum(EXPORT_RESOURCES),
+  resource: z.enum(EXPORT_RESOURCES).describe('What is exported.'),
   format: z.enum(EXPORT_FORMATS).optional().describe('`csv` by default; the only one for `analytics`.'),
   columns: z
     .array(z.string().min(1).max(100))
@@ -61,25 +61,31 @@ export type CreateExportBody = z.infer<typeof createExportBodySchema>;
 
 /** The export object of every response. */
 export const exportJobSchema = z.strictObject({
-  id: z.string(),
-  resource: z.enum(EXPORT_RESOURCES),
-  format: z.enum(EXPORT_FORMATS),
-  columns: z.array(z.string()).nullable(),
-  escapeFormulas: z.boolean(),
-  filters: exportFiltersSchema,
-  status: z.enum(EXPORT_STATUSES),
-  /** Rows and bytes that have been written so far. */
-  rows: z.number(),
-  bytes: z.number(),
-  /** Empty until the export is completed, and when it has expired. */
-  files: z.array(z.strictObject({ name: z.string(), bytes: z.number(), url: z.string() })),
-  /** Why the export has failed, or why its file was removed early. */
-  error: z.string().nullable(),
-  createdAt: z.string(),
-  startedAt: z.string().nullable(),
-  finishedAt: z.string().nullable(),
-  /** When its file is or was removed. */
-  expiresAt: z.string().nullable(),
+  id: z.string().describe('Id of the export.'),
+  resource: z.enum(EXPORT_RESOURCES).describe('What is exported.'),
+  format: z.enum(EXPORT_FORMATS).describe('Format of the file.'),
+  columns: z.array(z.string()).nullable().describe('Columns of the file; `null` for the default ones.'),
+  escapeFormulas: z.boolean().describe("Whether texts that spreadsheets would run as formulas begin with `'`."),
+  filters: exportFiltersSchema.describe('Parameters of the list, as they were sent.'),
+  status: z
+    .enum(EXPORT_STATUSES)
+    .describe('`queued` and `processing` have not ended; the file of an `expired` export is removed.'),
+  rows: z.number().describe('Number of rows that were written so far.'),
+  bytes: z.number().describe('Number of bytes that were written so far.'),
+  files: z
+    .array(
+      z.strictObject({
+        name: z.string().describe('Name of the file.'),
+        bytes: z.number().describe('Size of the file.'),
+        url: z.string().describe('Where to download the file, with a key of the workspace.'),
+      }),
+    )
+    .describe('The file; empty until the export is completed, and when it has expired.'),
+  error: z.string().nullable().describe('Why the export failed, or why its file was removed early.'),
+  createdAt: z.string().describe('When the export was requested.'),
+  startedAt: z.string().nullable().describe('When the export began.'),
+  finishedAt: z.string().nullable().describe('When the export ended.'),
+  expiresAt: z.string().nullable().describe('When the file is or was removed.'),
 });
 export type ExportJob = z.infer<typeof exportJobSchema>;
 

@@ -52,12 +52,12 @@ const credential = (charsMax: number) =>
 
 /** The bucket to which a schedule exports, in S3 or a storage with the same interface, and the credentials for it. */
 const destinationSchema = z.strictObject({
-  type: z.literal('s3'),
+  type: z.literal('s3').describe('The kind of storage: S3, or one with the same interface.'),
   endpoint: serviceAddress(ENDPOINT_CHARS_MAX)
     .optional()
     .describe('Address of a storage other than AWS, such as `https://storage.example.com`.'),
-  region,
-  bucket,
+  region: region.describe('Region of the bucket.'),
+  bucket: bucket.describe('Name of the bucket.'),
   prefix: z
     .string()
     .max(PREFIX_CHARS_MAX)
@@ -65,8 +65,8 @@ const destinationSchema = z.strictObject({
     .check(formatCheck(isPrefix, 'must not begin or end with a slash, nor have a part that is empty, . or ..'))
     .optional()
     .describe('Folder in the bucket; none by default.'),
-  accessKeyId: credential(200),
-  secretAccessKey: credential(500),
+  accessKeyId: credential(200).describe('Id of the access key.'),
+  secretAccessKey: credential(500).describe('Secret of the access key; stored encrypted, and never shown.'),
   forcePathStyle: z
     .boolean()
     .optional()
@@ -77,7 +77,9 @@ export type ExportDestination = z.infer<typeof destinationSchema>;
 const { format, escapeFormulas } = createExportBodySchema.shape;
 const { columns } = createExportBodySchema.shape;
 const scheduleShape = {
-  frequency: z.enum(EXPORT_FREQUENCIES),
+  frequency: z
+    .enum(EXPORT_FREQUENCIES)
+    .describe('How often events are exported: each hour, day, or week from Monday on, in UTC.'),
   format,
   rowsPerFile: z
     .int()
@@ -93,10 +95,10 @@ const scheduleShape = {
 
 /** Body of `POST /exports/schedules`. */
 export const createExportScheduleBodySchema = z.strictObject({
-  resource: z.enum(SCHEDULED_RESOURCES),
+  resource: z.enum(SCHEDULED_RESOURCES).describe('What is exported.'),
   ...scheduleShape,
   columns,
-  destination: destinationSchema,
+  destination: destinationSchema.describe('Where the files are written.'),
   since: z
     .string()
     .max(TIME_CHARS_MAX, { abort: true })
@@ -111,14 +113,21 @@ export type CreateExportScheduleBody = z.infer<typeof createExportScheduleBodySc
 export const updateExportScheduleBodySchema = z.strictObject({
   ...scheduleShape,
   frequency: scheduleShape.frequency.optional(),
-  columns: columns.unwrap().nullable().optional(),
-  destination: destinationSchema.optional(),
+  columns: columns
+    .unwrap()
+    .nullable()
+    .optional()
+    .describe('Names of the columns, in this order; `null` for the default ones.'),
+  destination: destinationSchema.optional().describe('Where the files are written; complete, with its credentials.'),
   disabled: z.boolean().optional().describe('`false` enables a schedule that was disabled, `true` disables it.'),
 });
 export type UpdateExportScheduleBody = z.infer<typeof updateExportScheduleBodySchema>;
 
 /** The window of an export: events that were stored at `start` or later, and before `end`. */
-export const exportWindowSchema = z.strictObject({ start: z.string(), end: z.string() });
+export const exportWindowSchema = z.strictObject({
+  start: z.string().describe('Beginning of the window.'),
+  end: z.string().describe('End of the window; events that were stored at this time are in the next one.'),
+});
 export type ExportWindow = z.infer<typeof exportWindowSchema>;
 
 /** A file of a window, as an object in the bucket. */
@@ -149,50 +158,45 @@ export type ExportManifest = z.infer<typeof exportManifestSchema>;
 
 /** A window that has been exported: its manifest is in the bucket. */
 export const exportedWindowSchema = z.strictObject({
-  window: exportWindowSchema,
-  rows: z.number(),
-  bytes: z.number(),
-  /** Number of files. */
-  files: z.number(),
-  /** Key of the manifest. */
-  manifest: z.string(),
-  finishedAt: z.string(),
+  window: exportWindowSchema.describe('The exported window.'),
+  rows: z.number().describe('Number of exported events.'),
+  bytes: z.number().describe('Size of all files.'),
+  files: z.number().describe('Number of files.'),
+  manifest: z.string().describe('Key of the manifest in the bucket.'),
+  finishedAt: z.string().describe('When the window was complete.'),
 });
 export type ExportedWindow = z.infer<typeof exportedWindowSchema>;
 
 /** The schedule object of every response (docs/reference/exports.md). */
 export const exportScheduleSchema = z.strictObject({
-  id: z.string(),
-  resource: z.enum(SCHEDULED_RESOURCES),
-  frequency: z.enum(EXPORT_FREQUENCIES),
-  format: z.enum(EXPORT_FORMATS),
-  columns: z.array(z.string()).nullable(),
-  escapeFormulas: z.boolean(),
-  rowsPerFile: z.number(),
-  filters: exportFiltersSchema,
-  destination: z.strictObject({
-    type: z.literal('s3'),
-    endpoint: z.string().nullable(),
-    region: z.string(),
-    bucket: z.string(),
-    prefix: z.string(),
-    forcePathStyle: z.boolean(),
-    /** The last four characters of the access key id. */
-    accessKeyHint: z.string(),
-  }),
-  /** The window that is exported next, after its end. */
-  nextWindow: exportWindowSchema,
-  lastWindow: exportedWindowSchema.nullable(),
-  /** Why the latest attempt failed; null after a success. */
-  error: z.string().nullable(),
-  /** Number of consecutive attempts that the storage has refused. */
-  refusals: z.number(),
-  /** When the next attempt is made after a failure. */
-  retryAt: z.string().nullable(),
-  disabledAt: z.string().nullable(),
-  disabledReason: z.string().nullable(),
-  createdAt: z.string(),
-  updatedAt: z.string(),
+  id: z.string().describe('Id of the schedule.'),
+  resource: z.enum(SCHEDULED_RESOURCES).describe('What is exported.'),
+  frequency: z.enum(EXPORT_FREQUENCIES).describe('How often events are exported.'),
+  format: z.enum(EXPORT_FORMATS).describe('Format of the files.'),
+  columns: z.array(z.string()).nullable().describe('Columns of the files; `null` for the default ones.'),
+  escapeFormulas: z.boolean().describe("Whether texts that spreadsheets would run as formulas begin with `'`."),
+  rowsPerFile: z.number().describe('Most rows of one file.'),
+  filters: exportFiltersSchema.describe('Filters of the events, as they were sent.'),
+  destination: z
+    .strictObject({
+      type: z.literal('s3').describe('The kind of storage.'),
+      endpoint: z.string().nullable().describe('Address of the storage; `null` for AWS.'),
+      region: z.string().describe('Region of the bucket.'),
+      bucket: z.string().describe('Name of the bucket.'),
+      prefix: z.string().describe('Folder in the bucket.'),
+      forcePathStyle: z.boolean().describe('Whether the bucket is in the path instead of the host.'),
+      accessKeyHint: z.string().describe('The last four characters of the access key id.'),
+    })
+    .describe('Where the files are written.'),
+  nextWindow: exportWindowSchema.describe('The window that is exported next, after its end.'),
+  lastWindow: exportedWindowSchema.nullable().describe('The window that was exported last.'),
+  error: z.string().nullable().describe('Why the latest attempt failed; `null` after a success.'),
+  refusals: z.number().describe('Number of consecutive attempts that the storage has refused.'),
+  retryAt: z.string().nullable().describe('When the next attempt is made after a failure.'),
+  disabledAt: z.string().nullable().describe('Since when the schedule is disabled.'),
+  disabledReason: z.string().nullable().describe('Why the schedule is disabled.'),
+  createdAt: z.string().describe('When the schedule was created.'),
+  updatedAt: z.string().describe('When the schedule was last changed.'),
 });
 export type ExportSchedule = z.infer<typeof exportScheduleSchema>;
 

@@ -69,7 +69,7 @@ export const CUSTOMER_COLUMNS = { defaults: CUSTOMER_DEFAULTS, extras: CUSTOMER_
 /** Query of `GET /links/export`: that of `GET /links` without pages, in the order of creation. */
 export const exportLinksQuerySchema = closedQuery({
   ...linkFilterShape,
-  ...sortShape(['createdAt']),
+  ...sortShape(['createdAt'], 'desc'),
   ...exportShape([...LINK_DEFAULTS, ...LINK_EXTRAS]),
 });
 export type ExportLinksQuery = z.infer<typeof exportLinksQuerySchema>;
@@ -78,7 +78,7 @@ export type ExportLinksQuery = z.infer<typeof exportLinksQuerySchema>;
 export const exportCustomersQuerySchema = closedQuery({
   ...customerFilterShape,
   ...expandedShape,
-  ...sortShape(['createdAt']),
+  ...sortShape(['createdAt'], 'desc'),
   ...exportShape([...CUSTOMER_DEFAULTS, ...CUSTOMER_EXTRAS]),
 });
 export type ExportCustomersQuery = z.infer<typeof exportCustomersQuerySchema>;

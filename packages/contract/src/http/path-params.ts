@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const PARAM_CHARS_MAX = 4096;
 
 /** Path parameters of the route of one resource. */
-export const idParamsSchema = z.object({ id: z.string().max(PARAM_CHARS_MAX) });
+export const idParamsSchema = z.object({ id: z.string().max(PARAM_CHARS_MAX).describe('Id of the resource.') });
 
 /** Response of a deletion: the id of the removed resource. */
-export const idAnswerSchema = z.strictObject({ id: z.string() });
+export const idAnswerSchema = z.strictObject({ id: z.string().describe('Id of the resource.') });

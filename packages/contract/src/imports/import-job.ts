@@ -54,15 +54,17 @@ const optionsShape = {
 
 /** Body of `POST /imports` for an import from the API of a source, as JSON. */
 export const createImportBodySchema = z.strictObject({
-  source: z.enum(IMPORT_SOURCES),
-  credentials: z.strictObject({
-    apiKey: z
-      .string()
-      .min(1)
-      .max(CREDENTIAL_CHARS_MAX)
-      .regex(/^[\x21-\x7e]+$/, { error: 'must have printable ASCII characters only' })
-      .describe('Encrypted until the end of the import, then erased.'),
-  }),
+  source: z.enum(IMPORT_SOURCES).describe('The system that the links come from.'),
+  credentials: z
+    .strictObject({
+      apiKey: z
+        .string()
+        .min(1)
+        .max(CREDENTIAL_CHARS_MAX)
+        .regex(/^[\x21-\x7e]+$/, { error: 'must have printable ASCII characters only' })
+        .describe('Encrypted until the end of the import, then erased.'),
+    })
+    .describe('Access to the API of the source.'),
   address: serviceAddress(ADDRESS_CHARS_MAX)
     .optional()
     .describe('Address of the API; required for `yourls`, `shlink` and `kutt`, which have none of their own.'),
@@ -79,7 +81,7 @@ export type CreateImportBody = z.infer<typeof createImportBodySchema>;
 
 /** The fields of `POST /imports` as a form (`multipart/form-data`), in addition to its `file`. */
 export const importFormSchema = z.strictObject({
-  source: z.enum(IMPORT_SOURCES),
+  source: z.enum(IMPORT_SOURCES).describe('The system that the file comes from.'),
   format: z
     .enum(IMPORT_FILE_FORMATS)
     .optional()
@@ -98,41 +100,41 @@ export const importUploadSchema = importFormSchema.extend({
 
 /** The import object of every response. */
 export const importJobSchema = z.strictObject({
-  id: z.string(),
-  source: z.enum(IMPORT_SOURCES),
-  /** Format of the uploaded file; null for an import from an API. */
-  format: z.enum(IMPORT_FILE_FORMATS).nullable(),
-  /** Address of the API that the caller has given; null for the source's own. */
-  address: z.string().nullable(),
-  sourceWorkspace: z.string().nullable(),
-  domains: z.array(z.string()),
-  dryRun: z.boolean(),
-  tags: z.array(z.string()),
-  history: z.enum(IMPORT_HISTORIES),
-  onConflict: z.enum(IMPORT_CONFLICTS),
-  timezone: z.string().nullable(),
-  status: z.enum(IMPORT_STATUSES),
-  /** Number of records read so far. The next four numbers say what became of their links. */
-  rows: z.number(),
-  created: z.number(),
-  updated: z.number(),
-  skipped: z.number(),
-  rejected: z.number(),
-  /** Number of values that could not be imported, because Waymark has no field for them; `lost.csv` lists them. */
-  lost: z.number(),
-  /** Size of the file; null for an API. */
-  bytes: z.number().nullable(),
-  /** Bytes of the file that have been read so far; null for an API. */
-  bytesRead: z.number().nullable(),
-  /** The reports `rejected.csv` and `lost.csv`, if they have rows. */
-  files: z.array(z.strictObject({ name: z.string(), rows: z.number(), bytes: z.number(), url: z.string() })),
-  /** Why the import has failed. */
-  error: z.string().nullable(),
-  createdAt: z.string(),
-  startedAt: z.string().nullable(),
-  finishedAt: z.string().nullable(),
-  /** When its reports are removed. */
-  expiresAt: z.string().nullable(),
+  id: z.string().describe('Id of the import.'),
+  source: z.enum(IMPORT_SOURCES).describe('The system that the links come from.'),
+  format: z.enum(IMPORT_FILE_FORMATS).nullable().describe('Format of the file; `null` for an import from an API.'),
+  address: z.string().nullable().describe('Address of the API, as it was sent; `null` for the source’s own.'),
+  sourceWorkspace: z.string().nullable().describe('Id of the workspace at the source.'),
+  domains: z.array(z.string()).describe('Where links go.'),
+  dryRun: z.boolean().describe('Whether the import only counts what would be made.'),
+  tags: z.array(z.string()).describe('Names of tags that all links get.'),
+  history: z.enum(IMPORT_HISTORIES).describe('Whether totals of the source are added to the counters of the links.'),
+  onConflict: z.enum(IMPORT_CONFLICTS).describe('What happens to links that exist and differ.'),
+  timezone: z.string().nullable().describe('Zone of times without one.'),
+  status: z.enum(IMPORT_STATUSES).describe('`queued` and `processing` have not ended.'),
+  rows: z.number().describe('Number of records that were read so far.'),
+  created: z.number().describe('Number of links that were created.'),
+  updated: z.number().describe('Number of links that existed and were changed.'),
+  skipped: z.number().describe('Number of links that existed and stayed as they were.'),
+  rejected: z.number().describe('Number of records that could not be imported; `rejected.csv` lists them.'),
+  lost: z.number().describe('Number of values that Waymark has no field for; `lost.csv` lists them.'),
+  bytes: z.number().nullable().describe('Size of the file; `null` for an API.'),
+  bytesRead: z.number().nullable().describe('Bytes of the file that were read so far; `null` for an API.'),
+  files: z
+    .array(
+      z.strictObject({
+        name: z.string().describe('Name of the report.'),
+        rows: z.number().describe('Number of rows of the report.'),
+        bytes: z.number().describe('Size of the report.'),
+        url: z.string().describe('Where to download the report, with a key of the workspace.'),
+      }),
+    )
+    .describe('The reports `rejected.csv` and `lost.csv`, if they have rows.'),
+  error: z.string().nullable().describe('Why the import failed.'),
+  createdAt: z.string().describe('When the import was requested.'),
+  startedAt: z.string().nullable().describe('When the import began.'),
+  finishedAt: z.string().nullable().describe('When the import ended.'),
+  expiresAt: z.string().nullable().describe('When the reports are removed.'),
 });
 export type ImportJob = z.infer<typeof importJobSchema>;
 

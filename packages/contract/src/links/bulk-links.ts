@@ -11,22 +11,31 @@ export const bulkCreateLinksBodySchema = z.array(createLinkBodySchema).min(1).ma
 
 /** The fields that say why a bulk request did not process one of its links. */
 const bulkError = {
-  error: z.string(),
-  code: z.enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]),
+  error: z.string().describe('Why the link was left out.'),
+  code: z.enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]).describe('Error code of the reason.'),
 };
 
 /** A link of a bulk request that was not created, and why. */
-export const linkErrorSchema = z.strictObject({ link: createLinkBodySchema, ...bulkError });
+export const linkErrorSchema = z.strictObject({
+  link: createLinkBodySchema.describe('The link as it was sent.'),
+  ...bulkError,
+});
 export type LinkError = z.infer<typeof linkErrorSchema>;
 
 /** A link of a bulk request that was not deleted, and why. */
-const undeletedLinkSchema = z.strictObject({ link: z.strictObject({ id: z.string() }), ...bulkError });
+const undeletedLinkSchema = z.strictObject({
+  link: z.strictObject({ id: z.string().describe('Id of the link.') }).describe('The link that was left out.'),
+  ...bulkError,
+});
 export type UndeletedLink = z.infer<typeof undeletedLinkSchema>;
 
 /** Response of `DELETE /links/bulk`; `errors` is present only when there are any. */
 export const bulkDeleteAnswerSchema = z.strictObject({
-  deletedCount: z.number(),
-  errors: z.array(undeletedLinkSchema).optional(),
+  deletedCount: z.number().describe('Number of deleted links.'),
+  errors: z
+    .array(undeletedLinkSchema)
+    .optional()
+    .describe('The links that were not deleted; absent when there are none.'),
 });
 export type BulkDeleteAnswer = z.infer<typeof bulkDeleteAnswerSchema>;
 
@@ -41,8 +50,10 @@ const references = z.array(z.string().max(300)).max(BULK_LINKS_MAX);
 
 /** Body of `PATCH /links/bulk`; `linkIds` takes precedence over `externalIds`. */
 export const bulkUpdateLinksBodySchema = z.object({
-  linkIds: references.optional(),
-  externalIds: references.optional(),
-  data: updateLinkBodySchema.omit({ domain: true, key: true, externalId: true }),
+  linkIds: references.optional().describe('Ids of the links, `link_…`; they take precedence over `externalIds`.'),
+  externalIds: references.optional().describe('Your own ids of the links, without `ext_`.'),
+  data: updateLinkBodySchema
+    .omit({ domain: true, key: true, externalId: true })
+    .describe('The changes that all of these links get.'),
 });
 export type BulkUpdateLinksBody = z.infer<typeof bulkUpdateLinksBodySchema>;

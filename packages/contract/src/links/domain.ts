@@ -6,28 +6,32 @@ import { queryBoolean, queryText } from '../values/query-values.js';
 
 /** The domain object of every response. */
 export const domainSchema = z.strictObject({
-  id: z.string(),
-  slug: z.string(),
-  verified: z.boolean(),
-  primary: z.boolean(),
-  archived: z.boolean(),
-  placeholder: z.string().nullable(),
-  expiredUrl: z.string().nullable(),
-  notFoundUrl: z.string().nullable(),
-  logo: z.string().nullable(),
-  assetLinks: z.string().nullable(),
-  appleAppSiteAssociation: z.string().nullable(),
-  createdAt: z.string(),
-  updatedAt: z.string(),
+  id: z.string().describe('Id of the domain, `dom_…`.'),
+  slug: z.string().describe('Name of the domain, such as `go.acme.com`.'),
+  verified: z.boolean().describe('Always `true`.'),
+  primary: z.boolean().describe('Whether links that name no domain are created on this one.'),
+  archived: z.boolean().describe('Whether all links of the domain are out of service.'),
+  placeholder: z.string().nullable().describe('URL that forms show as an example; stored and shown.'),
+  expiredUrl: z.string().nullable().describe('Where visits of expired links go.'),
+  notFoundUrl: z.string().nullable().describe('Where visits of links that do not exist go.'),
+  logo: z.string().nullable().describe('Logo for the QR codes of the domain’s links: a URL or a data URL.'),
+  assetLinks: z.string().nullable().describe('Content of `/.well-known/assetlinks.json` on the domain.'),
+  appleAppSiteAssociation: z
+    .string()
+    .nullable()
+    .describe('Content of `/.well-known/apple-app-site-association` on the domain.'),
+  createdAt: z.string().describe('When the domain was created.'),
+  updatedAt: z.string().describe('When the domain was last changed.'),
   registeredDomain: z
     .strictObject({
-      id: z.string(),
-      autoRenewalDisabledAt: z.string().nullable(),
-      createdAt: z.string(),
-      expiresAt: z.string(),
-      renewalFee: z.number(),
+      id: z.string().describe('Id of the registration.'),
+      autoRenewalDisabledAt: z.string().nullable().describe('Since when the registration is not renewed.'),
+      createdAt: z.string().describe('When the domain was registered.'),
+      expiresAt: z.string().describe('When the registration ends.'),
+      renewalFee: z.number().describe('Price of a renewal, in cents of USD.'),
     })
-    .nullable(),
+    .nullable()
+    .describe('Always `null`: domains cannot be registered here.'),
 });
 export type Domain = z.infer<typeof domainSchema>;
 
@@ -39,14 +43,33 @@ const url = z.string().max(URL_CHARS_MAX).nullish();
 
 /** Body of `PATCH /domains/{slug}`; absent fields stay unchanged. Only types and lengths are checked here, the content of texts later. */
 export const updateDomainBodySchema = z.object({
-  slug: z.string().min(1).max(190).optional(),
-  expiredUrl: url,
-  notFoundUrl: url,
-  placeholder: z.string().max(100).nullish(),
-  archived: z.boolean().optional(),
-  logo: z.string().max(IMAGE_CHARS_MAX).nullish(),
-  assetLinks: z.string().max(ASSOCIATION_CHARS_MAX).nullish(),
-  appleAppSiteAssociation: z.string().max(ASSOCIATION_CHARS_MAX).nullish(),
+  slug: z
+    .string()
+    .min(1)
+    .max(190)
+    .optional()
+    .describe(
+      'Host name without `www.`, such as `go.acme.com`; unique among all workspaces. A change moves all links.',
+    ),
+  expiredUrl: url.describe('Where visits of expired links go, unless the link has an `expiredUrl`.'),
+  notFoundUrl: url.describe('Where visits of links that do not exist go.'),
+  placeholder: z.string().max(100).nullish().describe('URL that forms show as an example; stored and shown.'),
+  archived: z.boolean().optional().describe('Whether all links of the domain are out of service.'),
+  logo: z
+    .string()
+    .max(IMAGE_CHARS_MAX)
+    .nullish()
+    .describe('Logo for the QR codes of the domain’s links: a URL, or a data URL of at most 100,000 characters.'),
+  assetLinks: z
+    .string()
+    .max(ASSOCIATION_CHARS_MAX)
+    .nullish()
+    .describe('JSON text, served at `/.well-known/assetlinks.json` on the domain.'),
+  appleAppSiteAssociation: z
+    .string()
+    .max(ASSOCIATION_CHARS_MAX)
+    .nullish()
+    .describe('JSON text, served at `/.well-known/apple-app-site-association` on the domain.'),
 });
 export type UpdateDomainBody = z.infer<typeof updateDomainBodySchema>;
 
@@ -55,8 +78,8 @@ export const createDomainBodySchema = updateDomainBodySchema.required({ slug: tr
 
 /** Query of `GET /domains`; sorted by creation, oldest first, by default. */
 export const listDomainsQuerySchema = closedQuery({
-  ...sortShape(['createdAt', 'slug']),
+  ...sortShape(['createdAt', 'slug'], 'asc'),
   ...pageShape({ pageSizeDefault: 50 }),
-  archived: queryBoolean,
-  search: queryText,
+  archived: queryBoolean.describe('`true` lists archived domains, too.'),
+  search: queryText.describe('Part of the name of the domain, in any case.'),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
 import { DATE_CHARS_MAX, DATE_FORMS } from '../values/query-values.js';
-import { eachUtmField } from './utm.js';
+import { utmShape } from './utm.js';
 
 /** As many characters as a request body may have; the actual limit of an image is checked when it is decoded. */
 const IMAGE_CHARS_MAX = 1024 * 1024;
@@ -11,61 +11,116 @@ const text = z.string().max(URL_CHARS_MAX);
 const nameText = z.string().max(255);
 /** Most tags or webhooks of one link. */
 const LIST_ITEMS_MAX = 1000;
-/** A list, as CSV or as a JSON array. */
+/** A list, separated by commas or as a JSON array. */
 const csvOrList = z.union([z.string().max(URL_CHARS_MAX), z.array(nameText).max(LIST_ITEMS_MAX)]);
 const utm = z.string().trim().max(255).nullish();
-const date = z
-  .string()
-  .max(DATE_CHARS_MAX)
-  .nullish()
-  .describe(
-    `${DATE_FORMS}, in UTC. A day means its noon, a longer period its first moment, \`in 7 days\` the exact time.`,
-  );
+
+/** @param meaning what happens at that time, as a sentence */
+const date = (meaning: string) =>
+  z
+    .string()
+    .max(DATE_CHARS_MAX)
+    .nullish()
+    .describe(
+      `${meaning} ${DATE_FORMS}, in UTC. A day means its noon, a longer period its first moment, \`in 7 days\` the exact time.`,
+    );
 
 /**
  * Body of `POST /links` (docs/reference/links.md). Only types and lengths are checked here; `packages/link-rules` checks the rules that
  * need the workspace, its plan or other fields. Unknown fields are ignored.
  */
 export const createLinkBodySchema = z.object({
-  url,
-  domain: z.string().max(190).nullish(),
-  key: z.string().max(190).nullish(),
-  keyLength: z.int().min(3).max(190).nullish(),
-  prefix: z.string().max(190).nullish(),
-  externalId: z.string().min(1).max(255).nullish(),
-  tenantId: z.string().max(255).nullish(),
-  programId: nameText.nullish(),
-  partnerId: nameText.nullish(),
-  trackConversion: z.boolean().optional(),
-  archived: z.boolean().optional(),
-  publicStats: z.boolean().optional(),
-  tagIds: csvOrList.nullish(),
-  tagNames: csvOrList.nullish(),
-  tagId: nameText.nullish(),
-  folderId: nameText.nullish(),
-  comments: text.nullish(),
-  expiresAt: date,
-  expiredUrl: url.nullish(),
-  password: z.string().max(1000).nullish(),
-  proxy: z.boolean().optional(),
-  title: text.nullish(),
-  description: text.nullish(),
-  image: z.string().max(IMAGE_CHARS_MAX).nullish(),
-  video: url.nullish(),
-  rewrite: z.boolean().optional(),
-  doIndex: z.boolean().optional(),
-  ios: url.nullish(),
-  android: url.nullish(),
-  geo: z.record(z.string().max(255), url).nullish(),
-  ...eachUtmField(utm),
+  url: url.describe('Destination: a URL of any scheme, or a host, which gets `https://` in front.'),
+  domain: z
+    .string()
+    .max(190)
+    .nullish()
+    .describe('Domain of the workspace, or the default domain. The primary domain of the workspace by default.'),
+  key: z
+    .string()
+    .max(190)
+    .nullish()
+    .describe('Key of the short link; random by default. Letters keep their case and are compared in any case.'),
+  keyLength: z.int().min(3).max(190).nullish().describe('Length of the random key; 7 by default.'),
+  prefix: z.string().max(190).nullish().describe('Beginning of the random key, which is separated by a slash.'),
+  externalId: z
+    .string()
+    .min(1)
+    .max(255)
+    .nullish()
+    .describe(
+      'Your own id of the link, unique in the workspace. To use it in place of the link’s id, put `ext_` in front.',
+    ),
+  tenantId: z
+    .string()
+    .max(255)
+    .nullish()
+    .describe('Your own id of a tenant. If a partner has it, the link becomes that partner’s.'),
+  programId: nameText.nullish().describe('Id of the partner program.'),
+  partnerId: nameText.nullish().describe('Id of the partner of the link.'),
+  trackConversion: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether the click id is passed to the destination as `dub_id`, so that leads and sales can be attributed.',
+    ),
+  archived: z.boolean().optional().describe('Whether the link is hidden from lists; it still redirects.'),
+  publicStats: z.boolean().optional().describe('Stored and shown; without effect.'),
+  tagIds: csvOrList.nullish().describe('Ids of tags, added to those of `tagNames`. An empty list removes all tags.'),
+  tagNames: csvOrList
+    .nullish()
+    .describe('Names of tags in any case, added to those of `tagIds`. An empty list removes all tags.'),
+  tagId: nameText.nullish().describe('Deprecated: a single id; ignored beside `tagIds`.'),
+  folderId: nameText.nullish().describe('Id of a folder; `null` or an empty text takes the link out of its folder.'),
+  comments: text.nullish().describe('Comments on the link; visitors do not see them.'),
+  expiresAt: date('Time from which visits are not let through any more:'),
+  expiredUrl: url.nullish().describe('Where visits go after `expiresAt`, in place of the `expiredUrl` of the domain.'),
+  password: z
+    .string()
+    .max(1000)
+    .nullish()
+    .describe('Visitors must enter it. It is stored encrypted; `null` removes it.'),
+  proxy: z
+    .boolean()
+    .optional()
+    .describe('Whether robots get a preview page with `title`, `description`, `image` and `video`.'),
+  title: text.nullish().describe('Title of the preview, cut to 120 characters.'),
+  description: text.nullish().describe('Description of the preview, cut to 240 characters.'),
+  image: z
+    .string()
+    .max(IMAGE_CHARS_MAX)
+    .nullish()
+    .describe(
+      'Image of the preview: the URL of a public host, or a data URL (PNG, JPEG, GIF or WebP in base64) of at most 100,000 characters.',
+    ),
+  video: url.nullish().describe('URL of the video of the preview.'),
+  rewrite: z.boolean().optional().describe('Whether the destination is shown in a frame under the short link.'),
+  doIndex: z.boolean().optional().describe('Whether search engines may index the short link.'),
+  ios: url.nullish().describe('Destination for devices with iOS.'),
+  android: url.nullish().describe('Destination for devices with Android.'),
+  geo: z
+    .record(z.string().max(255), url)
+    .nullish()
+    .describe('Destinations by two-letter country of the visitor, such as `{ "FR": "https://…" }`.'),
+  ...utmShape(utm),
   testVariants: z
-    .array(z.object({ url, percentage: z.number().min(10).max(90) }))
+    .array(
+      z.object({
+        url: url.describe('Destination of the variant.'),
+        percentage: z.number().min(10).max(90).describe('Share of visitors who get the variant.'),
+      }),
+    )
     .min(2)
     .max(4)
-    .nullish(),
-  testStartedAt: date,
-  testCompletedAt: date,
-  webhookIds: z.array(nameText).max(LIST_ITEMS_MAX).nullish(),
+    .nullish()
+    .describe('Variants of an A/B test; needs `trackConversion`. The percentages add up to 100.'),
+  testStartedAt: date('Start of the A/B test:'),
+  testCompletedAt: date('End of the A/B test, after which the variant with the most leads becomes `url`:'),
+  webhookIds: z
+    .array(nameText)
+    .max(LIST_ITEMS_MAX)
+    .nullish()
+    .describe('Deprecated: ids of webhooks whose `linkScope` is `links`, which get the clicks of this link.'),
 });
 export type CreateLinkBody = z.infer<typeof createLinkBodySchema>;
 

@@ -11,29 +11,27 @@ export const NO_FOLDER = 'unsorted';
 
 /** The filters of lists of links. */
 export const linkFilterShape = {
-  domain: queryText,
-  /** Deprecated: a single `tagIds` item. */
-  tagId: queryText,
-  tagIds: queryList,
-  tagNames: queryList,
-  folderId: queryText,
-  search: queryText,
-  userId: queryText,
-  tenantId: queryText,
-  partnerId: queryText,
-  linkIds: queryLinks,
-  showArchived: queryBoolean,
-  /** Deprecated: only links with at least one tag. */
-  withTags: queryBoolean,
+  domain: queryText.describe('Only links of this domain.'),
+  tagId: queryText.describe('Deprecated: a single item of `tagIds`.'),
+  tagIds: queryList.describe('Only links with at least one of these tags.'),
+  tagNames: queryList.describe('Only links with at least one tag of these names.'),
+  folderId: queryText.describe('Only links of this folder; `unsorted` for links in no folder.'),
+  search: queryText.describe('Part of the short link or of the destination, in any case.'),
+  userId: queryText.describe('Only links that a key of this user has created.'),
+  tenantId: queryText.describe('Only links with this `tenantId`.'),
+  partnerId: queryText.describe('Only links of this partner.'),
+  linkIds: queryLinks.describe('Only these links: `link_…` ids, or `ext_` and your own ids.'),
+  showArchived: queryBoolean.describe('`true` lists archived links, too.'),
+  withTags: queryBoolean.describe('Deprecated: `true` lists only links with a tag.'),
 };
 
 /** Query of `GET /links`; newest first by default. */
 export const listLinksQuerySchema = closedQuery({
   ...linkFilterShape,
-  ...sortShape(['createdAt', 'clicks', 'saleAmount', 'lastClicked']),
+  ...sortShape(['createdAt', 'clicks', 'saleAmount', 'lastClicked'], 'desc'),
   ...pageShape(),
-  startingAfter: queryText,
-  endingBefore: queryText,
+  startingAfter: queryText.describe('Lists the links after the one with this id.'),
+  endingBefore: queryText.describe('Lists the links before the one with this id.'),
 });
 export type ListLinksQuery = z.infer<typeof listLinksQuerySchema>;
 export type LinkFilterQuery = Pick<ListLinksQuery, keyof typeof linkFilterShape>;
@@ -41,7 +39,9 @@ export type LinkFilterQuery = Pick<ListLinksQuery, keyof typeof linkFilterShape>
 /** Query of `GET /links/count`. */
 export const countLinksQuerySchema = closedQuery({
   ...linkFilterShape,
-  groupBy: queryEnum(['domain', 'tagId', 'userId', 'folderId']),
+  groupBy: queryEnum(['domain', 'tagId', 'userId', 'folderId']).describe(
+    'Counts for each value of this field, highest first.',
+  ),
 });
 
 /** Response of `GET /links/count`: a number or, with `groupBy`, a number for each value of that field. */
@@ -49,16 +49,24 @@ export const linksCountSchema = z.union([
   z.number(),
   z.array(
     z.strictObject({
-      domain: z.string().optional(),
-      tagId: z.string().optional(),
-      /** Null = links without a user. */
-      userId: z.string().nullable().optional(),
-      /** Null = links in no folder. */
-      folderId: z.string().nullable().optional(),
-      _count: z.number(),
+      domain: z.string().optional().describe('Domain of the counted links, with `groupBy=domain`.'),
+      tagId: z.string().optional().describe('Tag of the counted links, with `groupBy=tagId`.'),
+      userId: z
+        .string()
+        .nullable()
+        .optional()
+        .describe('User who created the counted links, with `groupBy=userId`; `null` for links without one.'),
+      folderId: z
+        .string()
+        .nullable()
+        .optional()
+        .describe('Folder of the counted links, with `groupBy=folderId`; `null` for links in no folder.'),
+      _count: z.number().describe('Number of links.'),
     }),
   ),
 ]);
 
 /** Query of `DELETE /links/bulk`. */
-export const deleteLinksQuerySchema = closedQuery({ linkIds: queryList });
+export const deleteLinksQuerySchema = closedQuery({
+  linkIds: queryList.describe('Ids of up to 100 links: `link_…` ids, or `ext_` and your own ids.'),
+});

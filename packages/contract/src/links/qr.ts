@@ -20,18 +20,20 @@ const color = (standard: string) =>
  * become parameters of the request, and image viewers add more.
  */
 export const qrQuerySchema = z.object({
-  url: z.preprocess(lastValue, z.string().min(1).max(URL_CHARS_MAX)),
-  /** Width and height in pixels. */
-  size: queryInteger({ min: 16, max: 2048, default: 600 }),
-  level: queryEnum(QR_LEVELS),
-  fgColor: color('#000000'),
-  bgColor: color('#FFFFFF'),
-  /** Quiet zone in modules. */
-  margin: queryInteger({ min: 0, max: 32, default: 2 }),
-  /** Image in the middle; for short links of paid plans. */
-  logo: queryTextUpTo(URL_CHARS_MAX),
-  hideLogo: queryBoolean,
-  /** Deprecated and without effect. */
-  includeMargin: queryBoolean,
+  url: z
+    .preprocess(lastValue, z.string().min(1).max(URL_CHARS_MAX))
+    .describe('The text of the code, such as the address of a short link.'),
+  size: queryInteger({ min: 16, max: 2048, default: 600 }).describe('Width and height in pixels.'),
+  level: queryEnum(QR_LEVELS).describe(
+    'Error correction: about 7 (`L`, the default), 15 (`M`), 25 (`Q`) or 30 (`H`) per cent of the code may be covered or damaged.',
+  ),
+  fgColor: color('#000000').describe('Colour of the modules, in hexadecimal digits.'),
+  bgColor: color('#FFFFFF').describe('Colour of the background, in hexadecimal digits.'),
+  margin: queryInteger({ min: 0, max: 32, default: 2 }).describe('Width of the quiet zone, in modules.'),
+  logo: queryTextUpTo(URL_CHARS_MAX).describe(
+    'URL of a PNG for the middle of the code; for short links of workspaces on the plan `pro` or higher. The logo of the domain by default.',
+  ),
+  hideLogo: queryBoolean.describe('`true` leaves out the logo.'),
+  includeMargin: queryBoolean.describe('Deprecated and without effect.'),
 });
 export type QrQuery = z.infer<typeof qrQuerySchema>;

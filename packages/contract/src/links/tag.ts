@@ -10,17 +10,16 @@ export const resourceName = z.string().trim().min(1).max(RESOURCE_NAME_CHARS_MAX
 
 /** Body of `POST /tags` and `PATCH /tags/{id}`; `POST` requires `name` or `tag`. */
 export const tagBodySchema = z.object({
-  name: resourceName.optional(),
-  /** Deprecated alias of `name`. If a body has both, `tag` is used. */
-  tag: resourceName.optional(),
-  color: z.enum(TAG_COLORS).optional(),
+  name: resourceName.optional().describe('Name of the tag, unique in the workspace in any case.'),
+  tag: resourceName.optional().describe('Deprecated: the same as `name`, before which it takes precedence.'),
+  color: z.enum(TAG_COLORS).optional().describe('Colour of the tag; random by default.'),
 });
 export type TagBody = z.infer<typeof tagBodySchema>;
 
 /** Query of `GET /tags`; sorted by name, ascending, by default. */
 export const listTagsQuerySchema = closedQuery({
-  ...sortShape(['name', 'createdAt']),
+  ...sortShape(['name', 'createdAt'], 'asc'),
   ...pageShape(),
-  search: queryText,
-  ids: queryList,
+  search: queryText.describe('Part of the name of the tag, in any case.'),
+  ids: queryList.describe('Only the tags with these ids.'),
 });

@@ -19,20 +19,29 @@ export function eachUtmField<Value>(value: Value): Record<UtmTemplateField, Valu
   return Object.fromEntries(UTM_TEMPLATE_FIELDS.map((field) => [field, value])) as Record<UtmTemplateField, Value>;
 }
 
+/** {@link eachUtmField} of a schema, with a description for each field. */
+export function utmShape<Schema extends z.ZodType>(schema: Schema): Record<UtmTemplateField, Schema> {
+  const described = UTM_TEMPLATE_FIELDS.map((field) => [
+    field,
+    schema.describe(`The parameter \`${field}\` of the destination.`),
+  ]);
+  return Object.fromEntries(described) as Record<UtmTemplateField, Schema>;
+}
+
 /** The UTM template object of every response. */
 export const utmTemplateSchema = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  ...eachUtmField(z.string().nullable()),
-  createdAt: z.string(),
-  updatedAt: z.string(),
+  id: z.string().describe('Id of the template, `utm_…`.'),
+  name: z.string().describe('Name of the template, unique in the workspace in any case.'),
+  ...utmShape(z.string().nullable()),
+  createdAt: z.string().describe('When the template was created.'),
+  updatedAt: z.string().describe('When the template was last changed.'),
 });
 export type UtmTemplate = z.infer<typeof utmTemplateSchema>;
 
 /** Body of `POST /utm`; absent, blank and null values all mean no value. */
 export const createUtmTemplateBodySchema = z.object({
-  name: resourceName,
-  ...eachUtmField(z.string().trim().max(255).nullish()),
+  name: resourceName.describe('Name of the template, unique in the workspace in any case.'),
+  ...utmShape(z.string().trim().max(255).nullish()),
 });
 export type CreateUtmTemplateBody = z.infer<typeof createUtmTemplateBodySchema>;
 
@@ -42,7 +51,7 @@ export type UpdateUtmTemplateBody = z.infer<typeof updateUtmTemplateBodySchema>;
 
 /** Query of `GET /utm`; sorted by name, ascending, by default. */
 export const listUtmTemplatesQuerySchema = closedQuery({
-  ...sortShape(['name', 'createdAt']),
+  ...sortShape(['name', 'createdAt'], 'asc'),
   ...pageShape(),
-  search: queryText,
+  search: queryText.describe('Part of the name of the template, in any case.'),
 });

@@ -6,9 +6,11 @@ import { queryEnum, queryText } from '../values/query-values.js';
 
 /** Query of `GET /partners/analytics`; `partnerId` takes precedence over `tenantId`, and the default interval is `all`. */
 export const partnerAnalyticsQuerySchema = closedQuery({
-  partnerId: queryText,
-  tenantId: queryText,
-  groupBy: queryEnum(['count', 'timeseries', 'top_links']),
+  partnerId: queryText.describe('Id of the partner, `pn_…`; takes precedence over `tenantId`.'),
+  tenantId: queryText.describe('Your own id of the tenant that the partner stands for.'),
+  groupBy: queryEnum(['count', 'timeseries', 'top_links']).describe(
+    'One number for all (`count`, the default), a row for each bucket of time, or a row for each link.',
+  ),
   interval: eventFilterShape.interval,
   start: eventFilterShape.start,
   end: eventFilterShape.end,
@@ -17,7 +19,7 @@ export const partnerAnalyticsQuerySchema = closedQuery({
 });
 
 /** Cents of USD; always 0, because commissions do not exist. */
-const earnings = { earnings: z.number() };
+const earnings = { earnings: z.number().describe('Always 0: there are no commissions.') };
 
 /** Response of `GET /partners/analytics`: that of `GET /analytics`, with the earnings of the partner. */
 export const partnerAnalyticsAnswerSchema = z.union([

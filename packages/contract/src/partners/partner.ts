@@ -33,58 +33,74 @@ export const BAN_REASONS = [
 
 /** A link in responses of `/partners`. `saleAmount` is in cents of USD. */
 export const partnerLinkSchema = z.strictObject({
-  id: z.string(),
-  domain: z.string(),
-  key: z.string(),
-  shortLink: z.string(),
-  url: z.string(),
-  clicks: z.number(),
-  leads: z.number(),
-  conversions: z.number(),
-  sales: z.number(),
-  saleAmount: z.number(),
+  id: z.string().describe('Id of the link.'),
+  domain: z.string().describe('Domain of the link.'),
+  key: z.string().describe('Key of the link.'),
+  shortLink: z.string().describe('Address of the link.'),
+  url: z.string().describe('Destination of the link.'),
+  clicks: z.number().describe('Number of recorded clicks.'),
+  leads: z.number().describe('Number of leads.'),
+  conversions: z.number().describe('Number of first sales of customers on this link.'),
+  sales: z.number().describe('Number of sales.'),
+  saleAmount: z.number().describe('Total of the sales, in cents of USD.'),
 });
 export type PartnerLink = z.infer<typeof partnerLinkSchema>;
 
 /** The partner object of every response. Payouts do not exist, so their fields are null. Amounts are in cents of USD. */
 export const partnerSchema = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  username: text,
-  email: text,
-  image: text,
-  description: text,
-  country: text,
-  companyName: text,
-  networkStatus: z.enum(['draft', 'submitted', 'approved', 'rejected', 'trusted']),
-  defaultPayoutMethod: z.enum(['connect', 'stablecoin', 'paypal', 'tremendous']).nullable(),
-  paypalEmail: text,
-  stripeConnectId: text,
-  payoutsEnabledAt: text,
-  identityVerifiedAt: text,
-  programId: z.string(),
-  groupId: text,
-  partnerId: z.string(),
-  tenantId: text,
-  createdAt: z.string(),
-  status: z.enum(PARTNER_STATUSES),
-  links: z.array(partnerLinkSchema).nullable(),
-  bannedAt: text,
-  bannedReason: z.enum(BAN_REASONS).nullable(),
-  tags: z.array(z.strictObject({ id: z.string(), name: z.string() })),
-  totalClicks: z.number(),
-  totalLeads: z.number(),
-  totalConversions: z.number(),
-  totalSales: z.number(),
-  totalSaleAmount: z.number(),
-  totalCommissions: z.number(),
-  netRevenue: z.number(),
-  earningsPerClick: z.number().nullable(),
-  averageLifetimeValue: z.number().nullable(),
-  clickToLeadRate: z.number().nullable(),
-  clickToConversionRate: z.number().nullable(),
-  leadToConversionRate: z.number().nullable(),
-  returnOnAdSpend: z.number().nullable(),
+  id: z.string().describe('Id of the partner, `pn_…`.'),
+  name: z.string().describe('Name of the partner.'),
+  username: text.describe('Name of the partner in addresses.'),
+  email: text.describe('Email of the partner.'),
+  image: text.describe('URL of an image of the partner.'),
+  description: text.describe('Description of the partner.'),
+  country: text.describe('Two-letter code of the partner’s country.'),
+  companyName: text.describe('Company of the partner.'),
+  networkStatus: z
+    .enum(['draft', 'submitted', 'approved', 'rejected', 'trusted'])
+    .describe('Always `draft`: there is no network of partners.'),
+  defaultPayoutMethod: z
+    .enum(['connect', 'stablecoin', 'paypal', 'tremendous'])
+    .nullable()
+    .describe('Always `null`: there are no payouts.'),
+  paypalEmail: text.describe('Always `null`: there are no payouts.'),
+  stripeConnectId: text.describe('Always `null`: there are no payouts.'),
+  payoutsEnabledAt: text.describe('Always `null`: there are no payouts.'),
+  identityVerifiedAt: text.describe('Always `null`.'),
+  programId: z.string().describe('Id of the partner program.'),
+  groupId: text.describe('Id of the group of the partner.'),
+  partnerId: z.string().describe('The same as `id`.'),
+  tenantId: text.describe('Your own id of the tenant that the partner stands for.'),
+  createdAt: z.string().describe('When the partner enrolled.'),
+  status: z
+    .enum(PARTNER_STATUSES)
+    .describe(
+      'Whether the partner’s links work: those of `deactivated` partners have expired, those of `banned` ones are disabled.',
+    ),
+  links: z.array(partnerLinkSchema).nullable().describe('Links of the partner.'),
+  bannedAt: text.describe('Since when the partner is banned.'),
+  bannedReason: z.enum(BAN_REASONS).nullable().describe('Why the partner is banned.'),
+  tags: z
+    .array(
+      z.strictObject({
+        id: z.string().describe('Id of the partner tag.'),
+        name: z.string().describe('Name of the partner tag.'),
+      }),
+    )
+    .describe('Tags of the partner.'),
+  totalClicks: z.number().describe('Number of clicks on the partner’s links.'),
+  totalLeads: z.number().describe('Number of leads of the partner’s links.'),
+  totalConversions: z.number().describe('Number of first sales of customers on the partner’s links.'),
+  totalSales: z.number().describe('Number of sales of the partner’s links.'),
+  totalSaleAmount: z.number().describe('Total of these sales, in cents of USD.'),
+  totalCommissions: z.number().describe('Always 0: there are no commissions.'),
+  netRevenue: z.number().describe('The same as `totalSaleAmount`: there are no commissions.'),
+  earningsPerClick: z.number().nullable().describe('Always 0: there are no commissions.'),
+  averageLifetimeValue: z.number().nullable().describe('Total of the sales divided by the conversions; 0 without any.'),
+  clickToLeadRate: z.number().nullable().describe('Leads divided by clicks.'),
+  clickToConversionRate: z.number().nullable().describe('Conversions divided by clicks.'),
+  leadToConversionRate: z.number().nullable().describe('Conversions divided by leads.'),
+  returnOnAdSpend: z.number().nullable().describe('Always 0: there are no commissions.'),
 });
 export type Partner = z.infer<typeof partnerSchema>;
 
@@ -110,47 +126,77 @@ const linkProps = partnerLinkPropsSchema.nullish();
 
 /** Body of `POST /partners`. */
 export const createPartnerBodySchema = z.object({
-  email: z.email().max(190),
-  name: z.string().trim().max(100).nullish(),
-  username: z.string().trim().max(100).nullish(),
-  image: z.string().max(URL_CHARS_MAX).nullish(),
-  tenantId: z.string().max(255).nullish(),
-  groupId: idText.nullish(),
+  email: z.email().max(190).describe('Email of the partner, which identifies them in any case.'),
+  name: z.string().trim().max(100).nullish().describe('Name of the partner.'),
+  username: z.string().trim().max(100).nullish().describe('Key of the partner’s first link.'),
+  image: z.string().max(URL_CHARS_MAX).nullish().describe('URL of an image of the partner.'),
+  tenantId: z
+    .string()
+    .max(255)
+    .nullish()
+    .describe('Your own id of the tenant that the partner stands for; unique in the workspace.'),
+  groupId: idText.nullish().describe('Id of the group of the partner.'),
   country: z
     .string()
     .max(100)
     .regex(/^[A-Za-z]{2}$/, 'must be two letters')
     .toUpperCase()
-    .nullish(),
-  description: z.string().max(5000).nullish(),
-  linkProps,
+    .nullish()
+    .describe('Two-letter code of the partner’s country.'),
+  description: z.string().max(5000).nullish().describe('Description of the partner.'),
+  linkProps: linkProps.describe('Fields of the partner’s first link.'),
 });
 export type CreatePartnerBody = z.infer<typeof createPartnerBodySchema>;
 
-const partnerSelector = { partnerId: idText.nullish(), tenantId: idText.nullish() };
+const partnerSelector = {
+  partnerId: idText.nullish().describe('Id of the partner, `pn_…`; takes precedence over `tenantId`.'),
+  tenantId: idText.nullish().describe('Your own id of the tenant that the partner stands for.'),
+};
 const partnerLink = {
   ...partnerSelector,
-  key: z.string().max(190).nullish(),
-  comments: z.string().max(URL_CHARS_MAX).nullish(),
-  linkProps,
+  key: z.string().max(190).nullish().describe('Key of the link; random by default.'),
+  comments: z.string().max(URL_CHARS_MAX).nullish().describe('Comments on the link; visitors do not see them.'),
+  linkProps: linkProps.describe('Other fields of the link.'),
 };
 
 /** Body of `POST /partners/links`. */
-export const createPartnerLinkBodySchema = z.object({ ...partnerLink, url: z.string().max(URL_CHARS_MAX).nullish() });
+export const createPartnerLinkBodySchema = z.object({
+  ...partnerLink,
+  url: z
+    .string()
+    .max(URL_CHARS_MAX)
+    .nullish()
+    .describe('Destination, on the site of the program; that site by default.'),
+});
 export type CreatePartnerLinkBody = z.infer<typeof createPartnerLinkBodySchema>;
 
 /** Body of `PUT /partners/links/upsert`. */
-export const upsertPartnerLinkBodySchema = z.object({ ...partnerLink, url: z.string().min(1).max(URL_CHARS_MAX) });
+export const upsertPartnerLinkBodySchema = z.object({
+  ...partnerLink,
+  url: z
+    .string()
+    .min(1)
+    .max(URL_CHARS_MAX)
+    .describe(
+      'Destination, on the site of the program. A link of the partner with this very destination is changed, otherwise one is created.',
+    ),
+});
 
 /** Query of `GET /partners/links`; `partnerId` takes precedence over `tenantId`. */
-export const partnerSelectorQuerySchema = closedQuery({ partnerId: queryText, tenantId: queryText });
+export const partnerSelectorQuerySchema = closedQuery({
+  partnerId: queryText.describe('Id of the partner, `pn_…`; takes precedence over `tenantId`.'),
+  tenantId: queryText.describe('Your own id of the tenant that the partner stands for.'),
+});
 
 /** Body of `POST /partners/ban`; `partnerId` takes precedence over `tenantId`. */
-export const banPartnerBodySchema = z.object({ ...partnerSelector, reason: z.enum(BAN_REASONS) });
+export const banPartnerBodySchema = z.object({
+  ...partnerSelector,
+  reason: z.enum(BAN_REASONS).describe('Why the partner is banned.'),
+});
 /** Body of `POST /partners/deactivate`, `reactivate` and `unban`; `partnerId` takes precedence over `tenantId`. */
 export const partnerSelectorBodySchema = z.object(partnerSelector);
 /** Response of the routes that change the status of a partner. */
-export const partnerIdAnswerSchema = z.strictObject({ partnerId: z.string() });
+export const partnerIdAnswerSchema = z.strictObject({ partnerId: z.string().describe('Id of the partner.') });
 
 /** Values of `sortBy` of `GET /partners`. */
 export const PARTNER_SORT_FIELDS = [
@@ -171,55 +217,70 @@ export const PARTNER_SORT_FIELDS = [
 
 /** Query of `GET /partners`; sorted by `totalSaleAmount`, descending, by default. */
 export const listPartnersQuerySchema = closedQuery({
-  ...sortShape(PARTNER_SORT_FIELDS),
+  ...sortShape(PARTNER_SORT_FIELDS, 'desc'),
   ...pageShape(),
-  groupId: queryText,
-  /** Countries as CSV; a leading `-` excludes them. */
-  country: queryList,
-  status: queryEnum(PARTNER_STATUSES),
-  email: queryText,
-  tenantId: queryText,
-  search: queryText,
+  groupId: queryText.describe('Only partners of this group.'),
+  country: queryList.describe('Only partners from these countries, as two-letter codes; a leading `-` excludes them.'),
+  status: queryEnum(PARTNER_STATUSES).describe('Only partners with this status.'),
+  email: queryText.describe('Only the partner with this email, in any case.'),
+  tenantId: queryText.describe('Only the partner with this `tenantId`.'),
+  search: queryText.describe(
+    'A whole id, or part of the name, the email, the `tenantId` or the username, in any case.',
+  ),
 });
 export type ListPartnersQuery = z.infer<typeof listPartnersQuerySchema>;
 
 /** An application to become a partner. */
 export const partnerApplicationSchema = z.strictObject({
-  id: z.string(),
-  createdAt: z.string(),
-  partner: z.strictObject({
-    id: z.string(),
-    name: z.string(),
-    companyName: text,
-    email: text,
-    image: text,
-    description: text,
-    country: text,
-    groupId: text,
-    status: z.enum(PARTNER_STATUSES),
-  }),
-  applicationFormData: z.array(z.strictObject({ label: z.string(), value: text })).nullable(),
+  id: z.string().describe('Id of the application.'),
+  createdAt: z.string().describe('When the partner applied.'),
+  partner: z
+    .strictObject({
+      id: z.string().describe('Id of the partner.'),
+      name: z.string().describe('Name of the partner.'),
+      companyName: text.describe('Company of the partner.'),
+      email: text.describe('Email of the partner.'),
+      image: text.describe('URL of an image of the partner.'),
+      description: text.describe('Description of the partner.'),
+      country: text.describe('Two-letter code of the partner’s country.'),
+      groupId: text.describe('Id of the group of the partner.'),
+      status: z.enum(PARTNER_STATUSES).describe('Status of the partner.'),
+    })
+    .describe('The partner who applied.'),
+  applicationFormData: z
+    .array(z.strictObject({ label: z.string().describe('Question of the form.'), value: text.describe('Answer.') }))
+    .nullable()
+    .describe('Answers of the form of the application.'),
 });
 export type PartnerApplication = z.infer<typeof partnerApplicationSchema>;
 
 /** Query of `GET /partners/applications`; newest first by default. */
 export const listApplicationsQuerySchema = closedQuery({
-  ...sortShape(['createdAt']),
+  ...sortShape(['createdAt'], 'desc'),
   ...pageShape(),
-  country: queryList,
-  groupId: queryText,
+  country: queryList.describe('Only partners from these countries, as two-letter codes; a leading `-` excludes them.'),
+  groupId: queryText.describe('Only partners of this group.'),
 });
 
 /** Body of `POST /partners/applications/approve`. */
-export const approveApplicationBodySchema = z.object({ partnerId: idText, groupId: idText.nullish() });
+export const approveApplicationBodySchema = z.object({
+  partnerId: idText.describe('Id of the partner who applied.'),
+  groupId: idText.nullish().describe('Id of the group that the partner gets.'),
+});
 
 /** Body of `POST /partners/applications/reject`. */
 export const rejectApplicationBodySchema = z.object({
-  partnerId: idText,
-  rejectionReason: z.enum(['needsMoreDetail', 'doesNotMeetRequirements', 'notTheRightFit', 'other']).nullish(),
-  rejectionNote: z.string().max(5000).nullish(),
-  reapplicationTimeframe: z.enum(['instant', 'standard', 'never']).default('standard'),
-  flagForFraud: z.boolean().nullish(),
-  flagForFraudReason: z.string().max(5000).nullish(),
+  partnerId: idText.describe('Id of the partner who applied.'),
+  rejectionReason: z
+    .enum(['needsMoreDetail', 'doesNotMeetRequirements', 'notTheRightFit', 'other'])
+    .nullish()
+    .describe('Why the application is rejected.'),
+  rejectionNote: z.string().max(5000).nullish().describe('A note for the partner.'),
+  reapplicationTimeframe: z
+    .enum(['instant', 'standard', 'never'])
+    .default('standard')
+    .describe('When the partner may apply again.'),
+  flagForFraud: z.boolean().nullish().describe('Whether the application looks like fraud.'),
+  flagForFraudReason: z.string().max(5000).nullish().describe('Why it looks like fraud.'),
 });
 export type RejectApplicationBody = z.infer<typeof rejectApplicationBodySchema>;

@@ -9,12 +9,27 @@ export type SortOrder = (typeof SORT_ORDERS)[number];
 /** `page` and `pageSize` of a list. */
 export function pageShape(bounds: { readonly pageSizeDefault?: number } = {}) {
   return {
-    page: queryInteger({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 }),
-    pageSize: queryInteger({ min: 1, max: PAGE_SIZE_MAX, default: bounds.pageSizeDefault ?? PAGE_SIZE_MAX }),
+    page: queryInteger({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 }).describe('Number of the page.'),
+    pageSize: queryInteger({
+      min: 1,
+      max: PAGE_SIZE_MAX,
+      default: bounds.pageSizeDefault ?? PAGE_SIZE_MAX,
+    }).describe('Items on a page.'),
   };
 }
 
-/** `sortBy` and `sortOrder` of a list; each list has its own defaults. */
-export function sortShape<const Fields extends readonly [string, ...string[]]>(fields: Fields) {
-  return { sortBy: queryEnum(fields), sortOrder: queryEnum(SORT_ORDERS) };
+/**
+ * `sortBy` and `sortOrder` of a list.
+ *
+ * @param fields values of `sortBy`; the first one is the default
+ * @param defaultOrder for the documentation
+ */
+export function sortShape<const Fields extends readonly [string, ...string[]]>(
+  fields: Fields,
+  defaultOrder: SortOrder,
+) {
+  return {
+    sortBy: queryEnum(fields).describe(`Field to sort by; \`${fields[0]}\` by default.`),
+    sortOrder: queryEnum(SORT_ORDERS).describe(`\`${defaultOrder}\` by default.`),
+  };
 }

@@ -30,14 +30,16 @@ export const HIDDEN_SECRET = '********';
 
 /** The webhook object of every response. */
 export const webhookSchema = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  url: z.string(),
+  id: z.string().describe('Id of the webhook, `wh_…`.'),
+  name: z.string().describe('Name of the webhook.'),
+  url: z.string().describe('Where events are sent.'),
   secret: z.string().describe(`\`${HIDDEN_SECRET}\` for callers without webhooks.write`),
-  triggers,
-  linkScope: webhookLinkScopeSchema.nullable(),
-  disabledAt: z.string().nullable(),
-  installationId: z.string().nullable(),
+  triggers: triggers.describe('The kinds of event that are sent.'),
+  linkScope: webhookLinkScopeSchema
+    .nullable()
+    .describe('Whose links’ clicks are sent: those of the whole workspace, of some folders or of some links.'),
+  disabledAt: z.string().nullable().describe('Since when nothing is sent.'),
+  installationId: z.string().nullable().describe('Always `null`.'),
 });
 export type Webhook = z.infer<typeof webhookSchema>;
 
@@ -47,22 +49,32 @@ const FOLDERS_MAX = 100;
 
 /** Body of `POST /webhooks`. Rules across fields are checked later. */
 export const createWebhookBodySchema = z.object({
-  name: z.string().trim().min(1).max(40),
-  url: webAddress(2048),
-  triggers,
-  linkScope: webhookLinkScopeSchema.nullish(),
-  linkIds: z.array(idText).max(LINKS_MAX).nullish(),
-  folderIds: z.array(idText).max(FOLDERS_MAX).nullish(),
+  name: z.string().trim().min(1).max(40).describe('Name of the webhook.'),
+  url: webAddress(2048).describe('Where events are sent, http or https; unique in the workspace.'),
+  triggers: triggers.describe('The kinds of event that are sent.'),
+  linkScope: webhookLinkScopeSchema
+    .nullish()
+    .describe(
+      'Whose links’ clicks are sent: those of the whole workspace, of some folders or of some links. Required with `link.clicked`.',
+    ),
+  linkIds: z
+    .array(idText)
+    .max(LINKS_MAX)
+    .nullish()
+    .describe('Ids of the links, with the scope `links`: `link_…` ids, or `ext_` and your own ids.'),
+  folderIds: z.array(idText).max(FOLDERS_MAX).nullish().describe('Ids of the folders, with the scope `folders`.'),
 });
 export type CreateWebhookBody = z.infer<typeof createWebhookBodySchema>;
 
 /** Body of `PATCH /webhooks/{id}`; `disabled: false` re-enables a webhook that was disabled after too many failures. */
-export const updateWebhookBodySchema = createWebhookBodySchema.partial().extend({ disabled: z.boolean().optional() });
+export const updateWebhookBodySchema = createWebhookBodySchema.partial().extend({
+  disabled: z.boolean().optional().describe('`false` enables a webhook that was disabled, `true` disables it.'),
+});
 export type UpdateWebhookBody = z.infer<typeof updateWebhookBodySchema>;
 
 /** Query of `GET /webhooks`; sorted by creation, newest first, by default. */
 export const listWebhooksQuerySchema = closedQuery({
-  ...sortShape(['createdAt', 'name']),
+  ...sortShape(['createdAt', 'name'], 'desc'),
   ...pageShape(),
-  search: queryText,
+  search: queryText.describe('Part of the name of the webhook, in any case.'),
 });

@@ -19,32 +19,36 @@ const limit = count.nullable();
 
 /** The workspace of a key: its plan, its usage this month and its effective limits. */
 export const workspaceSchema = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  slug: z.string(),
-  plan: planSchema,
-  /** Clicks, leads and sales of the calendar month (UTC), up to half a minute old. */
-  usage: count,
-  usageLimit: limit,
-  /** Links created in the calendar month, including deleted ones. */
-  linksUsage: count,
-  linksLimit: limit,
-  domainsLimit: limit,
-  tagsLimit: limit,
-  foldersLimit: limit,
-  partnersLimit: limit,
-  partnerTagsLimit: limit,
-  groupsLimit: limit,
-  requestsPerMinute: count,
-  analyticsPerSecond: count,
-  allowedHostnames: z.array(z.string()),
-  defaultProgramId: z.string().nullable(),
-  /** Days after which events are deleted, and after which addresses of visitors are emptied; null = as in the whole installation. */
-  eventRetentionDays: count.nullable(),
-  addressRetentionDays: count.nullable(),
-  /** What happens to clicks of visitors who send `Sec-GPC: 1` or `DNT: 1`. */
-  privacySignal: privacySignalSchema,
-  createdAt: z.string(),
-  updatedAt: z.string(),
+  id: z.string().describe('Id of the workspace, `ws_…`.'),
+  name: z.string().describe('Name of the workspace.'),
+  slug: z.string().describe('Name of the workspace in addresses.'),
+  plan: planSchema.describe('Plan of the workspace.'),
+  usage: count.describe('Clicks, leads and sales of the calendar month (UTC), up to half a minute old.'),
+  usageLimit: limit.describe('Most events of a month; `null` = unlimited.'),
+  linksUsage: count.describe('Links that were created in the calendar month (UTC), deleted ones included.'),
+  linksLimit: limit.describe('Most links that can be created in a month; `null` = unlimited.'),
+  domainsLimit: limit.describe('Most domains; `null` = unlimited.'),
+  tagsLimit: limit.describe('Most tags; `null` = unlimited.'),
+  foldersLimit: limit.describe('Most folders; `null` = unlimited.'),
+  partnersLimit: limit.describe('Most partners; `null` = unlimited.'),
+  partnerTagsLimit: limit.describe('Most partner tags; `null` = unlimited.'),
+  groupsLimit: limit.describe('Most groups of partners; `null` = unlimited.'),
+  requestsPerMinute: count.describe('Most requests of a key in a minute.'),
+  analyticsPerSecond: count.describe('Most requests of the workspace to events and analytics in a second.'),
+  allowedHostnames: z
+    .array(z.string())
+    .describe('Hosts of the pages that may report events with a publishable key; empty = all.'),
+  defaultProgramId: z.string().nullable().describe('Id of the partner program.'),
+  eventRetentionDays: count
+    .nullable()
+    .describe('Days after which events are deleted; `null` = as in the whole installation.'),
+  addressRetentionDays: count
+    .nullable()
+    .describe('Days after which addresses of visitors are removed; `null` = as in the whole installation.'),
+  privacySignal: privacySignalSchema.describe(
+    'What happens to clicks of visitors who send `Sec-GPC: 1` or `DNT: 1`: nothing special (`ignore`), counted without data of the visitor (`no-id`), or not recorded (`no-track`).',
+  ),
+  createdAt: z.string().describe('When the workspace was created.'),
+  updatedAt: z.string().describe('When the workspace was last changed.'),
 });
 export type Workspace = z.infer<typeof workspaceSchema>;

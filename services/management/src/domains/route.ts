@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { createDomain, type DomainDeps, deleteDomain, ownDomain, updateDomain, visibleDomain } from './domains.js';
 
 const tags = ['Domains'];
-const slugParamsSchema = z.object({ slug: z.string().max(PARAM_CHARS_MAX) });
+const slugParamsSchema = z.object({ slug: z.string().max(PARAM_CHARS_MAX).describe('The domain, in any case.') });
 
 /** `GET|POST /domains`, `GET|PATCH|DELETE /domains/{slug}`, `POST /domains/{slug}/primary`. */
 export async function domainRoutes(app: App, deps: DomainDeps): Promise<void> {
@@ -87,7 +87,7 @@ export async function domainRoutes(app: App, deps: DomainDeps): Promise<void> {
         summary: 'Delete a domain with its links',
         tags,
         params: slugParamsSchema,
-        response: { 200: z.strictObject({ slug: z.string() }) },
+        response: { 200: z.strictObject({ slug: z.string().describe('Name of the removed domain.') }) },
       },
     },
     async ({ params, workspace }) => ({ slug: (await deleteDomain(deps, workspace, params.slug)).slug }),

@@ -34,7 +34,9 @@ export async function workspaceRoutes(app: App, deps: LinkDeps): Promise<void> {
       schema: {
         summary: 'Retrieve the workspace of the key, with its usage and limits',
         tags: ['Workspaces'],
-        params: z.object({ idOrSlug: z.string().max(PARAM_CHARS_MAX) }),
+        params: z.object({
+          idOrSlug: z.string().max(PARAM_CHARS_MAX).describe('Id or slug of the workspace of the key.'),
+        }),
         response: { 200: workspaceSchema },
       },
     },

@@ -28,7 +28,7 @@ export interface JobRouteDeps {
 }
 
 const ARCHIVE_TYPE = 'application/zip';
-const fileParamsSchema = idParamsSchema.extend({ name: z.string().max(PARAM_CHARS_MAX) });
+const fileParamsSchema = idParamsSchema.extend({ name: z.string().max(PARAM_CHARS_MAX).describe('Name of the file.') });
 const tags = ['Exports'];
 
 /** `GET|POST /exports`, `GET|DELETE /exports/{id}`, `GET /exports/{id}/files/{name}` (docs/reference/exports.md). */

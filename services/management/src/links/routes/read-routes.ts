@@ -20,7 +20,9 @@ import { requireLink } from '../read/find-link.js';
 import { countLinks, listLinks } from '../read/list-links.js';
 
 /** The path parameter `linkId`: a `link_…` id, or `ext_` and an external id. */
-export const linkParamsSchema = z.object({ linkId: z.string().max(PARAM_CHARS_MAX) });
+export const linkParamsSchema = z.object({
+  linkId: z.string().max(PARAM_CHARS_MAX).describe('Id of the link, `link_…`, or `ext_` and your own id.'),
+});
 
 /** `GET /links`, `GET /links/export`, `GET /links/count`, `GET /links/info`, `GET /links/{linkId}`. */
 export async function readRoutes(app: App, deps: LinkDeps & ExportDeps): Promise<void> {
