@@ -232,7 +232,7 @@ describe('loadSettings', () => {
     ['CLICKHOUSE_URL', 'http://user:50%hunter2@store:8123'],
     ['CLICKHOUSE_URL', 'https://50%:hunter2@store:8443'],
     ['CLICKHOUSE_URL', 'http+unix://localhost/run/50%hunter2.sock'],
-  ])('refuses a %% that begins no escape in %s: %s', (name, url) => {
+  ])('refuses an escape without two hexadecimal digits in %s: %s', (name, url) => {
     expect(problems({ [name]: url })).toEqual([`${name}: has a % that begins no escape: write %25 for a % itself`]);
   });
 
