@@ -7,7 +7,7 @@ const ROOMS = {
   redis: [],
   'event-query': ['contract'],
   'event-format': ['contract'],
-  config: ['contract', 'redis'],
+  config: ['contract', 'redis', 'clickhouse'],
   clickhouse: ['contract', 'event-query', 'event-format'],
   'clickhouse-embedded': ['config'],
   'event-queue': ['contract', 'cache', 'redis', 'event-format', 'clickhouse'],

@@ -67,7 +67,7 @@ export default defineConfig(({ mode }) => {
           TESTS_ARE_BUILT: isBuilt || name === 'system' ? '1' : '',
         },
         provide: { faultLength: isLong ? 'long' : 'short' },
-        // For what hangs; a busy machine of two slow cores takes half of it for the longest.
+        // For tests that hang. On a busy machine with two slow cores the longest test takes half of it.
         testTimeout: isLong ? 900_000 : 90_000,
         hookTimeout: 120_000,
       },
@@ -87,10 +87,10 @@ export default defineConfig(({ mode }) => {
         new SlowestFiles(),
         ...(mode === 'verify' ? [JSON_REPORTER, new UnhandledErrors('node_modules/.cache/unhandled-errors')] : []),
       ],
-      // The end of the shared ClickHouse: it has had thousands of tables, whose files are removed.
+      // For the stop of the shared ClickHouse, and for removing the files of its thousands of tables.
       teardownTimeout: 60_000,
-      // More than the cores of most machines of tests: tests of stores and processes wait for them. With four files of the system at
-      // once, two cores had twenty processes to run, and time limits of the product were reached.
+      // More than the two cores of most machines that run the tests, because tests of stores and processes often wait. With four system
+      // files at once, two cores had twenty processes to run, and time limits of the product were reached.
       maxWorkers: isLong ? 1 : 3,
     },
   };

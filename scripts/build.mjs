@@ -26,17 +26,17 @@ const ENTRIES = [...SERVICES, ...SMALL];
 /** Where code of several entries goes, and code that is loaded on demand; as deep in the tree as the entries, for `moduleUrls`. */
 const CHUNKS = 'packages/bootstrap/dist';
 const CHUNK_PREFIX = 'bundle-';
-/** Lines are wrapped at this length, so that those in stack traces say something. */
+/** Lines are wrapped at this length, so that the positions in stack traces are useful. */
 const LINE_CHARS = 160;
 /** esbuild escapes strings; what is left is in regular expressions and tagged templates, where an escape means the same. */
 const NOT_ASCII = /[^\0-\x7f]/g;
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-/** Its modules are sent to browsers as they are. */
+/** The room whose modules are sent to browsers, each as a file of its own. */
 const BROWSER_ROOM = 'packages/ops-page';
-/** Its variants are bundles for pages of other sites, one for each choice of these features. */
+/** The room of the script for pages of other sites: one bundle for each choice of these features. */
 const SCRIPT_ROOM = 'packages/browser-script';
 const SCRIPT_FEATURES = ['site-visit', 'outbound-domains', 'conversion-tracking'];
-/** Read files beside their own modules, or load native code. */
+/** Packages that read files beside their own modules, or load native code. */
 const UNBUNDLED = ['@bull-board/*', 'chdb', 'uplot'];
 
 const root = join(import.meta.dirname, '..');
@@ -75,7 +75,7 @@ async function compileRoom(room) {
   return outputFiles;
 }
 
-/** The variants of the browser script, and each compressed as far as it goes, so that requests only copy them. */
+/** The variants of the browser script, each also compressed at the highest level, so that no request has to compress it. */
 async function bundleScripts() {
   const choices = Array.from({ length: 2 ** SCRIPT_FEATURES.length }, (_, chosen) =>
     SCRIPT_FEATURES.map((feature, index) => ({ feature, isIncluded: (chosen >> index) % 2 === 1 })),
@@ -155,6 +155,6 @@ for (const { path, contents } of [...modules, ...bundles, ...(await bundleScript
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, contents);
 }
-for (const name of readdirSync(CHUNKS)) {
-  if (name.startsWith(CHUNK_PREFIX) && !written.has(join(CHUNKS, name))) rmSync(join(CHUNKS, name));
+for (const name of readdirSync(join(root, CHUNKS))) {
+  if (name.startsWith(CHUNK_PREFIX) && !written.has(join(CHUNKS, name))) rmSync(join(root, CHUNKS, name));
 }

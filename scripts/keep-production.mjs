@@ -1,11 +1,21 @@
-// `node scripts/keep-production.mjs SERVICE …` deletes from this tree everything that those services do not need at run time: packages,
-// ours and others', sources and tests. `--list` only prints what stays. For images: `npm ci --omit=dev` also keeps what the test kit
-// depends on, the embedded ClickHouse and every tool among it, because the kit is a workspace like any other.
+// `node scripts/keep-production.mjs SERVICE …` deletes from the current directory everything that those services do not need at run time:
+// packages, ours and others', sources and tests. It is for the build of an image, and refuses a Git checkout. `--list` only prints what
+// would stay. `npm ci --omit=dev` is not enough: it also keeps what the test kit depends on, such as the embedded ClickHouse and test
+// tools, because the kit is a workspace like any other.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 
-const words = process.argv.slice(2);
-const services = words.filter((word) => !word.startsWith('--'));
+const { values, positionals: services } = parseArgs({
+  options: { list: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+function fail(message) {
+  console.error(`keep-production: ${message}`);
+  process.exit(1);
+}
+if (services.length === 0) fail('usage: node scripts/keep-production.mjs [--list] SERVICE …');
+if (!values.list && existsSync('.git')) fail('this is a Git checkout: run it in a copy, or with --list');
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 
 /** The path where Node resolves `name` from the package at `from`; undefined if it is optional and not installed. */
@@ -30,11 +40,11 @@ function keep(path) {
   }
 }
 for (const service of services) {
-  if (!(`services/${service}` in packages)) throw new Error(`there is no service ${service}`);
+  if (!(`services/${service}` in packages)) fail(`there is no service ${service}`);
   keep(`services/${service}`);
 }
 
-if (words.includes('--list')) {
+if (values.list) {
   console.log([...kept].sort().join('\n'));
 } else {
   for (const path of Object.keys(packages))

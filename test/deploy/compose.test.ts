@@ -56,7 +56,7 @@ describe('clickhouse/cluster/compose.yml', () => {
   const directory = join(ROOT, 'clickhouse/cluster');
   const cluster = parse(readFileSync(join(directory, 'compose.yml'), 'utf8'), { merge: true }) as typeof compose;
 
-  it('is valid by the schema, has the servers that they know of each other, and is run by the workflow', () => {
+  it('is valid by the schema, has the servers that its cluster.xml names, and is run by the workflow', () => {
     const validate = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(currentSchema());
     validate(cluster);
     expect(validate.errors).toBeNull();
@@ -124,8 +124,9 @@ describe('docker-compose.yml', () => {
         return readFileSync(file, 'utf8');
       };
       try {
-        writeFileSync(file, 'REDIS_PASSWORD=mine', { mode: 0o600 });
+        writeFileSync(file, 'REDIS_PASSWORD=mine', { mode: 0o644 });
         const written = write();
+        expect(statSync(file).mode & 0o777).toBe(0o600);
         const values = Object.fromEntries(
           written
             .trim()

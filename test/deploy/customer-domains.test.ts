@@ -57,13 +57,20 @@ describe('the Caddyfile', () => {
   });
 });
 
-it('its policies let it reach ingest, and nobody else reach a port of the API', () => {
+it('its policies let it reach both ports of ingest, and let only its pods reach ingest that way', () => {
   const into = find('NetworkPolicy', 'ingest-from-domains').spec;
   const ingest = find('StatefulSet', 'ingest', readManifests()).spec.template;
   expect(ingest.metadata.labels).toMatchObject(into.podSelector.matchLabels);
   const named = ingest.spec.containers[0]?.ports?.map(({ name }) => name);
   expect(into.ingress?.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual(named);
+  const pods = find('StatefulSet', 'domains').spec.template.metadata.labels;
+  expect(into.ingress?.map(({ from }) => from)).toEqual([[{ podSelector: { matchLabels: pods } }]]);
   const own = find('NetworkPolicy', 'domains').spec;
+  const toIngest = own.egress?.find(({ to }) => to !== undefined);
+  expect(toIngest?.to).toEqual([{ podSelector: { matchLabels: ingest.metadata.labels } }]);
+  expect(toIngest?.ports?.map(({ port }) => port)).toEqual(
+    ingest.spec.containers[0]?.ports?.map(({ containerPort }) => containerPort),
+  );
   expect(own.ingress?.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual(['http', 'https']);
 });
 

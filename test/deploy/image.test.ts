@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { validate } from 'dockerfile-utils';
 import { describe, expect, it } from 'vitest';
@@ -67,5 +68,39 @@ describe('scripts/docker/Dockerfile', () => {
       expect(kept).toContain(name);
     }
     expect(kept.filter((name) => /chdb|vitest|typescript|tsx|test-kit|clickhouse-embedded/.test(name))).toEqual([]);
+  });
+
+  it('is reduced to its services in a copy only: a Git checkout, or no services, are refused and nothing is deleted', () => {
+    const script = join(ROOT, 'scripts/keep-production.mjs');
+    const tree = mkdtempSync(join(tmpdir(), 'waymark-tree-'));
+    const reduce = (...services: string[]) => spawnSync(process.execPath, [script, ...services], { cwd: tree }).status;
+    const has = (path: string) => existsSync(join(tree, path));
+    try {
+      const packages = { '': {}, 'services/query': {}, 'services/cli': {}, 'node_modules/unused': {} };
+      for (const path of [
+        'services/query/dist',
+        'services/query/src',
+        'services/cli/src',
+        'node_modules/unused',
+        'packages',
+      ])
+        mkdirSync(join(tree, path), { recursive: true });
+      writeFileSync(join(tree, 'package-lock.json'), JSON.stringify({ packages }));
+      expect(reduce()).toBe(1);
+      expect(reduce('--lst', 'query')).toBe(1);
+      expect(reduce('other')).toBe(1);
+      writeFileSync(join(tree, '.git'), 'gitdir: elsewhere');
+      expect(reduce('query')).toBe(1);
+      for (const path of ['services/query/src', 'services/cli/src', 'node_modules/unused'])
+        expect([path, has(path)]).toEqual([path, true]);
+
+      rmSync(join(tree, '.git'));
+      expect(reduce('query')).toBe(0);
+      expect(has('services/query/dist')).toBe(true);
+      for (const path of ['services/query/src', 'services/cli', 'node_modules/unused'])
+        expect([path, has(path)]).toEqual([path, false]);
+    } finally {
+      rmSync(tree, { recursive: true });
+    }
   });
 });

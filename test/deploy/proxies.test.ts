@@ -5,11 +5,11 @@ import { createServer, type IncomingHttpHeaders, request, type Server } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { environmentWith } from '@waymark/config';
-import { freePort, waitFor } from '@waymark/test-kit';
+import { endingOf, freePort, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { caddyfile, hasProgram, localCaddyfile, localNginxConf } from './lib/proxies.js';
 
-/** Runs the bundled proxies in front of a server that returns the request it received. */
+/** The proxies of the reference deployments, in front of a server that returns the request it received. */
 
 /** Headers that only an edge or a proxy may set. */
 const FORGED = {
@@ -67,7 +67,11 @@ async function run(program: string, args: readonly string[], port: number): Prom
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   children.push(child);
-  await waitFor(() => get(port, '/healthz').catch(() => undefined), { what: `${program}; it said:\n${output}` });
+  await waitFor(() => get(port, '/healthz').catch(() => undefined), {
+    what: `${program} to answer`,
+    failure: () => endingOf(child) && `${program} has ended`,
+    details: () => output,
+  });
 }
 
 beforeAll(async () => {
@@ -82,7 +86,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const child of children) {
-    if (child.exitCode !== null) continue;
+    if (endingOf(child) !== undefined) continue;
     const gone = once(child, 'exit');
     child.kill('SIGTERM');
     await gone;

@@ -160,7 +160,7 @@ describe('the services of docker-compose.yml', { timeout: 120_000 }, () => {
   });
 
   it.each(SERVICES)('%s becomes healthy by its own health check', async (name) => {
-    await waitFor(() => isHealthy(name), { what: `${name} to be healthy; it said:\n${output}` });
+    await waitFor(() => isHealthy(name), { what: `${name} to be healthy`, details: () => output });
   });
 
   it('are all shown as up on /ops of management', async () => {
@@ -188,7 +188,7 @@ describe('the services of docker-compose.yml', { timeout: 120_000 }, () => {
     writeFileSync(conf, localNginxConf(addresses, directory));
     start('nginx', ['-p', directory, '-c', conf, '-g', 'daemon off;'], {});
     const serverURL = `http://127.0.0.1:${port('proxy api')}`;
-    await waitFor(async () => (await fetch(`${serverURL}/readyz`)).ok, { what: `nginx; it said:\n${output}` });
+    await waitFor(async () => (await fetch(`${serverURL}/readyz`)).ok, { what: 'nginx', details: () => output });
 
     const { apiKey } = waymark('workspace', 'create', '--slug', 'compose', '--domain', 'go.compose.test') as {
       apiKey: string;

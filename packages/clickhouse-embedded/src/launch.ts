@@ -4,7 +4,9 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { EMBEDDED_PASSWORD } from '@waymark/config';
 
+/** Options of {@link startEmbeddedClickHouse}. */
 export interface EmbeddedClickHouseOptions {
+  /** Created if it does not exist. */
   readonly dataDir: string;
   /** Entry file of the server process. Default: `embeddedEntry()`. */
   readonly entry?: string;
@@ -12,7 +14,7 @@ export interface EmbeddedClickHouseOptions {
   readonly port?: number;
   /** Path of a unix socket to listen on instead of a port, in a directory that only this user can enter. */
   readonly socket?: string;
-  /** Limit on concurrent statements. */
+  /** Limit on concurrent statements: the setting CLICKHOUSE_SESSIONS. Default: 8. */
   readonly sessions?: number;
   /** Environment of the process; must include the result of `embeddedEnvironment()`. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -20,6 +22,7 @@ export interface EmbeddedClickHouseOptions {
   readonly stdio?: 'inherit' | 'ignore';
 }
 
+/** A running server, as a child process. */
 export interface EmbeddedClickHouse {
   /** 0 if it listens on a socket. */
   readonly port: number;
@@ -71,7 +74,11 @@ export function embeddedArguments({
   return ['--data-dir', dataDir, ...address, '--sessions', String(sessions)];
 }
 
-/** Starts the server as a child process and waits until it listens. The child exits when this process ends. */
+/**
+ * Starts the server as a child process and waits until it listens. The child exits when this process ends.
+ *
+ * @throws Error when the process ends before it listens
+ */
 export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
   const entry = options.entry ?? embeddedEntry();
   const stdio = options.stdio ?? 'inherit';

@@ -64,7 +64,7 @@ function readPassword(): string {
   }
 }
 
-// The parent has ended, and with it all clients; the next process needs the lock on the directory.
+// When the parent has ended, all clients have ended, too, and the next server needs the lock on the directory at once.
 process.on('disconnect', killSelf);
 
 const { values } = parseArgs({
@@ -73,16 +73,14 @@ const { values } = parseArgs({
     port: { type: 'string', default: '0' },
     socket: { type: 'string' },
     sessions: { type: 'string', default: '8' },
-    'memory-mb': { type: 'string' },
   },
 });
 const dataDir = values['data-dir'];
 if (dataDir === undefined) {
-  fail('usage: --data-dir DIRECTORY [--port PORT | --socket PATH] [--sessions COUNT] [--memory-mb MEBIBYTES]', 2);
+  fail('usage: --data-dir DIRECTORY [--port PORT | --socket PATH] [--sessions COUNT]', 2);
 }
 const password = readPassword();
-const memoryMb = values['memory-mb'];
-const memoryBytes = memoryMb === undefined ? defaultMemoryBytes() : Number(memoryMb) * 1024 * 1024;
+const memoryBytes = defaultMemoryBytes();
 const engine = await openRepaired(resolve(dataDir), memoryBytes, Number(values.sessions));
 const server = createEmbeddedServer(engine, {
   password,

@@ -15,13 +15,13 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-interface Asked {
+interface Answer {
   readonly status: number | undefined;
   readonly text: string;
 }
 
 /** A request by `node:http`, because `fetch` does not allow setting `Host` and the headers of browsers. */
-function send(path: string, method: string, headers: Record<string, string>, body = ''): Promise<Asked> {
+function send(path: string, method: string, headers: Record<string, string>, body = ''): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(new URL(path, address), { method, headers }, async (response) => {
       let text = JSON.stringify(response.headers);
@@ -33,7 +33,7 @@ function send(path: string, method: string, headers: Record<string, string>, bod
   });
 }
 
-const QUESTIONS = [
+const REQUESTS = [
   ['/', 'GET', ''],
   ['/ping', 'GET', ''],
   ['/?query=SELECT%20version()', 'GET', ''],
@@ -48,7 +48,7 @@ const QUESTIONS = [
 
 const basic = (user: string, secret: string) => `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
 
-describe.each(QUESTIONS)('%s by %s', (path, method, body) => {
+describe.each(REQUESTS)('%s by %s', (path, method, body) => {
   test.each([
     ['no password', () => ({})],
     ['an empty password', () => ({ authorization: basic('default', '') })],
@@ -56,7 +56,7 @@ describe.each(QUESTIONS)('%s by %s', (path, method, body) => {
     ['another user', () => ({ authorization: basic('admin', password) })],
     ['half of the password', () => ({ authorization: basic('default', password.slice(0, 20)) })],
     ['another scheme', () => ({ authorization: `Bearer ${password}` })],
-  ])('answers 401 and tells nothing of the server to who has %s', async (_, headers) => {
+  ])('answers 401, and reveals nothing about the server, to a request with %s', async (_, headers) => {
     const given: Record<string, string> = headers();
     const { status, text } = await send(path, method, given, body);
     expect(status).toBe(401);
@@ -68,9 +68,9 @@ describe.each(QUESTIONS)('%s by %s', (path, method, body) => {
     ['by the Origin of this machine', { origin: 'http://localhost:3000' }],
     ['by Sec-Fetch-Site', { 'sec-fetch-site': 'same-origin' }],
     ['by a form', { origin: 'null', 'content-type': 'text/plain' }],
-    ['by a name that now resolves to this machine', { host: 'rebound.evil.example' }],
-    ['by such a name with the port', { host: 'rebound.evil.example:8123' }],
-  ])('answers 403 to a page in a browser, told %s, with the password or without', async (_, headers) => {
+    ['by a host name, which may resolve to this machine,', { host: 'rebound.evil.example' }],
+    ['by a host name with the port', { host: 'rebound.evil.example:8123' }],
+  ])('answers 403 to a page in a browser, which it recognizes %s, with the password or without', async (_, headers) => {
     const given: Record<string, string> = headers;
     for (const asked of [given, { ...given, authorization: authorizationOf(db.url) }]) {
       const { status, text } = await send(path, method, asked, body);
@@ -100,7 +100,7 @@ test.each([
   'users',
   'user_directories',
   'build_options',
-])('system.%s does not tell the password to who has it', async (table) => {
+])('system.%s does not contain the password', async (table) => {
   const answer = await fetchWithPassword(db.url, { method: 'POST', body: `SELECT * FROM system.${table} LIMIT 5000` });
   expect(await answer.text()).not.toContain(password);
 });

@@ -42,13 +42,14 @@ test('kill -9 during inserts loses no acknowledged row, and the server starts ag
   const server = await startClickHouse();
   onTestFinished(() => server.stop());
   const client = createClient({ url: server.url, log: { level: ClickHouseLogLevel.OFF } });
+  onTestFinished(() => client.close());
   await client.command({ query: 'CREATE TABLE numbers (n UInt64) ENGINE = MergeTree ORDER BY n' });
   const acknowledged = new Set<string>();
   let next = 0;
   for (let kill = 0; kill < 3; kill++) {
-    let isAlive = true;
+    let isUp = true;
     const work = async () => {
-      while (isAlive) {
+      while (isUp) {
         const n = String(next++);
         await client.insert({ table: 'numbers', values: [{ n }], format: 'JSONEachRow' }).then(
           () => acknowledged.add(n),
@@ -60,7 +61,7 @@ test('kill -9 during inserts loses no acknowledged row, and the server starts ag
     const enough = acknowledged.size + 100;
     await waitFor(() => acknowledged.size >= enough, { what: 'inserts to flow' });
     await server.kill9();
-    isAlive = false;
+    isUp = false;
     await Promise.all(workers);
     await server.restart();
   }
@@ -69,7 +70,6 @@ test('kill -9 during inserts loses no acknowledged row, and the server starts ag
   const present = new Set(stored);
   expect([...acknowledged].filter((n) => !present.has(n))).toEqual([]);
   expect(present.size).toBe(stored.length);
-  await client.close();
 });
 
 test('a second process on the same data directory is refused, and the first continues', async () => {
@@ -81,12 +81,12 @@ test('a second process on the same data directory is refused, and the first cont
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  let said = '';
+  let errors = '';
   second.stderr?.on('data', (data) => {
-    said += data;
+    errors += data;
   });
   expect(await ending(second)).toBe(1);
-  expect(said).toContain('another process may be using it');
+  expect(errors).toContain('another process may be using it');
   expect((await fetchWithPassword(`${first.url}/ping`)).status).toBe(200);
 });
 
@@ -148,12 +148,12 @@ test('it does not start without a password', async () => {
     env: environmentWith({ WAYMARK_EMBEDDED_PASSWORD: '' }),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  let said = '';
+  let errors = '';
   child.stderr?.on('data', (data) => {
-    said += data;
+    errors += data;
   });
   expect(await ending(child)).toBe(2);
-  expect(said).toContain('WAYMARK_EMBEDDED_PASSWORD');
+  expect(errors).toContain('WAYMARK_EMBEDDED_PASSWORD');
 });
 
 test('its password is not in the command line', async () => {

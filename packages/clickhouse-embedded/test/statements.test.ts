@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { get } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { createTestDatabase, type TestDatabase, waitFor } from '@waymark/test-kit';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createEmbeddedServer } from '../src/index.js';
 import { authorizationOf, fetchWithPassword, withoutPassword } from './fetch-with-password.js';
+
+const SERVER_OPTIONS = { password: 'x', version: 'test', requestBytesMax: 1, baseSettings: {} };
 
 let db: TestDatabase;
 let client: ClickHouseClient;
@@ -29,9 +33,21 @@ async function one<T>(query: string, more: object = {}): Promise<T> {
 }
 
 describe('over plain HTTP', () => {
-  test('/ping and a bare GET answer Ok', async () => {
+  test('/ping and a bare GET answer Ok, and there are no other paths', async () => {
     expect(await (await fetchWithPassword(`${db.url}/ping`)).text()).toBe('Ok.\n');
     expect(await (await fetchWithPassword(`${db.url}/`)).text()).toBe('Ok.\n');
+    expect((await fetchWithPassword(`${db.url}/play`)).status).toBe(404);
+  });
+
+  test('clients are asked to close idle connections long before the server does', async () => {
+    const server = createEmbeddedServer({ run: () => Promise.reject(new Error('unused')) }, SERVER_OPTIONS);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { headers } = await fetchWithPassword(
+      `http://default:x@127.0.0.1:${(server.address() as AddressInfo).port}/ping`,
+    );
+    const [, seconds] = /^timeout=(\d+)$/.exec(headers.get('keep-alive') ?? '') ?? [];
+    expect(Number(seconds) * 2_000).toBeLessThan(server.keepAliveTimeout);
   });
 
   test('the statement may be in the URL, in the body, or start in the URL and continue in the body', async () => {

@@ -1,5 +1,6 @@
 import { Agent } from 'node:http';
 import { ClickHouseLogLevel, type ClickHouseClient as Client, createClient } from '@clickhouse/client';
+import { parseClickHouseAddress } from './clickhouse-address.js';
 import { createRowReader, type ReadSettings, type RowReader } from './rows/row-reader.js';
 
 /** The official client, extended by `rows` and `lazyRows`, which read all rows of a query faster. */
@@ -7,10 +8,7 @@ export type ClickHouseClient = Client & Pick<RowReader, 'rows' | 'lazyRows'>;
 
 /** Options of {@link createClickHouseClient}. */
 export interface ClickHouseOptions {
-  /**
-   * Scheme, host and port, optionally with user and password; other parts are ignored. Or `http+unix://localhost/path`, with the path of the
-   * unix socket on which a server of this machine listens.
-   */
+  /** In a form of CLICKHOUSE_URL, see {@link parseClickHouseAddress}. Its user and password take precedence over those below. */
   readonly url: string;
   readonly user?: string | undefined;
   readonly password?: string | undefined;
@@ -43,32 +41,13 @@ const SETTINGS = {
   optimize_skip_unused_shards: 1,
 } as const;
 
-/** The most that Linux takes. What is longer is cut off without an error, and is then the path of another socket. */
-const SOCKET_PATH_BYTES_MAX = 107;
-
-/** Where to send requests. With a socket the origin is only a name. */
-function addressOf(url: URL): { readonly origin: string; readonly socketPath: string | undefined } {
-  if (url.protocol !== 'http+unix:') return { origin: url.origin, socketPath: undefined };
-  const socketPath = decodeURIComponent(url.pathname);
-  if (Buffer.byteLength(socketPath) > SOCKET_PATH_BYTES_MAX) throw new TypeError('the path of the socket is too long');
-  return { origin: 'http://localhost', socketPath };
-}
-
 const optionsOfClients = new WeakMap<ClickHouseClient, ClickHouseOptions>();
 
-/** The credentials for both clients. Credentials in the URL take precedence over `user` and `password`. */
-function credentialsOf({ url, user, password }: ClickHouseOptions): { user: string; password: string } {
-  const inUrl = new URL(url);
-  return {
-    user: decodeURIComponent(inUrl.username) || user || 'default',
-    password: decodeURIComponent(inUrl.password) || password || '',
-  };
-}
-
-/** Creates a client. It connects with its first request; close it with `close()`. */
+/** Creates a client. It connects with its first request; close it with `close()`. @throws Error when the URL is invalid */
 export function createClickHouseClient(options: ClickHouseOptions): ClickHouseClient {
-  const { origin: url, socketPath } = addressOf(new URL(options.url));
-  const { user, password } = credentialsOf(options);
+  const { origin: url, socketPath, ...inUrl } = parseClickHouseAddress(options.url);
+  const user = inUrl.user || options.user || 'default';
+  const password = inUrl.password || options.password || '';
   const { database } = options;
   const isCompressed = options.isCompressed ?? !/^https?:\/\/(?:localhost|127\.|\[::1\])/.test(url);
   const timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;

@@ -1,4 +1,5 @@
 export { dateTimeText } from '@waymark/event-query';
+export { type ClickHouseAddress, parseClickHouseAddress } from './clickhouse-address.js';
 export { type ClickHouseClient, type ClickHouseOptions, createClickHouseClient } from './client.js';
 export {
   countUnerased,

@@ -1,8 +1,10 @@
+import { type ClickHouseAddress, parseClickHouseAddress } from '@waymark/clickhouse';
 import { z } from 'zod';
 import { SettingsError } from './settings-error.js';
 import {
   addressRanges,
   adminKey,
+  clickHouseUrl,
   directory,
   flag,
   headerList,
@@ -36,7 +38,7 @@ const environmentSchema = z.object({
   SPOOL_MAX_MB: wholeNumber(16, 1_048_576).default(1024),
   REDIS_MAXMEMORY_MB: wholeNumber(16, 1_048_576).default(512),
 
-  CLICKHOUSE_URL: url('http', 'https', 'http+unix').optional(),
+  CLICKHOUSE_URL: clickHouseUrl.optional(),
   CLICKHOUSE_USER: z.string().optional(),
   CLICKHOUSE_PASSWORD: z.string().optional(),
   CLICKHOUSE_DATABASE: z
@@ -117,6 +119,15 @@ function furtherShards({ REDIS_URL, QUEUE_SHARDS = [] }: Environment): readonly 
   return QUEUE_SHARDS[0] === REDIS_URL ? QUEUE_SHARDS.slice(1) : QUEUE_SHARDS;
 }
 
+/** The parts of a ClickHouse URL; none of an invalid one, which is a problem of its own. */
+function addressOf(clickhouseUrl: string): Partial<ClickHouseAddress> {
+  try {
+    return parseClickHouseAddress(clickhouseUrl);
+  } catch {
+    return {};
+  }
+}
+
 /** Rules across several variables: rejects settings that would be ignored or could not work together. */
 const settingsSchema = environmentSchema.superRefine((environment, ctx) => {
   const addProblem = (name: keyof Environment, message: string) =>
@@ -153,19 +164,17 @@ const settingsSchema = environmentSchema.superRefine((environment, ctx) => {
     for (const name of ['CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_CLUSTER'] as const) {
       if (environment[name] !== undefined) addProblem(name, 'needs CLICKHOUSE_URL: the embedded store has none');
     }
-  } else if (URL.canParse(environment.CLICKHOUSE_URL)) {
-    const { protocol, host, username, password, pathname, search } = new URL(environment.CLICKHOUSE_URL);
-    if (protocol === 'http+unix:') {
-      if (host !== 'localhost' || pathname === '')
-        addProblem('CLICKHOUSE_URL', 'must have the form http+unix://localhost/path');
-    } else if (pathname !== '/')
-      addProblem('CLICKHOUSE_URL', 'must not have a path: the database is named by CLICKHOUSE_DATABASE');
-    if (search !== '') addProblem('CLICKHOUSE_URL', 'must not have parameters');
-    if (username !== '' && environment.CLICKHOUSE_USER !== undefined) {
+  } else {
+    const { socketPath, user, password } = addressOf(environment.CLICKHOUSE_URL);
+    if (user !== undefined && environment.CLICKHOUSE_USER !== undefined) {
       addProblem('CLICKHOUSE_USER', 'is given twice: CLICKHOUSE_URL has a user');
     }
-    if (password !== '' && environment.CLICKHOUSE_PASSWORD !== undefined) {
+    if (password !== undefined && environment.CLICKHOUSE_PASSWORD !== undefined) {
       addProblem('CLICKHOUSE_PASSWORD', 'is given twice: CLICKHOUSE_URL has a password');
+    }
+    // Some tasks connect to each server of the cluster, with the scheme, port and user of the URL and another host.
+    if (socketPath !== undefined && environment.CLICKHOUSE_CLUSTER !== undefined) {
+      addProblem('CLICKHOUSE_CLUSTER', 'needs a host in CLICKHOUSE_URL: a unix socket leads to one server only');
     }
   }
 

@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { parseClickHouseAddress } from '@waymark/clickhouse';
 import { parseRedisAddress } from '@waymark/redis';
 import { z } from 'zod';
 
@@ -45,32 +46,40 @@ function isReadableFile(value: string): boolean {
 
 export const readableFile = path.refine(isReadableFile, 'must be a file that can be read');
 
+// The lookbehind keeps this linear: each run of slashes is scanned once.
+const withoutTrailingSlash = (value: string) => value.replace(/(?<!\/)\/+$/, '');
+
 /** A URL with one of the given schemes, without a trailing slash. */
 export function url(...schemes: readonly string[]) {
   const allowed = schemes.map((scheme) => `${scheme}://`).join(' or ');
-  return (
-    z
-      .string()
-      .refine(
-        (value) => URL.canParse(value) && schemes.some((scheme) => value.startsWith(`${scheme}://`)),
-        `must be a URL starting ${allowed}`,
-      )
-      // The lookbehind keeps this linear: each run of slashes is scanned once.
-      .transform((value) => value.replace(/(?<!\/)\/+$/, ''))
-  );
+  return z
+    .string()
+    .refine(
+      (value) => URL.canParse(value) && schemes.some((scheme) => value.startsWith(`${scheme}://`)),
+      `must be a URL starting ${allowed}`,
+    )
+    .transform(withoutTrailingSlash);
 }
 
-/** A Redis URL in any of its forms (one server, Sentinels, a cluster), without a trailing slash. */
-export const redisUrl = z
-  .string()
-  .superRefine((value, ctx) => {
-    try {
-      parseRedisAddress(value);
-    } catch (err) {
-      ctx.addIssue({ code: 'custom', message: (err as Error).message, input: undefined });
-    }
-  })
-  .transform((value) => value.replace(/(?<!\/)\/+$/, ''));
+/** A URL without a trailing slash. `parse` throws for an invalid one, with a message that continues the name of the setting. */
+function storeUrl(parse: (value: string) => unknown) {
+  return z
+    .string()
+    .superRefine((value, ctx) => {
+      try {
+        parse(value);
+      } catch (err) {
+        ctx.addIssue({ code: 'custom', message: (err as Error).message, input: undefined });
+      }
+    })
+    .transform(withoutTrailingSlash);
+}
+
+/** A Redis URL in any of its forms: one server, by its address or its unix socket, Sentinels, or a cluster. */
+export const redisUrl = storeUrl(parseRedisAddress);
+
+/** The URL of a ClickHouse server, by its address or its unix socket. */
+export const clickHouseUrl = storeUrl(parseClickHouseAddress);
 
 /** A comma between two URLs: a scheme follows. The commas inside a URL with several hosts do not match. */
 const BETWEEN_REDIS_URLS = /,\s*(?=rediss?(?:\+[a-z]+)?:\/\/)/;

@@ -186,6 +186,7 @@ describe('loadSettings', () => {
     ['a path in the address of ClickHouse', { CLICKHOUSE_URL: 'http://store:8123/waymark' }, 'CLICKHOUSE_URL'],
     ['a socket of another host', { CLICKHOUSE_URL: 'http+unix://store/run/clickhouse.sock' }, 'CLICKHOUSE_URL'],
     ['a socket without a path', { CLICKHOUSE_URL: 'http+unix://localhost/' }, 'CLICKHOUSE_URL'],
+    ['a fragment in the address of ClickHouse', { CLICKHOUSE_URL: 'http://store:8123/#a' }, 'CLICKHOUSE_URL'],
     ['parameters in the address of ClickHouse', { CLICKHOUSE_URL: 'http://store:8123/?a=1' }, 'CLICKHOUSE_URL'],
     ['a plain public address when HTTPS is required', { REQUIRE_HTTPS: 'true', BASE_URL: 'http://a.com' }, 'BASE_URL'],
     ['a public address with a query', { BASE_URL: 'https://a.com/?b=1' }, 'BASE_URL'],
@@ -201,6 +202,45 @@ describe('loadSettings', () => {
     ['a header name with a line break', { GEO_COUNTRY_HEADER: 'x\r\ny' }, 'GEO_COUNTRY_HEADER'],
   ])('refuses %s', (_what, env, variable) => {
     expect(problems(env)).toEqual([expect.stringContaining(`${variable}: `)]);
+  });
+
+  describe.each([
+    ['REDIS_URL', 'redis+unix', {}],
+    ['QUEUE_SHARDS', 'redis+unix', { REDIS_URL: 'redis://one:6379' }],
+    ['CLICKHOUSE_URL', 'http+unix', {}],
+  ])('the unix socket in %s', (name, scheme, others) => {
+    const with_ = (url: string) => problems({ ...others, [name]: url }).map((problem) => problem.replace('.0:', ':'));
+
+    it('has a path that the system does not cut off', () => {
+      expect(with_(`${scheme}://localhost/${'a'.repeat(106)}`)).toEqual([]);
+      const rule = `${name}: has a path of more than 107 bytes or with a NUL, which no socket can have`;
+      expect(with_(`${scheme}://localhost/${'a'.repeat(107)}`)).toEqual([rule]);
+      expect(with_(`${scheme}://localhost/${'%C3%A4'.repeat(54)}`)).toEqual([rule]);
+      expect(with_(`${scheme}://localhost/run/a%00b.sock`)).toEqual([rule]);
+    });
+
+    it('may be named without a host, and on no other host', () => {
+      expect(with_(`${scheme}:///run/store.sock`)).toEqual([]);
+      expect(with_(`${scheme}://store/run/store.sock`)).toEqual([expect.stringContaining(`${name}: must `)]);
+    });
+  });
+
+  it.each([
+    ['REDIS_URL', 'redis://:50%hunter2@cache:6379'],
+    ['REDIS_URL', 'redis+sentinel://50%:hunter2@cache/name'],
+    ['REDIS_URL', 'redis+unix://localhost/run/50%hunter2.sock'],
+    ['CLICKHOUSE_URL', 'http://user:50%hunter2@store:8123'],
+    ['CLICKHOUSE_URL', 'https://50%:hunter2@store:8443'],
+    ['CLICKHOUSE_URL', 'http+unix://localhost/run/50%hunter2.sock'],
+  ])('refuses an escape without two hexadecimal digits in %s: %s', (name, url) => {
+    expect(problems({ [name]: url })).toEqual([`${name}: has a % that begins no escape: write %25 for a % itself`]);
+  });
+
+  it('refuses a cluster behind a unix socket, which leads to one of its servers only', () => {
+    const CLICKHOUSE_URL = 'http+unix://localhost/run/clickhouse.sock';
+    expect(problems({ CLICKHOUSE_URL, CLICKHOUSE_CLUSTER: 'main' })).toEqual([
+      'CLICKHOUSE_CLUSTER: needs a host in CLICKHOUSE_URL: a unix socket leads to one server only',
+    ]);
   });
 
   it('reads headers for traces in OpenTelemetry format', () => {

@@ -73,7 +73,7 @@ function decoded(text: string | undefined): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw invalid();
+    throw new Error('has a % that begins no escape: write %25 for a % itself');
   }
 }
 
@@ -98,8 +98,8 @@ function parseSocketAddress(text: string): SocketAddress {
   const url = new URL(text);
   const path = decoded(url.pathname) ?? '/';
   if (!['', 'localhost'].includes(url.host) || path.endsWith('/') || url.hash !== '') throw invalid();
-  if (Buffer.byteLength(path) > SOCKET_PATH_BYTES_MAX) {
-    throw new Error(`has a path of more than ${SOCKET_PATH_BYTES_MAX} bytes, which no socket can have`);
+  if (Buffer.byteLength(path) > SOCKET_PATH_BYTES_MAX || path.includes('\0')) {
+    throw new Error(`has a path of more than ${SOCKET_PATH_BYTES_MAX} bytes or with a NUL, which no socket can have`);
   }
   const database = parseParameters(url.search, ['db']).get('db') ?? '0';
   if (!SOCKET_DATABASE.test(database)) throw new Error('must have a number as its db');
@@ -121,6 +121,9 @@ export function redisSocketUrl(path: string, password: string): string {
 export function parseRedisAddress(url: string): RedisAddress {
   if (/^rediss?:\/\//.test(url)) {
     if (!URL.canParse(url)) throw invalid();
+    const { username, password } = new URL(url);
+    // ioredis decodes them, too, and throws an error that names no setting.
+    for (const text of [username, password]) decoded(text);
     return { kind: 'server', url };
   }
   if (url.startsWith('redis+unix://')) return parseSocketAddress(url);

@@ -10,6 +10,12 @@ export function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise
   });
 }
 
+/** How a process has ended, in words; undefined while it runs. */
+export function endingOf({ exitCode, signalCode }: ChildProcess): string | undefined {
+  if (signalCode !== null) return `signal ${signalCode}`;
+  return exitCode === null ? undefined : `exit code ${exitCode}`;
+}
+
 /** A command line whose process is killed with ours, even after `kill -9`, on systems with `setpriv`. */
 export function dyingWithParent(command: string, args: readonly string[]): [string, string[]] {
   const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find((path) => existsSync(path));

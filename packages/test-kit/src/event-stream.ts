@@ -20,15 +20,18 @@ export interface EventStreamClient {
   readonly comments: readonly string[];
   /** What a client that connects again sends as `Last-Event-ID`: the last id, also of blocks without data. */
   lastId(): string;
+  /** Whether the stream has ended, or was closed by the client. */
   isEnded(): boolean;
-  /** Waits for a frame. */
+  /** Waits for a frame, also one that has arrived before. @param what the frame, for the error message */
   until(isIt: (frame: SentFrame) => boolean, what: string): Promise<SentFrame>;
   untilEnded(): Promise<void>;
   close(): Promise<void>;
 }
 
+/** What {@link openEventStream} requests. */
 export interface EventStreamRequest {
   readonly url: string;
+  /** An API key. */
   readonly token: string;
   readonly lastEventId?: string | undefined;
 }
@@ -85,7 +88,8 @@ export async function openEventStream({ url, token, lastEventId }: EventStreamRe
     comments,
     lastId: () => lastId,
     isEnded: () => isEnded,
-    until: (isIt, what) => waitFor(() => frames.find(isIt), { what: `${what}; got ${JSON.stringify(frames.length)}` }),
+    until: (isIt, what) =>
+      waitFor(() => frames.find(isIt), { what, details: () => `${frames.length} frames have arrived` }),
     async untilEnded() {
       await waitFor(() => isEnded, { what: 'the end of the stream' });
     },

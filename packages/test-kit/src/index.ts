@@ -9,6 +9,7 @@ export {
   aWorkspaceRecord,
   BUILDER_WORKSPACE_ID,
 } from './builders/records.js';
+export { endingOf } from './child-process.js';
 export { startTestCluster, type TestCluster } from './cluster/start-cluster.js';
 export { type EventStreamClient, type EventStreamRequest, openEventStream, type SentFrame } from './event-stream.js';
 export { freePort } from './free-port.js';

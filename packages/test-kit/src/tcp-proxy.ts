@@ -13,11 +13,13 @@ export interface TcpProxy {
   abandon(): void;
   /** Closes every connection; data held back is lost. New connections are accepted. */
   cut(): void;
-  /** Number of request bytes that have reached the server. */
+  /** Number of request bytes that were passed on to the server. */
   requestBytes(): number;
+  /** Closes every connection and the port. */
   stop(): Promise<void>;
 }
 
+/** A connection of a client, and the one to the server that belongs to it. */
 interface Link {
   isAbandoned: boolean;
   readonly client: Socket;
@@ -32,6 +34,11 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   let holds: 'nothing' | 'answers' | 'requests' = 'nothing';
   let requestBytes = 0;
 
+  const toServer = (server: Socket, data: Buffer) => {
+    requestBytes += data.length;
+    server.write(data);
+  };
+
   const listener = createServer((client) => {
     const server = connect(targetPort, '127.0.0.1');
     const link: Link = { isAbandoned: false, client, server, answers: [], requests: [] };
@@ -42,8 +49,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
         link.requests.push(data);
         return;
       }
-      requestBytes += data.length;
-      server.write(data);
+      toServer(server, data);
     });
     server.on('data', (data) => {
       if (link.isAbandoned) return;
@@ -85,9 +91,10 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     },
     pass() {
       holds = 'nothing';
-      for (const { client, server, answers, requests } of links) {
+      for (const { isAbandoned, client, server, answers, requests } of links) {
+        if (isAbandoned) continue;
         for (const data of answers.splice(0)) client.write(data);
-        for (const data of requests.splice(0)) server.write(data);
+        for (const data of requests.splice(0)) toServer(server, data);
       }
     },
     async stop() {

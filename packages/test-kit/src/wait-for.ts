@@ -1,10 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** Options of {@link waitFor}. */
 export interface WaitOptions {
-  /** Default: a minute. Give less when the condition would also be met within a minute without what is tested, as a lease expires. */
+  /** Default: a minute. Give less when the condition is met within a minute without what is tested, too, such as by the end of a lease. */
   readonly timeoutMs?: number;
   /** What the test waits for, for the error message. */
   readonly what: string;
+  /** Why the condition cannot be met any more, such as the end of a process; undefined while it can. A reason ends the wait at once. */
+  readonly failure?: () => string | undefined;
+  /** What is appended to the error message, such as the output of a process until then. */
+  readonly details?: () => string;
 }
 
 const POLL_MS_MIN = 10;
@@ -14,14 +19,18 @@ const POLL_SHARE = 0.1;
 
 /**
  * Waits until `condition` returns something other than `undefined`, `null` or `false`, and returns that. A condition that throws is
- * treated as not met; its last error becomes the cause of the timeout error.
+ * treated as not met.
+ *
+ * @throws Error when the time is over, with the last error of the condition as its cause, or when there is a `failure`
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { timeoutMs = 60_000, what }: WaitOptions,
+  { timeoutMs = 60_000, what, failure, details }: WaitOptions,
 ): Promise<Exclude<T, undefined | null | false>> {
   const startedMs = Date.now();
   const deadline = startedMs + timeoutMs;
+  const failed = (message: string, cause?: unknown) =>
+    new Error(details === undefined ? message : `${message}:\n${details()}`, { cause });
   for (;;) {
     let cause: unknown;
     try {
@@ -31,7 +40,9 @@ export async function waitFor<T>(
     } catch (err) {
       cause = err;
     }
-    if (Date.now() >= deadline) throw new Error(`waited ${timeoutMs} ms for ${what}`, { cause });
+    const reason = failure?.();
+    if (reason !== undefined) throw failed(`${reason}, so there is no waiting for ${what}`, cause);
+    if (Date.now() >= deadline) throw failed(`waited ${timeoutMs} ms for ${what}`, cause);
     await delay(Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, (Date.now() - startedMs) * POLL_SHARE)));
   }
 }

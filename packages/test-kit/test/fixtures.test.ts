@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   aClick,
   aLead,
@@ -49,15 +50,29 @@ test.each([
   await changed.client.command({ query: statement });
   await changed.drop();
   const next = await createTestDatabase();
-  expect(next.database).not.toBe(changed.database);
+  const found = await next.client.rows({
+    query: 'SELECT name FROM system.databases WHERE name = {name:String}',
+    parameters: { name: changed.database },
+  });
+  expect(found).toEqual([]);
   await next.drop();
 });
 
 test('a Redis of a test keeps its data and its port after kill -9', async () => {
-  const redis = await startRedis();
+  const redis = await startRedis({ args: [] });
+  const client = new Redis(redis.url, { retryStrategy: () => 50 }).on('error', () => undefined);
+  onTestFinished(async () => {
+    client.disconnect();
+    await redis.stop();
+  });
+  await client.set('name', 'value');
   const before = redis.pid;
   await redis.kill9();
   await redis.restart();
   expect(redis.pid).not.toBe(before);
-  await redis.stop();
+  expect(await client.get('name')).toBe('value');
+});
+
+test('a Redis that cannot start ends the wait for it, with its exit code', async () => {
+  await expect(startRedis({ args: ['--no-such-option', '1'] })).rejects.toThrow('redis-server ended with exit code 1');
 });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 
+/** The root of the repository. */
 export const ROOT = resolve(import.meta.dirname, '../../..');
 const FOLDER = join(ROOT, 'deploy/kubernetes');
 
@@ -52,12 +53,18 @@ export interface Manifest {
     readonly selector: { readonly matchLabels?: Labels };
     readonly podSelector: { readonly matchLabels: Labels };
     readonly template: PodTemplate;
-    readonly egress?: readonly { readonly ports?: readonly { readonly port: string | number }[] }[];
+    readonly egress?: readonly {
+      readonly to?: unknown;
+      readonly ports?: readonly { readonly port: string | number }[];
+    }[];
     readonly serviceName?: string;
     readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
     readonly ports: readonly { readonly name: string; readonly port: number; readonly targetPort: string }[];
     readonly scaleTargetRef: { readonly kind: string; readonly name: string };
-    readonly ingress?: readonly { readonly ports: readonly { readonly port: string | number }[] }[];
+    readonly ingress?: readonly {
+      readonly from?: unknown;
+      readonly ports: readonly { readonly port: string | number }[];
+    }[];
     readonly rules: readonly {
       readonly host: string;
       readonly http: {
@@ -86,11 +93,12 @@ export function readManifests(part = ''): Manifest[] {
   );
 }
 
-/** A manifest without the field that says where it is, for the schema of Kubernetes. */
+/** A manifest as a value of its type in kubernetes-models, without the name of its file, for `typeFaults`. */
 export function schemaValue({ file: _file, ...value }: Manifest) {
   return { module: `kubernetes-models/${value.apiVersion}`, type: `I${value.kind}`, value };
 }
 
+/** The text of a file of deploy/kubernetes. */
 export function manifestText(file: string): string {
   return readFileSync(join(FOLDER, file), 'utf8');
 }

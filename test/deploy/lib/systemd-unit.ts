@@ -4,7 +4,7 @@ import { chownSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type RunState, readRunState } from '@waymark/config';
-import { waitFor } from '@waymark/test-kit';
+import { endingOf, waitFor } from '@waymark/test-kit';
 import { ROOT } from './manifests.js';
 
 export const UNIT_FILE = join(ROOT, 'deploy/systemd/waymark.service');
@@ -34,7 +34,10 @@ export function unitEnvironment(dataDir: string): Record<string, string> {
   return { PATH: SYSTEMD_PATH, ...Object.fromEntries(assignments), DATA_DIR: dataDir, API_PORT: '0', LINK_PORT: '0' };
 }
 
-/** Starts the unit's command in the repository, as a user who may not write there (unless the test runs without root), and waits. */
+/**
+ * Starts the unit's command in the repository, and waits until the stack is up. The user of the process may not write to the repository,
+ * unless the test runs without root.
+ */
 export async function startUnit(
   dataDir: string,
 ): Promise<{ readonly state: RunState; stop(): Promise<number | null> }> {
@@ -48,13 +51,12 @@ export async function startUnit(
       output += text;
     });
   }
-  const state = await waitFor(
-    () => {
-      if (child.exitCode === null) return readRunState(dataDir);
-      throw new Error(`the unit's process ended:\n${output}`);
-    },
-    { what: 'the unit to be up', timeoutMs: START_MS_MAX },
-  );
+  const state = await waitFor(() => readRunState(dataDir), {
+    what: 'the unit to be up',
+    timeoutMs: START_MS_MAX,
+    failure: () => endingOf(child) && "the unit's process has ended",
+    details: () => output,
+  });
   return {
     state,
     async stop() {

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { environmentWith, type RunState, readRunState } from '@waymark/config';
-import { freePort, makeMigratedStore, temporaryDirectory, waitFor } from '@waymark/test-kit';
+import { endingOf, freePort, makeMigratedStore, temporaryDirectory, waitFor } from '@waymark/test-kit';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
@@ -63,13 +63,12 @@ export class RunningStack {
     };
     supervisor.stdout.on('data', keep);
     supervisor.stderr.on('data', keep);
-    await waitFor(
-      () => {
-        if (supervisor.exitCode !== null) throw new Error(`the stack ended at its start:\n${this.#output}`);
-        return readRunState(this.dataDir)?.pids.supervisor === supervisor.pid;
-      },
-      { timeoutMs: 80_000, what: 'the stack to be ready' },
-    );
+    await waitFor(() => readRunState(this.dataDir)?.pids.supervisor === supervisor.pid, {
+      timeoutMs: 80_000,
+      what: 'the stack to be ready',
+      failure: () => endingOf(supervisor) && 'the stack ended at its start',
+      details: () => this.#output,
+    });
   }
 
   get state(): RunState {

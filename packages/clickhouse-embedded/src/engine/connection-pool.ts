@@ -1,5 +1,6 @@
 import type { NativeConnection } from './native.js';
 
+/** Options of {@link ConnectionPool}. */
 export interface ConnectionPoolOptions {
   /** Opens a connection on a database, `undefined` for the default one. Rejects if there is no such database. */
   readonly open: (database: string | undefined) => Promise<NativeConnection>;
@@ -8,7 +9,10 @@ export interface ConnectionPoolOptions {
   readonly idleMax: number;
 }
 
-/** Idle connections of statements that leave nothing behind, by the database they are on. */
+/**
+ * Connections for statements that leave nothing behind on them, by database. A statement gets an idle connection on its database, else a
+ * new one; how many run at a time is not limited here.
+ */
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions;
   /** In the order of their last use. */
@@ -31,6 +35,7 @@ export class ConnectionPool {
     }
   }
 
+  /** Closes the connections that no statement uses. */
   closeIdle(): void {
     for (const { connection } of this.#idle) this.#options.close(connection);
     this.#idle = [];

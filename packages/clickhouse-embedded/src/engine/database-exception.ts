@@ -9,11 +9,11 @@ export class DatabaseException extends Error {
   }
 }
 
-/** Code of errors without a ClickHouse code. */
+/** ClickHouse's code for errors that have no code of their own. */
 const UNKNOWN_EXCEPTION = 1002;
 const NATIVE_TEXT = /^Code: (\d+)\. DB::Exception: ([\s\S]*)$/;
 
-/** Converts an error of the native addon. Its message ends with `[]`, which a server's message does not. */
+/** Converts an error of the native addon. The `[]` at the end of its message is removed: that of a ClickHouse server does not have it. */
 export function asDatabaseException(err: unknown): DatabaseException {
   if (err instanceof DatabaseException) return err;
   const text = (err instanceof Error ? err.message : String(err)).trim();
@@ -22,6 +22,7 @@ export function asDatabaseException(err: unknown): DatabaseException {
   return new DatabaseException(Number(code), (message.endsWith('[]') ? message.slice(0, -2) : message).trim());
 }
 
+/** The errors that this server itself creates, with ClickHouse's codes. */
 export const exceptions = {
   accessDenied: (what: string) => new DatabaseException(497, `Not enough privileges: ${what}. (ACCESS_DENIED)`),
   cancelled: () => new DatabaseException(394, 'Query was cancelled. (QUERY_WAS_CANCELLED)'),
@@ -38,7 +39,7 @@ export const exceptions = {
 } as const;
 
 /**
- * HTTP status by code; every other code is 500. Copied from the server:
+ * HTTP status by code; that of every other code is 500. Copied from the ClickHouse server:
  * https://github.com/ClickHouse/ClickHouse/blob/master/src/Server/HTTP/exceptionCodeToHTTPStatus.cpp
  */
 const STATUSES: readonly (readonly [status: number, codes: readonly number[]])[] = [
@@ -56,6 +57,7 @@ const STATUS_BY_CODE: ReadonlyMap<number, number> = new Map(
   STATUSES.flatMap(([status, codes]) => codes.map((code) => [code, status] as const)),
 );
 
+/** The HTTP status with which a ClickHouse server answers for the exception. */
 export function httpStatus({ code }: DatabaseException): number {
   return STATUS_BY_CODE.get(code) ?? 500;
 }

@@ -19,13 +19,15 @@ import {
   writerSetup,
 } from './statement.js';
 
+/** Options of {@link Engine}. */
 export interface EngineOptions {
+  /** Directory of the data; the engine locks it until the process ends. */
   readonly dataDir: string;
   /** Command-line arguments of `clickhouse local`. */
   readonly args: readonly string[];
   /** Limit on concurrent statements; each needs a thread of libuv's pool. */
   readonly concurrency: number;
-  /** Runs every statement, also those that reach other servers. Only for servers of tests. */
+  /** Also runs statements that access files, programs or other servers. Only for servers of tests. */
   readonly isUnchecked?: boolean;
   /** Called when no connection can be opened any more: the process should end. */
   readonly onBroken: (err: unknown) => void;
@@ -63,7 +65,7 @@ export class Engine {
 
   /**
    * Runs a statement. When `signal` is aborted, a waiting statement is dropped and a running read is killed; a running write
-   * continues, as on the server.
+   * continues, as on a ClickHouse server.
    *
    * @throws DatabaseException
    */
@@ -165,7 +167,7 @@ export class Engine {
 
   /** Runs a read, and kills it when `signal` is aborted. */
   async #abortable<T>(statementId: string, signal: AbortSignal, read: () => Promise<T>): Promise<T> {
-    // Created when it is needed: aborting makes an error, with its stack.
+    // Created only when it is needed, because aborting a controller creates an error with a stack, which takes time.
     let ended: AbortController | undefined;
     const kill = () => {
       ended = new AbortController();
@@ -180,7 +182,7 @@ export class Engine {
     }
   }
 
-  /** Refuses several statements in one request, as the server does; chDB would run them all. */
+  /** Refuses several statements in one request, as a ClickHouse server does; chDB would run them all. */
   async #assertSingle(connection: NativeConnection, sql: string): Promise<void> {
     if (!mayContainSeveral(sql)) return;
     const { statementCount } = await this.#native.DurableClassifyAsync(connection, sql, null);
@@ -195,7 +197,7 @@ export class Engine {
     const found = findExternalAccess(bytes.toString('utf8'));
     if (found !== undefined)
       throw exceptions.accessDenied(
-        `${found.trim()} is not allowed: what it does is not checked, or reaches outside of the database`,
+        `${found.trim()} is not allowed: it reaches outside of the database, or runs what nothing checks`,
       );
   }
 
@@ -205,7 +207,7 @@ export class Engine {
   }
 
   async #insert(connection: NativeConnection, sql: string, data: Buffer): Promise<StatementResult> {
-    // chDB puts a line feed between the two. A second one would be an empty first row in the formats of lines.
+    // chDB puts a line feed between the SQL and the data. A second one would be an empty first row in formats of lines.
     const insert = await this.#native.InsertRawAsyncConnection(connection, sql.trimEnd(), data, true);
     const { rowsSent, rowsWritten, bytesWritten } = insert;
     // An INSERT without data reads tables.

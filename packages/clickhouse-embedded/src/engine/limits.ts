@@ -5,9 +5,10 @@ const MEMORY_BYTES_MIN = 768 * MEBIBYTE;
 const MEMORY_BYTES_MAX = 8192 * MEBIBYTE;
 const MEMORY_SHARE = 0.4;
 const RESULT_BYTES_MAX = 128 * MEBIBYTE;
+/** Limit on the bytes of a request body, after decompression. */
 export const REQUEST_BYTES_MAX = 128 * MEBIBYTE;
 
-/** The engine's default memory limit: 40 % of the machine or container, at least 768 MiB, at most 8 GiB. */
+/** The engine's default memory limit in bytes: 40 % of the machine or container, at least 768 MiB, at most 8 GiB. */
 export function defaultMemoryBytes(): number {
   const constrained = process.constrainedMemory();
   const available = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
@@ -26,7 +27,7 @@ export function engineArguments(memoryBytes: number): string[] {
     `--primary_index_cache_size=${cacheBytes}`,
     `--index_mark_cache_size=${Math.round(cacheBytes / 4)}`,
     `--query_condition_cache_size=${Math.round(cacheBytes / 4)}`,
-    // Idle threads; the default is a thousand.
+    // How many idle threads are kept; the default is a thousand.
     `--max_thread_pool_free_size=64`,
     // How often counted memory is compared with the process's; the default, 20 times a second, kept an idle process busy. Allocations
     // count against the limit at once, whatever this is.
@@ -49,8 +50,8 @@ export function baseSettings(memoryBytes: number): Readonly<Record<string, strin
     async_insert: '0',
     // Otherwise `now()`, and columns without a time zone, would use that of the machine.
     session_timezone: 'UTC',
-    // The default asks the kernel for cached data only, and has another thread read the rest. On tmpfs that is everything, which made a
-    // short read a fifth slower.
+    // With the default, another thread reads what the kernel has not cached. On tmpfs that is everything, which made a short read a fifth
+    // slower.
     local_filesystem_read_method: 'pread',
   };
 }

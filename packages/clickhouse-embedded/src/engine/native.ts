@@ -4,12 +4,13 @@ import { dirname, join } from 'node:path';
 /** A connection of the native library. Opaque to JavaScript. */
 export type NativeConnection = object & { readonly __brand: 'chdb connection' };
 
+/** The result of a query, in the format of the call. */
 interface NativeResult {
   readonly bytes: Buffer;
 }
 
 interface NativeInsertResult {
-  /** Includes the rows written by views, as in the server's summary. */
+  /** Includes the rows written by views, as in the summary of a ClickHouse server. */
   readonly rowsWritten: number;
   readonly bytesWritten: number;
   /** Number of lines in the data. */

@@ -1,6 +1,6 @@
 import { type Statement, settingAssignments } from './statement.js';
 
-/** An INSERT whose rows are in the data: the statement itself contains names only. */
+/** An INSERT whose rows follow the statement, which itself contains only names. */
 const PLAIN_INSERT = /^(\s*INSERT\s+INTO\s+[\w.`]+\s*(?:\([\w\s,`]*\)\s*)?)(FORMAT\s+\w+\s*)$/i;
 
 /** Settings for which a SETTINGS clause comes too late, or that may forbid the insert. */
@@ -13,6 +13,7 @@ const ONE_THREAD = [
   ['input_format_parallel_parsing', '0'],
 ] as const;
 
+/** Whether a statement is an INSERT whose rows follow it, without any expression in its own text. */
 export function isPlainInsert(sql: string): boolean {
   return PLAIN_INSERT.test(sql);
 }

@@ -1,13 +1,14 @@
-/** Rows and bytes that a statement has read; undefined when the engine does not report it. The native result counts its own rows only. */
+/** Rows and bytes that a statement has read from tables; undefined when the engine does not report them. */
 export interface ReadCounts {
   readonly rowsRead: number | undefined;
   readonly bytesRead: number | undefined;
 }
 
+/** For statements whose native result has only the number of its own rows. */
 export const UNKNOWN_COUNTS: ReadCounts = { rowsRead: undefined, bytesRead: undefined };
 
 const ROWS_FORMAT = /\bFORMAT\s+JSONCompactEachRow\s*$/i;
-/** Results with more than rows; the format with progress has other lines for it. */
+/** Words of statements whose result has more than rows; the format with progress has further kinds of lines for them. */
 const MORE_THAN_ROWS = /\b(?:TOTALS|EXTREMES)\b/i;
 
 /**

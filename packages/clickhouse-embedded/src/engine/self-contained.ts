@@ -2,7 +2,10 @@ import { parameterLiteral } from './parameter-literals.js';
 import { leadingKeyword } from './sql-text.js';
 import { type Statement, settingAssignments } from './statement.js';
 
-/** Strings, quoted names, comments and parameters. A quote that is not closed matches without its end. */
+/**
+ * Strings, quoted names, comments and parameters. The first three groups are the closing quotes `'`, `` ` `` and `"`, each empty if the
+ * quote is not closed; the other two are the name and the type of a parameter.
+ */
 const TOKENS =
   /'[^'\\]*(?:\\[\s\S][^'\\]*)*('?)|`[^`\\]*(?:\\[\s\S][^`\\]*)*(`?)|"[^"\\]*(?:\\[\s\S][^"\\]*)*("?)|--[^\n]*|\/\*|#|\{\s*(\w+)\s*:([^{}]*)\}/g;
 /**
@@ -29,9 +32,9 @@ function hasSettingByParameter(sql: string): boolean {
 function withLiterals(sql: string, parameters: ReadonlyMap<string, string>): string | undefined {
   let isComplete = true;
   const text = sql.replace(TOKENS, (token: string, ...groups: (string | undefined)[]) => {
-    const [single, double, backtick, name, type] = groups;
+    const [single, backtick, double, name, type] = groups;
     if (name === undefined) {
-      isComplete &&= single !== '' && double !== '' && backtick !== '' && token !== '/*' && token !== '#';
+      isComplete &&= single !== '' && backtick !== '' && double !== '' && token !== '/*' && token !== '#';
       return token;
     }
     const value = parameters.get(name);
@@ -44,7 +47,7 @@ function withLiterals(sql: string, parameters: ReadonlyMap<string, string>): str
 
 /**
  * A read as one text that has its parameters as literals and its settings in a SETTINGS clause, so that it leaves nothing behind on
- * its connection. As on the server, a SETTINGS clause of the statement's own takes precedence. `readonly` is left out: the shared
+ * its connection. As on a ClickHouse server, a SETTINGS clause of the statement's own takes precedence. `readonly` is left out: the shared
  * connections have it.
  *
  * @returns undefined for statements that need a connection of their own

@@ -7,7 +7,9 @@ export interface Statement {
   readonly sql: string;
   /** The bytes that follow the SQL: the rows of an INSERT. */
   readonly data: Buffer;
+  /** Undefined = the database `default`. */
   readonly database: string | undefined;
+  /** The format of the result, unless the SQL names one. */
   readonly format: string;
   /** Settings by name. */
   readonly settings: ReadonlyMap<string, string>;
@@ -15,7 +17,9 @@ export interface Statement {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
+/** The result of a statement, and how much it has read and written. */
 export interface StatementResult extends ReadCounts {
+  /** The rows in the format of the statement; empty for an INSERT. */
   readonly bytes: Buffer;
   readonly rowsWritten: number;
   readonly bytesWritten: number;
@@ -30,7 +34,7 @@ export const STATEMENT_ID_SETTING = 'query_cache_tag';
 const SETTING_NAME = /^[A-Za-z_]\w*$/;
 const PARAMETER_NAME = /^\w+$/;
 
-/** The assignments of settings, with the id of the statement, for SET and SETTINGS. */
+/** The assignments of settings, with the id of the statement, for SET and SETTINGS. @throws DatabaseException for a name that is none */
 export function settingAssignments(settings: ReadonlyMap<string, string>, statementId: string): string[] {
   const assignments = [...settings].map(([name, value]) => {
     if (!SETTING_NAME.test(name)) throw exceptions.unknownSetting(name);

@@ -6,7 +6,7 @@ const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-/** Creates the check of the password, which ClickHouse clients send by HTTP Basic authentication. */
+/** Creates the check whether a request has the password, which ClickHouse clients send by HTTP Basic authentication. */
 export function createAuthorization(password: string): (request: IncomingMessage) => boolean {
   const expected = digest(`Basic ${Buffer.from(`${USER}:${password}`).toString('base64')}`);
   return ({ headers }) => timingSafeEqual(digest(headers.authorization ?? ''), expected);

@@ -22,6 +22,9 @@ function plainBody(request: IncomingMessage): Readable {
 /**
  * Reads the whole body, decompressed. A body over the limit is refused before it is in memory. The body cannot be streamed to the
  * engine: each chunk would be an insert of its own, all with the same deduplication token.
+ *
+ * @param bytesMax limit on the bytes after decompression
+ * @throws DatabaseException for a body over the limit, an unknown compression, or a client that has disconnected; errors of zlib
  */
 export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw exceptions.requestTooLarge(bytesMax);
@@ -46,7 +49,7 @@ export async function readBody(request: IncomingMessage, bytesMax: number): Prom
   });
 }
 
-/** The text fields of a `multipart/form-data` body, in which clients send long parameters. */
+/** The text fields of a `multipart/form-data` body, in which clients send long parameters. @throws DatabaseException for a file */
 export async function readForm(contentType: string, body: Buffer): Promise<URLSearchParams> {
   const form = await new Response(body, { headers: { 'content-type': contentType } }).formData();
   const fields = new URLSearchParams();

@@ -24,10 +24,12 @@ const INTERFACE_FIELDS: ReadonlySet<string> = new Set([
 const PARAMETER_PREFIX = 'param_';
 const NO_DATA = Buffer.alloc(0);
 
+/** A request whose body has been read. */
 export interface RequestContext {
   readonly method: string;
   readonly url: URL;
   readonly headers: IncomingHttpHeaders;
+  /** Decompressed. */
   readonly body: Buffer;
   /** Default settings, which the URL can override. */
   readonly baseSettings: Readonly<Record<string, string>>;
@@ -61,7 +63,7 @@ export async function readStatement(context: RequestContext): Promise<Statement>
   };
 }
 
-/** Joins the query of the URL and the body with a line feed, as the server does. */
+/** Joins the query of the URL and the body with a line feed, as a ClickHouse server does. */
 function joined(query: string, data: Buffer): Pick<Statement, 'sql' | 'data'> {
   if (query === '') return { sql: data.toString('utf8'), data: NO_DATA };
   return data.length === 0 ? { sql: query, data } : { sql: `${query}\n`, data };
@@ -87,7 +89,7 @@ function splitFields(fields: URLSearchParams, { method, baseSettings }: RequestC
     if (name.startsWith(PARAMETER_PREFIX)) parameters.set(name.slice(PARAMETER_PREFIX.length), value);
     else if (!INTERFACE_FIELDS.has(name)) settings.set(name, value);
   }
-  // As on the server, GET cannot change data. 2 allows reads and settings; the URL may only choose the stricter 1.
+  // As on a ClickHouse server, GET cannot change data. 2 allows reads and settings; the URL may only choose the stricter 1.
   if (method !== 'POST') settings.set('readonly', settings.get('readonly') === '1' ? '1' : '2');
   return { settings, parameters };
 }

@@ -5,7 +5,7 @@ import { type DatabaseException, httpStatus } from '../engine/database-exception
 import type { StatementResult } from '../engine/statement.js';
 
 const gzip = promisify(gzipCallback);
-/** The server's default for `http_zlib_compression_level`. */
+/** The default `http_zlib_compression_level` of a ClickHouse server. */
 const GZIP_LEVEL = 3;
 /** Smaller bodies are not compressed, because they would not become smaller. */
 const COMPRESSED_BYTES_MIN = 512;
@@ -17,8 +17,10 @@ const CONTENT_TYPES: readonly (readonly [RegExp, string])[] = [
   [/^CSV/, 'text/csv; charset=UTF-8'],
 ];
 
+/** What {@link sendResult} sends. */
 export interface StatementResponse {
   readonly result: StatementResult;
+  /** Name of the result's format, such as `JSONEachRow`. */
   readonly format: string;
   readonly elapsedNs: bigint;
   /** Whether the statement allows a compressed response (`enable_http_compression`). */
@@ -42,6 +44,7 @@ function summary({ result, elapsedNs }: StatementResponse): string {
   });
 }
 
+/** Sends the result of a statement, with the headers that ClickHouse clients read; compressed if the request and the statement allow it. */
 export async function sendResult(
   request: IncomingMessage,
   response: ServerResponse,
@@ -73,6 +76,7 @@ export function sendException(response: ServerResponse, exception: DatabaseExcep
   );
 }
 
+/** Sends a text that is no result of a statement. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
     'Content-Type': 'text/plain; charset=UTF-8',

@@ -8,25 +8,31 @@ import { readStatement } from './request.js';
 import { readBody } from './request-body.js';
 import { sendException, sendResult, sendText } from './response.js';
 
+/** Options of {@link createEmbeddedServer}. */
 export interface ServerOptions {
   /** Required with every request. */
   readonly password: string;
+  /** The version of the engine, for messages of errors. */
   readonly version: string;
-  /** Limit on a request body, after decompression. */
+  /** Limit on the bytes of a request body, after decompression. */
   readonly requestBytesMax: number;
+  /** Default settings of every statement, by name; a request can override them. */
   readonly baseSettings: Readonly<Record<string, string>>;
 }
 
-/** The server's `http_max_uri_size`, for parameters in URLs. */
+/** The default `http_max_uri_size` of a ClickHouse server: parameters are in URLs. */
 const HEADER_BYTES_MAX = 1024 * 1024;
-/** Longer than clients keep an idle connection, so that none is closed while a client uses it. */
+/** After how long this server closes an idle connection. */
 const KEEP_ALIVE_MS = 30_000;
+/** After how long a client should close one: much earlier, so that the server closes none just when a client begins to use it. */
+const CLIENT_KEEP_ALIVE = 'timeout=10';
 
 /** Serves ClickHouse's HTTP interface for one engine. */
 export function createEmbeddedServer(engine: Pick<Engine, 'run'>, options: ServerOptions): Server {
   const limits = { maxHeaderSize: HEADER_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 };
   const isAuthorized = createAuthorization(options.password);
   return createServer(limits, (request, response) => {
+    response.setHeader('Keep-Alive', CLIENT_KEEP_ALIVE);
     if (isFromBrowser(request)) refuse(response, 403, 'Browsers are not served.\n');
     else if (!isAuthorized(request)) refuse(response, 401, 'Authentication failed.\n');
     else void answer(engine, options, request, response);
@@ -51,8 +57,9 @@ async function answer(
   try {
     const url = new URL(request.url ?? '/', 'http://embedded');
     const { method = '' } = request;
-    if (url.pathname === '/ping' || (method === 'GET' && url.search === '')) sendText(response, 200, 'Ok.\n');
+    if (url.pathname === '/ping') sendText(response, 200, 'Ok.\n');
     else if (url.pathname !== '/') sendText(response, 404, `There is no handle ${url.pathname}\n`);
+    else if (method === 'GET' && url.search === '') sendText(response, 200, 'Ok.\n');
     else if (method === 'GET' || method === 'POST') await runStatement(engine, options, url, request, response);
     else sendText(response, 405, 'GET and POST only.\n');
   } catch (err) {

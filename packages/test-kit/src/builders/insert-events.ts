@@ -6,14 +6,17 @@ async function insertEvents(client: ClickHouseClient, kind: EventTableKind, rows
   await insertRows(client, { table, columns: columns[1], rows });
 }
 
+/** Inserts rows of clicks, as `aClick` builds them. */
 export function insertClicks(client: ClickHouseClient, rows: readonly EventRow[]): Promise<void> {
   return insertEvents(client, 'click', rows);
 }
 
+/** Inserts rows of leads, as `aLead` builds them. */
 export function insertLeads(client: ClickHouseClient, rows: readonly EventRow[]): Promise<void> {
   return insertEvents(client, 'lead', rows);
 }
 
+/** Inserts rows of sales, as `aSale` builds them. */
 export function insertSales(client: ClickHouseClient, rows: readonly EventRow[]): Promise<void> {
   return insertEvents(client, 'sale', rows);
 }

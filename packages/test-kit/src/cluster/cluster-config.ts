@@ -6,16 +6,18 @@ export interface ClusterNode {
   readonly replica: number;
 }
 
-/** Statements at a time; each that reaches other nodes takes one more for each of them. */
+/** Limit on concurrent statements of all nodes. A statement that reaches other nodes runs one more on each of them. */
 export const SESSIONS = 36;
+/** The name of the cluster in `system.clusters`. */
 export const TEST_CLUSTER = 'test_cluster';
-/** Where replicated tables are created as they are: the engine checks them and their paths in Keeper, but cannot write to them. */
+/** The database in which replicated tables are created unchanged: the engine checks them and their paths in Keeper, but cannot write to them. */
 export const KEEPER_CHECK = 'replicated';
-/** In the database of a node: what its `system.replicas` says to other nodes. Tests fill it. */
+/** A table in the database of each node that is read in place of the node's `system.replicas`. Tests insert its rows. */
 export const REPLICAS = 'test_replicas';
 const DATABASE = 'waymark_node_';
 const NODE_DATABASE = /\bwaymark_node_\d+\b/g;
 
+/** The name of the database that stands for a node. */
 export const databaseOf = ({ number }: Pick<ClusterNode, 'number'>) => `${DATABASE}${number}`;
 
 /** The nodes of a cluster, shard after shard. */
@@ -27,7 +29,10 @@ export function clusterNodes(shards: number, replicas: number): ClusterNode[] {
   }));
 }
 
-/** A statement as the node runs it: names of the other nodes' databases are its own, as every server has one of the same name. */
+/**
+ * A statement as the node runs it. Names of the other nodes' databases become its own, because on a real cluster the database has the same
+ * name on every server.
+ */
 export function sqlOn(node: ClusterNode, sql: string): string {
   return sql
     .replace(NODE_DATABASE, databaseOf(node))
@@ -35,9 +40,10 @@ export function sqlOn(node: ClusterNode, sql: string): string {
     .replaceAll('serverUUID()', `'server ${node.number}'`);
 }
 
+/** Whether a statement creates a replicated table. */
 export const isReplicated = (sql: string) => /\bENGINE = Replicated/.test(sql);
 
-/** The engine creates replicated tables but can never write to them, so those with rows are plain ones. */
+/** The statement with a plain table in place of a replicated one: the engine creates replicated tables, but cannot write to them. */
 export function withoutReplication(sql: string): string {
   return sql
     .replace(/\bENGINE = Replicated(\w+)\('[^']*', '[^']*'(?:, )?/, 'ENGINE = $1(')
@@ -46,9 +52,10 @@ export function withoutReplication(sql: string): string {
 
 const ON_CLUSTER = new RegExp(` ON CLUSTER [\`"]?${TEST_CLUSTER}[\`"]?`, 'g');
 
+/** Whether a statement is ON CLUSTER, for all nodes. */
 export const isForAll = (sql: string) => sql.search(ON_CLUSTER) >= 0;
 
-/** A statement ON CLUSTER as a server runs it when it has taken it from Keeper. */
+/** A statement ON CLUSTER as each server runs it: without ON CLUSTER, and with the values of its macros. */
 export function ddlOn(node: ClusterNode, sql: string): string {
   const table = /\bTABLE (?:IF NOT EXISTS )?[`"]?(\w+)/i.exec(sql)?.[1] ?? '';
   const macros = { uuid: table, shard: String(node.shard), replica: String(node.replica), database: DATABASE };
@@ -58,7 +65,12 @@ export function ddlOn(node: ClusterNode, sql: string): string {
 
 const element = (name: string, ...content: string[]) => `<${name}>${content.join('\n')}</${name}>`;
 
-/** The configuration of the engine, with the ports of its nodes in their order. */
+/**
+ * The configuration of the engine, as XML.
+ *
+ * @param path where it will be written; it names itself as the file of the users
+ * @param ports the port of each node, in the order of `nodes`
+ */
 export function configurationXml(path: string, nodes: readonly ClusterNode[], ports: readonly number[]): string {
   const shards = new Map<number, string[]>();
   for (const node of nodes) {
@@ -85,7 +97,7 @@ export function configurationXml(path: string, nodes: readonly ClusterNode[], po
     element('profiles', element('default', '')),
     element('quotas', element('default', '')),
     element('users', element('default', ...user)),
-    // In memory, in the engine.
+    // A Keeper in the memory of the engine.
     element('zookeeper', element('implementation', 'testkeeper')),
     element('macros', element('shard', '1'), element('replica', '1')),
     element('remote_servers', element(TEST_CLUSTER, ...cluster)),

@@ -56,13 +56,15 @@ async function readColumn(reader: WireReader, type: string, rows: number): Promi
   throw new Error(`the test cluster cannot transfer columns of type ${type}`);
 }
 
+/** A block of rows in the format Native. */
 export interface NativeBlock {
   readonly columns: number;
   readonly rows: number;
+  /** The whole block, as it is sent. */
   readonly bytes: Buffer;
 }
 
-/** Reads a block in the format Native, of which only the end has to be found. Columns in `names` are renamed. */
+/** Reads a block in the format Native. Its values are not parsed further than to find its end. Columns in `names` are renamed. */
 export async function readBlock(reader: WireReader, names?: ReadonlyMap<string, string>): Promise<NativeBlock> {
   const [columns, rows] = [await reader.varuint(), await reader.varuint()];
   const parts = [varuint(columns), varuint(rows)];

@@ -7,12 +7,15 @@ import { endProcess } from '../child-process.js';
 import { temporaryDirectory } from '../stores/temporary-directory.js';
 import { clusterNodes, databaseOf, SESSIONS, TEST_CLUSTER } from './cluster-config.js';
 
+/** A running cluster of {@link startTestCluster}. */
 export interface TestCluster {
+  /** The URL of all nodes, with user and password. */
   readonly url: string;
   /** Name of the cluster in `system.clusters`. */
   readonly cluster: string;
   /** The databases of its nodes, shard after shard. A client of one of them is a client of that node. */
   readonly databases: readonly string[];
+  /** Kills the cluster and removes its data. */
   stop(): Promise<void>;
 }
 

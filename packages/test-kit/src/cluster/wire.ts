@@ -4,21 +4,19 @@ export class WireReader {
   #position = 0;
   #more: (() => void) | undefined;
 
+  /** Appends bytes that have arrived. */
   push(bytes: Buffer): void {
     this.#bytes = Buffer.concat([this.#bytes.subarray(this.#position), bytes]);
     this.#position = 0;
     this.#more?.();
   }
 
-  get position(): number {
-    return this.#position;
-  }
-
+  /** Whether all bytes that were pushed have been read. */
   get isAtEnd(): boolean {
     return this.#position === this.#bytes.length;
   }
 
-  /** What `read` has consumed. The reader must have all of it, or wait for it. */
+  /** The next `length` bytes; waits until all of them have been pushed. One read at a time. */
   async bytes(length: number): Promise<Buffer> {
     while (this.#bytes.length - this.#position < length) {
       await new Promise<void>((resolve) => {
@@ -33,6 +31,7 @@ export class WireReader {
     return (await this.bytes(1)).readUInt8();
   }
 
+  /** An unsigned number of variable length: seven bits a byte, the lowest first. */
   async varuint(): Promise<number> {
     let value = 0;
     for (let factor = 1; ; factor *= 128) {
@@ -42,11 +41,13 @@ export class WireReader {
     }
   }
 
+  /** A string, which follows its length in bytes. */
   async text(): Promise<string> {
     return (await this.bytes(await this.varuint())).toString('utf8');
   }
 }
 
+/** The bytes of an unsigned number, as {@link WireReader.varuint} reads them. */
 export function varuint(value: number): Buffer {
   const bytes: number[] = [];
   for (let rest = value; ; rest = Math.floor(rest / 128)) {
@@ -55,6 +56,7 @@ export function varuint(value: number): Buffer {
   }
 }
 
+/** The bytes of a string, as {@link WireReader.text} reads them. */
 export function text(value: string): Buffer {
   const bytes = Buffer.from(value);
   return Buffer.concat([varuint(bytes.length), bytes]);

@@ -8,7 +8,9 @@ import type { TestProject } from 'vitest/node';
  */
 export async function setup({ config }: TestProject): Promise<void> {
   if (config.env.BUILT_BY_SCRIPT === '1') return;
-  await promisify(execFile)('npm', ['run', '--silent', 'build']).catch((err: { readonly stdout: string }) => {
-    throw new Error(`the build failed:\n${err.stdout}`);
-  });
+  await promisify(execFile)('npm', ['run', '--silent', 'build']).catch(
+    ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) => {
+      throw new Error(`the build failed:\n${stdout}${stderr}`);
+    },
+  );
 }

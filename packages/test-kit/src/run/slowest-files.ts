@@ -19,7 +19,7 @@ export class SlowestFiles implements Reporter {
       .sort((one, other) => other.seconds - one.seconds);
     const lines = files
       .slice(0, SHOWN)
-      .map(({ seconds, project, path }) => `${seconds.toFixed(1).padStart(7)} s  ${project.padEnd(6)}  ${path}`);
+      .map(({ seconds, project, path }) => `${seconds.toFixed(1).padStart(7)} s  ${project.padEnd(8)}  ${path}`);
     console.log(['', ' Slowest files:', ...lines, ''].join('\n'));
   }
 }

@@ -17,9 +17,11 @@ import type { TestServer } from './test-server.js';
 /** For tests that run after a build: it starts in 0.6 s; the sources take 1.0 s. */
 const COMPILED = resolve(import.meta.dirname, '../../../clickhouse-embedded/dist/main.js');
 
+/** Options of {@link startClickHouse}. */
 export interface TestClickHouseOptions {
   /** Not removed by `stop`. Default: a temporary directory, removed by `stop`. */
   readonly dataDir?: string;
+  /** Default: a free port. */
   readonly port?: number;
   /** Path of a unix socket, on which it listens instead of the port. */
   readonly socket?: string;

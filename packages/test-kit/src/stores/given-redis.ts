@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import type { TestRedis } from './test-server.js';
 
+const REDIS_PORT = 6379;
 const DATABASES = 16;
 let nextDatabase = 0;
 
@@ -10,12 +11,13 @@ let nextDatabase = 0;
  */
 export async function emptyGivenRedis(url: string): Promise<TestRedis> {
   const database = nextDatabase++ % DATABASES;
-  const { hostname, port } = new URL(url);
+  const { hostname, port: written } = new URL(url);
+  const port = Number(written || REDIS_PORT);
   const refuse = () => Promise.reject(new Error(`the Redis at ${url} was given and is not killed by tests`));
-  await command(hostname, Number(port), `SELECT ${database}\r\nFLUSHDB\r\n`, '+OK\r\n+OK\r\n');
+  await command(hostname, port, `SELECT ${database}\r\nFLUSHDB\r\n`, '+OK\r\n+OK\r\n');
   return {
     url: `redis://${hostname}:${port}/${database}`,
-    port: Number(port),
+    port,
     dataDir: '',
     pid: 0,
     kill9: refuse,
@@ -29,6 +31,7 @@ function command(host: string, port: number, text: string, expected: string): Pr
     let answer = '';
     const socket = connect(port, host, () => socket.write(text));
     socket.once('error', reject);
+    socket.once('close', () => reject(new Error(`Redis closed the connection after ${JSON.stringify(answer)}`)));
     socket.on('data', (data) => {
       answer += data.toString();
       if (answer.length < expected.length) return;

@@ -62,7 +62,7 @@ export async function startRedisCluster(): Promise<RedisDeployment> {
       const slot = Number(await redis.call('CLUSTER', 'KEYSLOT', HASH_TAG));
       const ranges = (await redis.call('CLUSTER', 'SLOTS')) as [number, number, ...[string, number, string][]][];
       const range = ranges.find(([first, last]) => first <= slot && slot <= last);
-      if (range?.[2] === undefined) throw new Error('nobody owns the slot');
+      if (range?.[2] === undefined) throw new Error('no node owns the slot');
       const [, , [, port, id], ...replicas] = range;
       return { port, id, replicas: replicas.length };
     });
@@ -74,16 +74,16 @@ export async function startRedisCluster(): Promise<RedisDeployment> {
   const witness = masters.find(({ port }) => port !== firstOwner);
   if (witness === undefined) throw new Error('no other master');
   const masterPort = async () => (await ourRange(witness.port)).port;
-  /** All nodes know the owner's replica, so that they can elect it. */
-  const untilReplicaIsKnown = () =>
+  /** Waits until all nodes list the owner's replica, so that they can elect it. */
+  const untilReplicaIsListed = () =>
     waitFor(
       async () => {
         const ranges = await Promise.all(nodes.map(({ port }) => ourRange(port)));
         return ranges.every(({ replicas }) => replicas === 1);
       },
-      { what: 'all nodes to know the replica' },
+      { what: 'all nodes to list the replica' },
     );
-  await untilReplicaIsKnown();
+  await untilReplicaIsListed();
   /** Whether most nodes agree on another owner. */
   const hasAnotherOwner = async (before: number) => {
     const owners = await Promise.all(nodes.map(async ({ port }) => ourRange(port).catch(() => undefined)));
@@ -95,7 +95,7 @@ export async function startRedisCluster(): Promise<RedisDeployment> {
     masterPort,
 
     async failOver() {
-      await untilReplicaIsKnown();
+      await untilReplicaIsListed();
       const before = await masterPort();
       const next = pair.find(({ port }) => port !== before);
       if (next === undefined) throw new Error('no replica');
@@ -108,7 +108,7 @@ export async function startRedisCluster(): Promise<RedisDeployment> {
     },
 
     async killMaster() {
-      await untilReplicaIsKnown();
+      await untilReplicaIsListed();
       const before = await masterPort();
       const killed = pair.find(({ port }) => port === before);
       await untilReplicating(pair.find(({ port }) => port !== before)?.port ?? 0);

@@ -11,10 +11,11 @@ export interface RedisDeployment {
   failOver(): Promise<void>;
   /** Sends SIGKILL to the master and waits until a replica has its place; then starts the old one again, as a replica. */
   killMaster(): Promise<void>;
+  /** Ends all servers and removes their data. */
   stop(): Promise<void>;
 }
 
-/** Runs `work` with a connection to one server. */
+/** Runs `work` with a connection to the server on `port`, and closes it. Nothing is retried. */
 export async function withRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis({ port, retryStrategy: () => null, maxRetriesPerRequest: 0 });
   redis.on('error', () => undefined);
@@ -25,7 +26,7 @@ export async function withRedis<T>(port: number, work: (redis: Redis) => Promise
   }
 }
 
-/** A requested failover may be refused or given up when a server of a busy machine answers late, so it is requested again. */
+/** On a busy machine a server may answer late and the failover is then refused or given up, so it is requested again. */
 const ASK_AGAIN_MS = 10_000;
 
 /**
@@ -53,6 +54,7 @@ export function isReplicating(port: number): Promise<boolean> {
   return withRedis(port, async (redis) => /^master_link_status:up/m.test(await redis.info('replication')));
 }
 
+/** Waits until {@link isReplicating}. */
 export function untilReplicating(port: number): Promise<unknown> {
   const what = `the server on port ${port} to follow its master`;
   return waitFor(() => isReplicating(port), { what });

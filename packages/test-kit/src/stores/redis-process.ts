@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect } from 'node:net';
-import { dyingWithParent } from '../child-process.js';
+import { dyingWithParent, endingOf } from '../child-process.js';
 import { waitFor } from '../wait-for.js';
 
 /** After a kill, Redis reads its whole log before it answers. */
@@ -11,19 +11,22 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts redis-server, and waits until it answers on `port`. It ends with this process. */
+/** Starts redis-server, and waits until it answers on `port`. It ends with this process. @throws Error when it ends before that */
 export async function launchRedis(port: number, args: readonly string[]): Promise<ChildProcess> {
   const child = spawn(...dyingWithParent('redis-server', args), { stdio: ['ignore', 'ignore', 'inherit'] });
   running.add(child);
   child.once('exit', () => running.delete(child));
   child.once('error', (err) => console.error(`redis-server cannot be started: ${err.message}`));
-  await waitFor(
-    () => {
-      if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
-      return answersPing(port);
-    },
-    { what: `redis-server on port ${port}`, timeoutMs: START_MS_MAX },
-  );
+  const failure = () => {
+    const ending = endingOf(child);
+    return ending && `redis-server ended with ${ending}`;
+  };
+  try {
+    await waitFor(() => answersPing(port), { what: `redis-server on port ${port}`, timeoutMs: START_MS_MAX, failure });
+  } catch (err) {
+    child.kill('SIGKILL');
+    throw err;
+  }
   return child;
 }
 

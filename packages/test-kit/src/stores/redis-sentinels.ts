@@ -18,6 +18,7 @@ const MASTER_NAME = 'waymark';
 const SENTINELS = 3;
 const QUORUM = 2;
 
+/** Options of {@link startRedisSentinels}. */
 export interface RedisSentinelsOptions {
   /** 1 by default. */
   readonly replicas?: number;
@@ -44,7 +45,7 @@ export async function startRedisSentinels({
       const port = await freePort();
       mkdirSync(join(directory, String(index)));
       const file = join(directory, String(index), 'sentinel.conf');
-      // Sentinels keep what they find in this file.
+      // Sentinels write the servers that they find into this file.
       writeFileSync(
         file,
         [
@@ -65,7 +66,7 @@ export async function startRedisSentinels({
       const [, port] = (await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER_NAME)) as string[];
       return Number(port);
     });
-  /** Each Sentinel knows the others and a replica that can be promoted. */
+  /** Waits until each Sentinel lists the others, and all replicas as servers that can be promoted. */
   const untilAgreed = () =>
     waitFor(
       async () => {
@@ -91,7 +92,7 @@ export async function startRedisSentinels({
 
   const untilAnotherThan = (port: number) =>
     waitFor(async () => (await masterPort()) !== port, { what: 'another master' });
-  /** All servers but the master follow it, whichever that is: on a busy machine Sentinels may fail over once more by themselves. */
+  /** Waits until all servers but the master follow it, whichever that is: on a busy machine Sentinels may fail over once more by themselves. */
   const untilAllReplicate = () =>
     waitFor(
       async () => {

@@ -8,9 +8,11 @@ import { launchRedis } from './redis-process.js';
 import { temporaryDirectory } from './temporary-directory.js';
 import type { TestRedis } from './test-server.js';
 
+/** Options of {@link startRedis}. */
 export interface TestRedisOptions {
   /** Not removed by `stop`. Default: a temporary directory, removed by `stop`. */
   readonly dataDir?: string;
+  /** Default: a free port. */
   readonly port?: number;
   /** Further arguments of redis-server, such as `['--maxmemory', '64mb']`. */
   readonly args?: readonly string[];

@@ -18,7 +18,7 @@ export interface S3Server {
   stop(): Promise<void>;
 }
 
-/** Starts a storage with the interface of S3 (s3rver) for the access key id `S3RVER`. */
+/** Starts a storage with the interface of S3 (s3rver), which accepts the access key id `S3RVER`. */
 export async function startS3Server(): Promise<S3Server> {
   // Loaded here, because most tests need none.
   const { default: S3rver } = await import('s3rver');

@@ -11,13 +11,18 @@ declare module 'vitest' {
   }
 }
 
+/** A database for one test file. */
 export interface TestDatabase {
+  /** The URL of its server, with user and password if the server has them. */
   readonly url: string;
   readonly database: string;
+  /** A client on the database, which `drop` closes. */
   readonly client: ClickHouseClient;
+  /** Removes the database, or keeps it for the next test file. */
   drop(): Promise<void>;
 }
 
+/** Options of {@link createTestDatabase}. */
 export interface TestDatabaseOptions {
   /** Default: the shared server of the run. */
   readonly url?: string;

@@ -9,6 +9,7 @@ export interface TestServer {
   kill9(): Promise<void>;
   /** Starts the server again after a kill, or stops and starts it, with the same port and data. */
   restart(): Promise<void>;
+  /** Ends the server. Its data are removed, unless the test has chosen `dataDir`. */
   stop(): Promise<void>;
 }
 

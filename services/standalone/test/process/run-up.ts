@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environmentWith, type RunState, readRunState } from '@waymark/config';
-import { makeMigratedStore, temporaryDirectory, waitFor } from '@waymark/test-kit';
+import { endingOf, makeMigratedStore, temporaryDirectory, waitFor } from '@waymark/test-kit';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const MAIN = join(ROOT, 'services/standalone/dist/main.js');
@@ -79,13 +79,12 @@ export function runUp(
     output: () => output,
     state: () => readRunState(dataDir),
     async ready() {
-      return waitFor(
-        () => {
-          if (child.exitCode === null) return readRunState(dataDir);
-          throw new Error(`up ended:\n${output}`);
-        },
-        { what: 'the stack to be up', timeoutMs: START_MS_MAX },
-      );
+      return waitFor(() => readRunState(dataDir), {
+        what: 'the stack to be up',
+        timeoutMs: START_MS_MAX,
+        failure: () => endingOf(child) && 'up has ended',
+        details: () => output,
+      });
     },
     firstKey: () => readFileSync(join(dataDir, 'first-api.key'), 'utf8').trim(),
     ended,
