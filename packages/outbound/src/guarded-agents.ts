@@ -8,7 +8,7 @@ import { createGuardedLookup, createHostResolver, type ResolveHost } from './gua
 export interface OutboundOptions {
   /** Addresses and CIDR ranges that may be reached although they are not public. */
   readonly allowedRanges: readonly string[];
-  /** Resolves host names; by default by queries to the name servers. */
+  /** Resolves host names; by default by queries to the name servers of the system. */
   readonly resolveHost?: ResolveHost;
 }
 

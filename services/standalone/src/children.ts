@@ -1,9 +1,11 @@
 import { type KeptChild, keepRunning } from './keep-running.js';
 import type { Launched } from './launch.js';
 
+/** Options of {@link Children}. */
 export interface ChildrenOptions {
+  /** Called with lines for the terminal. */
   readonly report: (line: string) => void;
-  /** Aborts starts in progress. */
+  /** Aborts starts in progress; afterwards no child is started again. */
   readonly signal: AbortSignal;
   /** Called after each start of a child. */
   readonly onStart: () => void;
@@ -28,10 +30,12 @@ export class Children {
     onStart();
   }
 
+  /** The pid of a child; undefined before its first start. */
   pid(name: string): number | undefined {
     return this.#kept.get(name)?.child.current.pid;
   }
 
+  /** The pids of all children. */
   pids(): number[] {
     return [...this.#kept.values()].map(({ child }) => child.current.pid);
   }

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKeyFile } from '@waymark/config';
 
-/** The file for the API key of the first workspace, for starts without a terminal. */
+/** The path of the file for the API key of the first workspace, for starts without a terminal. */
 export function firstKeyFile(dataDir: string): string {
   return join(dataDir, 'first-api.key');
 }

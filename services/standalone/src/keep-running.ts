@@ -7,18 +7,22 @@ const BACKOFF_MS_MAX = 5_000;
 /** A child that has run this long is restarted with the shortest wait. */
 const STEADY_AFTER_MS = 10_000;
 
+/** How {@link keepRunning} starts a child. */
 export interface ChildPlan {
   readonly name: string;
   /** Starts the process and resolves once it is ready. */
   readonly launch: (signal: AbortSignal) => Promise<Launched>;
-  /** Aborts a start in progress. */
+  /** Aborts a start in progress; afterwards the child is not started again. */
   readonly signal: AbortSignal;
   /** Called after every restart. */
   readonly onRestart: () => void;
+  /** Called with a line for the terminal when the child ends, and when it is started again or that fails. */
   readonly report: (line: string) => void;
+  /** Milliseconds of any clock. */
   readonly now: () => number;
 }
 
+/** A child that is started again whenever it ends. */
 export interface KeptChild {
   /** The running process; while it is being restarted, the one that ended. */
   readonly current: Launched;

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A child process that is ready. `pid` is that of the process doing the work, which may be a child of `child`. */
+/** A child process that is ready. `pid` is that of the process that does the work, which may be a child of `child`. */
 export interface Launched {
   readonly child: ChildProcess;
   readonly pid: number;
@@ -11,6 +11,8 @@ export interface Launched {
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
 const LOG_TAIL_LINES = 5;
 const LOG_LINES_SEARCHED = 40;
+/** A log may be much larger: what is appended to it while its process runs has no limit. */
+const LOG_BYTES_SEARCHED = 64 * 1024;
 
 /** Opens the log of a child for appending. A large log is first renamed to `.old`. */
 export function openLog(dataDir: string, name: string): { readonly file: string; readonly fd: number } {
@@ -31,11 +33,27 @@ function plainLine(line: string): string {
   }
 }
 
+/** The end of a file as text; empty if the file cannot be read, because somebody has removed it. */
+function endOfFile(file: string): string {
+  let fd: number | undefined;
+  try {
+    fd = openSync(file, 'r');
+    const bytes = Buffer.alloc(LOG_BYTES_SEARCHED);
+    const start = Math.max(0, fstatSync(fd).size - bytes.length);
+    return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, start));
+  } catch {
+    return '';
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+/** The last lines of a log, or the error with which a Node process has ended, and the path of the log. */
 function logTail(file: string): string {
-  const recent = readFileSync(file, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SEARCHED);
+  const recent = endOfFile(file).trimEnd().split('\n').slice(-LOG_LINES_SEARCHED);
   // When Node ends with an error, it prints a stack and its version below the error.
   const start = recent.findLastIndex((line) => /^\w*Error\b/.test(line));
-  const lines = start < 0 ? recent.slice(-LOG_TAIL_LINES) : recent.slice(start, start + LOG_TAIL_LINES);
+  const lines = start === -1 ? recent.slice(-LOG_TAIL_LINES) : recent.slice(start, start + LOG_TAIL_LINES);
   return [...lines.map((line) => `    ${plainLine(line)}`), `    (${file})`].join('\n');
 }
 
@@ -58,23 +76,33 @@ export async function untilReady<T>(
   whenReady: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const ended = new AbortController();
+  let stopListening = () => {};
   const fail = new Promise<never>((_, reject) => {
     const end = (reason: string) => {
       ended.abort();
       reject(new Error(reason));
     };
-    child.once('error', (err) => end(`${name} cannot be started: ${err.message}`));
-    child.once('exit', (code, by) =>
-      end(`${name} ended at its start (${describeExit(code, by)}):\n${logTail(logFile)}`),
-    );
-    signal.addEventListener('abort', () => end(`${name}: start given up`), { once: true });
-    if (signal.aborted) end(`${name}: start given up`);
+    const onExit = (code: number | null, by: NodeJS.Signals | null) =>
+      end(`${name} ended at its start (${describeExit(code, by)}):\n${logTail(logFile)}`);
+    const onAbort = () => end(`${name}: start given up`);
+    // Stays, because a child can also emit `error` later, which would end this process if nothing listened.
+    child.on('error', (err) => end(`${name} cannot be started: ${err.message}`));
+    child.once('exit', onExit);
+    signal.addEventListener('abort', onAbort, { once: true });
+    stopListening = () => {
+      child.off('exit', onExit);
+      signal.removeEventListener('abort', onAbort);
+    };
+    if (signal.aborted) onAbort();
   });
   try {
     return await Promise.race([whenReady(ended.signal), fail]);
   } catch (err) {
     child.kill('SIGKILL');
     throw err;
+  } finally {
+    // `signal` lives as long as this process, which starts a child whenever one ends.
+    stopListening();
   }
 }
 
@@ -83,7 +111,9 @@ export function processEntry(name: 'http' | 'prepare' | 'redis-guard'): URL {
   return new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 }
 
+/** A Node process of this repository. */
 export interface NodeProcess {
+  /** For its log file and for messages. */
   readonly name: string;
   readonly entry: URL;
   readonly dataDir: string;
@@ -92,8 +122,8 @@ export interface NodeProcess {
 }
 
 /**
- * Starts a Node process of ours and waits for its message `{ready: true}`. It ends when its IPC channel closes, that is when this
- * process ends. `detached` gives it its own process group, so that Ctrl-C reaches only the supervisor, which stops its children in
+ * Starts a Node process and waits for its message `{ready: true}`. It ends when its IPC channel closes, that is when this process
+ * ends. `detached` gives it its own process group, so that Ctrl-C reaches only the supervisor, which stops its children in
  * order.
  */
 export async function launchNode(node: NodeProcess, signal: AbortSignal): Promise<Launched> {

@@ -4,11 +4,15 @@ export const LOCAL_DOMAIN = 'localhost';
 /** Sent instead of curl's own User-Agent: visits with that one count as visits of a bot, and are not recorded as clicks. */
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
+/** What {@link nextSteps} writes into its commands. */
 export interface NextSteps {
+  /** URL of the API port, without a trailing slash. */
   readonly api: string;
+  /** URL of the link port, without a trailing slash. */
   readonly links: string;
+  /** The domain of the first workspace. */
   readonly domain: string;
-  /** The second command stores the click id in its folder `run`, for the third one. */
+  /** The second command stores the click id in the folder `run` of this directory, for the third one. */
   readonly dataDir: string;
   /** The API key, if this start created it; undefined = an earlier start created and showed it. */
   readonly apiKey: string | undefined;

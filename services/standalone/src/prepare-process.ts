@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process';
 import { closeSync } from 'node:fs';
-
 import type { Settings } from '@waymark/config';
 import { describeExit, openLog, processEntry } from './launch.js';
 import type { FirstWorkspace, PrepareOptions } from './prepare-stores.js';
@@ -16,7 +15,11 @@ export type PrepareAnswer =
   | { readonly type: 'prepared'; readonly apiKey: string | undefined }
   | { readonly type: 'failed'; readonly message: string };
 
-/** Runs `prepareStores` in a child process, which ends afterwards. Its log is `prepare.log`. */
+/**
+ * Runs `prepareStores` in a child process, which ends afterwards. Its log is `prepare.log`.
+ *
+ * @throws Error with the message of the error in that process, or that says how it ended
+ */
 export async function prepareInProcess(
   request: PrepareRequest,
   report: (line: string) => void,

@@ -61,16 +61,23 @@ async function checkStores(redis: Redis, clickhouse: ClickHouseClient): Promise<
   ]);
 }
 
+/** What {@link prepareStores} prepares. */
 export interface PrepareOptions {
   readonly stores: Stores;
   readonly settings: Settings;
   /** Domain of the first workspace. */
   readonly domain: string;
   readonly logger: Logger;
+  /** Called with lines for the terminal. */
   readonly report: (line: string) => void;
 }
 
-/** Applies the migrations, and creates the first workspace if there is none. @returns the workspace if this start created it */
+/**
+ * Applies the migrations, and creates the first workspace if there is none.
+ *
+ * @returns the workspace if this start created it
+ * @throws Error naming the setting of a store that cannot be used; the error of a migration
+ */
 export async function prepareStores(options: PrepareOptions): Promise<FirstWorkspace | undefined> {
   const { stores, settings, domain, logger, report } = options;
   const clickhouse = createClickHouseClient({

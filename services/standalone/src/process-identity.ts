@@ -35,6 +35,18 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
   return started === undefined ? undefined : { pid, started };
 }
 
+/** Errors of a signal to a process that has ended; its pid may belong to a process of another user by then. */
+const HAS_ENDED: ReadonlySet<string | undefined> = new Set(['ESRCH', 'EPERM']);
+
+/** Kills the process with SIGKILL, unless it has ended. */
+export function killProcess({ pid }: Pick<ProcessIdentity, 'pid'>): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (err) {
+    if (!HAS_ENDED.has((err as NodeJS.ErrnoException).code)) throw err;
+  }
+}
+
 /** Whether the process still runs; false when its pid now belongs to another. */
 export function isRunning({ pid, started }: ProcessIdentity): boolean {
   return identifyProcess(pid)?.started === started;

@@ -7,11 +7,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connectRedis, redisSocketUrl } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { type Launched, openLog, processEntry, untilReady } from './launch.js';
+import { killProcess } from './process-identity.js';
 
+/** How {@link launchRedis} starts Redis. */
 export interface RedisOptions {
   readonly dataDir: string;
   /** Path of the unix socket on which it listens, and on nothing else. */
   readonly socket: string;
+  /** Its limit of memory, in megabytes. */
   readonly maxmemoryMb: number;
   /** Required from every client. */
   readonly password: string;
@@ -122,17 +125,16 @@ async function untilUnused(socket: string): Promise<void> {
  */
 async function guardedPid(guard: ChildProcess): Promise<number> {
   const [message] = (await once(guard, 'message')) as [{ pid: number }];
-  guard.once('exit', () => {
-    try {
-      process.kill(message.pid, 'SIGKILL');
-    } catch {
-      // Redis has ended already.
-    }
-  });
+  guard.once('exit', () => killProcess(message));
   return message.pid;
 }
 
-/** @throws Error when there is no redis-server or valkey-server on the PATH, or another one listens on the socket */
+/**
+ * Starts a Redis whose data is in `DATA_DIR/redis`, and waits until it accepts commands. It ends when this process ends.
+ *
+ * @throws Error when there is no redis-server or valkey-server on the PATH, another one listens on the socket, or it ends before it accepts
+ *   commands
+ */
 export async function launchRedis(options: RedisOptions, signal: AbortSignal): Promise<Launched> {
   const path = options.env.PATH ?? '';
   const server = findOnPath(path, 'redis-server', 'valkey-server');
@@ -154,6 +156,8 @@ export async function launchRedis(options: RedisOptions, signal: AbortSignal): P
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(`requirepass ${options.password}\n`);
   const pid = setpriv === undefined ? guardedPid(child) : Promise.resolve(child.pid ?? 0);
+  // Ignore the error of a guard that cannot be started: `untilReady` rejects with it as well.
+  pid.catch(() => undefined);
   await untilReady('redis', child, log.file, signal, (ended) => untilServing(options, ended));
   return { child, pid: await pid };
 }

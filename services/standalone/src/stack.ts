@@ -27,7 +27,7 @@ import { type DataDirLock, lockDataDir } from './data-dir/data-dir-lock.js';
 import { reportShortages } from './data-dir/disk-needs.js';
 import { launchNode, processEntry } from './launch.js';
 import { checkPort } from './ports.js';
-import { isRunning } from './process-identity.js';
+import { isRunning, killProcess } from './process-identity.js';
 import { launchRedis } from './redis-process.js';
 
 /** The addresses of the stores, and the keys of the installation. */
@@ -37,19 +37,24 @@ export interface Stores {
   readonly instanceKeys: InstanceKeys;
 }
 
+/** What {@link startStack} starts. */
 export interface StackOptions {
   readonly settings: Settings;
   /** The default domain, for links that are created without one. */
   readonly domain: string;
+  /** Called with lines for the terminal. */
   readonly report: (line: string) => void;
-  /** Aborts the start. */
+  /** Aborts the start. When it is aborted later, children that end are not started again. */
   readonly signal: AbortSignal;
   /** Runs when the stores accept connections, before the services start. */
   readonly prepare: (stores: Stores) => Promise<void>;
 }
 
+/** A running stack. */
 export interface Stack {
+  /** URL of the API port, without a trailing slash. */
   readonly api: string;
+  /** URL of the link port, without a trailing slash. */
   readonly links: string;
   /** Stops http, writer, ClickHouse and Redis, in that order. */
   close(): Promise<void>;
@@ -61,7 +66,7 @@ const WRITE_AGAIN_MS = 2_000;
 const SERVICE_STOP_EXTRA_MS = 1_000;
 const LEFTOVER_WAIT_MS_MAX = 5_000;
 
-/** The longest time that stopping the stack can take. */
+/** The longest time that stopping the stack can take, in milliseconds. */
 export function stackStopMs({ shutdownDeadlineMs }: Settings): number {
   return 2 * (shutdownDeadlineMs + SERVICE_STOP_EXTRA_MS) + 2 * STORE_STOP_MS;
 }
@@ -72,7 +77,7 @@ async function clearLeftovers({ leftovers }: DataDirLock, report: StackOptions['
   report(`waiting for ${leftovers.length} processes of an earlier run to end`);
   const deadlineMs = Date.now() + LEFTOVER_WAIT_MS_MAX;
   while (leftovers.some(isRunning)) {
-    if (Date.now() > deadlineMs) for (const { pid } of leftovers.filter(isRunning)) process.kill(pid, 'SIGKILL');
+    if (Date.now() > deadlineMs) leftovers.filter(isRunning).forEach(killProcess);
     await delay(50);
   }
 }

@@ -8,6 +8,8 @@ import type { RecordStore } from '../store/record-store.js';
 import type { ActiveWebhooks } from './active-webhooks.js';
 
 const SECRET_BYTES = 16;
+/** Most webhooks of a workspace: each change is queued once for each of them. */
+const WEBHOOKS_MAX = 100;
 
 /** The operations on webhooks (docs/reference/webhooks.md). Their signing secrets are stored encrypted. */
 export function createWebhooks(
@@ -21,10 +23,15 @@ export function createWebhooks(
   return {
     ...resources,
 
-    /** Creates a webhook with a new secret. @throws ApiError conflict when the workspace has a webhook with that URL */
+    /**
+     * Creates a webhook with a new secret.
+     *
+     * @throws ApiError forbidden when the workspace has the most webhooks that it may have, conflict when one of them has that URL
+     */
     create(workspaceId: string, input: Omit<NewWebhook, 'encryptedSecret'>): Promise<WebhookRecord> {
       const secret = `whsec_${randomBytes(SECRET_BYTES).toString('hex')}`;
-      return resources.create(workspaceId, { ...input, encryptedSecret: secrets.seal(secret, workspaceId) });
+      const record = { ...input, encryptedSecret: secrets.seal(secret, workspaceId) };
+      return resources.create(workspaceId, record, WEBHOOKS_MAX);
     },
 
     /** Attaches the webhook to exactly these links. Ids of links that the workspace does not have are ignored. */

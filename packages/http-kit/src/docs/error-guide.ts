@@ -39,7 +39,7 @@ const GUIDE: Readonly<Record<ErrorCode, readonly [meaning: string, advice: strin
   ],
   rate_limit_exceeded: [
     'The key, or the address of a public endpoint, has made more requests than its plan allows, or the service is holding back ' +
-      'writes because its queue is nearly full.',
+      'writes because its queue is nearly full or too many webhooks of the workspace wait for their receivers.',
     'Wait for the seconds in `Retry-After` and repeat the request. `X-RateLimit-Limit`, `X-RateLimit-Remaining` and ' +
       '`X-RateLimit-Reset` say how much is left.',
   ],

@@ -5,23 +5,26 @@ import type { Delivery } from './delivery-log.js';
 import { SIGNATURE_HEADER, signatureOf } from './signature.js';
 import type { OutgoingEvent } from './webhook-job.js';
 
+/** Dependencies of {@link attemptDelivery}. */
 export interface AttemptDeps {
   readonly outbound: Outbound;
+  /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Time limit of an attempt; ten seconds by default. */
   readonly timeoutMs?: number;
 }
 
-/** A webhook and the secret that signs its deliveries. */
+/** A webhook and the secret with which its deliveries are signed. */
 export interface SignedWebhook {
   readonly webhook: WebhookRecord;
   readonly secret: string;
 }
 
 const TIMEOUT_MS = 10_000;
-/** Limit on the part of a response that is read and logged. */
+/** Limit on the part of a response body that is read and logged. */
 const ANSWER_BYTES_MAX = 8_192;
 const USER_AGENT = 'Waymark-Webhooks/1.0';
-/** Status in the log for a receiver that sent no response. */
+/** Status in the log of an attempt without a response. */
 const NO_ANSWER = 503;
 
 /** Sends one event to a webhook once. Errors of the receiver are returned in the result, not thrown. */

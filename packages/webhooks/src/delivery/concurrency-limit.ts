@@ -12,15 +12,16 @@ type JobOwner = Pick<WebhookJobData, 'workspaceId' | 'webhookId'>;
 export interface ConcurrencyLimit {
   /** @returns 0 if the job may run (call `leave` afterwards); otherwise the delay after which to try again, in milliseconds */
   tryEnter(owner: JobOwner): number;
-  /** @param tookMs how long the job ran */
+  /** Frees the slot of a job that has ended. @param tookMs how long it ran, in milliseconds */
   leave(owner: JobOwner, tookMs: number): void;
 }
 
 /** Jobs that send at the same time in one worker. */
 export const SLOTS = 64;
 const JOBS_PER_WEBHOOK = 4;
-/** Shorter intervals would bring back more jobs than a worker can postpone again, if the webhook has become slow. */
+/** Shortest interval between postponed jobs: of shorter ones a worker could not postpone all again, if the webhook has become slow. */
 const INTERVAL_MS_MIN = 5;
+/** Shortest delay of a postponed job. */
 const WAIT_MS_MIN = 50;
 /**
  * Jobs that would be postponed further than this are tried sooner, because the receiver may have become faster. They still keep the shortest
@@ -30,8 +31,9 @@ const FAR_MS = 10_000;
 /** Weight of the latest job in the moving average of times. */
 const LATEST = 0.2;
 
-/** The jobs of a webhook or a workspace. */
+/** The jobs of a webhook or a workspace. Times are milliseconds. */
 interface Load {
+  /** How many run. */
   active: number;
   /** Average time of a job; 0 before the first one has ended. */
   tookMs: number;
@@ -39,7 +41,7 @@ interface Load {
   lastMs: number;
 }
 
-/** @param now milliseconds of any clock */
+/** Creates the limit of one worker. @param now milliseconds of any clock */
 export function createConcurrencyLimit(now: () => number): ConcurrencyLimit {
   /** The loads of webhooks and of workspaces, by id. */
   const loads = new Map<string, Load>();

@@ -8,34 +8,37 @@ import type { FailureCounts } from './failure-counts.js';
 import { remainderOf, retriesOf } from './follow-up-jobs.js';
 import { isOverQuota } from './quota-check.js';
 import { FAILURES_MAX, isSuccess, isWarningDue } from './retry-schedule.js';
+import type { WaitingBodies } from './waiting-bodies.js';
 import type { OutgoingEvent, WebhookJobData } from './webhook-job.js';
 
+/** Dependencies of {@link createDeliverJob}. */
 export interface DeliverJobDeps extends AttemptDeps {
   readonly catalog: Catalog;
   readonly bodies: EventBodies;
   readonly log: DeliveryLog;
   readonly failures: FailureCounts;
   readonly sender: WebhookJobSender;
+  readonly waiting: Pick<WaitingBodies, 'add'>;
   readonly logger: QueueLogger;
   /** True when no further attempt may start. */
   readonly isClosing: () => boolean;
 }
 
-/** Concurrent requests of one job. */
+/** Requests of one job that run at the same time. */
 const REQUESTS_PER_JOB = 8;
 /** A job that takes longer moves its remaining events to a new job, which queues behind those of other webhooks. */
 const JOB_MS_MAX = 20_000;
 
-/** State of one run of a job. The webhook is as it was when the run started. */
+/** State of one run of a job. Its webhook is the record that was read when the run started. */
 interface Run extends SignedWebhook {
   readonly data: WebhookJobData;
-  /** Events that are to be retried. */
+  /** Events whose attempt has failed and which are to be retried. */
   readonly failed: OutgoingEvent[];
-  /** Log lines being written. */
+  /** Rows of the log that are being written. */
   readonly logged: Promise<void>[];
-  /** The webhook is disabled or deleted: the job's remaining events are dropped. */
+  /** Whether the webhook is disabled or deleted: then the job's remaining events are dropped. */
   isStopped: boolean;
-  /** The webhook was changed: the job's remaining events go to a new job, which reads the webhook again. */
+  /** Whether the webhook was changed: then the job's remaining events go to a new job, which reads the webhook again. */
   isOutdated: boolean;
   /** Whether the count of consecutive failures was zero when it was last read, so that a success need not reset it. */
   hasNoFailures: boolean;
@@ -43,7 +46,7 @@ interface Run extends SignedWebhook {
 
 /** Creates the function that delivers the events of a job, logs the attempts, queues retries and disables failing webhooks. */
 export function createDeliverJob(deps: DeliverJobDeps) {
-  const { catalog, bodies, log, failures, sender, logger, now, isClosing } = deps;
+  const { catalog, bodies, log, failures, sender, waiting, logger, now, isClosing } = deps;
 
   /**
    * Disables the webhook. Any process that reads a full count does this, because the one that reached the limit may have been
@@ -80,11 +83,12 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     return people === undefined ? events : events.filter((event) => !isErasedEvent(people, workspaceId, event));
   }
 
-  /** Whether the event's person was not erased while the job runs, which may take as long as its receiver lets it. */
+  /** Whether the event's person was not erased since the job has started: it may run for twenty seconds. */
   async function isDue({ data }: Run, event: OutgoingEvent): Promise<boolean> {
     return (await notErased(data, [event])).length > 0;
   }
 
+  /** Counts a failed attempt, and disables the webhook if it was one too many. */
   async function recordFailure(run: Run, event: OutgoingEvent): Promise<void> {
     run.hasNoFailures = false;
     const count = await failures.add(run.webhook);
@@ -94,13 +98,14 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     run.failed.push(event);
   }
 
+  /** Resets the count of consecutive failures. */
   async function recordSuccess(run: Run): Promise<void> {
     if (run.hasNoFailures) return;
     run.hasNoFailures = true;
     await failures.reset(run.webhook);
   }
 
-  /** Errors of the log are logged and ignored: they must neither prevent a delivery nor repeat it. */
+  /** Adds a row to the log. Its errors are only logged: they must neither prevent a delivery nor repeat it. */
   function logDelivery(run: Run, delivery: Delivery): void {
     const { webhookId, eventId } = delivery;
     const logged = log.add([delivery]).catch((err: unknown) => {
@@ -154,6 +159,9 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     if (run.isStopped) return;
     const [failed, due] = await Promise.all([notErased(data, run.failed), notErased(data, left)]);
     const retries = retriesOf(data, failed);
-    await sender.send(due.length === 0 ? retries : [...retries, remainderOf(data, jobId, due)]);
+    const jobs = due.length === 0 ? retries : [...retries, remainderOf(data, jobId, due)];
+    // Without a limit: they replace this job, which is counted until it has ended.
+    if (data.events.length > 0 && jobs.length > 0) await waiting.add(data.workspaceId, jobs);
+    await sender.send(jobs);
   };
 }

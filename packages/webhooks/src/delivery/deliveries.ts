@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, parseResourceId, type WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { DELIVERIES_TABLE, type Delivery } from './delivery-log.js';
+import { createWaitingBodies } from './waiting-bodies.js';
 import { jobText, webhookJobId } from './webhook-job.js';
 
 /** Selects deliveries: those of a workspace that match all of the given fields. */
@@ -12,8 +14,9 @@ export interface DeliverySelection {
   readonly webhookId?: string | undefined;
   /** `evt_…` */
   readonly eventIds?: readonly string[] | undefined;
-  /** Only events that no attempt has delivered. */
+  /** Whether only events that no attempt has delivered are selected. */
   readonly isFailed?: boolean | undefined;
+  /** Most attempts of a list, or most events of a replay. */
   readonly limit: number;
 }
 
@@ -21,7 +24,11 @@ export interface DeliverySelection {
 export type DeliveryLine = Omit<Delivery, 'workspaceId' | 'requestBody' | 'responseBody'>;
 
 const READ_SECONDS_MAX = 30;
-const JOBS_PER_TRANSACTION = 200;
+/** Events that a replay reads and queues at a time. A body may have 170 kB. */
+const EVENTS_PER_STEP = 50;
+/** Bytes of the deliveries that wait from which a replay waits; and how long, in milliseconds, until it looks again. */
+const WAIT_FROM_BYTES = 32_000_000;
+const WAIT_MS = 1_000;
 const IS_DELIVERED = 'status BETWEEN 200 AND 299';
 
 function conditionsOf({ workspaceId, webhookId, eventIds }: DeliverySelection) {
@@ -80,35 +87,75 @@ ORDER BY timestamp DESC, event_id LIMIT {limit:UInt32}`,
   }));
 }
 
+/** How far a replay is. */
+export interface ReplayProgress {
+  /** Events that are queued. */
+  readonly queued: number;
+  /** Events that are selected. */
+  readonly selected: number;
+}
+
+/** The last body that was sent of each event, by webhook and event. */
+async function readBodies(
+  clickhouse: ClickHouseClient,
+  selection: DeliverySelection,
+  eventIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { where, parameters } = conditionsOf({ ...selection, eventIds });
+  const rows = await read<[string, string, string]>(
+    clickhouse,
+    `SELECT toString(webhook_id), event_id, argMax(request_body, timestamp)
+FROM ${DELIVERIES_TABLE} WHERE ${where} AND request_body != '' GROUP BY webhook_id, event_id`,
+    parameters,
+  );
+  return new Map(rows.map(([webhook, id, body]) => [`${webhook} ${id}`, body]));
+}
+
 /**
- * Delivers logged events again, with the last body that was sent, and with the full number of attempts.
+ * Delivers logged events again, with the last body that was sent, and with the full number of attempts. Reads and queues a few events at a
+ * time, and waits while the deliveries of the workspace that wait have 32 MB.
  *
+ * @param onProgress called before the first event and after each step
  * @returns how many were queued; if the webhook is disabled when the job runs, they are not delivered
  */
 export async function replayDeliveries(
   clickhouse: ClickHouseClient,
   redis: Redis,
   selection: DeliverySelection,
+  onProgress: (progress: ReplayProgress) => void = () => undefined,
 ): Promise<number> {
   const { where, parameters } = conditionsOf(selection);
-  const rows = await read<[string, string, WebhookTrigger, string]>(
+  const events = await read<[string, string, WebhookTrigger]>(
     clickhouse,
-    `SELECT toString(webhook_id), event_id, any(event), argMax(request_body, timestamp)
+    `SELECT toString(webhook_id), event_id, any(event)
 FROM ${DELIVERIES_TABLE} WHERE ${where} AND request_body != ''
 GROUP BY webhook_id, event_id ${selection.isFailed ? `HAVING countIf(${IS_DELIVERED}) = 0` : ''}
 ORDER BY min(timestamp), event_id LIMIT {limit:UInt32}`,
     { ...parameters, limit: selection.limit },
   );
   const sender = createWebhookJobSender(redis);
+  const waiting = createWaitingBodies(redis);
   const replay = `-${randomUUID()}`;
   const { workspaceId } = selection;
-  const jobs = rows.map(([webhook, id, event, body]) => {
-    const webhookId = formatResourceId('webhook', webhook);
-    const data = jobText({ workspaceId, webhookId, event, replay, events: [{ id, body }] });
-    return { id: webhookJobId(webhookId, `${id}${replay}`), data };
-  });
-  for (let start = 0; start < jobs.length; start += JOBS_PER_TRANSACTION) {
-    await sender.send(jobs.slice(start, start + JOBS_PER_TRANSACTION));
+  let queued = 0;
+  onProgress({ queued, selected: events.length });
+  for (let start = 0; start < events.length; start += EVENTS_PER_STEP) {
+    const some = events.slice(start, start + EVENTS_PER_STEP);
+    while (!(await waiting.isBelow(workspaceId, WAIT_FROM_BYTES))) await delay(WAIT_MS);
+    const eventIds = [...new Set(some.map(([, id]) => id))];
+    const bodies = await readBodies(clickhouse, selection, eventIds);
+    const jobs = some.flatMap(([webhook, id, event]) => {
+      const body = bodies.get(`${webhook} ${id}`);
+      // It was erased meanwhile.
+      if (body === undefined) return [];
+      const webhookId = formatResourceId('webhook', webhook);
+      const data = jobText({ workspaceId, webhookId, event, replay, events: [{ id, body }] });
+      return [{ id: webhookJobId(webhookId, `${id}${replay}`), data }];
+    });
+    await waiting.add(workspaceId, jobs);
+    await sender.send(jobs);
+    queued += jobs.length;
+    onProgress({ queued, selected: events.length });
   }
-  return jobs.length;
+  return queued;
 }

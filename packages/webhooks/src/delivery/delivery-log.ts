@@ -8,7 +8,7 @@ export interface Delivery {
   /** `evt_…` */
   readonly eventId: string;
   readonly event: WebhookTrigger;
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
   /** When it started, epoch milliseconds. */
   readonly at: number;
@@ -16,12 +16,14 @@ export interface Delivery {
   /** 503 if there was no response. */
   readonly status: number;
   readonly elapsedMs: number;
-  /** Why there was no response; otherwise empty. */
+  /** The error because of which there was no response; otherwise empty. */
   readonly error: string;
   readonly requestBody: string;
+  /** The first 8 kB. */
   readonly responseBody: string;
 }
 
+/** The table of attempts. */
 export const DELIVERIES_TABLE = 'webhook_deliveries';
 const COLUMNS = [
   'workspace_id',
@@ -38,21 +40,23 @@ const COLUMNS = [
   'response_body',
 ] as const;
 
+/** How long attempts are gathered into one insert. */
 const GATHER_MS = 100;
 const ROWS_PER_INSERT = 500;
 const INSERT_SECONDS_MAX = 10;
 
+/** An attempt that is not inserted yet, with the outcome of `add`. */
 interface Waiting {
   readonly delivery: Delivery;
   resolve(): void;
   reject(err: unknown): void;
 }
 
-/** Writes the log of deliveries to ClickHouse, in batches. */
+/** Writes the log of attempts to ClickHouse, in batches. */
 export interface DeliveryLog {
-  /** Resolves when the deliveries are inserted, rejects if the insert fails. */
+  /** Resolves when the attempts are inserted, rejects if the insert fails. */
   add(deliveries: readonly Delivery[]): Promise<void>;
-  /** Writes the waiting deliveries. */
+  /** Inserts the attempts that wait, and resolves when all inserts have ended. */
   close(): Promise<void>;
 }
 
@@ -73,6 +77,7 @@ function rowOf(delivery: Delivery) {
   ];
 }
 
+/** Creates the log of this process. */
 export function createDeliveryLog(clickhouse: ClickHouseClient): DeliveryLog {
   const waiting: Waiting[] = [];
   const inserts = new Set<Promise<void>>();

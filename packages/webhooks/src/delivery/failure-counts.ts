@@ -11,6 +11,7 @@ type WebhookVersion = Pick<WebhookRecord, 'id' | 'updatedAt'>;
  * changing the webhook starts a new count, so that neither earlier failures nor attempts that end late count against it.
  */
 export interface FailureCounts {
+  /** The count; 0 if there is none. */
   read(webhook: WebhookVersion): Promise<number>;
   /**
    * Counts a failure.
@@ -23,16 +24,17 @@ export interface FailureCounts {
   reset(webhook: WebhookVersion): Promise<void>;
 }
 
-/** TTL of a count. */
+/** TTL of a count, from its last failure. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
-/** KEYS: the count. ARGV: the limit. */
+/** Removes a count below the limit. KEYS: the count. ARGV: the limit. */
 const RESET = `
 local count = tonumber(redis.call('GET', KEYS[1]) or '0')
 if count > 0 and count < tonumber(ARGV[1]) then redis.call('DEL', KEYS[1]) end
 return 0
 `;
 
+/** Creates the counts of a queue shard. @param redis its Redis; the connection may be shared */
 export function createFailureCounts(redis: Redis): FailureCounts {
   const keyOf = ({ id, updatedAt }: WebhookVersion) => stateKey(`webhook-failures:${id}:${updatedAt}`);
   return {

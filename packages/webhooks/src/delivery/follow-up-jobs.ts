@@ -4,7 +4,7 @@ import { eventIdOf } from '../events/event-id.js';
 import { retryDelayMs } from './retry-schedule.js';
 import { jobText, type OutgoingEvent, type WebhookJobData, webhookJobId } from './webhook-job.js';
 
-/** The events of a job that are among the given ones: in ClickHouse, by their ids there, and with their bodies. */
+/** The events of a job that are selected, listed as in the job: by their ids in ClickHouse, or with their bodies. */
 function among({ event, eventIds, events }: WebhookJobData, selected: readonly OutgoingEvent[]) {
   const ids = new Set(selected.map(({ id }) => id));
   return {

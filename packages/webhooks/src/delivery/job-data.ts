@@ -3,17 +3,31 @@ import type { Redis } from 'ioredis';
 import { jobText, type WebhookJobData } from './webhook-job.js';
 
 /**
- * Replaces the data of a job that still exists. It is removed first, because a full Redis refuses HSET unless the script has written before:
- * the bodies must be taken out of a full Redis above all. KEYS: the job. ARGV: the data.
+ * Replaces the data of a job. It is removed first, because a full Redis refuses HSET unless the script has written before: the bodies must
+ * be taken out of a full Redis above all. KEYS: the job. ARGV: the new data; the data to replace, absent = any.
  */
 const REPLACE_DATA = `
-if redis.call('HDEL', KEYS[1], 'data') == 1 then redis.call('HSET', KEYS[1], 'data', ARGV[1]) end
-return 0
+local data = redis.call('HGET', KEYS[1], 'data')
+if not data or (ARGV[2] and data ~= ARGV[2]) then return 0 end
+redis.call('HDEL', KEYS[1], 'data')
+redis.call('HSET', KEYS[1], 'data', ARGV[1])
+return 1
 `;
 
-/** Replaces the data of a job, unless Redis has removed the job. */
-export async function replaceJobData(redis: Redis, jobId: string, data: WebhookJobData): Promise<void> {
-  await redis.eval(REPLACE_DATA, 1, jobKey(WEBHOOK_QUEUE, jobId), jobText(data));
+/**
+ * Replaces the data of a job, if it is still the given one: the job may have ended since it was read, or another erasure may have changed
+ * it. What they removed must not be stored again.
+ *
+ * @param before the text that was read
+ * @returns whether the data was replaced
+ */
+export async function replaceJobData(
+  redis: Redis,
+  jobId: string,
+  before: string,
+  data: WebhookJobData,
+): Promise<boolean> {
+  return (await redis.eval(REPLACE_DATA, 1, jobKey(WEBHOOK_QUEUE, jobId), jobText(data), before)) === 1;
 }
 
 /**
@@ -21,5 +35,6 @@ export async function replaceJobData(redis: Redis, jobId: string, data: WebhookJ
  * may have 100 kB and more, those of one workspace would fill the Redis that all share.
  */
 export async function removeEvents(redis: Redis, jobId: string, data: WebhookJobData): Promise<void> {
-  if (data.events.length > 0) await replaceJobData(redis, jobId, { ...data, eventIds: [], events: [] });
+  if (data.events.length === 0) return;
+  await redis.eval(REPLACE_DATA, 1, jobKey(WEBHOOK_QUEUE, jobId), jobText({ ...data, eventIds: [], events: [] }));
 }

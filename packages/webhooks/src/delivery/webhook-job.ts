@@ -28,8 +28,8 @@ const storedJobSchema = z
   .transform(({ told, ...fields }) => ({ ...fields, events: told }));
 
 /**
- * The events that one job delivers to one webhook. Events in ClickHouse are listed by id, so that a backlog of clicks is small.
- * Other events, and retries, contain the body.
+ * The events that one job delivers to one webhook. Events in ClickHouse are listed by their ids, so that a backlog of clicks is small.
+ * Replays, and events that are in no table, are listed with their bodies.
  */
 export type WebhookJobData = z.infer<typeof storedJobSchema>;
 
@@ -38,7 +38,7 @@ export function readJobData(data: unknown): WebhookJobData | undefined {
   return storedJobSchema.safeParse(data).data;
 }
 
-/** The required fields of a job. By default it has no events and is the first attempt. */
+/** The fields of a new job. By default it has no events and is the first attempt. */
 export type NewJobData = Pick<WebhookJobData, 'workspaceId' | 'webhookId' | 'event'> & Partial<WebhookJobData>;
 
 /** Serializes a job for Redis. */

@@ -18,23 +18,27 @@ import { createDeliverJob } from './deliver-job.js';
 import { createDeliveryLog } from './delivery-log.js';
 import { createFailureCounts } from './failure-counts.js';
 import { removeEvents } from './job-data.js';
-import { readJobData } from './webhook-job.js';
+import { createWaitingBodies } from './waiting-bodies.js';
+import { readJobData, type WebhookJobData } from './webhook-job.js';
 
+/** Options of {@link createWebhookWorker}. */
 export interface WebhookWorkerOptions {
+  /** The Redis of the queue shard. */
   readonly redisUrl: string;
   readonly clickhouse: ClickHouseClient;
   readonly catalog: Catalog;
   /** Sends the requests. */
   readonly outbound: Outbound;
   readonly logger: QueueLogger;
+  /** Epoch milliseconds. */
   readonly now?: () => number;
-  /** Timeout of an attempt; ten seconds by default. */
+  /** Timeout of an attempt, in milliseconds; ten seconds by default. */
   readonly timeoutMs?: number;
-  /** How long `close` waits for attempts in progress. */
+  /** How long `close` waits for attempts in progress, in milliseconds; five seconds by default. */
   readonly closeMs?: number;
 }
 
-/** Delivers the jobs of the webhook queue. Several workers may run. */
+/** Delivers the jobs of the webhook queue of one queue shard. Several workers may run. */
 export interface WebhookWorker {
   /** Starts no further attempt; remaining events return to the queue. */
   close(): Promise<void>;
@@ -52,6 +56,7 @@ const CLOSE_MS = 5_000;
 /** Delay before a job that only a newer version supports is tried again. */
 const UNSUPPORTED_JOB_DELAY_MS = 15_000;
 
+/** Starts a worker. */
 export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorker {
   const { catalog, clickhouse, outbound, logger, now = Date.now, timeoutMs } = options;
   const redis = connectRedis(options.redisUrl, {
@@ -62,6 +67,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   redis.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
   let isClosing = false;
   const log = createDeliveryLog(clickhouse);
+  const waiting = createWaitingBodies(redis);
   const concurrencyLimit = createConcurrencyLimit(() => performance.now());
   const deliver = createDeliverJob({
     catalog,
@@ -70,6 +76,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     log,
     failures: createFailureCounts(redis),
     sender: createWebhookJobSender(redis),
+    waiting,
     logger,
     now,
     isClosing: () => isClosing,
@@ -79,6 +86,13 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   const postpone = async (job: Job, token: string, delayMs: number): Promise<never> => {
     await job.moveToDelayed(now() + delayMs, token);
     throw new DelayedError();
+  };
+
+  /** Removes the bodies of a job that has nothing left to do, and the job from the bytes that wait. */
+  const removeBodies = async (jobId: string, data: WebhookJobData): Promise<void> => {
+    if (data.events.length === 0) return;
+    await removeEvents(redis, jobId, data);
+    await waiting.remove(data.workspaceId, jobId);
   };
 
   const processJob = async (job: Job<unknown>, token = ''): Promise<void> => {
@@ -98,7 +112,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     try {
       await deliver(data, job.id ?? '', onSent);
       // If this fails, the bodies stay until Redis removes the job. Running it again would deliver its events twice.
-      await removeEvents(redis, job.id ?? '', data).catch((err: unknown) => {
+      await removeBodies(job.id ?? '', data).catch((err: unknown) => {
         logger.debug({ err, jobId: job.id }, 'the bodies of a finished job could not be removed');
       });
     } finally {

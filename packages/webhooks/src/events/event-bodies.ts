@@ -15,6 +15,7 @@ import { readStoredEvents, type StoredEvent } from './stored-events.js';
 import { TRIGGER_OF } from './webhook-job-planner.js';
 import { readPartners } from './webhook-partners.js';
 
+/** Dependencies of {@link createEventBodies}. */
 export interface EventBodiesDeps {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
@@ -24,7 +25,7 @@ const KIND_OF = new Map<WebhookTrigger, EventTableKind>(
   Object.entries(TRIGGER_OF).map(([kind, trigger]) => [trigger, kind as EventTableKind]),
 );
 
-/** Builds the request body of an event. */
+/** An event with its request body. @param id `evt_…` */
 export function outgoingEvent(id: string, event: WebhookTrigger, createdAtMs: number, data: object): OutgoingEvent {
   return { id, body: JSON.stringify({ id, event, createdAt: new Date(createdAtMs).toISOString(), data }) };
 }
@@ -89,7 +90,10 @@ export function createEventBodies({ catalog, clickhouse }: EventBodiesDeps) {
   }
 
   return {
-    /** Reads events in the order of `ids`. Events whose link is deleted, or out of the webhook's scope by now, are left out. */
+    /**
+     * Reads events in the order of `ids`. Left out are events that do not exist, those of erased people, and those whose link is deleted or
+     * out of the webhook's scope by now; of other triggers than those of clicks, leads and sales, all.
+     */
     async read(webhook: WebhookRecord, event: WebhookTrigger, ids: readonly string[]): Promise<OutgoingEvent[]> {
       const kind = KIND_OF.get(event);
       if (kind === undefined || ids.length === 0) return [];
@@ -124,4 +128,5 @@ export function createEventBodies({ catalog, clickhouse }: EventBodiesDeps) {
     },
   };
 }
+/** Builds request bodies, see {@link createEventBodies}. */
 export type EventBodies = ReturnType<typeof createEventBodies>;

@@ -3,6 +3,7 @@ import { BASE62_ALPHABET, type WebhookTrigger } from '@waymark/contract';
 
 const CHARS = 25;
 
+/** `evt_` and 25 characters of base 62, from at least 19 bytes. */
 function idOf(bytes: Buffer): string {
   let rest = BigInt(`0x${bytes.toString('hex')}`);
   let text = '';

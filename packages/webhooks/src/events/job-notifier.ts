@@ -2,6 +2,7 @@ import type { Catalog } from '@waymark/catalog';
 import type { ExportEndData, ImportJob } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger, type WebhookJobSender } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
+import { createWaitingBodies, type WaitingBodies } from '../delivery/waiting-bodies.js';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 import { outgoingEvent } from './event-bodies.js';
 import { eventIdOf } from './event-id.js';
@@ -19,9 +20,13 @@ export type JobEnd = EndData & {
   readonly endedMs: number;
 };
 
+/** Dependencies of {@link createJobNotifier}. */
 export interface JobNotifierDeps {
   readonly catalog: Pick<Catalog, 'webhooks' | 'queueShards'>;
-  /** By number of the queue shard, the connections to duplicate at the first call: BullMQ defines its scripts on them. */
+  /**
+   * By number of the queue shard, the connections to duplicate at the first call: the notifier uses some of its own, because BullMQ defines
+   * its scripts on them.
+   */
   readonly queueShards: readonly Redis[];
   readonly logger: Pick<QueueLogger, 'debug'>;
 }
@@ -34,23 +39,33 @@ export interface JobNotifier {
    * @throws when a store is unavailable: then it must be called again
    */
   ended(end: JobEnd): Promise<void>;
+  /** Disconnects. */
   close(): void;
 }
 
 /** Few retries, because the caller repeats the call. */
 const RETRIES_MAX = 2;
 
-export function createJobNotifier({ catalog, queueShards, logger }: JobNotifierDeps): JobNotifier {
-  const opened = new Map<Redis, { readonly connection: Redis; readonly sender: WebhookJobSender }>();
+/** The queue of one shard, with a connection of its own. */
+interface OpenedShard {
+  readonly connection: Redis;
+  readonly sender: WebhookJobSender;
+  readonly waiting: WaitingBodies;
+}
 
-  function senderOf(shard: Redis): WebhookJobSender {
+/** Creates the notifier. It connects to a queue shard at the first end of a workspace there. */
+export function createJobNotifier({ catalog, queueShards, logger }: JobNotifierDeps): JobNotifier {
+  const opened = new Map<Redis, OpenedShard>();
+
+  function opening(shard: Redis): OpenedShard {
     const known = opened.get(shard);
-    if (known !== undefined) return known.sender;
+    if (known !== undefined) return known;
     const connection = shard.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
     connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
     const sender = createWebhookJobSender(connection);
-    opened.set(shard, { connection, sender });
-    return sender;
+    const made = { connection, sender, waiting: createWaitingBodies(connection) };
+    opened.set(shard, made);
+    return made;
   }
 
   return {
@@ -59,14 +74,13 @@ export function createJobNotifier({ catalog, queueShards, logger }: JobNotifierD
       const webhooks = active.filter(({ triggers }) => triggers.includes(event));
       if (webhooks.length === 0) return;
       const outgoing = outgoingEvent(eventIdOf(event, key), event, endedMs, data);
-      const shard = await catalog.queueShards.pick(queueShards, workspaceId);
-      await senderOf(shard).sendOnce(
-        outgoing.id,
-        webhooks.map(({ id: webhookId }) => ({
-          id: webhookJobId(webhookId, outgoing.id),
-          data: jobText({ workspaceId, webhookId, event, events: [outgoing] }),
-        })),
-      );
+      const jobs = webhooks.map(({ id: webhookId }) => ({
+        id: webhookJobId(webhookId, outgoing.id),
+        data: jobText({ workspaceId, webhookId, event, events: [outgoing] }),
+      }));
+      const { sender, waiting } = opening(await catalog.queueShards.pick(queueShards, workspaceId));
+      await waiting.add(workspaceId, jobs);
+      await sender.sendOnce(outgoing.id, jobs);
     },
 
     close() {

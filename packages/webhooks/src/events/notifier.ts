@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Catalog, type LinkRecord, WEBHOOK_VISIBILITY } from '@waymark/catalog';
-import type { Partner, WebhookTrigger } from '@waymark/contract';
-import { createWebhookJobSender, type QueueLogger, type WebhookJob } from '@waymark/event-queue';
+import { ApiError, type Partner, type WebhookTrigger } from '@waymark/contract';
+import { createWebhookJobSender, type QueueLogger, type WebhookJob, type WebhookJobSender } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
+import { createWaitingBodies, type WaitingBodies } from '../delivery/waiting-bodies.js';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 import { outgoingEvent } from './event-bodies.js';
 import { createWebhookEventId } from './event-id.js';
 
+/** Dependencies of {@link createWebhookNotifier}. */
 export interface WebhookNotifierDeps {
   readonly catalog: Catalog;
   /**
@@ -15,53 +17,107 @@ export interface WebhookNotifierDeps {
    */
   readonly queueShards: readonly Redis[];
   readonly logger: Pick<QueueLogger, 'debug' | 'error'>;
+  /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Pauses before the attempts that follow a failed one; tests shorten them. */
+  /** Pauses in milliseconds before the attempts that follow a failed one; tests shorten them. */
   readonly pausesMs?: readonly number[];
 }
 
+/** The triggers of changes made through the API. */
+export type ChangeTrigger = 'link.created' | 'link.updated' | 'link.deleted' | 'partner.enrolled';
+
 /**
- * Queues webhook deliveries for changes made through the API. Call it after the change. While the queue shard of the workspace is away,
- * shard 0 gets the jobs: a change needs it anyway, and its worker delivers for any workspace. While a store does not answer, the process
- * tries again for a minute and a half, after the response. No call rejects: the change stands even if the delivery cannot be queued. A workspace without a matching webhook costs one lookup in a map.
+ * Queues webhook deliveries for changes made through the API. While the queue shard of the workspace is away, shard 0 gets the jobs: a
+ * change needs it anyway, and its worker delivers for any workspace. While a store does not answer, the process tries again for a minute
+ * and a half, after the response. A workspace without a matching webhook costs one lookup in a map.
  */
 export interface WebhookNotifier {
-  linkChanged(event: 'link.created' | 'link.updated' | 'link.deleted', link: LinkRecord): Promise<void>;
+  /**
+   * Call it before a change that a request makes. While Redis or ClickHouse does not answer, nothing is refused.
+   *
+   * @throws ApiError rate_limit_exceeded while the deliveries of the workspace that wait have 32 MB or more
+   */
+  assertRoom(workspaceId: string, ...events: readonly ChangeTrigger[]): Promise<void>;
+  /** Call it after the change. It does not reject: the change stands even if the delivery cannot be queued. */
+  linkChanged(event: Exclude<ChangeTrigger, 'partner.enrolled'>, link: LinkRecord): Promise<void>;
+  /** Like `linkChanged`. */
   partnerEnrolled(workspaceId: string, partner: Partner): Promise<void>;
+  /** Disconnects, and gives up what would be tried again. */
   close(): void;
 }
 
 /** Few retries, because the request that made the change waits for them. */
 const RETRIES_MAX = 2;
 const PAUSES_MS = [1_000, 5_000, 20_000, 60_000];
-/** Changes that wait for their next attempt. */
-const WAITING_MAX = 1_000;
+/** Changes that wait for their next attempt at the same time. */
+const RETRYING_MAX = 1_000;
+/** Bytes of the waiting deliveries of a workspace from which its changes are refused. */
+const REFUSED_FROM_BYTES = 32_000_000;
+/**
+ * Bytes from which nothing more is queued. The difference is for requests that ran when the deliveries reached the other limit, and for
+ * changes without a request, such as the ends of A/B tests.
+ */
+const QUEUED_BYTES_MAX = 64_000_000;
+const RETRY_AFTER_SECONDS = 10;
 /** A command that timed out may still be executed later, by a Redis that was suspended and goes on. */
 const UNCONFIRMED = 'webhook deliveries of a change are lost, unless Redis has taken them without confirming it';
 
+/** The queue of one shard. */
+interface Shard {
+  readonly sender: WebhookJobSender;
+  readonly waiting: WaitingBodies;
+}
+
+/** The workspace has as many deliveries that wait as may be queued. */
+class TooManyWaitingError extends Error {
+  override readonly name = 'TooManyWaitingError';
+
+  constructor() {
+    super(`the waiting webhook deliveries of the workspace have ${QUEUED_BYTES_MAX} bytes`);
+  }
+}
+
+/** @throws TooManyWaitingError; the error of Redis, if it is uncertain whether it has the jobs */
+async function queue({ sender, waiting }: Shard, workspaceId: string, jobs: readonly WebhookJob[]): Promise<void> {
+  if (!(await waiting.add(workspaceId, jobs, QUEUED_BYTES_MAX))) throw new TooManyWaitingError();
+  await sender.send(jobs);
+}
+
+/** Creates the notifier, and connects to every queue shard. */
 export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifier {
   const { catalog, queueShards, logger, now, pausesMs = PAUSES_MS } = deps;
   const closing = new AbortController();
-  let waiting = 0;
+  /** Number of changes that wait for their next attempt. */
+  let retrying = 0;
   const connections = queueShards.map((redis) => {
     const connection = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
     connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
     return connection;
   });
-  const senders = connections.map(createWebhookJobSender);
+  const shards = connections.map(
+    (connection): Shard => ({ sender: createWebhookJobSender(connection), waiting: createWaitingBodies(connection) }),
+  );
 
   /**
    * Adds the jobs to the shard of the workspace, or to shard 0 if that does not confirm them. The ids are the same: if shard 0 is the shard
    * of the workspace, it has each job once. If both shards have the jobs, receivers get the same event twice, under the same id.
    */
   async function send(workspaceId: string, jobs: readonly WebhookJob[]): Promise<void> {
-    const sender = await catalog.queueShards.pick(senders, workspaceId);
+    const shard = await catalog.queueShards.pick(shards, workspaceId);
     try {
-      await sender.send(jobs);
+      await queue(shard, workspaceId, jobs);
     } catch (err) {
+      if (err instanceof TooManyWaitingError) throw err;
       logger.debug({ err, workspaceId }, 'webhook deliveries were not confirmed; sending them to shard 0');
-      await (senders[0] ?? sender).send(jobs);
+      await queue(shards[0] ?? shard, workspaceId, jobs);
     }
+  }
+
+  async function hasRoom(workspaceId: string, events: readonly ChangeTrigger[]): Promise<boolean> {
+    const webhooks = await catalog.webhooks.active(workspaceId);
+    if (!webhooks.some(({ triggers }) => events.some((event) => triggers.includes(event)))) return true;
+    const { waiting } = await catalog.queueShards.pick(shards, workspaceId);
+    return waiting.isBelow(workspaceId, REFUSED_FROM_BYTES);
   }
 
   async function notify(
@@ -89,20 +145,21 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
     }
     /** @throws the last error */
     async function retry(first: unknown): Promise<void> {
-      if (waiting >= WAITING_MAX) throw first;
+      if (retrying >= RETRYING_MAX) throw first;
       let error = first;
-      waiting++;
+      retrying++;
       try {
         for (const ms of pausesMs) {
-          await delay(ms, undefined, { signal: closing.signal });
           try {
+            await delay(ms, undefined, { signal: closing.signal });
             return await attempt();
           } catch (err) {
+            if (closing.signal.aborted) break;
             error = err;
           }
         }
       } finally {
-        waiting--;
+        retrying--;
       }
       throw error;
     }
@@ -112,6 +169,17 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
   }
 
   return {
+    async assertRoom(workspaceId, ...events) {
+      const isAccepted = await hasRoom(workspaceId, events).catch((err: unknown) => {
+        logger.debug({ err, workspaceId }, 'the waiting webhook deliveries could not be counted');
+        return true;
+      });
+      if (isAccepted) return;
+      const message =
+        'The webhooks of this workspace have 32 MB of deliveries that wait, because their receivers are slow or fail. Please try again later.';
+      throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    },
+
     linkChanged: (event, link) =>
       notify(link.workspaceId, event, link.id, async () => {
         const [object] = await catalog.links.objects(link.workspaceId, [link], WEBHOOK_VISIBILITY);

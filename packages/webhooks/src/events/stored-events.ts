@@ -5,10 +5,13 @@ import { EVENT_TABLES, type EventPayload, type EventTableKind, parsePayload } fr
 /** An event read from ClickHouse. */
 export interface StoredEvent {
   readonly id: string;
+  /** Epoch milliseconds. */
   readonly timestampMs: number;
+  /** `link_…` */
   readonly linkId: string;
   /** Empty for clicks. */
   readonly eventName: string;
+  /** `cus_…`; undefined for clicks. */
   readonly customerId: string | undefined;
   readonly payload: EventPayload;
   readonly ip: string;

@@ -11,12 +11,14 @@ export const TRIGGER_OF: Readonly<Record<EventTableKind, WebhookTrigger>> = {
   sale: 'sale.created',
 };
 
+/** Dependencies of {@link createWebhookJobPlanner}. */
 export interface WebhookJobPlannerDeps {
   readonly catalog: Pick<Catalog, 'webhooks' | 'links'>;
 }
 
 const EVENTS_PER_JOB = 100;
 
+/** The ids of the rows, by the number of their workspace. */
 function byWorkspace(kind: EventTableKind, rows: readonly string[]): Map<string, RowIds[]> {
   const events = new Map<string, RowIds[]>();
   for (const row of rows) {
@@ -29,6 +31,7 @@ function byWorkspace(kind: EventTableKind, rows: readonly string[]): Map<string,
   return events;
 }
 
+/** The jobs that deliver the events to the webhook. */
 function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, batchId: string, events: readonly RowIds[]) {
   const jobs: WebhookJob[] = [];
   for (let start = 0; start < events.length; start += EVENTS_PER_JOB) {

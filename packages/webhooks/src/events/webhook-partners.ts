@@ -1,7 +1,7 @@
 import { type Catalog, NO_PARTNER_TOTALS } from '@waymark/catalog';
 import type { WebhookPartner } from '@waymark/contract';
 
-/** The partner objects for lead and sale events; deleted partners are omitted. There are no payouts: their fields are constant. */
+/** The partner objects for lead and sale events, by id; those that do not exist are left out. There are no payouts: their fields are constant. */
 export async function readPartners(
   { partners }: Pick<Catalog, 'partners'>,
   workspaceId: string,

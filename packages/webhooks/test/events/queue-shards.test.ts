@@ -101,12 +101,27 @@ it('a change while the queue shard of its workspace is away is delivered through
 
 it('a shard that hangs and then takes the jobs after all delivers under the same event id as shard 0', async () => {
   const link = await aLinkOn(1);
-  // The connection and its scripts exist before the shard hangs.
-  await notifier.linkChanged('link.created', link);
   const pid = servers[1]?.pid ?? 0;
-  process.kill(pid, 'SIGSTOP');
+  const [first, second] = queueShards as [Redis, Redis];
+  let hangs = false;
+  /** The connection of the notifier; the shard hangs when a transaction begins. */
+  const duplicate: Redis['duplicate'] = (options) => {
+    const connection = second.duplicate(options);
+    const multi = connection.multi.bind(connection);
+    connection.multi = ((...args: []) => {
+      if (hangs) process.kill(pid, 'SIGSTOP');
+      return multi(...args);
+    }) as typeof multi;
+    return connection;
+  };
+  const hanging = createWebhookNotifier({
+    ...{ catalog, queueShards: [first, { ...second, duplicate } as Redis], logger, now: Date.now },
+  });
+  // The connection and its scripts exist before the shard hangs.
+  await hanging.linkChanged('link.created', link);
+  hangs = true;
   try {
-    await notifier.linkChanged('link.created', link);
+    await hanging.linkChanged('link.created', link);
   } finally {
     process.kill(pid, 'SIGCONT');
   }
@@ -115,6 +130,7 @@ it('a shard that hangs and then takes the jobs after all delivers under the same
   await waitFor(async () => (await ids(1)).length === 2, { what: 'the jobs that had timed out' });
   expect(await ids(0)).toHaveLength(1);
   expect(await ids(1)).toEqual(expect.arrayContaining(await ids(0)));
+  hanging.close();
 });
 
 it('a change whose look-ups fail is delivered when ClickHouse answers again', async () => {
@@ -137,8 +153,23 @@ it('a change whose look-ups fail is delivered when ClickHouse answers again', as
 it('a change that no Redis confirms is logged with its link and the id of its event', async () => {
   const link = await aLinkOn(1);
   await Promise.all(servers.map((server) => server.kill9()));
+  // It is not refused, because nothing says that too many deliveries wait.
+  await notifier.assertRoom(link.workspaceId, 'link.created');
   await notifier.linkChanged('link.created', link);
   await waitFor(() => errors.length === 1, { what: 'the error' });
   const { id: subjectId, workspaceId } = link;
   expect(errors[0]).toMatchObject({ workspaceId, event: 'link.created', subjectId, eventId: expect.any(String) });
+});
+
+it('a change that waits for ClickHouse when the process ends is logged with the error of ClickHouse', async () => {
+  const link = await aLinkOn(0);
+  const objects: Catalog['links']['objects'] = () => Promise.reject(new Error('ClickHouse does not answer'));
+  const failing = createWebhookNotifier({
+    ...{ catalog: { ...catalog, links: { ...catalog.links, objects } }, queueShards, logger, now: Date.now },
+    pausesMs: [60_000],
+  });
+  await failing.linkChanged('link.created', link);
+  failing.close();
+  await waitFor(() => errors.length === 1, { what: 'the error' });
+  expect(errors[0]).toMatchObject({ subjectId: link.id, err: { message: 'ClickHouse does not answer' } });
 });

@@ -1,8 +1,9 @@
 import type { Catalog, WebhookRecord } from '@waymark/catalog';
-import { type DeliverySelection, listDeliveries, replayDeliveries } from '@waymark/webhooks';
+import { type DeliverySelection, listDeliveries, type ReplayProgress, replayDeliveries } from '@waymark/webhooks';
 import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption, requiredText } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
+import { startProgressBar } from '../progress-bar.js';
 import { connectClickHouse, connectRedis, findTarget, queueUrls, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
 
@@ -84,7 +85,20 @@ export async function replayWebhookDeliveries(
   const redis = connectRedis(target, await withCatalog(({ queueShards }) => queueShards.pick(urls, workspaceId)));
   try {
     const selectedIds = eventIds.length === 0 ? undefined : eventIds;
-    const replayed = await replayDeliveries(clickhouse, redis, { ...selection, eventIds: selectedIds });
+    let progress: ReplayProgress = { queued: 0, selected: 0 };
+    const bar = startProgressBar(() => ({
+      share: progress.queued / Math.max(1, progress.selected),
+      text: `${progress.queued} of ${progress.selected} queued`,
+    }));
+    const onProgress = (now: ReplayProgress) => {
+      progress = now;
+    };
+    const replayed = await replayDeliveries(
+      clickhouse,
+      redis,
+      { ...selection, eventIds: selectedIds },
+      onProgress,
+    ).finally(bar.stop);
     if (selectedIds !== undefined && replayed === 0) {
       throw new CommandError('no such event was delivered recently; see: waymark webhooks deliveries');
     }

@@ -11,7 +11,7 @@ import {
   randomUInt32,
 } from '@waymark/contract';
 import { updateFoundLink } from '../links/change/update-link.js';
-import { createLink } from '../links/create/create-link.js';
+import { createLink, storeNewLink } from '../links/create/create-link.js';
 import type { LinkDeps } from '../links/link-deps.js';
 import { findPartner } from './find-partner.js';
 import type { PartnerCaller } from './partner-caller.js';
@@ -116,7 +116,10 @@ export function assertExternalIdFree(
   return catalog.links.assertFree(workspace.id, { domain: domain ?? '', externalId: externalId ?? null });
 }
 
-/** Creates the partner's first link with the key or, if that is taken, with a suffix. */
+/**
+ * Creates the partner's first link with the key or, if that is taken, with a suffix. Webhooks that wait do not refuse it: the partner is
+ * stored already.
+ */
 async function createFirstLink(
   deps: LinkDeps,
   caller: PartnerCaller,
@@ -125,7 +128,7 @@ async function createFirstLink(
 ): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
-      await createLink(deps, caller, { ...body, key: key && tries > 0 ? suffixedKey(key) : key });
+      await storeNewLink(deps, caller, { ...body, key: key && tries > 0 ? suffixedKey(key) : key });
       return;
     } catch (err) {
       const isTaken = err instanceof ApiError && err.code === 'conflict';
@@ -175,7 +178,7 @@ async function bodyFor(
   };
 }
 
-/** `POST /partners/links`. @throws ApiError 400, 403, 404, 409 or 422 */
+/** `POST /partners/links`. @throws ApiError 400, 403, 404, 409, 422 or 429 */
 export async function createPartnerLink(
   deps: LinkDeps,
   caller: PartnerCaller,
@@ -189,7 +192,7 @@ export async function createPartnerLink(
 /**
  * `PUT /partners/links/upsert`: updates the partner's link with exactly that destination, or creates one.
  *
- * @throws ApiError 400, 403, 404, 409 or 422
+ * @throws ApiError 400, 403, 404, 409, 422 or 429
  */
 export async function upsertPartnerLink(
   deps: LinkDeps,

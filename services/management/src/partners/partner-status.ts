@@ -90,7 +90,7 @@ function checkPending({ status }: PartnerRecord): void {
   if (status !== 'pending') throw new ApiError('bad_request', `The application is ${status}, not pending.`);
 }
 
-/** `POST /partners/applications/approve`: makes the applicant a partner with a first link. @throws ApiError 400 or 404 */
+/** `POST /partners/applications/approve`: makes the applicant a partner with a first link. @throws ApiError 400, 404 or 429 */
 export async function approveApplication(
   deps: LinkDeps,
   caller: PartnerCaller,
@@ -98,6 +98,7 @@ export async function approveApplication(
 ): Promise<string> {
   const { catalog } = deps;
   const { workspace, program } = caller;
+  await deps.notifier.assertRoom(workspace.id, 'partner.enrolled', 'link.created');
   if (body.groupId) await catalog.groups.require(workspace.id, body.groupId);
   const link = await linkBody(deps, caller, { props: undefined });
   const context = await linkContext(deps, caller, [link]);

@@ -68,6 +68,13 @@ describe('POST /webhooks', () => {
   });
 });
 
+it('a workspace has at most a hundred webhooks', async () => {
+  const caller = await aCaller(management);
+  for (let count = 0; count < 100; count++) expect((await create(caller, aBody())).status).toBe(201);
+  expect((await create(caller, aBody())).status).toBe(403);
+  expect((await create(acme, aBody())).status).toBe(201);
+});
+
 describe('links of a webhook', () => {
   it('show the webhook in webhookIds exactly while they are attached', async () => {
     const [one, two] = [await aLink(), await aLink()];

@@ -15,6 +15,8 @@ import { z } from 'zod';
 
 /** Name of a file that is not complete. */
 const PART = 'part';
+/** Only this user may enter: a DATA_DIR that others may list does not show them the files. */
+const DIRECTORY_MODE = 0o700;
 
 const checkpointSchema = z.object({
   rows: z.int(),
@@ -75,7 +77,7 @@ export function createJobFiles(directory: string) {
       const earlier = (await attemptsOf(attempt.id)).filter((number) => number !== attempt.attempt);
       const own = pathOf(attempt);
       await rm(own, { recursive: true, force: true });
-      await mkdir(own, { recursive: true });
+      await mkdir(own, { recursive: true, mode: DIRECTORY_MODE });
       const [latest] = earlier;
       const before = latest === undefined ? undefined : { id: attempt.id, attempt: latest };
       const found = before === undefined || !mayContinue ? undefined : await checkpointOf(before);

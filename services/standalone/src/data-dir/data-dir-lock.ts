@@ -14,11 +14,13 @@ export class DataDirInUseError extends Error {
   }
 }
 
+/** The right to use a DATA_DIR. */
 export interface DataDirLock {
   /** Children of a killed supervisor that still run. */
   readonly leftovers: readonly ProcessIdentity[];
   /** Stores the pids of the children in the lock file, so that the next start finds those that survive a crash. */
   noteChildren(pids: readonly number[]): void;
+  /** Removes the lock file. */
   release(): void;
 }
 
@@ -44,9 +46,12 @@ function removeStaleLock(file: string, dataDir: string): void {
   if (isLive) throw new DataDirInUseError(dataDir, renamed.supervisor.pid);
 }
 
-const PRIVATE_FOLDERS: ReadonlySet<string> = new Set(['run', 'redis', 'clickhouse', 'logs', 'spool']);
+const PRIVATE_FOLDERS: ReadonlySet<string> = new Set([
+  ...['run', 'redis', 'clickhouse', 'logs', 'spool'],
+  ...['exports', 'imports'],
+]);
 
-/** Removes the access of other users to keys and stores. A copy, an archive or an earlier release may have left it open. */
+/** Removes the access of other users to keys and data. A copy, an archive or an earlier release may have left it open. */
 function closeToOthers(dataDir: string): void {
   for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
     const path = join(dataDir, entry.name);

@@ -10,7 +10,7 @@ const CLICKHOUSE_MB = 1024;
 
 type NeedSettings = Pick<Settings, 'dataDir' | 'redisUrl' | 'clickhouseUrl' | 'redisMaxmemoryMb' | 'spoolBytesMax'>;
 
-/** What the stores of one machine may write to `DATA_DIR`, without the events that are stored. */
+/** How much the stores of one machine may write to `DATA_DIR`, without the events that are stored. */
 export function diskNeeds(settings: NeedSettings): readonly DiskNeed[] {
   const { dataDir, redisUrl, clickhouseUrl, redisMaxmemoryMb, spoolBytesMax } = settings;
   const redis: DiskNeed = {
@@ -34,7 +34,7 @@ export function diskNeeds(settings: NeedSettings): readonly DiskNeed[] {
   return [...(redisUrl === undefined ? [redis] : []), ...(clickhouseUrl === undefined ? [clickhouse] : []), spool];
 }
 
-/** Reports a line for each of them that has less room. */
+/** Reports a line for each need for which the disk has less room. */
 export async function reportShortages(settings: NeedSettings, report: (line: string) => void): Promise<void> {
   for (const need of diskNeeds(settings)) {
     const line = await diskShortage(need);

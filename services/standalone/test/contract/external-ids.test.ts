@@ -19,8 +19,10 @@ async function send<Body>(method: string, path: string, body?: object): Promise<
   return { status: response.status, body: (isJson ? await response.json() : await response.text()) as Body };
 }
 
-/** GET routes with that query parameter. */
-/** Routes with a JSON answer and that parameter. A stream does not end; its filters are compared in `stream/agreement.test.ts`. */
+/**
+ * The paths of GET routes with that query parameter and a JSON answer. The stream is left out, because it does not end; its filters are
+ * compared in `stream/agreement.test.ts`.
+ */
 async function routesWith(parameter: string): Promise<string[]> {
   const { body } = await send<{ paths: Record<string, { get?: { parameters?: { name: string; in: string }[] } }> }>(
     'GET',

@@ -154,7 +154,12 @@ export async function startWholeApi({
           if (type === 'hash') return redis.hgetall(key);
           if (type === 'string') return redis.get(key);
           if (type === 'list') return redis.lrange(key, 0, -1);
-          return type === 'zset' ? redis.zrange(key, '0', '-1') : null;
+          if (type === 'zset') return redis.zrange(key, '0', '-1');
+          if (type === 'set') return redis.smembers(key);
+          if (type === 'stream') return redis.xrange(key, '-', '+');
+          // It has expired.
+          if (type === 'none') return null;
+          throw new Error(`${key} has the type ${type}, which is not read`);
         }),
       );
       return JSON.stringify([keys, values]);

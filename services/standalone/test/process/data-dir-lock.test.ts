@@ -42,8 +42,9 @@ describe('the lock of a data directory', () => {
     expect(lockDataDir(dataDir).leftovers).toEqual([self]);
   });
 
-  it('removes access of other users to stores and keys, in case a copy of the directory allows it', () => {
-    const folders = ['redis', 'clickhouse', 'logs', 'spool', 'run'].map((name) => join(dataDir, name));
+  it('removes access of other users to data and keys, in case a copy of the directory allows it', () => {
+    const names = ['redis', 'clickhouse', 'logs', 'spool', 'run', 'exports', 'imports'];
+    const folders = names.map((name) => join(dataDir, name));
     for (const folder of folders) mkdirSync(folder);
     const keys = ['admin.key', 'instance.key', 'first-api.key'].map((name) => join(dataDir, name));
     for (const key of keys) writeFileSync(key, 'key');

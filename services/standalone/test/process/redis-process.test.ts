@@ -19,6 +19,15 @@ console.log(pid);
 setInterval(() => {}, 1000);
 `;
 
+/** Fails to start the process that starts Redis where there is no setpriv, as when the machine has no process left. */
+const UNABLE = `
+const [, , dataDir, socket, path] = process.argv;
+process.execPath = '/nowhere/node';
+const { launchRedis } = await import('${MODULE}');
+const options = { dataDir, socket, maxmemoryMb: 64, password: 'the-secret', env: { PATH: path } };
+await launchRedis(options, new AbortController().signal).catch((err) => console.log(err.message));
+`;
+
 /** A PATH that contains Redis but not setpriv, as on macOS. */
 function pathWithout(dataDir: string): string {
   const directory = join(dataDir, 'bin');
@@ -68,6 +77,15 @@ describe('Redis started for a stack', () => {
     expect(identifyProcess(pid)).toBeDefined();
     parent.kill('SIGKILL');
     await waitFor(() => identifyProcess(pid) === undefined, { what: 'the end of Redis' });
+  });
+
+  it('that cannot be started rejects, and does not end the process that tries again', async () => {
+    dataDir = temporaryDataDir();
+    const script = join(dataDir, 'unable.mjs');
+    writeFileSync(script, UNABLE);
+    const args = [script, dataDir, join(dataDir, 'redis.sock'), pathWithout(dataDir)];
+    const output = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: 'pipe' });
+    expect(output).toContain('redis cannot be started: spawn /nowhere/node ENOENT');
   });
 
   it('is not started beside another one on the same data, and takes its place once that has ended', async () => {

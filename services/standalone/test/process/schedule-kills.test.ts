@@ -94,7 +94,7 @@ async function kill(): Promise<void> {
   await once(child, 'exit');
 }
 
-/** The start of the window of which a webhook job tells. */
+/** The start of the window that a webhook job is about. */
 async function windowOfJob(jobId: string): Promise<string> {
   const job = JSON.parse((await client.hget(`${QUEUE_PREFIX}:webhook:${jobId}`, 'data')) ?? '') as {
     told: [{ body: string }];

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ExportJob, type ExportStatus, parseResourceId, type Role, type Scope } from '@waymark/contract';
 import { aClick, insertClicks, waitFor } from '@waymark/test-kit';
@@ -310,6 +310,7 @@ describe('the end of a file', () => {
     const job = await ended(await created({ resource: 'customers' }));
     const days = (Date.parse(job.expiresAt ?? '') - Date.parse(job.finishedAt ?? '')) / 86_400_000;
     expect([days, existsSync(join(exportsDir(), job.id))]).toEqual([7, true]);
+    expect(statSync(exportsDir()).mode & 0o077).toBe(0);
     await api.catalog.exportJobs.update(workspaceId, job.id, () => ({ expiresAt: job.createdAt }));
     expect(await ended(job, 'expired')).toMatchObject({ files: [], rows: 5 });
     await waitFor(async () => !existsSync(join(exportsDir(), job.id)), { what: 'the file to be removed' });

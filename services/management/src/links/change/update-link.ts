@@ -52,7 +52,7 @@ async function updateRecords(
   return records;
 }
 
-/** `PATCH /links/{linkId}`, after the link was found. @throws ApiError 400, 403, 404, 409 or 422 */
+/** `PATCH /links/{linkId}`, after the link was found. @throws ApiError 400, 403, 404, 409, 422 or 429 */
 export async function updateFoundLink(
   deps: LinkDeps,
   caller: LinkCaller,
@@ -60,6 +60,7 @@ export async function updateFoundLink(
   body: UpdateLinkBody,
 ): Promise<Link> {
   const { links } = deps.catalog;
+  await deps.notifier.assertRoom(caller.workspace.id, 'link.updated');
   const [updated] = await updateRecords(deps, caller, [found], body, (context, record) =>
     changedLink(context, links, record, body, 'keep'),
   );

@@ -16,8 +16,8 @@ export async function linkObject(
   return link;
 }
 
-/** `POST /links`. @throws ApiError 400, 403, 404, 409 or 422 */
-export async function createLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
+/** Creates a link, and queues its webhooks. @throws ApiError 400, 403, 404, 409 or 422 */
+export async function storeNewLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
   const { workspace } = caller;
   const { links } = deps.catalog;
   const link = await newLink(deps, await linkContext(deps, caller, [body]), body);
@@ -26,4 +26,10 @@ export async function createLink(deps: LinkDeps, caller: LinkCaller, body: Creat
   if (record instanceof ApiError) throw record;
   await deps.notifier.linkChanged('link.created', record);
   return linkObject(deps, caller, record, true);
+}
+
+/** `POST /links`. @throws ApiError 400, 403, 404, 409, 422, or 429 while too many webhooks of the workspace wait */
+export async function createLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
+  await deps.notifier.assertRoom(caller.workspace.id, 'link.created');
+  return storeNewLink(deps, caller, body);
 }
