@@ -89,10 +89,11 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const waitsForQuorum = isReplicated && clickhouseEventsQuorum;
   const stores = { waitReplicas, clickhouse, isReplicated, cluster, shards, waitsForQuorum };
   // Each queue shard has a writer of its own, with its coalescer, manifest and retries, so that one that is away does not delay the others.
-  const writers = queues.map(({ url: redisUrl }) =>
-    createEventWriter({ ...stores, redisUrl, logger, closeMs, ...callbacks }),
-  );
   const queueShards = queues.map((queue) => queue.redis);
+  const writers = queues.map(({ url: redisUrl, redis: own }) => {
+    const otherShards = queueShards.filter((shard) => shard !== own);
+    return createEventWriter({ ...stores, redisUrl, otherShards, logger, closeMs, ...callbacks });
+  });
   const deliveries = startDeliveries({
     isNeeded: () => anyHasHadWebhookJobs(queueShards),
     closeMs: settings.shutdownDeadlineMs * DELIVERIES_SHARE,

@@ -91,7 +91,7 @@ async function aTest(
   return link;
 }
 
-async function run(options: { random?: () => number } = {}): Promise<void> {
+async function run(options: { random?: () => number; now?: () => number } = {}): Promise<void> {
   const tests = startAbTests({
     catalog,
     redis: client,
@@ -204,6 +204,29 @@ describe('an A/B test that has ended', () => {
     const touched = await aTest(1, { [A]: 3 });
     await run();
     expect(await urlOf(touched)).toBe(BEFORE);
+  });
+
+  it('is completed if a user sets its end to a time up to which tests are completed already, after its last leads', async () => {
+    const links = [await aTest(-1, { [A]: 3 }), await aTest(-1, { [A]: 3 })];
+    await run();
+    const setEnd = async (link: LinkRecord | undefined, endedMs: number) => {
+      const testCompletedAt = new Date(endedMs).toISOString();
+      const ended = await catalog.links.update(workspaceId, link?.id ?? '', (record) => ({
+        ...record,
+        testCompletedAt,
+      }));
+      await catalog.abTests.noteEnd(ended);
+    };
+    await setEnd(links[0], Date.now() - HOUR_MS);
+    await setEnd(links[1], Date.now());
+    const urls = () => Promise.all(links.map(urlOf));
+    await client.del('waymark:link-tests:turn');
+    await run();
+    expect(await urls()).toEqual([A, BEFORE]);
+    await client.del('waymark:link-tests:turn');
+    await run({ now: () => Date.now() + 61_000 });
+    expect(await urls()).toEqual([A, A]);
+    expect(await client.exists('waymark:link-tests:ended')).toBe(0);
   });
 
   it('is completed by one writer', async () => {

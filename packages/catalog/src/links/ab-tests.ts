@@ -71,6 +71,8 @@ GROUP BY variant`;
 /** Completes A/B tests of links: sets the destination to the winning variant (docs/reference/links.md). */
 export function createAbTests({ redis, clickhouse, settings, namesTable, store, update, now }: AbTestsDeps) {
   const choiceKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:chosen:${id}`;
+  /** The key of a set of links whose test a user has ended, each `<workspace id>/<link id>`, until their test is completed. */
+  const endedKey = `${redis.keyPrefix}waymark:link-tests:ended`;
 
   async function endedLinks({ fromMs, untilMs }: EndedWithin): Promise<(readonly [string, string])[]> {
     const workspaces = await namesTable.ids('workspace');
@@ -132,24 +134,53 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     return updated.url === url ? updated : undefined;
   }
 
+  const hasEnded = ({ testVariants, testCompletedAt }: LinkRecord, atMs: number) =>
+    testVariants !== null && testCompletedAt !== null && Date.parse(testCompletedAt) <= atMs;
+
+  /**
+   * Completes the tests that users have ended, however long ago their ends are. Those that are not due yet stay in the set.
+   *
+   * @returns the links whose tests were looked at, by id; undefined for those that have not changed
+   */
+  async function completeNoted(within: EndedWithin): Promise<Map<string, LinkRecord | undefined>> {
+    const ended = new Map<string, LinkRecord | undefined>();
+    for (const member of await redis.run((client) => client.smembers(endedKey))) {
+      const [workspaceId = '', id = ''] = member.split('/');
+      const link = await store.get(workspaceId, id);
+      if (link !== undefined && hasEnded(link, now()) && !hasEnded(link, within.untilMs)) continue;
+      const whenever = { ...within, fromMs: Number.NEGATIVE_INFINITY, untouchedOnly: false };
+      ended.set(id, await end(workspaceId, id, whenever));
+      await redis.run((client) => client.srem(endedKey, member));
+    }
+    return ended;
+  }
+
   return {
+    /**
+     * Call it when a user has changed the end of a link's test: if that is over, the next run completes the test, even if earlier runs have
+     * completed all tests up to then. Does nothing while the test runs.
+     */
+    async noteEnd(link: LinkRecord): Promise<void> {
+      if (!hasEnded(link, now() + CLOCK_MS)) return;
+      await redis.run((client) => client.sadd(endedKey, `${link.workspaceId}/${link.id}`));
+    },
+
     /**
      * Call it when a user has set the destination of a link: if the test of the link has ended, it is not completed any more, so that this
      * destination stays. Does nothing while the test runs.
      */
-    async keepDestination({ id, testVariants, testCompletedAt }: LinkRecord): Promise<void> {
-      if (testVariants === null || testCompletedAt === null || Date.parse(testCompletedAt) > now() + CLOCK_MS) return;
-      await redis.run((client) => client.set(choiceKey(id), testCompletedAt, 'EX', CHOICE_SECONDS));
+    async keepDestination(link: LinkRecord): Promise<void> {
+      if (!hasEnded(link, now() + CLOCK_MS)) return;
+      await redis.run((client) => client.set(choiceKey(link.id), link.testCompletedAt ?? '', 'EX', CHOICE_SECONDS));
     },
 
     /** Sets the destination of links whose test has ended to the variant with the most leads. @returns the changed links */
     async complete(within: EndedWithin): Promise<LinkRecord[]> {
-      const changed: LinkRecord[] = [];
+      const ended = await completeNoted(within);
       for (const [workspaceId, id] of await endedLinks(within)) {
-        const link = await end(workspaceId, id, within);
-        if (link !== undefined) changed.push(link);
+        if (!ended.has(id)) ended.set(id, await end(workspaceId, id, within));
       }
-      return changed;
+      return [...ended.values()].filter((link) => link !== undefined);
     },
   };
 }

@@ -12,6 +12,8 @@ import { claimState, finalValue, PENDING_TTL_MS } from './claim-value.js';
  * The mark of a workspace stands for this condition. It is set before the keys are read, and a commit that relies on the filter is refused
  * if the mark has changed. Whoever stores events or customers without a claim, or removes a claim, replaces the mark first. A Redis that has
  * lost its data has no mark, and gets none for a while.
+ *
+ * A request that looks a key up in ClickHouse without holding its claim relies on the mark in the same way: it reads the mark first.
  */
 
 /** The value of a mark, as the value of a final claim, while no filter of the workspace may be used. */
@@ -77,7 +79,8 @@ export async function openFilterMark(
   const key = markKey(workspaceId);
   const values = [finalValue(randomUUID()), MARK_MS, finalValue(BLOCKED), FILTERS_BLOCKED_MS];
   const open = () => redis.eval(OPEN_MARK, 2, key, seenKey(workspaceId), ...values) as Promise<string>;
-  const value = await replication.confirmed(open);
+  // Usually there is one. Reading it waits for no disk; should a failover undo it, commits that rely on it are refused.
+  const value = (await redis.get(key)) ?? (await replication.confirmed(open));
   const state = claimState(value);
   return state.state === 'final' && state.value !== BLOCKED ? { key, value, ttlMs: MARK_MS } : undefined;
 }

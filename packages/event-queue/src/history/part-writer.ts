@@ -75,7 +75,8 @@ export function createPartWriter(options: PartWriterOptions) {
       };
       const texts: BatchRows = { texts: rows, faulty: [], missing: [], originOf: (index) => ({ jobId: id, index }) };
       const markSplit = () => state.markSplit([...split.add(name)]);
-      const manifest = { ...counters, read: async () => batch, markSplit };
+      const insertsSince = async () => (await counters.insertCount()) - insertsBefore;
+      const manifest = { addInserts: counters.addInserts, insertsSince, read: async () => batch, markSplit };
       const inserter = createBatchInserter({
         ...{ kind, table: tableOf(kind), manifest, retry, logger, onInserting: options.onInserting },
         parkRow: (_batch, _rows, position, error) => options.onRefused({ kind, row: rows[position] ?? '', error }),

@@ -11,7 +11,7 @@ import type { Inserted } from './write-report.js';
 export interface BatchInserterOptions {
   readonly kind: EventTableKind;
   readonly table: EventTable;
-  readonly manifest: Pick<Manifest, 'read' | 'insertCount' | 'addInserts' | 'markSplit'>;
+  readonly manifest: Pick<Manifest, 'read' | 'insertsSince' | 'addInserts' | 'markSplit'>;
   readonly retry: Retry;
   readonly logger: QueueLogger;
   /** Called before each attempt to insert rows, and awaited. By default nothing is done. */
@@ -77,8 +77,8 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
   const isRepeatable = async (batchId: string, since: number) => {
     if (await retry('looking for moved rows', () => table.hasMovedSince(since))) return false;
     const batch = await retry('reading a batch', () => manifest.read(batchId));
-    const count = await retry('counting inserts', () => manifest.insertCount());
-    return batch !== undefined && count - batch.insertsBefore < REPEATABLE_INSERTS;
+    if (batch === undefined) return false;
+    return (await retry('counting inserts', () => manifest.insertsSince(batch))) < REPEATABLE_INSERTS;
   };
 
   /**

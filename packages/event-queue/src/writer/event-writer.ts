@@ -1,8 +1,10 @@
 import { type ClickHouseClient, isInfrastructureError } from '@waymark/clickhouse';
 import { EVENT_TABLES, type EventTableKind, type QueueKind } from '@waymark/event-format';
 import { checkWritable, createReplication } from '@waymark/redis';
+import type { Redis } from 'ioredis';
 import { type LateRows, withoutErasedLetters, withoutErasedRows } from '../erasure/late-rows.js';
 import { createDeadLetters } from '../queue/dead-letters.js';
+import { createInsertsElsewhere } from '../queue/inserts-elsewhere.js';
 import { QUEUE_KINDS, queueKey } from '../queue/keys.js';
 import type { InsertedBatch, PlanWebhookJobs } from '../queue/webhook-jobs.js';
 import { connectWriter, isOutOfMemory } from '../redis/connection.js';
@@ -22,6 +24,8 @@ import type { WriteReport } from './write-report.js';
 
 export interface EventWriterOptions {
   readonly redisUrl: string;
+  /** The Redis of each other queue shard, in the order of their numbers; none by default. The connections stay open. */
+  readonly otherShards?: readonly Redis[];
   /** How many replicas of Redis must have a batch's manifest entry before the batch is inserted; 0 by default. */
   readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
@@ -119,7 +123,8 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   });
   const retry = createRetry({ logger, now, signal: stopping.signal, onError: onRedisError });
   const replication = createReplication(redis, options.waitReplicas ?? 0);
-  const manifest = createManifest(redis, replication);
+  const insertsElsewhere = createInsertsElsewhere(options.otherShards ?? [], now);
+  const manifest = createManifest(redis, replication, insertsElsewhere);
   const { lateRows } = options;
   const deadLetters = withoutErasedLetters(createDeadLetters(redis, replication), lateRows);
   const tails = createTailPublisher();
@@ -233,6 +238,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
       // Work that waits for a retry now returns its jobs to the queue; commands that wait for Redis end at the disconnect.
       if (!isInTime) await isClosedWithin(ABORTED_CLOSE_MS);
       reserve.close();
+      insertsElsewhere.close();
       redis.disconnect();
       if (!isInTime) await isClosedWithin(ABORTED_CLOSE_MS);
     },

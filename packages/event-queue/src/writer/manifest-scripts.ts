@@ -1,7 +1,7 @@
 /**
  * Adds an insert batch to the manifest, unless one of its jobs belongs to another batch already. The check and the write are
  * atomic, so that two writers which both hold a job cannot both insert it. KEYS: the batch, the number of inserts, then each
- * job's entry. ARGV: the batch's id, TTL in milliseconds, kind, version, time, job ids and skipped rows.
+ * job's entry. ARGV: the batch's id, TTL in milliseconds, kind, version, time, job ids, skipped rows and inserts of other queue shards.
  * Returns the batch of each job (empty: none); or an empty list if the batch was added, by this call or by an earlier one with the same id.
  */
 export const BEGIN_BATCH = `
@@ -15,7 +15,7 @@ if isKnown then return batches end
 for i = 3, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end
 local inserts = redis.call('INCR', KEYS[2])
 redis.call('HSET', KEYS[1], 'state', 'open', 'kind', ARGV[3], 'v', ARGV[4], 'at', ARGV[5], 'jobs', ARGV[6], 'skip', ARGV[7],
-  'inserts', inserts)
+  'inserts', inserts, 'elsewhere', ARGV[8])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return {}
 `;

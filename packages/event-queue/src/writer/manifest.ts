@@ -2,6 +2,7 @@ import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import { createReplication, type Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { createInsertsElsewhere, type InsertsElsewhere } from '../queue/inserts-elsewhere.js';
 import { createJobAdder } from '../queue/job-adder.js';
 import {
   batchOfJobKey,
@@ -45,8 +46,10 @@ export interface NewInsertBatch {
 export interface InsertBatch extends NewInsertBatch {
   /** `split`: the whole insert was refused, and parts of it are being inserted. */
   readonly state: 'open' | 'split' | 'acknowledged';
-  /** Number of inserts that all writers had started when this batch was begun, including its own. */
+  /** Number of inserts that the writers of its queue shard had started when this batch was begun, including its own. */
   readonly insertsBefore: number;
+  /** Those of each other queue shard, or fewer (`InsertsElsewhere.seen`); undefined for a batch of a release that did not store them. */
+  readonly insertsElsewhere?: readonly number[] | undefined;
 }
 
 const batchSchema = z.object({
@@ -57,6 +60,10 @@ const batchSchema = z.object({
   jobs: z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text))),
   skip: z.string().transform((text) => z.record(z.string(), z.array(z.number())).parse(JSON.parse(text))),
   inserts: z.coerce.number(),
+  elsewhere: z
+    .string()
+    .transform((text) => z.array(z.number()).parse(JSON.parse(text)))
+    .optional(),
 });
 
 /** What {@link Manifest.acknowledge} stores. */
@@ -111,8 +118,10 @@ export interface Manifest {
   acknowledge(acknowledgement: Acknowledgement): Promise<readonly string[] | undefined>;
   /** Removes the entries of jobs from the manifest; the batches stay. */
   removeJobs(jobIds: readonly string[]): Promise<void>;
-  /** Number of inserts that all writers have started. */
+  /** Number of inserts that the writers of this queue shard have started. */
   insertCount(): Promise<number>;
+  /** Number of inserts that the writers of all queue shards have started since the batch was begun; Infinity when they cannot be counted. */
+  insertsSince(batch: InsertBatch): Promise<number>;
   /** Adds to that number inserts beyond the one that `begin` counts. */
   addInserts(count: number): Promise<void>;
 }
@@ -122,13 +131,19 @@ export interface Manifest {
  *
  * @param replication confirms that replicas have batches and acknowledgements. If a failover lost a batch after its insert, its rows would be
  * inserted again under another token
+ * @param elsewhere counts the inserts of other queue shards; by default there are none
  */
-export function createManifest(redis: Redis, replication: Replication = createReplication(redis, 0)): Manifest {
+export function createManifest(
+  redis: Redis,
+  replication: Replication = createReplication(redis, 0),
+  elsewhere: InsertsElsewhere = createInsertsElsewhere([], Date.now),
+): Manifest {
   redis.defineCommand('waymarkBeginBatch', { lua: BEGIN_BATCH });
   redis.defineCommand('waymarkAcknowledgeBatch', { lua: ACKNOWLEDGE_BATCH });
   const scripts = redis as Redis & ManifestScripts;
   const adder = createJobAdder(redis);
   const orUndefined = (value: string | null | undefined) => (value === null || value === '' ? undefined : value);
+  const insertCount = async () => Number((await redis.get(INSERT_COUNT_KEY)) ?? 0);
 
   return {
     async begin(batch) {
@@ -144,6 +159,7 @@ export function createManifest(redis: Redis, replication: Replication = createRe
           batch.at,
           JSON.stringify(batch.jobIds),
           JSON.stringify(batch.skipped),
+          JSON.stringify(elsewhere.seen()),
         ),
       );
       return batchIds.length === 0 ? undefined : batchIds.map(orUndefined);
@@ -158,8 +174,9 @@ export function createManifest(redis: Redis, replication: Replication = createRe
       const fields = await replication.confirmed(() => redis.hgetall(insertBatchKey(batchId)));
       const parsed = batchSchema.safeParse(fields);
       if (!parsed.success) return undefined;
-      const { state, kind, v, at, jobs, skip, inserts } = parsed.data;
-      return { id: batchId, state, kind, version: v, at, jobIds: jobs, skipped: skip, insertsBefore: inserts };
+      const { state, kind, v, at, jobs, skip, inserts, elsewhere: insertsElsewhere } = parsed.data;
+      const content = { id: batchId, state, kind, version: v, at, jobIds: jobs, skipped: skip };
+      return { ...content, insertsBefore: inserts, insertsElsewhere };
     },
 
     async markSplit(batchId) {
@@ -185,8 +202,11 @@ export function createManifest(redis: Redis, replication: Replication = createRe
       await redis.del(...jobIds.map(batchOfJobKey));
     },
 
-    async insertCount() {
-      return Number((await redis.get(INSERT_COUNT_KEY)) ?? 0);
+    insertCount,
+
+    async insertsSince({ insertsBefore, insertsElsewhere, at }) {
+      const [count, others] = await Promise.all([insertCount(), elsewhere.since(insertsElsewhere, at)]);
+      return count - insertsBefore + others;
     },
 
     async addInserts(count) {

@@ -1,19 +1,26 @@
 import { createEventId, formatResourceId } from '@waymark/contract';
-import { aClick, waitFor } from '@waymark/test-kit';
+import { aClick, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EventWriter, listDeadLetters, replayDeadLetters } from '../../src/index.js';
 import { createJobId } from '../../src/queue/job-id.js';
-import { batchOfJobKey, claimKey, insertBatchKey, jobKey, queueKey } from '../../src/queue/keys.js';
+import { batchOfJobKey, claimKey, INSERT_COUNT_KEY, insertBatchKey, jobKey, queueKey } from '../../src/queue/keys.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
 let fixture: WriterFixture;
+let otherRedis: TestRedis;
+let otherShard: Redis;
 let workspace = 500;
 const writers: EventWriter[] = [];
 
 beforeAll(async () => {
-  fixture = await startWriterFixture();
+  [fixture, otherRedis] = await Promise.all([startWriterFixture(), startRedis()]);
+  otherShard = new Redis(otherRedis.url);
 });
-afterAll(() => fixture.stop());
+afterAll(async () => {
+  otherShard.disconnect();
+  await Promise.all([fixture.stop(), otherRedis.stop()]);
+});
 afterEach(async () => {
   await Promise.all(writers.splice(0).map((writer) => writer.close()));
 });
@@ -207,30 +214,43 @@ describe('when ClickHouse fails', () => {
     expect(await counts(workspaceId)).toEqual(all(20));
   });
 
-  it('a retry has only its absent rows inserted once the deduplication token may have expired', async () => {
-    const { client } = fixture.database;
-    await client.command({
-      query: `CREATE MATERIALIZED VIEW failing TO link_days AS
+  it.each([
+    [
+      'after many inserts of its own queue shard',
+      (batchId: string) => fixture.admin.hset(insertBatchKey(batchId), { inserts: -1_000_000 }),
+    ],
+    ['after many inserts of another queue shard', () => otherShard.incrby(INSERT_COUNT_KEY, 5_000)],
+    ['if another queue shard has lost its count', () => otherShard.del(INSERT_COUNT_KEY)],
+  ])(
+    'a retry has only its absent rows inserted once the deduplication token may have expired, %s',
+    async (_when, expire) => {
+      const { client } = fixture.database;
+      await otherShard.set(INSERT_COUNT_KEY, 100);
+      await client.command({
+        query: `CREATE MATERIALIZED VIEW failing TO link_days AS
         SELECT workspace_id, link_id, toDate(timestamp) AS day, throwIf(url = 'https://late.example/') AS clicks
         FROM click_events GROUP BY workspace_id, link_id, day, url`,
-    });
-    startWriter();
-    const { workspaceId, rows } = clicks(4, { url: 'https://late.example/' });
-    const jobId = await fixture.add('click', rows);
-    const storedCount = async () => (await counts(workspaceId)).base;
-    await waitFor(async () => (await storedCount()) === 4, { what: 'the first attempt to store the rows' });
-    // The token is still in ClickHouse, which would drop a repeat of the whole insert: the deleted row would stay absent.
-    await client.command({
-      query: 'DELETE FROM click_events WHERE workspace_id = {w:UInt64} AND click_id = {id:String}',
-      query_params: { w: workspaceId, id: String(rows[0]?.[2]) },
-    });
-    const batchId = (await fixture.admin.get(batchOfJobKey(jobId))) ?? '';
-    await fixture.admin.hset(insertBatchKey(batchId), { inserts: -1_000_000 });
-    await waitFor(async () => (await storedCount()) === 4, { what: 'the absent row to be inserted' });
-    await client.command({ query: 'DROP VIEW failing' });
-    await fixture.untilDrained();
-    expect(await counts(workspaceId)).toMatchObject({ base: 4, ids: 4 });
-  });
+      });
+      writers.push(fixture.aWriter({ otherShards: [otherShard] }));
+      // The writer has the answer to its first reading once this later command is answered.
+      await otherShard.ping();
+      const { workspaceId, rows } = clicks(4, { url: 'https://late.example/' });
+      const jobId = await fixture.add('click', rows);
+      const storedCount = async () => (await counts(workspaceId)).base;
+      await waitFor(async () => (await storedCount()) === 4, { what: 'the first attempt to store the rows' });
+      // The token is still in ClickHouse, which would drop a repeat of the whole insert: the deleted row would stay absent.
+      await client.command({
+        query: 'DELETE FROM click_events WHERE workspace_id = {w:UInt64} AND click_id = {id:String}',
+        query_params: { w: workspaceId, id: String(rows[0]?.[2]) },
+      });
+      const batchId = (await fixture.admin.get(batchOfJobKey(jobId))) ?? '';
+      await expire(batchId);
+      await waitFor(async () => (await storedCount()) === 4, { what: 'the absent row to be inserted' });
+      await client.command({ query: 'DROP VIEW failing' });
+      await fixture.untilDrained();
+      expect(await counts(workspaceId)).toMatchObject({ base: 4, ids: 4 });
+    },
+  );
 
   it('jobs stay in the queue while a table is missing, and are written when it is back', async () => {
     const { client } = fixture.database;

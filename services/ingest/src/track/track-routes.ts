@@ -66,7 +66,7 @@ function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conve
     ...{ kind: 'customer', claimMs: CUSTOMER_CLAIM_MS, producer, logger, now },
     read: catalog.customers.externalIdDigests,
   });
-  const customers = createTrackedCustomers({ catalog, backlog, storedKeys: externalIds, now });
+  const customers = createTrackedCustomers({ catalog, producer, backlog, storedKeys: externalIds, now });
   const leads = createLatestLeads({ clickhouse, producer, clicks, backlog });
   const sales = createSaleStore(clickhouse);
   const storedSales = createStoredKeys({

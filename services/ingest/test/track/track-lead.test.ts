@@ -1,6 +1,7 @@
+import { EventEmitter, once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createEventId, parseResourceId } from '@waymark/contract';
-import { customerClaim } from '@waymark/event-queue';
+import { createClaimAdmin, customerClaim } from '@waymark/event-queue';
 import { aClick, insertClicks } from '@waymark/test-kit';
 import { Dub } from 'dub';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -139,6 +140,37 @@ describe('POST /track/lead', () => {
     const rows = await leadsOf(clickId, 3);
     expect(new Set(rows.map((row) => row.customer_id)).size).toBe(1);
     await ingest.rowsWhen(1, 'customers', 'external_id = {id:String}', { id: externalId });
+  });
+
+  it('creates a customer once, even if its claim is removed while another lead of it is under way', async () => {
+    const { redisClient, catalog, workspaceId } = ingest;
+    // As after the first half minute of an installation.
+    await redisClient.set(`{waymark}:claim:filters-seen:${workspaceId}`, '1');
+    await redisClient.del(`{waymark}:claim:filters:${workspaceId}`);
+    const clickId = await ingest.click(await ingest.link({ trackConversion: true }));
+    const body = { clickId, eventName: 'Sign up', customerExternalId: someone() };
+    const events = new EventEmitter();
+    const isLookedUp = once(events, 'looked up');
+    const mayContinue = once(events, 'continue');
+    const customers: typeof catalog.customers = {
+      ...catalog.customers,
+      async isNew(...parameters) {
+        const isNew = await catalog.customers.isNew(...parameters);
+        events.emit('looked up');
+        await mayContinue;
+        return isNew;
+      },
+    };
+    const late = ingest.postTo({ catalog: { ...catalog, customers } }, '/track/lead', body);
+    await isLookedUp;
+    const first = await lead(body);
+    // As a change of the customer does.
+    const claims = createClaimAdmin(redisClient);
+    await claims.blockFilters(workspaceId);
+    await claims.remove([customerClaim(workspaceId, body.customerExternalId)]);
+    events.emit('continue');
+    expect((await late).json()).toEqual({ ...first.json<object>(), link: null });
+    await leadsOf(clickId, 1);
   });
 
   it('keeps the first click of a customer, and records a later lead under the click in its request', async () => {

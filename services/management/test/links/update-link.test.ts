@@ -65,6 +65,23 @@ describe('PATCH /links/{linkId}', () => {
     expect(await kept(acme.call('PATCH', '/links/bulk', bulk))).toBe(1);
   });
 
+  it('the end of an A/B test in the past is noted for the writer, when it is set', async () => {
+    const testVariants = [URL_A, 'https://acme.com/b'].map((url) => ({ url, percentage: 50 }));
+    const [link, other] = [
+      await aLink({ trackConversion: true, testVariants }),
+      await aLink({ trackConversion: true, testVariants }),
+    ];
+    const noted = () => management.redis.smembers('waymark:link-tests:ended');
+    const members = [link, other].map(({ id, workspaceId }) => `${workspaceId}/${id}`);
+    await patch(link, { comments: 'x' });
+    await patch(other, { testCompletedAt: 'in 1 hour' });
+    expect((await noted()).filter((member) => members.includes(member))).toEqual([]);
+    expect((await patch(link, { testCompletedAt: '1 hour ago' })).status).toBe(200);
+    expect(await noted()).toEqual(expect.arrayContaining(members.slice(0, 1)));
+    await acme.call('PATCH', '/links/bulk', { linkIds: [other.id], data: { testCompletedAt: 'yesterday' } });
+    expect(await noted()).toEqual(expect.arrayContaining(members));
+  });
+
   it('null clears a field, absent fields stay unchanged', async () => {
     const fields = {
       externalId: 'clear-me',

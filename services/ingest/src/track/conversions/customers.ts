@@ -10,6 +10,8 @@ import type { EventRow } from '@waymark/event-format';
 import {
   CUSTOMER_CLAIM_MS,
   customerClaim,
+  type EventProducer,
+  type FilterMark,
   type FinalClaim,
   pendingCustomer,
   type QueuedRow,
@@ -33,8 +35,11 @@ export interface CustomerDetails {
 }
 
 export interface TrackedCustomers {
-  /** Whether no such customer is stored or queued. If another request is creating the customer, the commit is refused when it takes the claim. */
-  isNew(workspaceId: string, externalId: string): Promise<boolean>;
+  /**
+   * The mark of the workspace if no such customer is stored or queued; undefined if there may be one. A commit with it is refused when another
+   * request is creating the customer, and also when the claim of that request has been removed since.
+   */
+  markIfNew(workspaceId: string, externalId: string): Promise<FilterMark | undefined>;
   /** The filter of external ids (see {@link StoredKeys}). */
   filterOf(workspaceId: string): KeyFilter | undefined;
   /** Call it when a commit that relied on the filter was refused. Drops the filter in the background if its mark has changed. */
@@ -62,6 +67,7 @@ export function newCustomer(record: CustomerRecord): {
 
 export interface TrackedCustomersDeps {
   readonly catalog: Catalog;
+  readonly producer: Pick<EventProducer, 'openFilterMark'>;
   readonly backlog: Backlog;
   /** The filter of the external ids of stored customers. */
   readonly storedKeys: StoredKeys;
@@ -69,14 +75,19 @@ export interface TrackedCustomersDeps {
 }
 
 /** Looks customers up for the track endpoints: first through their claim in Redis, then in the catalog. */
-export function createTrackedCustomers({ catalog, backlog, storedKeys, now }: TrackedCustomersDeps): TrackedCustomers {
+export function createTrackedCustomers(deps: TrackedCustomersDeps): TrackedCustomers {
+  const { catalog, producer, backlog, storedKeys, now } = deps;
   return {
     filterOf: storedKeys.filterOf,
     recheckFilter: (workspaceId) => void storedKeys.recheck(workspaceId),
 
-    async isNew(workspaceId, externalId) {
+    async markIfNew(workspaceId, externalId) {
+      // Before the look-up, so that every claim that is removed after it replaces the mark.
+      const mark = await orUnavailable('mark of filters', producer.openFilterMark(workspaceId));
+      if (mark === undefined) return undefined;
       await backlog.check('customer', CUSTOMER_CLAIM_MS);
-      return orUnavailable('customer look-up', catalog.customers.isNew(workspaceId, externalId));
+      const isNew = await orUnavailable('customer look-up', catalog.customers.isNew(workspaceId, externalId));
+      return isNew ? mark : undefined;
     },
 
     async find(hold, workspaceId, externalId) {

@@ -69,8 +69,10 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     // Prevents an unhandled rejection when this function returns before it awaits the promise.
     finding.catch(() => undefined);
     const filter = customers.filterOf(workspaceId);
-    const filterMark = filter?.lacks(body.customerExternalId) ? filter.mark : undefined;
-    if (filterMark === undefined && !(await customers.isNew(workspaceId, body.customerExternalId))) return undefined;
+    const filterMark = filter?.lacks(body.customerExternalId)
+      ? filter.mark
+      : await customers.markIfNew(workspaceId, body.customerExternalId);
+    if (filterMark === undefined) return undefined;
     try {
       const { click, link } = await finding;
       const customer = customers.draft(workspaceId, body, click, link);
@@ -83,7 +85,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       return responseFor(clickId, link, customer);
     } catch (err) {
       if (err instanceof ClaimHeldError) {
-        if (filterMark !== undefined) customers.recheckFilter(workspaceId);
+        customers.recheckFilter(workspaceId);
         return undefined;
       }
       if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;

@@ -49,6 +49,8 @@ async function updateRecords(
   const isChosen = ({ id, url, testCompletedAt }: LinkRecord) =>
     url !== before.get(id)?.url || testCompletedAt !== before.get(id)?.testCompletedAt;
   if (body.url !== undefined) await Promise.all(records.filter(isChosen).map(abTests.keepDestination));
+  const isEndChanged = ({ id, testCompletedAt }: LinkRecord) => testCompletedAt !== before.get(id)?.testCompletedAt;
+  await Promise.all(records.filter(isEndChanged).map(abTests.noteEnd));
   return records;
 }
 
