@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ROOT, readManifests } from './lib/manifests.js';
+import { hasProgram } from './lib/proxies.js';
 
 /** deploy/prometheus: the configurations name every process, however many there are of each service. */
 
@@ -69,10 +71,20 @@ describe('kubernetes.yml', () => {
       ),
     );
     expect(kept.sort()).toEqual(['ingest', 'management', 'query', 'writer']);
+    const dropped = rules.filter(({ action }) => action === 'drop');
+    expect(dropped).toEqual([
+      { source_labels: ['__meta_kubernetes_pod_phase'], regex: 'Failed|Succeeded', action: 'drop' },
+    ]);
     expect(rules.find(({ target_label }) => target_label === 'instance')?.source_labels).toEqual([
       '__meta_kubernetes_pod_name',
     ]);
   });
+});
+
+it.skipIf(!hasProgram('promtool', '--version'))('alerts fire for the series of alerts.test.yml as it says', () => {
+  const file = join(import.meta.dirname, 'lib/alerts.test.yml');
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+  expect(status, `${stdout}${stderr}`).toBe(0);
 });
 
 it('nginx of docker-compose.yml looks up the names of scaled services again', () => {

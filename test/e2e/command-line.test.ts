@@ -84,6 +84,20 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     expect(keys.filter(({ name }) => name.startsWith('Demo'))).toEqual([]);
   });
 
+  it('leaves a key that expires when its traffic is killed', async () => {
+    const env = environmentWith({ DATA_DIR: up.dataDir });
+    const demo = spawn(process.execPath, [BIN, 'demo', '--seconds', '600'], { env, stdio: 'ignore' });
+    const demoKey = async () => {
+      const { keys } = await json<{ keys: { id: string; name: string; expiresAt: string | null }[] }>('key', 'list');
+      return keys.find(({ name }) => name.startsWith('Demo'));
+    };
+    const key = await waitFor(demoKey, { what: 'the key' });
+    demo.kill('SIGKILL');
+    await once(demo, 'close');
+    expect(Date.parse(key.expiresAt ?? '')).toBeGreaterThan(Date.now());
+    await json('key', 'revoke', key.id);
+  });
+
   it('prints events as they are stored as lines of JSON, ends when its reader does, and revokes its key', async () => {
     const child = runShell(`"$NODE" "$BIN" tail --event clicks --trigger link | head -n 2`, {
       ...{ DATA_DIR: up.dataDir, NODE: process.execPath, BIN },

@@ -8,7 +8,6 @@ export {
   writeCheckpoint,
 } from './attempt-files.js';
 export { failureOf, JobFailure, JobStopped } from './job-error.js';
-export { type JobLease, LEASE_MS, takeLease } from './job-lease.js';
 export { createJobRunner, type JobRecord, type JobRunner, type JobRunnerDeps } from './job-runner.js';
 export type { JobSlot } from './job-slots.js';
 export { makeRoom, type RoomOptions, type StoredJob } from './make-room.js';

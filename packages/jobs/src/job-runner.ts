@@ -1,8 +1,8 @@
 import type { Catalog } from '@waymark/catalog';
 import type { Logger } from '@waymark/http-kit';
+import { LEASE_MS, takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { failureOf, JobStopped } from './job-error.js';
-import { LEASE_MS, takeLease } from './job-lease.js';
 import { createJobSlots, type JobSlot } from './job-slots.js';
 import { createPollLoop } from './poll-loop.js';
 

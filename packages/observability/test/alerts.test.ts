@@ -80,13 +80,16 @@ beforeAll(async () => {
   });
   const text = await operations.registry.metrics();
   const lines = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
-  families = new Map(lines.map(([, name = '', type = '']) => [name, type]));
+  families = new Map([...OF_PROMETHEUS, ...lines.map(([, name = '', type = '']) => [name, type] as const)]);
 });
 afterAll(async () => {
   await operations.close();
   redis.disconnect();
   await clickhouse.close();
 });
+
+/** Metrics that Prometheus itself has for each target. */
+const OF_PROMETHEUS = new Map([['up', 'gauge']]);
 
 /** The metric that a series belongs to: a histogram has three. */
 function familyOf(series: string): string | undefined {

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type App, createApp, createLogger } from '@waymark/http-kit';
 import { elapsedMs, leastOf, waitFor } from '@waymark/test-kit';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { requestCountPlugin, startTracing, type Tracing } from '../src/index.js';
 import { createRequestCounts } from '../src/metrics/request-counts.js';
@@ -22,6 +23,7 @@ interface ExportedSpan {
 }
 
 let receiver: Server;
+let otlpEndpoint: string;
 let tracing: Tracing;
 let app: App;
 let url: string;
@@ -43,7 +45,7 @@ beforeAll(async () => {
     });
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  const otlpEndpoint = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  otlpEndpoint = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
   const settings = { otlpEndpoint, otlpHeaders: { authorization: 'Bearer receiver' }, tracedShare: 1 };
   const made = await startTracing({ service: 'http', settings, logger });
   if (made === undefined) throw new Error('no tracing');
@@ -140,6 +142,19 @@ it('no span holds a key, a cookie, a path, a query, an error’s words or an add
   expect(bodies.join('\n')).not.toMatch(/hunter|203\.0\.113/);
   expect(bodies.join('\n')).toContain('waymark-http');
   expect(new Set(keys)).toEqual(new Set(['Bearer receiver']));
+});
+
+it('a caller cannot have its requests traced by a choice of trace id or flag', async () => {
+  const settings = { otlpEndpoint, otlpHeaders: {}, tracedShare: 1e-9 };
+  const sampled = await startTracing({ service: 'sampled', settings, logger });
+  for (const traceId of ['00000000000000000000000000000001', PARENT.traceId]) {
+    const headers = { traceparent: `00-${traceId}-${PARENT.spanId}-01` };
+    const request = { id: traceId, method: 'GET', headers } as unknown as FastifyRequest;
+    sampled?.begin(request);
+    sampled?.end(request, { raw: { statusCode: 200 } } as FastifyReply, 'GET /links');
+  }
+  await sampled?.close();
+  expect(bodies.join('\n')).not.toContain('waymark-sampled');
 });
 
 it('a receiver that is away is a line in the log, and no more', async () => {

@@ -4,7 +4,7 @@ import { ApiError } from '@waymark/contract';
 export interface FairQueueOptions {
   /** Tasks that run at the same time. */
   readonly runningMax: number;
-  /** Tasks of one owner that run at the same time. Less than `runningMax`, so that other owners find a free slot. */
+  /** Tasks of one owner that run at the same time. */
   readonly runningPerOwnerMax: number;
   /** Tasks that may wait for a slot. */
   readonly waitingMax: number;
@@ -14,7 +14,10 @@ export interface FairQueueOptions {
   readonly waitMsMax: number;
 }
 
-/** Limits concurrent tasks, in total and per owner. Owners with waiting tasks get slots in turn, however many tasks each has. */
+/**
+ * Limits concurrent tasks, in total and per owner. Owners with waiting tasks get slots in turn, however many tasks each has. Only an owner
+ * without running tasks gets the last free slot, so that no two owners together hold up a third.
+ */
 export interface FairQueue {
   /**
    * Runs a task as soon as a slot is free.
@@ -53,6 +56,12 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     if (state.running === 0 && state.waiting.size === 0) owners.delete(owner);
   }
 
+  /** Whether a task of the owner may start now. */
+  function mayStart(state: OwnerState): boolean {
+    const slotsLeft = state.running === 0 ? 0 : 1;
+    return runningMax - running > slotsLeft && state.running < runningPerOwnerMax;
+  }
+
   function acquireSlot(owner: string, state: OwnerState): void {
     state.running += 1;
     running += 1;
@@ -64,7 +73,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   function startNext(): void {
     let next: OwnerState | undefined;
     for (const state of owners.values()) {
-      const isEligible = state.waiting.size > 0 && state.running < runningPerOwnerMax;
+      const isEligible = state.waiting.size > 0 && mayStart(state);
       if (isEligible && (next === undefined || state.running < next.running)) next = state;
     }
     const [start] = next?.waiting ?? [];
@@ -100,7 +109,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       signal?.throwIfAborted();
       const state = stateOf(owner);
       try {
-        if (running < runningMax && state.running < runningPerOwnerMax) {
+        if (mayStart(state)) {
           acquireSlot(owner, state);
         } else {
           await waitForSlot(owner, state, signal);

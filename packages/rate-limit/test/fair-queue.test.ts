@@ -35,8 +35,8 @@ function aTask(name = '', started: string[] = []) {
 /** Lets all pending callbacks run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('at most runningMax tasks run at a time, the others of an owner follow in order of arrival', async () => {
-  const queue = aQueue();
+test('at most runningPerOwnerMax tasks of an owner run at a time, the others follow in order of arrival', async () => {
+  const queue = aQueue({ runningMax: 3 });
   const tasks = [aTask(), aTask(), aTask(), aTask()];
   const results = tasks.map((task) => queue.run('a', task.run, never()));
   await settle();
@@ -66,14 +66,40 @@ test('one owner with two hundred tasks leaves free slots for another', async () 
   const pages = [page, another, third].map((task) => queue.run('light', task.run, never()));
   await settle();
   expect(heavy.filter((task) => task.isStarted())).toHaveLength(4);
-  expect([page, another, third].map((task) => task.isStarted())).toEqual([true, true, false]);
-  // All slots are taken: the first task to end, of any owner, makes room for the waiting one.
+  expect([page, another, third].map((task) => task.isStarted())).toEqual([true, false, false]);
+  // The first task to end, of any owner, makes room for a waiting one of the owner that has fewer slots.
   heavy[2]!.end();
   await settle();
-  expect(third.isStarted()).toBe(true);
+  expect([page, another, third].map((task) => task.isStarted())).toEqual([true, true, false]);
   expect(heavy.filter((task) => task.isStarted())).toHaveLength(4);
   for (const task of [...heavy, page, another, third]) task.end();
   await Promise.all([...results, ...pages]);
+});
+
+test('two owners whose tasks do not end leave a free slot for a third, and get their turn when it does not need it', async () => {
+  const queue = aQueue({ runningMax: 6, runningPerOwnerMax: 4 });
+  const tasksOf = (owner: string, count: number) => {
+    const tasks = Array.from({ length: count }, () => aTask());
+    const results = tasks.map((task) => queue.run(owner, task.run, never()));
+    return { tasks, results, started: () => tasks.filter((task) => task.isStarted()).length };
+  };
+  const one = tasksOf('one', 10);
+  const two = tasksOf('two', 10);
+  await settle();
+  expect([one.started(), two.started()]).toEqual([4, 1]);
+  const third = tasksOf('third', 2);
+  await settle();
+  expect(third.started()).toBe(1);
+  // The slot that becomes free is for a fourth owner, not for those that have slots.
+  one.tasks[0]!.end();
+  await settle();
+  expect([one.started(), two.started(), third.started()]).toEqual([4, 1, 1]);
+  const fourth = tasksOf('fourth', 1);
+  await settle();
+  expect(fourth.started()).toBe(1);
+  const all = [one, two, third, fourth];
+  for (const { tasks } of all) for (const task of tasks) task.end();
+  await Promise.all(all.flatMap(({ results }) => results));
 });
 
 test('a failed task releases its slot', async () => {

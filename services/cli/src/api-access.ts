@@ -8,6 +8,9 @@ import { findTarget, withCatalog } from './stores.js';
 /** Lifetime of a temporary key, for commands that are killed before they revoke it. */
 const KEY_MS = 24 * 3_600_000;
 
+/** When a temporary key that is created now expires, ISO 8601. */
+export const keyExpiry = () => new Date(Date.now() + KEY_MS).toISOString();
+
 /**
  * The URL of the API, without a slash at its end: `--api`, or else the API of the running stack.
  *
@@ -48,7 +51,7 @@ export function createTemporaryKeys(
         const { id: workspaceId } = await findWorkspace(catalog, optionalText('workspace', workspace) ?? 'default');
         const { record, token } = await catalog.keys.create({
           ...{ workspaceId, kind: 'secret', name: `${name} ${randomBytes(3).toString('hex')}` },
-          ...{ role: 'owner', scopes: [scope], expiresAt: new Date(Date.now() + KEY_MS).toISOString() },
+          ...{ role: 'owner', scopes: [scope], expiresAt: keyExpiry() },
         });
         made.push({ workspaceId, id: record.id });
         return token;

@@ -257,9 +257,17 @@ function mapValues(values: Readonly<Record<string, unknown>>, change: (value: un
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 }
 
+/** Whether ClickHouse has exceeded the time limit of a statement, or has ended the statement for that reason itself. */
+function isClickHouseTimeout(err: Error): boolean {
+  return err.name === 'TimeoutError' || ('type' in err && err.type === 'TIMEOUT_EXCEEDED');
+}
+
 /** The message of an error for the user. */
 function explain(err: unknown): string {
   if (!(err instanceof Error)) return String(err);
+  if (isClickHouseTimeout(err)) {
+    return 'ClickHouse has not answered in time. What the command has done so far is kept; run it again when ClickHouse is less busy.';
+  }
   const isOurs =
     err instanceof CommandError ||
     err instanceof ApiError ||

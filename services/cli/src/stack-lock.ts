@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { CommandError } from './command-error.js';
+import { isAlive } from './is-alive.js';
 
 const lockSchema = z.object({ supervisor: z.object({ pid: z.int() }) });
 
@@ -10,12 +11,7 @@ function readLock(dataDir: string): { readonly pid: number; readonly isAlive: bo
   const file = join(dataDir, 'run', 'supervisor.lock');
   if (!existsSync(file)) return undefined;
   const { pid } = lockSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).supervisor;
-  try {
-    process.kill(pid, 0);
-    return { pid, isAlive: true };
-  } catch {
-    return { pid, isAlive: false };
-  }
+  return { pid, isAlive: isAlive(pid) };
 }
 
 /**

@@ -4,6 +4,7 @@ import { loadSettings, type RunState, readInstanceKeys, readRunState, type Setti
 import { connectRedis as connect } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { CommandError } from './command-error.js';
+import { isAlive } from './is-alive.js';
 
 /** The installation that a command works on. */
 export interface Target {
@@ -12,21 +13,11 @@ export interface Target {
   readonly stack: RunState | undefined;
 }
 
-/** Whether the supervisor is alive; one that was killed leaves its run state file behind. */
-function isUp({ pids }: RunState): boolean {
-  try {
-    process.kill(pids.supervisor, 0);
-    return true;
-  } catch (err) {
-    return (err as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/** The settings of the environment, and the running stack on its DATA_DIR. */
+/** The settings of the environment, and the running stack on its DATA_DIR. A supervisor that was killed leaves its run state file behind. */
 export function findTarget(): Target {
   const settings = loadSettings();
   const stack = readRunState(settings.dataDir);
-  return { settings, stack: stack !== undefined && isUp(stack) ? stack : undefined };
+  return { settings, stack: stack !== undefined && isAlive(stack.pids.supervisor) ? stack : undefined };
 }
 
 function storeUrl(

@@ -10,6 +10,7 @@ import { createInstanceRegistry, type Instance } from '@waymark/observability';
 import {
   createTestDatabase,
   startRedis,
+  startTcpProxy,
   type TestDatabase,
   type TestRedis,
   temporaryDirectory,
@@ -174,6 +175,23 @@ describe('waymark instance-key', { timeout: 120_000 }, () => {
     const catalog = catalogWith(NEW);
     const found = await catalog.links.findMany(workspaceId, ids);
     expect(found.map(catalog.links.passwordOf)).toEqual(ids.map(() => 'pw'));
+  });
+
+  it('reseal says what to do when ClickHouse is too slow', async () => {
+    const url = new URL(database.url);
+    const proxy = await startTcpProxy(Number(url.port));
+    url.port = String(proxy.port);
+    proxy.holdAnswers();
+    try {
+      const run = await waymark({ ...ROTATING, CLICKHOUSE_URL: url.href }, 'instance-key', 'reseal');
+      expect(run).toMatchObject({
+        code: 1,
+        stderr:
+          'waymark: ClickHouse has not answered in time. What the command has done so far is kept; run it again when ClickHouse is less busy.\n',
+      });
+    } finally {
+      await proxy.stop();
+    }
   });
 
   it('reseal is refused while a running process could not read the result, and names it', async () => {

@@ -44,6 +44,22 @@ it('the page shows the queues of every shard that answers', async () => {
   expect(await queueNames()).toEqual(own);
 });
 
+it('the page is loaded again after an attempt that failed', async () => {
+  const [client] = clients as [Redis];
+  const own = createApp({
+    logger: createLogger({ name: 'test', level: 'silent' }),
+    docBase: 'https://docs.example.com',
+    trustedProxies: [],
+  });
+  onTestFinished(() => own.close());
+  own.register((scope) => queueBoard(scope, { queueShards: [client] }));
+  // BullMQ refuses connections with a prefix.
+  client.options.keyPrefix = 'x:';
+  expect((await own.inject(QUEUE_BOARD_PATH)).statusCode).toBe(500);
+  client.options.keyPrefix = '';
+  expect((await own.inject(QUEUE_BOARD_PATH)).statusCode).toBe(200);
+});
+
 it('the panels add the queues of all shards up, and show each in a table', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());

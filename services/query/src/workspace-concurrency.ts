@@ -20,7 +20,7 @@ export type RunReads = <T>(
 
 /**
  * Limits of the reads in this process. The embedded ClickHouse runs eight statements at a time; two are left for the writer and the
- * catalog. A workspace gets at most four of the remaining six, so that another workspace always finds a free slot.
+ * catalog. A workspace gets at most four of the remaining six, and the last free one only if it has none.
  */
 const QUEUE = {
   runningMax: 6,

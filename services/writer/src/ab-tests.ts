@@ -1,6 +1,6 @@
 import type { Catalog, LinkRecord, Stores } from '@waymark/catalog';
 import type { Logger } from '@waymark/http-kit';
-import { keyPrefix } from '@waymark/redis';
+import { keyPrefix, takeLease } from '@waymark/redis';
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 
 export interface AbTestsOptions {
@@ -17,21 +17,17 @@ export interface AbTestsOptions {
 const INTERVAL_MS = 60_000;
 /** Time between the end of a test and its completion, so that its last leads are in ClickHouse by then. */
 const WRITE_DELAY_MS = 60_000;
-/** TTL of the lock that one writer takes for a run. It is not released, so that no other writer runs in the same minute. */
-const LOCK_MS = 50_000;
 /** How far back a run looks for ended tests if Redis has no cursor: the first run of an installation, or after Redis has lost its data. */
 const LOOKBACK_MS = 7 * 86_400_000;
 
 /** Completes A/B tests of links when they end, in one writer at a time. */
 export function startAbTests(options: AbTestsOptions): PeriodicTask {
   const { catalog, redis, onChanged, logger, now = Date.now, random = Math.random } = options;
-  const prefix = `${keyPrefix(redis)}waymark:link-tests:`;
   /** The key with the time up to which tests are completed, epoch milliseconds. The next run continues there. */
-  const cursorKey = `${prefix}until`;
-  const lockKey = `${prefix}turn`;
+  const cursorKey = `${keyPrefix(redis)}waymark:link-tests:until`;
 
-  async function complete(): Promise<void> {
-    if ((await redis.set(lockKey, '1', 'PX', LOCK_MS, 'NX')) === null) return;
+  /** Completes the tests that have ended since the last run. @param lost aborts when another writer may complete them */
+  async function complete(lost: AbortSignal): Promise<void> {
     const cursor = await redis.get(cursorKey);
     const untilMs = now() - WRITE_DELAY_MS;
     const fromMs = cursor === null ? untilMs - LOOKBACK_MS : Number(cursor);
@@ -40,10 +36,20 @@ export function startAbTests(options: AbTestsOptions): PeriodicTask {
       logger.info({ linkId: link.id, url: link.url }, 'an A/B test of a link is complete');
       await onChanged(link);
     }
-    await redis.set(cursorKey, String(Math.max(fromMs, untilMs)));
+    if (!lost.aborted) await redis.set(cursorKey, String(Math.max(fromMs, untilMs)));
   }
 
-  return startPeriodicTask(complete, {
+  async function runUnderLease(): Promise<void> {
+    const lease = await takeLease(redis, 'link-tests:turn');
+    if (lease === undefined) return;
+    try {
+      await complete(lease.lost);
+    } finally {
+      await lease.release();
+    }
+  }
+
+  return startPeriodicTask(runUnderLease, {
     intervalMs: options.intervalMs ?? INTERVAL_MS,
     onError: (err) => logger.error({ err }, 'A/B tests of links could not be completed; retrying in a minute'),
   });

@@ -14,8 +14,7 @@ import {
 import { parseResourceId } from '@waymark/contract';
 import { eraseClaims, eraseDeadLetters, type LateRows, rewriteAppendOnlyFile } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
-import { takeLease } from '@waymark/jobs';
-import { createReplication } from '@waymark/redis';
+import { createReplication, takeLease } from '@waymark/redis';
 import { eraseWebhookJobs, eventIdOf } from '@waymark/webhooks';
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 

@@ -8,6 +8,7 @@ import {
   startRedis,
   type TestDatabase,
   type TestRedis,
+  waitFor,
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -44,7 +45,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   changed = [];
-  await client.del('waymark:link-tests:turn', 'waymark:link-tests:until');
+  await client.del('waymark:link-tests:until');
 });
 afterAll(async () => {
   await catalog.close();
@@ -91,7 +92,13 @@ async function aTest(
   return link;
 }
 
-async function run(options: { random?: () => number; now?: () => number } = {}): Promise<void> {
+interface RunOptions {
+  readonly random?: () => number;
+  readonly now?: () => number;
+  readonly onChanged?: () => Promise<void>;
+}
+
+async function run(options: RunOptions = {}): Promise<void> {
   const tests = startAbTests({
     catalog,
     redis: client,
@@ -121,7 +128,6 @@ describe('an A/B test that has ended', () => {
     await run();
     expect(changed.map(({ id, url }) => [id, url])).toEqual([[link.id, A]]);
     expect(await catalog.links.get(workspaceId, link.id)).toMatchObject({ url: A, utm_source: 'a', utm_medium: null });
-    await client.del('waymark:link-tests:turn');
     await run();
     expect(changed).toHaveLength(1);
   });
@@ -151,7 +157,6 @@ describe('an A/B test that has ended', () => {
     ];
     await earlier();
     await run({ random: () => 0 });
-    await client.del('waymark:link-tests:turn');
     await earlier();
     await run({ random: () => 0.9 });
     expect([await urlOf(first), await urlOf(second)]).toEqual([a, b]);
@@ -234,5 +239,17 @@ describe('an A/B test that has ended', () => {
     await earlier();
     await Promise.all([run(), run()]);
     expect(changed.map(({ id }) => id).filter((id) => id === link.id)).toHaveLength(1);
+  });
+
+  it('is completed by one writer, however long that takes', async () => {
+    await aTest(1, { [B]: 1 });
+    await earlier();
+    const turn = 'waymark:link-tests:turn';
+    const onChanged = async () => {
+      await client.pexpire(turn, 4_000);
+      await waitFor(async () => (await client.pttl(turn)) > 4_000, { what: 'the turn of the writer to be renewed' });
+    };
+    await run({ onChanged });
+    expect(await client.exists(turn)).toBe(0);
   });
 });

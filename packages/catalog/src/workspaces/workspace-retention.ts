@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   type ClickHouseClient,
   countExpired,
@@ -6,15 +5,10 @@ import {
   type ExpiredRows,
   type WorkspaceRetention,
 } from '@waymark/clickhouse';
-import { deleteIfEqual, keyPrefix } from '@waymark/redis';
+import { takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { numberOf } from '../model/entity-type.js';
 import type { WorkspaceRecord } from '../model/record-schemas.js';
-
-/**
- * TTL of the lease: longer than a run takes, which only counts rows and starts mutations. A killed run delays the next one by this time.
- */
-const LEASE_MS = 10 * 60_000;
 
 /** Whether events may be missing that the counters of links include, because the workspace deletes old events, or once did. */
 export function haveEventsExpired({ eventRetentionDays }: WorkspaceRecord): boolean {
@@ -66,15 +60,14 @@ export async function countExpiredRows({
  */
 export async function applyWorkspaceRetention(run: RetentionRun): Promise<RetentionReport | undefined> {
   const { workspaces, clickhouse, redis, cluster, nowMs } = run;
-  const key = `${keyPrefix(redis)}waymark:retention:turn`;
-  const owner = randomUUID();
-  if ((await redis.set(key, owner, 'PX', LEASE_MS, 'NX')) === null) return undefined;
+  const lease = await takeLease(redis, 'retention:turn');
+  if (lease === undefined) return undefined;
   try {
     const rules = rulesOf(await workspaces.list());
     const counts = await countExpired(clickhouse, rules, { nowMs });
+    if (lease.lost.aborted) return undefined;
     return { counts, ...(await deleteExpired(clickhouse, rules, counts, { cluster, nowMs })) };
   } finally {
-    // A lease that cannot be released expires.
-    await deleteIfEqual(redis, key, owner).catch(() => undefined);
+    await lease.release();
   }
 }

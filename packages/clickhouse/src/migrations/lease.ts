@@ -10,7 +10,7 @@ const RETRY_MS = 250;
 
 /** The right to change the schema of a database. It ends when its holder releases it, or ten seconds after its last renewal. */
 export interface Lease {
-  /** @throws Error once a renewal has failed; a renewal that is still waiting for its answer is not noticed */
+  /** @throws Error when a renewal has failed, or none has been answered within ten seconds */
   assertHeld(): void;
   release(): Promise<void>;
 }
@@ -23,26 +23,37 @@ export interface Lease {
 export async function takeLease(client: ClickHouseClient, target: RenderTarget): Promise<Lease> {
   const row = new LeaseRow(client, target);
   for (;;) {
+    const askedMs = performance.now();
     await row.write(LEASE_SECONDS);
-    if (!(await row.hasRival())) return keepRenewed(row);
+    if (!(await row.hasRival())) return keepRenewed(row, askedMs);
     await row.write(0);
     // Random, so that two runners do not try at the same time again.
     await delay(RETRY_MS * (1 + Math.random()));
   }
 }
 
-function keepRenewed(row: LeaseRow): Lease {
+/** @param takenMs when the row was sent, by the clock of `performance.now()` */
+function keepRenewed(row: LeaseRow, takenMs: number): Lease {
   let failure: unknown;
+  /** When the last renewal that was answered was sent. */
+  let renewedMs = takenMs;
   let renewal: Promise<void> = Promise.resolve();
+  const renew = async () => {
+    const askedMs = performance.now();
+    await row.write(LEASE_SECONDS);
+    renewedMs = askedMs;
+  };
   const timer = setInterval(() => {
-    renewal = row.write(LEASE_SECONDS).catch((err: unknown) => {
+    renewal = renew().catch((err: unknown) => {
       failure ??= err;
     });
   }, RENEW_MS);
   timer.unref();
   return {
     assertHeld() {
-      if (failure !== undefined) throw new Error('the lease on the schema could not be renewed', { cause: failure });
+      const isExpired = performance.now() - renewedMs >= LEASE_SECONDS * 1000;
+      if (failure === undefined && !isExpired) return;
+      throw new Error('the lease on the schema could not be renewed', { cause: failure });
     },
     async release() {
       clearInterval(timer);

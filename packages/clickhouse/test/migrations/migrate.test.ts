@@ -1,8 +1,8 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestDatabase, startTcpProxy, type TestDatabase } from '@waymark/test-kit';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createClickHouseClient, migrate, migrationStatus } from '../../src/index.js';
 import { takeLease } from '../../src/migrations/lease.js';
 import { MIGRATIONS_DIRECTORY } from '../../src/migrations/migration-files.js';
@@ -132,6 +132,26 @@ test('a lease has one holder at a time', async () => {
   };
   await Promise.all([work(), work(), work()]);
   expect([most, holders]).toEqual([1, 0]);
+});
+
+test('a lease is lost before another runner may take it, although ClickHouse does not answer its renewals', {
+  timeout: 60_000,
+}, async () => {
+  await migrate(db.client, { directory });
+  const url = new URL(db.url);
+  const proxy = await startTcpProxy(Number(url.port));
+  url.port = String(proxy.port);
+  const behindProxy = createClickHouseClient({ url: url.href, database: db.database });
+  onTestFinished(async () => {
+    await proxy.stop();
+    await behindProxy.close();
+  });
+  const lease = await takeLease(behindProxy, {});
+  lease.assertHeld();
+  proxy.holdRequests();
+  const other = await takeLease(db.client, {});
+  expect(() => lease.assertHeld()).toThrow('the lease on the schema could not be renewed');
+  await other.release();
 });
 
 test('numbers without gaps are required, so that two branches cannot use the same number', async () => {

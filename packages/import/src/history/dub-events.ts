@@ -87,7 +87,7 @@ function metadataOf(value: unknown): Readonly<Record<string, unknown>> | null {
   }
   if (metadata === null) return null;
   if (!isObject(metadata)) throw new RowError('metadata must be an object');
-  return Object.keys(metadata).length === 0 ? null : metadata;
+  return metadata;
 }
 
 function processorOf(name: string | null): PaymentProcessor {

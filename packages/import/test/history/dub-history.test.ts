@@ -47,7 +47,7 @@ function anAccount(): DubAccount {
     aDubSale(2, '2023-04-01T00:00:00.000Z', one, ada, { metadata: '{"term":"year"}' }),
     aDubSale(3, '2024-03-01T00:00:00.000Z', other, bob, {
       sale: { amount: 100, invoiceId: null, paymentProcessor: 'new one', currency: 'EUR' },
-      invoice_id: null,
+      ...{ invoice_id: null, metadata: {} },
     }),
   );
   account.customers.push(ada, bob, aDubCustomer(3, { link: aDubLink('try'), createdAt: '2022-01-01T00:00:00.000Z' }));
@@ -95,9 +95,11 @@ describe('the history of dub', () => {
       metadata: { term: 'year' },
       sale: { currency: 'usd' },
     });
+    expect(JSON.parse(String(sales[0]?.payload)).metadata).toBeNull();
     expect(JSON.parse(String(sales[2]?.payload))).toMatchObject({
       sale: { currency: 'eur', paymentProcessor: 'custom' },
     });
+    expect(JSON.parse(String(sales[2]?.payload)).metadata).toEqual({});
 
     const ada = await history.catalog.customers.findByExternalId(acme.id, 'user-1');
     expect(ada).toMatchObject({

@@ -11,7 +11,13 @@ import {
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { BasicTracerProvider, BatchSpanProcessor, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-base';
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  SamplingDecision,
+} from '@opentelemetry/sdk-trace-base';
 import type { FastifyRequest } from 'fastify';
 import { VERSION } from '../version.js';
 import { within } from '../within.js';
@@ -33,6 +39,19 @@ function logFailures(logger: TracingOptions['logger']): void {
   diag.setLogger({ error, warn: ignore, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.ERROR);
 }
 
+/**
+ * Samples a share of the requests at random, with the spans below them. The sampling flag and the trace id of the caller have no influence:
+ * with either, a stranger could have every request traced.
+ */
+function createSampler(share: number): Sampler {
+  const random: Sampler = {
+    shouldSample: () => ({
+      decision: Math.random() < share ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
+    }),
+  };
+  return new ParentBasedSampler({ root: random, remoteParentSampled: random, remoteParentNotSampled: random });
+}
+
 /** Creates the tracing that sends spans over OTLP/HTTP. @param endpoint base URL of the receiver, without `/v1/traces` */
 export function createTracing({ service, settings, logger }: TracingOptions, endpoint: string): Tracing {
   logFailures(logger);
@@ -45,8 +64,7 @@ export function createTracing({ service, settings, logger }: TracingOptions, end
       'service.name': `waymark-${service}`,
       'service.version': VERSION,
     }),
-    // The caller's own sampling flag is ignored: a stranger could have every request traced.
-    sampler: new TraceIdRatioBasedSampler(settings.tracedShare),
+    sampler: createSampler(settings.tracedShare),
     spanProcessors: [new BatchSpanProcessor(exporter, { scheduledDelayMillis: EXPORT_DELAY_MS })],
   });
   const tracer = provider.getTracer('waymark', VERSION);

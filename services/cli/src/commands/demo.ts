@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { keyExpiry } from '../api-access.js';
 import { CommandError } from '../command-error.js';
 import { createHttpClient } from '../demo/http-client.js';
 import { createTraffic, type TrafficTotals } from '../demo/traffic.js';
@@ -60,7 +61,9 @@ export async function runDemo(options: DemoOptions): Promise<CommandResult> {
       const domain = (await catalog.domains.primary(workspaceId))?.slug;
       if (domain === undefined) throw new CommandError(`workspace "${workspaceName}" has no domain for links`);
       const name = `Demo ${randomBytes(3).toString('hex')}`;
-      const key = await catalog.keys.create({ workspaceId, kind: 'secret', name, role: 'owner', scopes: [] });
+      const key = await catalog.keys.create({
+        ...{ workspaceId, kind: 'secret', name, role: 'owner', scopes: [], expiresAt: keyExpiry() },
+      });
       const http = createHttpClient(CONNECTIONS_MAX);
       const startedAt = Date.now();
       const traffic = createTraffic({

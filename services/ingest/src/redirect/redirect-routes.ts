@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isScriptPath, scriptResponse } from '@waymark/browser-script';
 import { BROWSER_TRACK_PATHS } from '@waymark/contract';
 import type { FastifyInstance } from 'fastify';
+import { originForm } from './address/short-address.js';
 import { BAD_REQUEST_PAGE } from './pages/pages.js';
 import { type LinkResponse, pageResponse } from './pages/responses.js';
 import { IMAGE_PATH } from './preview-image.js';
@@ -53,7 +54,9 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
 
 function linkRequest(request: IncomingMessage, target: string): LinkRequest {
   const { method = 'GET', headers, socket } = request;
-  return { method, target, headers, remoteAddress: socket.remoteAddress };
+  const [host, path] = originForm(headers.host, target);
+  const forHost = host === headers.host ? headers : { ...headers, host };
+  return { method, target: path, headers: forHost, remoteAddress: socket.remoteAddress };
 }
 
 function send(answer: LinkResponse, response: ServerResponse, isClosing: boolean): void {
@@ -70,11 +73,12 @@ async function serve(
   response: ServerResponse,
   isClosing: () => boolean,
 ): Promise<number> {
-  const script = requestedScript(target);
+  const visit = linkRequest(request, target);
+  const script = requestedScript(visit.target);
   if (script !== undefined) return sendScript(script, request, response, isClosing());
   const answer = hasTwoHosts(request)
     ? pageResponse(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
-    : await (target.startsWith(IMAGE_PATH) ? redirector.image : redirector.answer)(linkRequest(request, target));
+    : await (visit.target.startsWith(IMAGE_PATH) ? redirector.image : redirector.answer)(visit);
   send(answer, response, isClosing());
   return answer.status;
 }

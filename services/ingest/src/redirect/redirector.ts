@@ -47,6 +47,7 @@ export interface LinkRequest {
   readonly method: string;
   /** The raw request target. */
   readonly target: string;
+  /** `host` is that of the target, if it was in absolute form. */
   readonly headers: IncomingHttpHeaders;
   readonly remoteAddress: string | undefined;
 }

@@ -125,6 +125,11 @@ describe('over a socket', () => {
     expect(key).toBe('raw/xn--9ca');
     expect(await ask(`http://${DOMAIN}/raw/%C3%A9`)).toContain('location: https://acme.com/raw\r\n');
     expect(await ask(`http://other.test/raw/%C3%A9`)).toMatch(/^HTTP\/1\.1 404/);
+    expect(await ask(`http://${DOMAIN}/analytics/script.js`)).toContain('content-type: text/javascript');
+    const image = `data:image/png;base64,${Buffer.from('image').toString('base64')}`;
+    const shown = await ingest.link({ proxy: true, title: 'A preview', image });
+    expect(await ask(`http://${DOMAIN}/_image/${shown.key}`)).toContain('content-type: image/png');
+    expect(await ask(`http://other.test/_image/${shown.key}`)).toMatch(/^HTTP\/1\.1 404/);
     // Node's parser accepts only ASCII in a target.
     expect(await ask('/raw/é?q=é')).toMatch(/^HTTP\/1\.1 400/);
     for (const between of ['', 'a:\r\n'.repeat(2000)]) {

@@ -2,7 +2,8 @@ import { EXPORT_SCHEDULES_TABLE, type ExportScheduleRecord } from '@waymark/cata
 import { ApiError } from '@waymark/contract';
 import type { ExportDeps } from '@waymark/export';
 import type { Logger } from '@waymark/http-kit';
-import { createPollLoop, JobStopped, LEASE_MS, takeLease } from '@waymark/jobs';
+import { createPollLoop, JobStopped } from '@waymark/jobs';
+import { LEASE_MS, takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { type RunWindowDeps, runWindow } from './run-window.js';
 import { OverUsage } from './schedule-access.js';

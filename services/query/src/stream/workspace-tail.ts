@@ -49,7 +49,11 @@ export interface WorkspaceTail {
   readonly head: () => TailPosition;
   /** Adds those entries that are after the head. @returns false when they are of another epoch, because Redis has lost the tail */
   append(entries: readonly TailEntry[]): boolean;
-  /** The slice after a position, from memory or Redis. It is empty at the head. A position of another epoch has a gap after it. */
+  /**
+   * The slice after a position, from memory or Redis. It is empty at the head. A position of another epoch has a gap after it.
+   *
+   * @throws Error when Redis has lost the tail; the error of Redis or the connection
+   */
   after(position: TailPosition): Promise<Slice>;
   /** Resolves when entries were appended, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void>;
@@ -78,6 +82,13 @@ export function createWorkspaceTail(
     recent = entries.slice(first + 1);
   }
 
+  /** Reads entries before the head from Redis. Without an error, a reader that gets none of them would read again without a pause. */
+  async function readStored(from: TailPosition): Promise<readonly TailEntry[]> {
+    const entries = await readAfter(from);
+    if (entries[0]?.start.epoch !== from.epoch) throw new Error('Redis has lost the tail');
+    return entries;
+  }
+
   return {
     head: () => head,
 
@@ -97,7 +108,7 @@ export function createWorkspaceTail(
       const isSameEpoch = position.epoch === head.epoch;
       const from = isSameEpoch ? position : { epoch: head.epoch, number: 0 };
       const isRecent = (recent[0]?.start ?? head).number <= from.number;
-      const entries = entriesAfter(isRecent ? recent : await readAfter(from), from);
+      const entries = entriesAfter(isRecent ? recent : await readStored(from), from);
       const begin = entries[0]?.start ?? from;
       const hasGap = !isSameEpoch || begin.number > from.number;
       const events = isSameEpoch ? begin.number - from.number : undefined;

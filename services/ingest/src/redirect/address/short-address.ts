@@ -54,7 +54,15 @@ function decodePath(path: string): string {
 /** Request target in absolute form, as proxies send it: `GET http://host/path`. Its host replaces the header (RFC 9112, 3.2.2). */
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
 
-function splitTarget(hostHeader: string | undefined, target: string): readonly [string | undefined, string] {
+/**
+ * The host that a request is for, and its target in origin form: the path and the query.
+ *
+ * @returns both unchanged, unless the target is in absolute form
+ */
+export function originForm(
+  hostHeader: string | undefined,
+  target: string,
+): readonly [host: string | undefined, target: string] {
   // The common case.
   if (target.startsWith('/')) return [hostHeader, target];
   const absolute = ABSOLUTE_FORM.exec(target);
@@ -65,9 +73,8 @@ function lookupKey(path: string): string | undefined {
   return path.length > PATH_CHARS_MAX || CONTROL.test(path) ? undefined : normaliseKey(path);
 }
 
-/** Parses the `Host` header and the request target. Never throws, for any input. */
-export function readShortAddress(hostHeader: string | undefined, requestTarget: string): ShortAddress {
-  const [hostText, target] = splitTarget(hostHeader, requestTarget);
+/** Parses a host and a request target, as {@link originForm} returns them. Never throws, for any input. */
+export function readShortAddress(hostText: string | undefined, target: string): ShortAddress {
   const hash = target.indexOf('#');
   const head = hash < 0 ? target : target.slice(0, hash);
   const mark = head.indexOf('?');

@@ -37,14 +37,18 @@ export async function queueBoard(
     return createBoardApp({ queueShards, basePath: QUEUE_BOARD_PATH, onError });
   }
   scope.addHook('onClose', async () => {
-    await (await loading)?.close();
+    await (await loading?.catch(() => undefined))?.close();
   });
 
   async function answer(request: FastifyRequest, reply: FastifyReply) {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new ApiError('forbidden', 'Queues cannot be changed here.');
     }
-    loading ??= load();
+    loading ??= load().catch((err: unknown) => {
+      // The next request loads again.
+      loading = undefined;
+      throw err;
+    });
     const board = await loading;
     const failed: unknown[] = [];
     const page = await failures.run(failed, () => board.inject({ method: request.method, url: request.url }));

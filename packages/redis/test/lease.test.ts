@@ -1,7 +1,7 @@
 import { startRedis, startTcpProxy, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
-import { takeLease } from '../src/job-lease.js';
+import { takeLease } from '../src/index.js';
 
 it('a lease is lost before another process can take it, although Redis does not answer its renewals', async () => {
   const server = await startRedis();

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { deleteIfEqual, keyPrefix } from '@waymark/redis';
 import type { Redis } from 'ioredis';
+import { keyPrefix } from './connect.js';
+import { deleteIfEqual } from './delete-if-equal.js';
 
-/** How long a job counts as running after the last renewal of its lease. */
+/** How long a process that has ended, or does not reach Redis, still has its lease. */
 export const LEASE_MS = 5_000;
 const RENEW_EVERY_MS = 1_000;
 
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`;
 
-/** The right to run a job, which one process at a time has. It is renewed every second until it is released. */
-export interface JobLease {
+/** The right to do some work, which one process at a time has. It is renewed every second until it is released. */
+export interface Lease {
   /** Aborts when the lease was lost or could not be renewed in time. */
   readonly lost: AbortSignal;
   /** Stops renewing the lease and gives it back. Never rejects. */
@@ -23,7 +24,7 @@ export interface JobLease {
  * @returns undefined when another process has the lease
  * @throws the error of Redis or the connection
  */
-export async function takeLease(redis: Redis, name: string): Promise<JobLease | undefined> {
+export async function takeLease(redis: Redis, name: string): Promise<Lease | undefined> {
   const key = `${keyPrefix(redis)}waymark:${name}`;
   const owner = randomUUID();
   const lost = new AbortController();
