@@ -25,6 +25,8 @@ let ingest: TestIngest;
 const ports = { links: 0, track: 0 };
 const apps: { close(): Promise<void> }[] = [];
 const tokens = ['nobody', ''];
+/** The keys of each workspace, by its host. */
+const keysOf = new Map<string, readonly string[]>();
 
 async function aWorkspace(host: keyof typeof MARKS): Promise<void> {
   const { catalog } = ingest;
@@ -36,6 +38,7 @@ async function aWorkspace(host: keyof typeof MARKS): Promise<void> {
     domain: host,
   });
   await catalog.workspaces.update(workspace.id, { requestsPerMinute: 1_000_000_000 });
+  keysOf.set(host, [apiKey.token, publishableKey.token]);
   tokens.push(apiKey.token, publishableKey.token);
   const url = `https://acme.example/${MARKS[host]}`;
   const later = new Date(Date.now() + 86_400_000).toISOString();
@@ -112,8 +115,7 @@ function fault(request: RawRequest, answer: string): string | undefined {
   if (/<script|"onload=/i.test(answer)) return 'markup of the request’s own making';
   for (const [host, mark] of Object.entries(MARKS)) {
     const isNamed =
-      request.text.toLowerCase().includes(host) ||
-      tokens.some((token) => token.length > 20 && request.text.includes(token));
+      request.text.toLowerCase().includes(host) || keysOf.get(host)?.some((key) => request.text.includes(key));
     if (answer.includes(mark) && !isNamed) return `what belongs to ${host}`;
   }
   return undefined;

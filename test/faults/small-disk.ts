@@ -25,6 +25,7 @@ export function noSmallDisk(): string | undefined {
   }
 }
 
+/** Mounts a tmpfs of that size below the directory for temporary files; needs root. */
 export function mountSmallDisk(megabytes: number): SmallDisk {
   const directory = mkdtempSync(join(tmpdir(), 'waymark-small-disk-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=700`, 'tmpfs', directory], { stdio: 'pipe' });

@@ -24,7 +24,7 @@ describe('the attacks', () => {
     /^(\w+\s?)*$/,
     /^key=(?:[a-z]+|[a-m]+)*;/,
     /(?:foo|foofoo)+$/,
-  ])('%s is found out', (expression) => {
+  ])('%s is found to be slow', (expression) => {
     expect(slowAttack(expression, CPU_MS_MAX)).toBeDefined();
   });
 

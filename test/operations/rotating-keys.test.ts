@@ -20,7 +20,7 @@ const [OLD_ADMIN, NEW_ADMIN] = ['old-admin-key', 'new-admin-key'].map((text) => 
 const DOMAIN = 'go.acme.example';
 const PASSWORD = 'open sesame';
 
-/** What a customer has, made by one of the processes. */
+/** A link with a password and a webhook, created through one of the processes. */
 interface Belongings {
   readonly linkId: string;
   readonly key: string;

@@ -10,7 +10,7 @@ import { createOutbound } from '@waymark/outbound';
 import { waitFor } from '@waymark/test-kit';
 import { createWebhookNotifier } from '@waymark/webhooks';
 
-/** The API, the operators' pages and the redirects of one process, on ports of their own only in name: requests are injected. */
+/** The API, the operators' pages and the redirects of one process. Requests are injected: it listens on no port. */
 export interface ServiceProcess {
   readonly api: App;
   readonly links: App;

@@ -20,9 +20,10 @@ function findChromium(): string | undefined {
 }
 
 const executablePath = findChromium();
+/** Whether a Chromium is installed. Without one the tests in a browser are skipped. */
 export const hasChromium = executablePath !== undefined;
 
-/** Without the sandbox, which does not work for root, and without `/dev/shm`, which is small in containers. */
+/** Starts a Chromium without the sandbox, which does not work for root, and without `/dev/shm`, which is small in containers. */
 export function startChromium(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
 }
@@ -36,7 +37,11 @@ export interface Visitor {
   close(): Promise<void>;
 }
 
-/** @param expected faults that the test causes on purpose, such as the console line for a page with status 401 */
+/**
+ * Opens a page in a profile of its own.
+ *
+ * @param expected faults that the test causes on purpose, such as the console line for a page with status 401
+ */
 export async function newVisitor(
   browser: Browser,
   options: BrowserContextOptions = {},

@@ -43,6 +43,8 @@ const page = (path: string, head: string) =>
   `<link rel="icon" href="data:,"><script src="/tracking.js"></script>${head}</head><body><h1>Shop ${path}</h1></body></html>`;
 
 /**
+ * Starts a server that answers every path with a page.
+ *
  * @param api the origin that the pages may call; their content policy forbids everything else
  * @param scripts the origin of the browser script, which they may load and call as well
  */

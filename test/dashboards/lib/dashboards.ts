@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 const FOLDER = join(import.meta.dirname, '../../../clickhouse/dashboards');
 
+/** A query of a panel, as Grafana stores it. */
 export interface Target {
   readonly datasource: { readonly type: string; readonly uid: string };
   readonly rawSql: string;
@@ -21,6 +22,7 @@ export interface DashboardPanel {
   readonly targets?: readonly Target[];
 }
 
+/** The parts of a dashboard that the tests use. */
 export interface Dashboard {
   readonly uid: string;
   readonly title: string;
@@ -28,11 +30,13 @@ export interface Dashboard {
   readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] };
 }
 
+/** Reads every dashboard of `clickhouse/dashboards`. */
 export function readDashboards(): Dashboard[] {
   const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
   return files.map((file) => JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as Dashboard);
 }
 
+/** The range that a dashboard shows. */
 export interface TimeRange {
   /** Milliseconds since the epoch. */
   readonly from: number;
@@ -61,6 +65,6 @@ export function expandSql(
     .replaceAll(/\$__(\w+)\((\w+)\)/g, (whole, name: string, column: string) => macros[name]?.(column) ?? whole)
     .replaceAll(/\$\{(\w+):csv\}/g, (whole, name: string) => variables[name]?.join(',') ?? whole);
   const unknown = /\$\S+/.exec(expanded)?.[0];
-  if (unknown !== undefined) throw new Error(`nothing is known of ${unknown}`);
+  if (unknown !== undefined) throw new Error(`an unknown macro or variable: ${unknown}`);
   return expanded;
 }

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 
+/** The response to a visit of a short link. */
 export interface Visited {
   readonly status: number;
   readonly location: string;

@@ -36,7 +36,7 @@ interface Slot {
 /** Two processes of the API and a writer, on several queue shards and one ClickHouse. */
 export class ShardedStack {
   readonly #slots: readonly [api: Slot, otherApi: Slot, writer: Slot];
-  /** Replicas of each shard for which processes wait that are started from now on. */
+  /** `REDIS_WAIT_REPLICAS` of the processes that are started from now on. */
   waitReplicas = 0;
 
   private constructor(

@@ -4,6 +4,7 @@ import type { ReportLine } from '../fault-report.js';
 import { compareWithStore } from './compare-with-store.js';
 import { Traffic, type TrafficOptions, type WritePath } from './write-path.js';
 
+/** Faults during traffic, and a name for the report. */
 export interface Scenario {
   readonly scenario: string;
   /** The injected faults, for the report. */

@@ -16,6 +16,7 @@ const DATABASE = 'waymark';
 const WRITER = resolve(import.meta.dirname, '../../../services/writer/dist/main.js');
 const PRODUCER = bundleProcess(new URL('./producer-main.ts', import.meta.url));
 
+/** How to start a {@link WritePath}: by default two writers and a Redis of its own. */
 export interface WritePathOptions {
   readonly redisArgs?: readonly string[];
   readonly writers?: number;
@@ -110,6 +111,7 @@ function forkProducer(task: ProducerTask): ChildProcess {
   return forkProcess(PRODUCER, [JSON.stringify(task)]);
 }
 
+/** How to start {@link Traffic}: by default two producers with 100 concurrent clicks and 20 sales each. */
 export type TrafficOptions = Partial<Pick<ProducerTask, 'clicks' | 'sales' | 'pauseMs' | 'padding' | 'redisUrl'>> & {
   readonly producers?: number;
 };

@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 
+/** A response with its whole body. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -16,7 +17,7 @@ export class HttpCaller {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** Rejects when the connection breaks or the answer takes longer than `timeoutMs`. */
+  /** Sends `body` as JSON. Rejects when the connection breaks or the answer takes longer than `timeoutMs`. */
   call(
     method: string,
     path: string,

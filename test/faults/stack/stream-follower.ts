@@ -11,6 +11,7 @@ function idOf(item: { readonly eventId?: string; readonly click: { readonly id: 
   return item.eventId ?? item.click.id;
 }
 
+/** The stream that a {@link StreamFollower} follows. */
 export interface FollowerOptions {
   readonly api: string;
   readonly token: string;

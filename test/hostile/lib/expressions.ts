@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import vm from 'node:vm';
 import ts from 'typescript';
 
+/** Path of the repository. */
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** A regular expression in a source file. */
@@ -26,6 +27,7 @@ export function sourceFiles(): string[] {
     .filter((file) => !file.endsWith('.d.ts'));
 }
 
+/** The syntax tree of a file. @param file its path below {@link ROOT} */
 export function parseSource(file: string): ts.SourceFile {
   return ts.createSourceFile(file, readFileSync(join(ROOT, file), 'utf8'), ts.ScriptTarget.Latest, true);
 }

@@ -128,7 +128,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     const signal = asksForPrivacy(request.headers) ? await admission.privacySignal(link) : 'ignore';
     const isIdentified = signal === 'ignore';
     const visit = isIdentified ? read : withoutIdentity(read);
-    // `dub-no-track` as parameter or header prevents click and cookie; the parameter also keeps the id out of the destination.
+    // `dub-no-track` as parameter or header prevents click and cookies; the parameter also keeps the id out of the destination.
     const isUntracked = signal === 'no-track' || parameters.has('dub-no-track');
     const isTracked = !isUntracked && request.headers['dub-no-track'] === undefined;
     const counted = { prepared, visit, nowMs, isTracked, isIdentified, isScan: parameters.get('qr') === '1' };
@@ -148,9 +148,9 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     // The visitor's own parameters may identify them, so they are not recorded.
     const url = isIdentified ? destination.recorded : withoutClickId(outcome.target);
     const { clickId, isRecorded } = await count({ ...counted, url });
-    // Set even when the visit does not count, because the server never reads this cookie. Visits with `dub-no-track` get none.
+    // Set even when the visit does not count, because the server never reads this cookie.
     if (hasCookies) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
-    if (outcome.cookie !== undefined && isIdentified)
+    if (hasCookies && outcome.cookie !== undefined)
       headers.push('set-cookie', `${outcome.cookie}; Path=${path}${secure}`);
     if (outcome.isAppStore && isRecorded && isIdentified) deps.appOpens.record(link, visit.clientAddress, clickId);
     // Not for URLs that open an app (`tel:`, `sms:`), which would treat the id as part of the number or message.

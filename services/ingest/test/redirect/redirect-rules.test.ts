@@ -261,6 +261,16 @@ describe('A/B tests', () => {
     },
   );
 
+  it.each([
+    ['a header', '', { 'dub-no-track': '1' }],
+    ['the query', '?dub-no-track=1', {}],
+  ] as const)('who asks not to be tracked in %s gets a variant, but no cookie', async (_where, query, headers) => {
+    const { key } = await ingest.link(testing);
+    point = 0;
+    const answer = await visit(`/${key}${query}`, headers);
+    expect([answer.headers.location, answer.headers['set-cookie']]).toEqual(['https://acme.com/a', undefined]);
+  });
+
   it('a cookie that cannot be decoded is ignored', async () => {
     const { key } = await ingest.link(testing);
     point = 0;
