@@ -245,11 +245,14 @@ describe('an A/B test that has ended', () => {
     await aTest(1, { [B]: 1 });
     await earlier();
     const turn = 'waymark:link-tests:turn';
+    let renewals = 0;
     const onChanged = async () => {
       await client.pexpire(turn, 4_000);
       await waitFor(async () => (await client.pttl(turn)) > 4_000, { what: 'the turn of the writer to be renewed' });
+      renewals += 1;
     };
     await run({ onChanged });
+    expect(renewals).toBe(1);
     expect(await client.exists(turn)).toBe(0);
   });
 });
