@@ -1,4 +1,3 @@
-import { waitFor } from '@waymark/test-kit';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { repeat } from '../src/repeat.js';
 
@@ -35,7 +34,6 @@ it('the first read after a rest makes it run at once, and often again', async ()
 });
 
 it('runs never overlap, and none begins after close, which waits for the last', async () => {
-  vi.useRealTimers();
   let running = 0;
   let most = 0;
   let finish = () => {};
@@ -46,13 +44,16 @@ it('runs never overlap, and none begins after close, which waits for the last', 
     });
     running -= 1;
   });
-  const repetition = repeat(work, { intervalMs: 1 });
-  await waitFor(() => work.mock.calls.length === 1, { what: 'the first run' });
+  const repetition = repeat(work, INTERVALS);
+  await vi.advanceTimersByTimeAsync(5_000);
   repetition.use();
+  finish();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([running, most, work.mock.calls.length]).toEqual([1, 1, 2]);
   const closing = repetition.close();
   finish();
   await closing;
-  expect([running, most, work.mock.calls.length]).toEqual([0, 1, 1]);
+  await vi.advanceTimersByTimeAsync(5_000);
   repetition.use();
-  expect(work).toHaveBeenCalledTimes(1);
+  expect([running, work.mock.calls.length]).toEqual([0, 2]);
 });

@@ -137,6 +137,19 @@ describe('requests to URLs that users have chosen', () => {
     await expect(send).rejects.toThrow('no answer within 200 ms');
   });
 
+  it('fails when the client is closed, also a request that is running, and no later one is sent', async () => {
+    let requests = 0;
+    const client = aClient();
+    const port = await aReceiver(() => {
+      requests += 1;
+      client.close();
+    });
+    const url = `http://127.0.0.1:${port}/`;
+    await expect(client.send({ ...post, url })).rejects.toThrow('the client is closed');
+    await expect(client.send({ ...post, url })).rejects.toThrow('the client is closed');
+    expect(requests).toBe(1);
+  });
+
   it('sends the request again if the keep-alive connection was closed', async () => {
     let requests = 0;
     const port = await aReceiver((request, response) => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createFairQueue, type FairQueueOptions } from '../src/fair-queue.js';
 
 const never = () => new AbortController().signal;
@@ -144,4 +144,23 @@ test('a task whose signal aborts while it waits is removed from the queue and ne
   expect(await third).toBe('third');
   expect(left.isStarted()).toBe(false);
   await expect(queue.run('a', left.run, caller.signal)).rejects.toThrow('gone');
+});
+
+test('a task that has started is not counted as waiting, nor refused, when its longest wait has passed', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const queue = aQueue({ runningMax: 1, waitingMax: 1, waitMsMax: 1000 });
+  const [holder, started] = [aTask(), aTask()];
+  const held = queue.run('a', holder.run, never());
+  const running = queue.run('b', started.run, never());
+  holder.end();
+  await held;
+  await settle();
+  vi.advanceTimersByTime(1000);
+  const waiting = queue.run('c', async () => 'waited', never());
+  const refused = queue.run('d', async () => 'not refused', never()).catch((err: Error) => err.message);
+  expect(await Promise.race([refused, settle()])).toMatch('Too many reads');
+  started.end();
+  await running;
+  expect(await waiting).toBe('waited');
 });

@@ -111,6 +111,7 @@ describe('with Redis', () => {
     expect((await limiter.take(other, 'standard', 1, 60)).allowed).toBe(true);
     expect((await limiter.take(one, 'analytics', 1, 1)).allowed).toBe(true);
     expect((await limiter.take(one, 'qr', 1, 10)).allowed).toBe(true);
+    expect((await limiter.take(one, 'standard', 1, 10)).allowed).toBe(true);
     expect((await limiter.take(one, 'standard', 1, 60)).allowed).toBe(false);
   });
 

@@ -81,8 +81,7 @@ function parseAgent(userAgent: string): Agent {
   const parsedOs = parsed.os.name ?? '';
   const os =
     gameConsole?.[1] ??
-    (parsedOs === 'Linux' ? (DISTRIBUTIONS.exec(userAgent)?.[1] ?? 'Linux') : (OS_NAMES[parsedOs] ?? parsedOs)) ??
-    UNKNOWN;
+    (parsedOs === 'Linux' ? (DISTRIBUTIONS.exec(userAgent)?.[1] ?? 'Linux') : (OS_NAMES[parsedOs] ?? parsedOs));
   const platform = DEVICE_NAMES[parsed.platform.type ?? ''] ?? 'Desktop';
   const device = gameConsole !== undefined ? 'Console' : TELEVISIONS.test(userAgent) ? 'Smarttv' : platform;
   return { isBot, device, browser: browserName(userAgent, parsed.browser.name, os), os: os === '' ? UNKNOWN : os };

@@ -87,6 +87,8 @@ describe('client address', () => {
   it('is fast for a header with thousands of hops, and does not keep it in memory', () => {
     const chain = `${'10.0.0.1,'.repeat(14_000)}10.0.0.2`;
     expect(read('127.0.0.1', chain).address).toMatch(/^10\./);
+    const trusted = Array.from({ length: 40 }, (_, hop) => `10.0.0.${hop}`);
+    expect(read('127.0.0.1', trusted.join(', ')).address).toBe('10.0.0.8');
     expect(read('127.0.0.1', `1.2.3.4,${'x'.repeat(100_000)}`).address).toBe('127.0.0.1');
   });
 

@@ -122,6 +122,8 @@ describe('visit', () => {
       { 'cf-ipcountry': 'US', 'cf-region-code': 'US-CA', 'cf-ipcity': '100%' },
       { country: 'US', region: 'CA', city: '100%' },
     ],
+    // Latin-1, which is no valid UTF-8.
+    ['cloudflare', { 'cf-ipcountry': 'BR', 'cf-ipcity': 'São Paulo' }, { country: 'BR', city: 'São Paulo' }],
     ['cloudflare', { 'cf-ipcountry': '<script>', 'cf-ipcity': 'x' }, { country: 'Unknown', city: 'Unknown' }],
     ['cloudflare', { 'cf-ipcountry': 'US', 'cf-ipcontinent': 'Atlantis' }, { continent: 'NA' }],
   ])('%s in front: the place is read from %j, which nobody else is believed', (geoEdge, headers, place) => {

@@ -125,6 +125,16 @@ describe('the spool', () => {
     expect(spool.oldestAt()).toBeLessThan(ownMs);
   });
 
+  it('takes over the file of another host once it has not been touched for a minute', async () => {
+    const entry = anEntry();
+    await aSpool().append(entry);
+    const [name = ''] = await files();
+    const [, ...others] = name.split('~');
+    await rename(join(directory, name), join(directory, ['another-host', ...others].join('~')));
+    expect(await replayed(aSpool({ now: () => Date.now() + 30_000 }))).toEqual([]);
+    expect(await replayed(aSpool({ now: () => Date.now() + 61_000 }))).toEqual([entry]);
+  });
+
   it('does not take over the file of a living process', async () => {
     const owner = aSpool();
     await owner.append(anEntry());

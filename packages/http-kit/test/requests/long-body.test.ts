@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { type App, allowLongBody } from '../../src/index.js';
 import { aGate, aTestApp } from '../test-app.js';
 
@@ -76,4 +76,27 @@ it.each([
     outgoing.write('ab');
   });
   expect(answer).toMatch(/^400 .*The request took too long to arrive/);
+});
+
+it('a body with many pauses, each shorter than the longest that is allowed, is not late; a longer pause is', async () => {
+  await listen({ noDataMs: 1000, totalMs: 1000 });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const arriving = { bytesRead: 0, destroy: () => undefined };
+  const { passed, end } = allowLongBody({ raw: { socket: arriving, complete: true } } as never, {
+    noDataMs: 1000,
+    totalMs: 60_000,
+  });
+  let isLate = false;
+  passed.catch(() => {
+    isLate = true;
+  });
+  for (let piece = 0; piece < 10; piece++) {
+    arriving.bytesRead += 1;
+    await vi.advanceTimersByTimeAsync(700);
+  }
+  expect(isLate).toBe(false);
+  await vi.advanceTimersByTimeAsync(1250);
+  expect(isLate).toBe(true);
+  end();
 });

@@ -221,6 +221,13 @@ describe('an API', () => {
     expect(waits).toEqual([1000, 2000, 30_000]);
   });
 
+  it('that refuses for a while without Retry-After is asked again, later each time, a minute at most', async () => {
+    const { waits } = await read('kutt', (_request, number) =>
+      number <= 9 ? { status: 429 } : { json: { data: [] } },
+    );
+    expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  });
+
   it.each<[string, StubAnswer, string]>([
     ['refuses the key', { status: 401, json: { message: 'bad key' } }, 'refuses the credentials (401)'],
     [

@@ -99,3 +99,15 @@ it('slots that become free go to the workspaces that hold fewer, until all hold 
   }
   expect(held.map(({ slots }) => slots)).toEqual([17, 16, 16]);
 });
+
+it('the pace of a webhook is kept while it has jobs, and evicted when it has none', () => {
+  const limit = createConcurrencyLimit(() => 0);
+  const enter = (tries: number) => Array.from({ length: tries }, () => limit.tryEnter(jobOf(1, 1)));
+  expect(enter(2)).toEqual([0, 0]);
+  limit.leave(jobOf(1, 1), 8000);
+  expect(enter(4)).toEqual([0, 0, 0, 2000]);
+  const other = createConcurrencyLimit(() => 0);
+  other.tryEnter(jobOf(1, 1));
+  other.leave(jobOf(1, 1), 8000);
+  expect([1, 2, 3, 4, 5].map(() => other.tryEnter(jobOf(1, 1)))).toEqual([0, 0, 0, 0, 50]);
+});

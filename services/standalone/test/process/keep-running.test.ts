@@ -18,7 +18,10 @@ describe('a kept child', () => {
     restarts = 0;
   });
 
-  async function keep(launch: () => Promise<{ child: ChildProcess; pid: number }>): Promise<KeptChild> {
+  async function keep(
+    launch: () => Promise<{ child: ChildProcess; pid: number }>,
+    now: () => number = Date.now,
+  ): Promise<KeptChild> {
     kept = await keepRunning({
       name: 'it',
       launch,
@@ -27,7 +30,7 @@ describe('a kept child', () => {
         restarts += 1;
       },
       report: (line) => reports.push(line),
-      now: Date.now,
+      now,
     });
     return kept;
   }
@@ -48,6 +51,28 @@ describe('a kept child', () => {
     }
     expect(pids.size).toBe(4);
     expect(reports[0]).toBe('it ended (signal SIGKILL), starting it again');
+  });
+
+  it('waits longer before each restart, and the shortest time again after it has run for ten seconds', async () => {
+    let nowMs = 0;
+    const child = await keep(
+      () => start(),
+      () => nowMs,
+    );
+    async function restartMs(): Promise<number> {
+      const [before, killedMs] = [restarts, performance.now()];
+      process.kill(child.current.pid, 'SIGKILL');
+      await waitFor(() => restarts > before, { what: 'the restart' });
+      return performance.now() - killedMs;
+    }
+    for (const waitMs of [100, 200, 400]) expect(await restartMs()).toBeGreaterThanOrEqual(waitMs - 1);
+    // On a busy machine a start may take long, so several attempts are allowed.
+    const found: number[] = [];
+    while (found.length < 5 && Math.min(...found, 800) === 800) {
+      nowMs += 10_001;
+      found.push(await restartMs());
+    }
+    expect(Math.min(...found)).toBeLessThan(800);
   });
 
   it('is started again when a restart has failed', async () => {
