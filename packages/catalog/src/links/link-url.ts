@@ -16,7 +16,8 @@ export function normaliseUrl(text: string): string | undefined {
   for (const url of mayLackScheme ? [clean, `https://${clean}`] : [clean]) {
     const parsed = parseUrl(url);
     if (parsed === undefined) continue;
-    const stored = CONTROL.test(url) ? parsed.href : url;
+    // Before a host, browsers skip more than two slashes; other clients refuse them.
+    const stored = CONTROL.test(url) || /^[/\\]/.test(clean) ? parsed.href : url;
     return stored.length > URL_CHARS_MAX ? undefined : stored;
   }
   return undefined;

@@ -65,10 +65,16 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     return new ApiError('not_found', `${title.charAt(0).toUpperCase()}${title.slice(1)} not found.`);
   }
 
-  /** Converts a NameTakenError into a `conflict` that names the resource; returns other errors unchanged. */
-  function conflictOf(err: unknown): unknown {
+  /**
+   * Converts a NameTakenError into a `conflict` that names the resource; returns other errors unchanged.
+   *
+   * @param created the new record: when a name of one of its companions is taken, the error names the record itself
+   */
+  function conflictOf(err: unknown, created?: R): unknown {
     if (!(err instanceof NameTakenError)) return err;
-    const { name, original = name } = err.taken;
+    const own = created === undefined ? [] : store.kind.names(created);
+    const isOwn = own.some(({ kind }) => kind === err.taken.kind);
+    const { name, original = name } = isOwn ? err.taken : (own[0] ?? err.taken);
     return new ApiError('conflict', `A ${title} "${original}" exists already.`, { cause: err });
   }
 
@@ -130,7 +136,7 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
         await withinQuota(workspaceId, countMax, () => createRecords(deps, creations));
         return record;
       } catch (err) {
-        throw conflictOf(err);
+        throw conflictOf(err, record);
       }
     },
 

@@ -72,3 +72,17 @@ it('a change of the primary domain is visible to every process at once', async (
   await catalog.domains.remove(workspace.id, second.id);
   await becomes(host);
 });
+
+it('a domain that is refused is named by its slug, although the address of its root link is taken as well', async () => {
+  const { workspace, host } = await aWorkspace(catalog);
+  const catalogs = Array.from({ length: 8 }, () => stores.catalog());
+  const outcomes = async (slug: string) => {
+    const attempts = catalogs.map(({ domains }) => domains.create(workspace.id, { slug }));
+    const results = await Promise.allSettled(attempts);
+    return results.flatMap((result) => (result.status === 'rejected' ? [result.reason.message] : []));
+  };
+  // Which of the two names is found taken first is a matter of chance, so it is tried often.
+  for (const slug of Array.from({ length: 8 }, (_, index) => `twice${index}.${host}`)) {
+    expect(await outcomes(slug)).toEqual(Array(7).fill(`A domain "${slug}" exists already.`));
+  }
+});

@@ -14,6 +14,8 @@ describe('a destination', () => {
     ['myapp://open/1', 'myapp://open/1'],
     ['acme.com', 'https://acme.com'],
     ['acme.com/a b', undefined],
+    ['//acme.com/a?b', 'https://acme.com/a?b'],
+    ['\\\\acme.com', 'https://acme.com/'],
     ['  https://acme.com/x\n', 'https://acme.com/x'],
     ['https://acme.com/a\r\nSet-Cookie: x', 'https://acme.com/aSet-Cookie: x'],
     ['https://acme.com/\u0000x', 'https://acme.com/%00x'],
