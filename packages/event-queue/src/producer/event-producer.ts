@@ -96,8 +96,8 @@ export interface EventProducer {
    */
   connectionsLost(): number;
   /**
-   * When the oldest event in the queue was put there, epoch milliseconds; undefined if there is none. Clicks in the spool of this process
-   * count too.
+   * When the oldest event in the queue was put there, epoch milliseconds; undefined if there is none. Clicks in the spool count too, also
+   * those of other processes that share its directory.
    */
   oldestQueuedMs(kind: QueueKind): Promise<number | undefined>;
   /** Bytes of the spool of this producer on disk. */
@@ -288,8 +288,9 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
     connectionsLost: () => connectionsLost,
 
     async oldestQueuedMs(kind) {
+      // Read before the queue, so that a click that moves from one to the other in between is in the queue.
+      const spooled = kind === 'click' ? await spool.oldestAt() : undefined;
       const queued = await oldestQueuedMs(redis, kind);
-      const spooled = kind === 'click' ? spool.oldestAt() : undefined;
       return queued === undefined || spooled === undefined ? (queued ?? spooled) : Math.min(queued, spooled);
     },
 

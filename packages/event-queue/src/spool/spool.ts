@@ -1,8 +1,9 @@
+import type { Stats } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pause } from '../redis/deadline.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
-import { createSpoolOwner, type SpoolOwner } from './file-owner.js';
+import { createSpoolOwner, isSpoolFile, type SpoolOwner } from './file-owner.js';
 import { decodeFrames, encodeFrame, type SpoolEntry } from './frame.js';
 import { type OpenSegment, openSegment } from './segment.js';
 
@@ -37,8 +38,11 @@ export interface Spool {
   waitForEntries(milliseconds: number, signal: AbortSignal): Promise<void>;
   /** Bytes of this process's files, including those taken over. */
   bytesOnDisk(): number;
-  /** When the oldest file of this process was created, including those taken over, epoch milliseconds; undefined without entries. */
-  oldestAt(): number | undefined;
+  /**
+   * When the oldest file of the directory was created, epoch milliseconds, including those of the other processes that share it; undefined
+   * without entries.
+   */
+  oldestAt(): Promise<number | undefined>;
   close(): Promise<void>;
 }
 
@@ -78,6 +82,22 @@ function* chunks(entries: readonly SpoolEntry[]): Generator<readonly SpoolEntry[
     size += entry.rows.length;
   }
   if (chunk.length > 0) yield chunk;
+}
+
+/** When each file with entries in the directory was created, epoch milliseconds; empty if the directory cannot be read. */
+async function fileAges(directory: string): Promise<Map<string, number>> {
+  const ages = new Map<string, number>();
+  for (const name of await readdir(directory).catch(() => [])) {
+    if (!isSpoolFile(name)) continue;
+    const file = await stat(join(directory, name)).catch(() => undefined);
+    if (file !== undefined && file.size > 0) ages.set(name, createdAt(file));
+  }
+  return ages;
+}
+
+/** When a file was created, epoch milliseconds; on file systems that do not store this, when it was changed. */
+function createdAt({ birthtimeMs, mtimeMs }: Stats): number {
+  return birthtimeMs || mtimeMs;
 }
 
 /** Opens the spool of this process, in a directory that it may share with other processes. */
@@ -182,10 +202,10 @@ export function createSpool(options: SpoolOptions): Spool {
       if (!(await owner.isOrphan(directory, name))) continue;
       const mine = owner.nextName();
       try {
-        const { size, birthtimeMs, mtimeMs } = await stat(join(directory, name));
+        const file = await stat(join(directory, name));
         await rename(join(directory, name), join(directory, mine));
-        closed.push({ name: mine, size, since: birthtimeMs || mtimeMs, sent: 0 });
-        logger.warn({ file: name, bytes: size }, 'taking over the spool of a dead process');
+        closed.push({ name: mine, size: file.size, since: createdAt(file), sent: 0 });
+        logger.warn({ file: name, bytes: file.size }, 'taking over the spool of a dead process');
       } catch {
         // Another process has taken it over first.
       }
@@ -267,10 +287,12 @@ export function createSpool(options: SpoolOptions): Spool {
     bytesOnDisk,
     hasEntries: () => closed.length > 0 || (current?.segment.size() ?? 0) > 0,
 
-    oldestAt() {
-      const times = closed.map(({ since }) => since);
-      if (current !== undefined && current.segment.size() > 0) times.push(current.since);
-      return times.length === 0 ? undefined : Math.min(...times);
+    async oldestAt() {
+      // Read first, so that a file that this process takes over meanwhile is among its own or in the list.
+      const ages = await fileAges(directory);
+      for (const { name, since } of closed) ages.set(name, since);
+      if (current !== undefined && current.segment.size() > 0) ages.set(current.segment.name, current.since);
+      return ages.size === 0 ? undefined : Math.min(...ages.values());
     },
 
     async close() {

@@ -119,10 +119,23 @@ describe('the spool', () => {
     const fail = () => Promise.reject(new Error('no room'));
     await spool.append(anEntry());
     await expect(spool.replay(fail)).rejects.toThrow('no room');
-    expect(spool.oldestAt()).toBe(ownMs);
+    expect(await spool.oldestAt()).toBe(ownMs);
     await rename(elsewhere, orphan);
     await expect(spool.replay(fail)).rejects.toThrow('no room');
-    expect(spool.oldestAt()).toBeLessThan(ownMs);
+    expect(await spool.oldestAt()).toBeLessThan(ownMs);
+  });
+
+  it('knows the age of the files of other processes that share its directory', async () => {
+    const other = aSpool();
+    const spool = aSpool();
+    expect(await spool.oldestAt()).toBeUndefined();
+    const startedMs = Date.now();
+    await other.append(anEntry());
+    const oldestMs = (await spool.oldestAt()) ?? 0;
+    // A file system may round the time of a file.
+    expect(Math.abs(oldestMs - startedMs)).toBeLessThan(60_000);
+    await replayed(other);
+    expect(await spool.oldestAt()).toBeUndefined();
   });
 
   it('takes over the file of another host once it has not been touched for a minute', async () => {

@@ -1,18 +1,5 @@
-import {
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readlinkSync,
-  symlinkSync,
-  truncateSync,
-} from 'node:fs';
+import { constants, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
+import { copyFile, open, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** The parts of DATA_DIR that a backup contains; logs and files of running processes are left out. */
@@ -64,37 +51,49 @@ export function linkData(from: string, to: string): readonly DataEntry[] {
   return entries;
 }
 
-function syncPath(path: string): void {
-  const handle = openSync(path, 'r');
+async function syncPath(path: string): Promise<void> {
+  const handle = await open(path, 'r');
   try {
-    fsyncSync(handle);
+    await handle.sync();
   } finally {
-    closeSync(handle);
+    await handle.close();
   }
 }
 
 /** Copies the first `bytes` of a file. */
-function copyFile(source: string, target: string, bytes: number): void {
-  copyFileSync(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-  truncateSync(target, bytes);
-  syncPath(target);
+async function copyContent(source: string, target: string, bytes: number): Promise<void> {
+  await copyFile(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  await truncate(target, bytes);
+  await syncPath(target);
 }
 
-/** Copies the listed entries and flushes them to disk. @returns bytes copied */
-export function copyData(entries: readonly DataEntry[], from: string, to: string): number {
+/**
+ * Copies the listed entries and flushes them to disk.
+ *
+ * @param signal ends the copy between two files
+ * @returns bytes copied
+ */
+export async function copyData(
+  entries: readonly DataEntry[],
+  from: string,
+  to: string,
+  signal: AbortSignal,
+): Promise<number> {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   let bytes = 0;
   for (const entry of entries) {
+    signal.throwIfAborted();
     const target = join(to, entry.path);
     if (entry.type === 'directory') mkdirSync(target, { mode: entry.mode });
     else if (entry.type === 'link') symlinkSync(entry.target, target);
     else {
-      copyFile(join(from, entry.path), target, entry.bytes);
+      await copyContent(join(from, entry.path), target, entry.bytes);
       bytes += entry.bytes;
     }
   }
-  for (const entry of entries) if (entry.type === 'directory') syncPath(join(to, entry.path));
-  syncPath(to);
+  for (const entry of entries) if (entry.type === 'directory') await syncPath(join(to, entry.path));
+  await syncPath(to);
+  signal.throwIfAborted();
   return bytes;
 }
 

@@ -3,8 +3,10 @@ import { dirname, join, resolve } from 'node:path';
 import type { RunState } from '@waymark/config';
 import { z } from 'zod';
 import { BACKUP_ENTRIES, copyData, type DataEntry, hasData, linkData, listData } from '../backup/data-files.js';
+import { draftAt } from '../backup/drafts.js';
 import { whilePaused } from '../backup/while-paused.js';
 import { CommandError } from '../command-error.js';
+import { interruptible } from '../interruptible.js';
 import { optionalText, type RawOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
 import { rejectStartingStack } from '../stack-lock.js';
@@ -58,21 +60,21 @@ interface Copied {
 }
 
 /** Pauses the stack, links its files, resumes the stack, then copies the linked files. */
-async function copyRunning(dataDir: string, stack: RunState, to: string): Promise<Copied> {
-  const stage = join(dataDir, 'run', `backup-${process.pid}`);
+async function copyRunning(dataDir: string, stack: RunState, to: string, signal: AbortSignal): Promise<Copied> {
+  const stage = draftAt(join(dataDir, 'run', 'backup-'));
   try {
     const { result, pausedMs } = await whilePaused(pidsOf(stack), () => linkData(dataDir, stage));
-    return { bytes: copyData(result, stage, to), pausedMs };
+    return { bytes: await copyData(result, stage, to, signal), pausedMs };
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
 }
 
 /** Copies the files of a stopped stack. @throws CommandError when a stack starts meanwhile */
-function copyStopped(dataDir: string, to: string): Copied {
+async function copyStopped(dataDir: string, to: string, signal: AbortSignal): Promise<Copied> {
   rejectStartingStack(dataDir);
   const entries: DataEntry[] = listData(dataDir);
-  const bytes = copyData(entries, dataDir, to);
+  const bytes = await copyData(entries, dataDir, to, signal);
   rejectStartingStack(dataDir);
   return { bytes, pausedMs: undefined };
 }
@@ -87,11 +89,15 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   if (!hasData(dataDir)) throw new CommandError(`${dataDir} contains nothing to back up`);
 
   const startedAt = new Date().toISOString();
-  const draft = `${to}.partial-${process.pid}`;
+  const draft = draftAt(`${to}.partial-`);
   let copied: Copied;
   try {
     mkdirSync(dirname(to), { recursive: true });
-    copied = target.stack === undefined ? copyStopped(dataDir, draft) : await copyRunning(dataDir, target.stack, draft);
+    copied = await interruptible('interrupted, there is no backup', (signal) =>
+      target.stack === undefined
+        ? copyStopped(dataDir, draft, signal)
+        : copyRunning(dataDir, target.stack, draft, signal),
+    );
     const content = contentOf(listData(draft));
     const note = JSON.stringify({ version: 1, startedAt, content } satisfies z.infer<typeof manifestSchema>);
     writeFileSync(join(draft, MANIFEST), `${note}\n`, { mode: 0o600, flush: true });
@@ -126,10 +132,10 @@ export async function restore(directory: RawOption): Promise<CommandResult> {
   const entries = listData(from);
   checkContent(from, entries, content);
 
-  const draft = join(dataDir, `restoring-${process.pid}`);
+  const draft = draftAt(join(dataDir, 'restoring-'));
   let bytes: number;
   try {
-    bytes = copyData(entries, from, draft);
+    bytes = await interruptible('interrupted, nothing is restored', (signal) => copyData(entries, from, draft, signal));
     for (const name of BACKUP_ENTRIES) {
       if (existsSync(join(draft, name))) renameSync(join(draft, name), join(dataDir, name));
     }

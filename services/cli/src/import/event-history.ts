@@ -14,6 +14,7 @@ import {
   type Source,
 } from '@waymark/import';
 import { CommandError } from '../command-error.js';
+import { interruptible } from '../interruptible.js';
 import type { OpenStores } from '../stores.js';
 import type { ImportOptions } from './import-options.js';
 import { createEventReport } from './report-files.js';
@@ -54,20 +55,6 @@ function explained(err: unknown): unknown {
   return new CommandError(`the import of events has stopped (${err.message.replace(/\.$/, '')}). ${CONTINUES}`);
 }
 
-/** Runs work whose signal is aborted by the first SIGINT or SIGTERM. */
-async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const stop = new AbortController();
-  const onEnd = () => stop.abort(new CommandError(`interrupted. ${CONTINUES}`));
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  // `once`, so that a second signal ends the process immediately.
-  for (const signal of signals) process.once(signal, onEnd);
-  try {
-    return await work(stop.signal);
-  } finally {
-    for (const signal of signals) process.off(signal, onEnd);
-  }
-}
-
 /** The result of an import of events. */
 export interface EventsOfImport {
   readonly counts: EventCounts;
@@ -90,7 +77,7 @@ export async function importHistory(
   const files = createEventReport(options.reportPrefix);
   const warn = (_context: object, message: string) => console.error(`waymark: ${message}`);
   try {
-    const counts = await interruptible((signal) =>
+    const counts = await interruptible(`interrupted. ${CONTINUES}`, (signal) =>
       importEvents(history, {
         deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
         stores: {

@@ -1,0 +1,78 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { environmentWith } from '@waymark/config';
+import { temporaryDirectory, waitFor } from '@waymark/test-kit';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { draftAt } from '../src/backup/drafts.js';
+import { BIN, runCli } from './run-cli.js';
+
+// Backups that end early, of a DATA_DIR without a stack; test/faults/backup.test.ts has those of a running stack.
+
+/** So many that their copy, each of which is flushed to disk, takes much longer than a signal. */
+const FILES = 4000;
+
+let directory: string;
+let environment: Record<string, string>;
+
+beforeEach(() => {
+  directory = temporaryDirectory('waymark-ended-backup-');
+  environment = { DATA_DIR: join(directory, 'data') };
+  mkdirSync(join(directory, 'data', 'clickhouse'), { recursive: true });
+  mkdirSync(join(directory, 'backups'));
+  for (let number = 0; number < FILES; number++) {
+    writeFileSync(join(directory, 'data', 'clickhouse', `part-${number}`), 'rows');
+  }
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const backups = () => readdirSync(join(directory, 'backups'));
+
+/** Starts a command, sends `signal` once it has begun to copy into `folder`, and waits for its end. */
+async function endEarly(signal: 'SIGINT' | 'SIGKILL', folder: () => string[], ...args: readonly string[]) {
+  const child = spawn(process.execPath, [BIN, ...args], { env: environmentWith(environment), stdio: 'pipe' });
+  let message = '';
+  child.stderr.on('data', (data) => {
+    message += data;
+  });
+  const closed = once(child, 'close');
+  await waitFor(() => folder().some((name) => name.includes(String(child.pid))), { what: 'the copy to begin' });
+  child.kill(signal);
+  const [code] = await closed;
+  return { code, message };
+}
+
+it('a backup that is interrupted leaves nothing behind, and says that there is none', async () => {
+  const ended = await endEarly('SIGINT', backups, 'backup', join(directory, 'backups', 'monday'));
+  expect(ended).toMatchObject({ code: 1, message: expect.stringContaining('interrupted, there is no backup') });
+  expect(backups()).toEqual([]);
+});
+
+it('what a killed backup has left is removed by the next one', async () => {
+  const to = join(directory, 'backups', 'monday');
+  await endEarly('SIGKILL', backups, 'backup', to);
+  expect(backups()).toHaveLength(1);
+  expect((await runCli(environment, 'backup', to)).code).toBe(0);
+  expect(backups()).toEqual(['monday']);
+});
+
+it('a restore that is interrupted leaves DATA_DIR empty', async () => {
+  const to = join(directory, 'backups', 'monday');
+  expect((await runCli(environment, 'backup', to)).code).toBe(0);
+  const restored = join(directory, 'restored');
+  mkdirSync(restored);
+  environment = { DATA_DIR: restored };
+  const ended = await endEarly('SIGINT', () => readdirSync(restored), 'restore', to);
+  expect(ended).toMatchObject({ code: 1, message: expect.stringContaining('interrupted, nothing is restored') });
+  expect(readdirSync(restored)).toEqual([]);
+});
+
+it('drafts of running processes and other files stay', () => {
+  const ended = spawnSync('true').pid;
+  const mine = `backup-${process.pid}`;
+  const others = [`backup-${process.ppid}`, 'backup-monday', `other-${ended}`];
+  for (const name of [...others, mine, `backup-${ended}`]) mkdirSync(join(directory, 'backups', name));
+  expect(draftAt(join(directory, 'backups', 'backup-'))).toBe(join(directory, 'backups', mine));
+  expect(backups().sort()).toEqual([...others, mine].sort());
+});
