@@ -119,3 +119,39 @@ it('a process with dead connections stops serving copies before its lease in Red
   expect(Math.max(...found)).toBeGreaterThanOrEqual(10);
   await proxy.stop();
 });
+
+/** The lease holders of a channel whose leases have not ended. */
+async function holdersOf(channel: string): Promise<string[]> {
+  const [seconds = 0] = (await client.time()).map(Number);
+  return client.zrange(`${channel}:holders`, seconds * 1000, '+inf', 'BYSCORE');
+}
+
+it('a process that has not served copies for five seconds stops renewing its lease, until it is read again', async () => {
+  const subscriber = new Redis(redis.url);
+  const { isSubscribed, close } = aProcess(subscriber, { channel: 'idle' });
+  try {
+    await waitFor(isSubscribed, { what: 'the subscription' });
+    expect(await holdersOf('idle')).toHaveLength(1);
+    const real = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => real() + 5000);
+    await waitFor(async () => (await holdersOf('idle')).length === 0, {
+      what: 'the end of the lease',
+      timeoutMs: 20_000,
+    });
+    clock.mockRestore();
+    await waitFor(isSubscribed, { what: 'a new lease' });
+  } finally {
+    vi.restoreAllMocks();
+    await close();
+    subscriber.disconnect();
+  }
+});
+
+it('a process that closes its feed releases its lease, so that no write waits for it', async () => {
+  const subscriber = new Redis(redis.url);
+  const { isSubscribed, close } = aProcess(subscriber, { channel: 'closed' });
+  await waitFor(isSubscribed, { what: 'the subscription' });
+  await close();
+  expect(await client.zcard('closed:holders')).toBe(0);
+  subscriber.disconnect();
+});

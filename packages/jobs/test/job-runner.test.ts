@@ -40,7 +40,7 @@ function createRecords(workspaceIds: readonly string[]) {
   const reported: string[] = [];
   const ended = () => [...jobs.values()].filter(({ status }) => status === 'completed' || status === 'failed');
 
-  function startRunner(run: JobRunnerDeps<Job>['run'], jobsMax = 1) {
+  function startRunner(run: JobRunnerDeps<Job>['run'], jobsMax = 1, deps: Partial<JobRunnerDeps<Job>> = {}) {
     const runner = createJobRunner<Job>({
       ...{ redis, logger: { warn: () => undefined }, subscribe: () => () => undefined, now: Date.now },
       ...{ what: 'test', table: 'jobs', jobsMax, ageMsMax: 60_000 },
@@ -62,6 +62,7 @@ function createRecords(workspaceIds: readonly string[]) {
         reported.push(id);
         change(id, { isUnreported: false });
       },
+      ...deps,
     });
     onTestFinished(() => runner.close());
     runner.start();
@@ -152,6 +153,67 @@ it('a job that cannot go on fails with its reason, and one that is stopped stays
   startRunner(async () => undefined);
   await waitFor(async () => ended().length === 2, { what: 'the end of the other job' });
   expect([...jobs.values()].at(-1)).toMatchObject({ status: 'completed', attempt: 2 });
+});
+
+it('a job that was interrupted is tried again after five seconds, not at once', async () => {
+  const { jobs, ended, startRunner } = createRecords(['a']);
+  let nowMs = Date.now();
+  let polls = 0;
+  let wake = () => {};
+  let isBroken = true;
+  let hasEnded = false;
+  const run = async () => {
+    if (isBroken) throw new Error('the store does not answer');
+  };
+  startRunner(run, 1, {
+    now: () => nowMs,
+    takeSlot: () => () => {
+      hasEnded = true;
+    },
+    subscribe: (subscriber) => {
+      wake = () => subscriber.onChange({ records: [{ table: 'jobs' }] } as never);
+    },
+    open: async () => {
+      polls += 1;
+      return [...jobs.values()];
+    },
+  });
+  /** Resolves when a poll that began after the call has ended. */
+  const nextPolls = async () => {
+    for (const count of [polls + 1, polls + 2]) {
+      await waitFor(
+        () => {
+          wake();
+          return polls >= count;
+        },
+        { what: 'the next poll' },
+      );
+    }
+  };
+  await waitFor(() => hasEnded, { what: 'the end of the first attempt' });
+  await nextPolls();
+  expect([...jobs.values()]).toMatchObject([{ status: 'processing', attempt: 1 }]);
+  isBroken = false;
+  nowMs += 5000;
+  await nextPolls();
+  await waitFor(() => ended().length === 1, { what: 'the end' });
+  expect([...jobs.values()]).toMatchObject([{ status: 'completed', attempt: 2 }]);
+});
+
+it('a job that has ended its process twenty times fails, and does not run again', async () => {
+  const { jobs, ended, startRunner } = createRecords(['a', 'b']);
+  const [id = '', other = ''] = jobs.keys();
+  for (const [one, attempt] of [[id, 20] as const, [other, 19] as const]) {
+    jobs.set(one, { ...(jobs.get(one) as Job), status: 'processing', attempt });
+  }
+  const runs: string[] = [];
+  startRunner(async (job) => void runs.push(job.id));
+  await waitFor(() => ended().length === 2, { what: 'the ends' });
+  expect(runs).toEqual([other]);
+  expect(jobs.get(id)).toMatchObject({
+    status: 'failed',
+    error: 'The test has not ended in time, or ended its process too often.',
+  });
 });
 
 it('an end that cannot be reported does not keep the jobs of others from running', async () => {

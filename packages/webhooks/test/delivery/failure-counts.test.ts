@@ -2,6 +2,7 @@ import { startRedis, type TestRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createFailureCounts } from '../../src/delivery/failure-counts.js';
+import { FAILURES_MAX } from '../../src/delivery/retry-schedule.js';
 
 let server: TestRedis;
 let redis: Redis;
@@ -21,6 +22,14 @@ it('counts consecutive failures, and starts at zero after a success', async () =
   expect([await failures.add(webhook), await failures.add(webhook)]).toEqual([1, 2]);
   await failures.reset(webhook);
   expect(await failures.read(webhook)).toBe(0);
+});
+
+it('a count that has reached the limit stays after a success, because the webhook is being disabled', async () => {
+  const failures = createFailureCounts(redis);
+  const webhook = { id: 'wh_full', updatedAt: '2026-01-01T00:00:00.000Z' };
+  for (let count = 1; count <= FAILURES_MAX; count++) expect(await failures.add(webhook)).toBe(count);
+  await failures.reset(webhook);
+  expect(await failures.read(webhook)).toBe(FAILURES_MAX);
 });
 
 it('rejects when Redis cannot count a failure, instead of returning zero', async () => {

@@ -1,10 +1,11 @@
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { ImportJob } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { importCaller } from '../../src/imports/import-access.js';
 import { aCaller, type Caller, startManagement, type TestManagement, withKey } from '../test-management.js';
 import { importsOf, startSource } from './test-imports.js';
 
@@ -148,6 +149,18 @@ describe('imports', () => {
     expect(await ended((await upload('url,key\nhttps://a.test,a\n')).body.id)).toMatchObject({ created: 1 });
   });
 
+  it('end when their key has expired', async () => {
+    const { keys } = management.catalog;
+    const { workspaceId } = await aCaller(management);
+    const expiresAt = '2100-01-01T00:00:00.000Z';
+    const { record } = await keys.create({
+      ...{ workspaceId, name: 'import', kind: 'secret', role: 'owner', scopes: [], expiresAt },
+    });
+    const callerAt = (nowMs: number) => importCaller(management.catalog, { workspaceId, keyId: record.id }, nowMs);
+    expect((await callerAt(Date.parse(expiresAt) - 1)).apiKey.id).toBe(record.id);
+    await expect(callerAt(Date.parse(expiresAt))).rejects.toThrow('The API key that made this import has expired.');
+  });
+
   const boundary = '--b';
   const part = (head: string, text: string) =>
     `${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n${text}\r\n`;
@@ -267,6 +280,20 @@ describe('imports', () => {
     await waitFor(async () => directories().length > before.length, { what: 'the begin of the file' });
     outgoing.destroy();
     await waitFor(async () => directories().length === before.length, { what: 'the file to be removed' });
+  });
+
+  it('remove the files of an upload that was interrupted by the end of its process, two hours later', async () => {
+    const [old, recent] = ['interrupted', 'under-way'].map((name) => join(root(), name)) as [string, string];
+    onTestFinished(() => rmSync(recent, { recursive: true, force: true }));
+    for (const [path, hours] of [[old, 2.1] as const, [recent, 1.5] as const]) {
+      mkdirSync(path);
+      const changedAt = new Date(Date.now() - hours * 3_600_000);
+      utimesSync(path, changedAt, changedAt);
+    }
+    const { run } = callsOf(await aCaller(management));
+    await run('url,key\nhttps://a.test,a\n');
+    await waitFor(() => !existsSync(old), { what: 'the directory to be removed', timeoutMs: 20_000 });
+    expect(existsSync(recent)).toBe(true);
   });
 
   it('remove the oldest reports when files need their room', async () => {

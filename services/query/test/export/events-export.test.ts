@@ -227,11 +227,13 @@ describe('the limits of exports', () => {
   });
 });
 
-test('HTTP/1.0, which cannot show that a body is complete, is refused', async () => {
+test('HTTP/1.0, which cannot show that a body is complete, is refused, and takes no slot', async () => {
   const { port } = query.app.server.address() as AddressInfo;
-  const socket = connect(port, '127.0.0.1');
-  socket.write(`GET /events/export HTTP/1.0\r\nauthorization: Bearer ${world.token}\r\n\r\n`);
-  expect(await text(socket)).toMatch(/^HTTP\/1.1 400 [\s\S]*Exports need HTTP\/1.1/);
+  for (let request = 1; request <= 3; request++) {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET /events/export HTTP/1.0\r\nauthorization: Bearer ${world.token}\r\n\r\n`);
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 400 [\s\S]*Exports need HTTP\/1.1/);
+  }
 });
 
 test('shutdown ends the exports of clients that read slowly', async () => {
