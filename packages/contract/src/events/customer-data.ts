@@ -45,7 +45,7 @@ const storedDeliverySchema = z.strictObject({
   attempt: z.int().describe('Number of the attempt, from 1.'),
   timestamp: time.describe('Time of the attempt.'),
   url: z.string().describe('Where it was sent.'),
-  status: z.int().describe('Status of the answer.'),
+  status: z.int().describe('Status of the answer; 503 without an answer.'),
   error: z.string().describe('Why the attempt failed; empty after a success.'),
   sent: z
     .strictObject({

@@ -110,7 +110,7 @@ export const CUSTOMER_PAGES_MAX = 1000;
 export const customerFilterShape = {
   email: queryText.describe('Only the customer with this email; `externalId` and `search` are ignored beside it.'),
   externalId: queryText.describe('Only the customer with this id of your own, without `ext_`.'),
-  search: queryText.describe('Part of the email, the name or the external id, in any case.'),
+  search: queryText.describe('Part of the name or of your own id, in any case; with an `@`, a whole email.'),
   country: queryText.describe('Only customers from this country, as a two-letter code.'),
   linkId: queryLink.describe('Only customers that this link brought: a `link_…` id, or `ext_` and your own id.'),
   programId: queryText.describe('Only customers that links of this partner program brought.'),

@@ -34,7 +34,7 @@ export const clickSchema = z.strictObject({
   country: z.string().describe('Two-letter code of the visitor’s country, or `Unknown`.'),
   city: z.string().describe('City of the visitor, or `Unknown`.'),
   region: z.string().describe('Subdivision of the visitor’s country, such as `US-CA`, or `Unknown`.'),
-  continent: z.string().describe('Code of the visitor’s continent, or `Unknown`.'),
+  continent: z.string().describe('Code of the visitor’s continent; empty if it is not known.'),
   device: z.string().describe('Kind of device: `Desktop`, `Mobile`, `Tablet`, `Smarttv` or `Console`.'),
   browser: z.string().describe('Name of the browser, or `Unknown`.'),
   os: z.string().describe('Name of the operating system, or `Unknown`.'),

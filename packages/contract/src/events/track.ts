@@ -122,7 +122,9 @@ const saleSchema = z.object({
   customerExternalId: customerExternalIdSchema.describe(
     'Your own id of the customer. Deprecated aliases: `externalId`, `customerId`.',
   ),
-  amount: amount.describe('Amount in cents, or in whole units of a currency without cents. Nothing is sold for 0.'),
+  amount: amount.describe(
+    'Amount in cents, or in whole units of a currency without cents. With 0 no sale is recorded, only a new customer and its lead.',
+  ),
   currency: z
     .string()
     .trim()
@@ -170,7 +172,7 @@ export const trackClickResponseSchema = z.strictObject({
   clickId: z
     .string()
     .describe(
-      'Id of the click, or of an earlier click of the visitor within the hour; empty for visitors who are not to be tracked.',
+      'Id of the click, or of an earlier click of the visitor within the hour. Robots get an id of no click; visitors who ask not to be tracked get an empty one if the workspace has it so.',
     ),
   partner: z
     .strictObject({
@@ -191,7 +193,7 @@ export const trackVisitResponseSchema = z.strictObject({
   clickId: z
     .string()
     .describe(
-      'Id of the click, or of an earlier click of the visitor within the hour; empty for visitors who are not to be tracked.',
+      'Id of the click, or of an earlier click of the visitor within the hour. Robots get an id of no click; visitors who ask not to be tracked get an empty one if the workspace has it so.',
     ),
 });
 export type TrackVisitResponse = z.infer<typeof trackVisitResponseSchema>;

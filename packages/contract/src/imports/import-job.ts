@@ -105,12 +105,14 @@ export const importJobSchema = z.strictObject({
   format: z.enum(IMPORT_FILE_FORMATS).nullable().describe('Format of the file; `null` for an import from an API.'),
   address: z.string().nullable().describe('Address of the API, as it was sent; `null` for the source’s own.'),
   sourceWorkspace: z.string().nullable().describe('Id of the workspace at the source.'),
-  domains: z.array(z.string()).describe('Where links go.'),
+  domains: z
+    .array(z.string())
+    .describe('Which domains of the source go to which domains of the workspace: `old=new`, or `new` for all others.'),
   dryRun: z.boolean().describe('Whether the import only counts what would be made.'),
   tags: z.array(z.string()).describe('Names of tags that all links get.'),
   history: z.enum(IMPORT_HISTORIES).describe('Whether totals of the source are added to the counters of the links.'),
   onConflict: z.enum(IMPORT_CONFLICTS).describe('What happens to links that exist and differ.'),
-  timezone: z.string().nullable().describe('Zone of times without one.'),
+  timezone: z.string().nullable().describe('Time zone of times in the source that name none.'),
   status: z.enum(IMPORT_STATUSES).describe('`queued` and `processing` have not ended.'),
   rows: z.number().describe('Number of records that were read so far.'),
   created: z.number().describe('Number of links that were created.'),

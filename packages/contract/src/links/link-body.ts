@@ -66,10 +66,12 @@ export const createLinkBodySchema = z.object({
     ),
   archived: z.boolean().optional().describe('Whether the link is hidden from lists; it still redirects.'),
   publicStats: z.boolean().optional().describe('Stored and shown; without effect.'),
-  tagIds: csvOrList.nullish().describe('Ids of tags, added to those of `tagNames`. An empty list removes all tags.'),
+  tagIds: csvOrList
+    .nullish()
+    .describe('Ids of the tags of the link, together with `tagNames`. An empty list removes all tags.'),
   tagNames: csvOrList
     .nullish()
-    .describe('Names of tags in any case, added to those of `tagIds`. An empty list removes all tags.'),
+    .describe('Names of the tags of the link in any case, together with `tagIds`. An empty list removes all tags.'),
   tagId: nameText.nullish().describe('Deprecated: a single id; ignored beside `tagIds`.'),
   folderId: nameText.nullish().describe('Id of a folder; `null` or an empty text takes the link out of its folder.'),
   comments: text.nullish().describe('Comments on the link; visitors do not see them.'),

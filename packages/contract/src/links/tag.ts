@@ -11,7 +11,7 @@ export const resourceName = z.string().trim().min(1).max(RESOURCE_NAME_CHARS_MAX
 /** Body of `POST /tags` and `PATCH /tags/{id}`; `POST` requires `name` or `tag`. */
 export const tagBodySchema = z.object({
   name: resourceName.optional().describe('Name of the tag, unique in the workspace in any case.'),
-  tag: resourceName.optional().describe('Deprecated: the same as `name`, before which it takes precedence.'),
+  tag: resourceName.optional().describe('Deprecated: the same as `name`; takes precedence over it.'),
   color: z.enum(TAG_COLORS).optional().describe('Colour of the tag; random by default.'),
 });
 export type TagBody = z.infer<typeof tagBodySchema>;

@@ -34,7 +34,7 @@ export const workspaceSchema = z.strictObject({
   partnerTagsLimit: limit.describe('Most partner tags; `null` = unlimited.'),
   groupsLimit: limit.describe('Most groups of partners; `null` = unlimited.'),
   requestsPerMinute: count.describe('Most requests of a key in a minute.'),
-  analyticsPerSecond: count.describe('Most requests of the workspace to events and analytics in a second.'),
+  analyticsPerSecond: count.describe('Most requests of a key to events and analytics in a second.'),
   allowedHostnames: z
     .array(z.string())
     .describe('Hosts of the pages that may report events with a publishable key; empty = all.'),

@@ -8,8 +8,8 @@ import {
   expandedQuerySchema,
   exportCustomersQuerySchema,
   idAnswerSchema,
-  idParamsSchema,
   listCustomersQuerySchema,
+  ownIdParamsSchema,
   updateCustomerBodySchema,
 } from '@waymark/contract';
 import { chooseColumns, type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
@@ -38,7 +38,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
   const access = { roles: ['owner', 'member'], minimumPlan: 'business' } as const;
   const mayRead = app.authenticate(access);
   const mayWrite = app.authenticate({ ...access, permission: 'conversions.write' });
-  const params = idParamsSchema;
+  const params = ownIdParamsSchema;
 
   /** The customer object of one record. */
   async function oneCustomer(

@@ -1,4 +1,10 @@
-import { createErasureBodySchema, erasureSchema, idParamsSchema, listErasuresQuerySchema } from '@waymark/contract';
+import {
+  createErasureBodySchema,
+  erasureSchema,
+  idParamsSchema,
+  listErasuresQuerySchema,
+  ownIdParamsSchema,
+} from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import type { StoredAnswerDeps } from '../customers/stored-answers.js';
@@ -24,7 +30,7 @@ export async function erasureRoutes(app: App, deps: StoredAnswerDeps): Promise<v
           'Removes the customer at once, and within a day the texts of their events and clicks from every file of the database. ' +
           'With `ext_` and an external id that no customer has, rows of that customer which arrive later are erased.',
         tags,
-        params: idParamsSchema,
+        params: ownIdParamsSchema,
         body: createErasureBodySchema,
         response: { 202: erasureSchema },
       },

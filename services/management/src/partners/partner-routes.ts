@@ -1,9 +1,9 @@
 import {
   banPartnerBodySchema,
   createPartnerBodySchema,
-  idParamsSchema,
   type ListPartnersQuery,
   listPartnersQuerySchema,
+  ownIdParamsSchema,
   partnerIdAnswerSchema,
   partnerSchema,
   partnerSelectorBodySchema,
@@ -75,7 +75,7 @@ export async function partnerRoutes(app: App, deps: LinkDeps): Promise<void> {
       schema: {
         summary: 'Retrieve a partner by its id or, with `ext_`, its tenantId',
         tags,
-        params: idParamsSchema,
+        params: ownIdParamsSchema,
         response: { 200: partnerSchema },
       },
     },

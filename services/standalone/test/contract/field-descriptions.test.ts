@@ -39,6 +39,7 @@ function undescribed(schema: JsonSchema | undefined, path: string): string[] {
       undescribed(one, path),
     ),
     ...undescribed(schema.items, `${path}[]`),
+    ...(typeof schema.additionalProperties === 'object' ? undescribed(schema.additionalProperties, `${path}.*`) : []),
   ];
 }
 
@@ -49,6 +50,11 @@ function operations(): [string, Operation][] {
 }
 
 const contents = (part: Content | undefined) => Object.values(part?.content ?? {});
+
+it('the document has the routes and the objects', () => {
+  expect(operations().map(([route]) => route)).toContain('get /events');
+  expect(Object.keys(document.components.schemas)).toContain('Link');
+});
 
 it('every parameter has a description', () => {
   const missing = operations().flatMap(([route, { parameters = [] }]) =>

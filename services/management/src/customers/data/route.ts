@@ -1,6 +1,6 @@
 import { type Catalog, type CustomerRecord, NO_CUSTOMER_TOTALS } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { ApiError, customerDataSchema, hasPermission, idParamsSchema, parseResourceId } from '@waymark/contract';
+import { ApiError, customerDataSchema, hasPermission, ownIdParamsSchema, parseResourceId } from '@waymark/contract';
 import { type ExportDeps, fileName, sendFile } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import { findCustomer } from '../customers.js';
@@ -35,7 +35,7 @@ export async function customerDataRoutes(app: App, deps: CustomerDataDeps): Prom
         operationId: 'getCustomerData',
         summary: 'Retrieve everything that is held on a customer',
         tags: ['Customers'],
-        params: idParamsSchema,
+        params: ownIdParamsSchema,
         response: { 200: customerDataSchema },
       },
     },
