@@ -26,12 +26,17 @@ export function startAbTests(options: AbTestsOptions): PeriodicTask {
   /** The key with the time up to which tests are completed, epoch milliseconds. The next run continues there. */
   const cursorKey = `${keyPrefix(redis)}waymark:link-tests:until`;
 
-  /** Completes the tests that have ended since the last run. @param lost aborts when another writer may complete them */
+  /**
+   * Completes the tests that have ended since the last run, and reports the links that it has changed.
+   *
+   * @param lost aborts when another writer may complete them: the rest is left to it
+   */
   async function complete(lost: AbortSignal): Promise<void> {
     const cursor = await redis.get(cursorKey);
     const untilMs = now() - WRITE_DELAY_MS;
     const fromMs = cursor === null ? untilMs - LOOKBACK_MS : Number(cursor);
-    const changed = await catalog.abTests.complete({ fromMs, untilMs, untouchedOnly: cursor === null, random });
+    const within = { fromMs, untilMs, untouchedOnly: cursor === null, random };
+    const changed = await catalog.abTests.complete(within, lost);
     for (const link of changed) {
       logger.info({ linkId: link.id, url: link.url }, 'an A/B test of a link is complete');
       await onChanged(link);

@@ -20,6 +20,7 @@ const HOST = 'go.tests.example';
 const BEFORE = 'https://acme.com/before?utm_medium=mail';
 const A = 'https://acme.com/a?utm_source=a';
 const B = 'https://acme.com/b?x=1';
+const NOTES = 'waymark:link-tests:ended';
 
 let database: TestDatabase;
 let redis: TestRedis;
@@ -28,6 +29,8 @@ let catalog: Catalog;
 let workspaceId: string;
 let keys = 0;
 let changed: LinkRecord[] = [];
+/** How far the clock of the catalog is ahead. */
+let aheadMs = 0;
 
 beforeAll(async () => {
   [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
@@ -36,7 +39,7 @@ beforeAll(async () => {
     redis: client,
     clickhouse: database.client,
     instanceKey: Buffer.alloc(32, 1),
-    now: Date.now,
+    now: () => Date.now() + aheadMs,
     logger: { warn() {}, error() {}, info() {}, debug() {} } as never,
     baseUrl: 'https://api.example.com',
   });
@@ -45,7 +48,8 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   changed = [];
-  await client.del('waymark:link-tests:until');
+  aheadMs = 0;
+  await client.del('waymark:link-tests:until', NOTES);
 });
 afterAll(async () => {
   await catalog.close();
@@ -95,7 +99,7 @@ async function aTest(
 interface RunOptions {
   readonly random?: () => number;
   readonly now?: () => number;
-  readonly onChanged?: () => Promise<void>;
+  readonly onChanged?: (link: LinkRecord) => Promise<void>;
 }
 
 async function run(options: RunOptions = {}): Promise<void> {
@@ -117,6 +121,15 @@ async function run(options: RunOptions = {}): Promise<void> {
   await tests.close();
 }
 
+/** Changes a link. */
+const set = (link: LinkRecord, fields: Partial<LinkRecord>) =>
+  catalog.links.update(workspaceId, link.id, (record) => ({ ...record, ...fields }));
+/** Notes the end of a link's test, as a request does that sets it. @returns how to store it then, as the request does */
+async function noteEnd(link: LinkRecord, endedMs: number): Promise<() => Promise<LinkRecord>> {
+  const testCompletedAt = new Date(endedMs).toISOString();
+  await catalog.abTests.noteEnd({ ...link, testCompletedAt });
+  return () => set(link, { testCompletedAt });
+}
 const urlOf = async (link: LinkRecord) => (await catalog.links.get(workspaceId, link.id))?.url;
 /** Sets the cursor of an earlier run, so that the tests of the last hours are due. */
 const earlier = () => client.set('waymark:link-tests:until', String(Date.now() - 3 * HOUR_MS));
@@ -174,24 +187,18 @@ describe('an A/B test that has ended', () => {
   });
 
   it('leaves the destination that a user sets with its end or after it, not one that was set while it ran', async () => {
-    const set = async (link: LinkRecord) => {
-      const changed = await catalog.links.update(workspaceId, link.id, (record) => ({ ...record, url: B }));
-      await catalog.abTests.keepDestination(changed);
-      return changed;
+    const choose = async (link: LinkRecord) => {
+      const chosen = await set(link, { url: B });
+      await catalog.abTests.keepDestination(chosen);
+      return chosen;
     };
-    const ended = await set(await aTest(1, { [A]: 3 }));
-    const running = await set(await aTest(-1, { [A]: 3 }));
+    const ended = await choose(await aTest(1, { [A]: 3 }));
+    const running = await choose(await aTest(-1, { [A]: 3 }));
     // A choice at the end of a test is none for the next one.
-    const again = await set(await aTest(1, { [A]: 3 }));
+    const again = await choose(await aTest(1, { [A]: 3 }));
     const endedMs = Date.now() - HOUR_MS;
-    await catalog.links.update(workspaceId, again.id, (record) => ({
-      ...record,
-      testCompletedAt: new Date(endedMs + 1).toISOString(),
-    }));
-    await catalog.links.update(workspaceId, running.id, (record) => ({
-      ...record,
-      testCompletedAt: new Date(endedMs).toISOString(),
-    }));
+    await set(again, { testCompletedAt: new Date(endedMs + 1).toISOString() });
+    await set(running, { testCompletedAt: new Date(endedMs).toISOString() });
     await earlier();
     await run();
     expect([await urlOf(ended), await urlOf(running), await urlOf(again)]).toEqual([B, A, A]);
@@ -214,24 +221,81 @@ describe('an A/B test that has ended', () => {
   it('is completed if a user sets its end to a time up to which tests are completed already, after its last leads', async () => {
     const links = [await aTest(-1, { [A]: 3 }), await aTest(-1, { [A]: 3 })];
     await run();
-    const setEnd = async (link: LinkRecord | undefined, endedMs: number) => {
-      const testCompletedAt = new Date(endedMs).toISOString();
-      const ended = await catalog.links.update(workspaceId, link?.id ?? '', (record) => ({
-        ...record,
-        testCompletedAt,
-      }));
-      await catalog.abTests.noteEnd(ended);
-    };
-    await setEnd(links[0], Date.now() - HOUR_MS);
-    await setEnd(links[1], Date.now());
+    for (const [index, link] of links.entries()) {
+      const store = await noteEnd(link, Date.now() - (1 - index) * HOUR_MS);
+      await store();
+    }
     const urls = () => Promise.all(links.map(urlOf));
-    await client.del('waymark:link-tests:turn');
     await run();
     expect(await urls()).toEqual([A, BEFORE]);
-    await client.del('waymark:link-tests:turn');
     await run({ now: () => Date.now() + 61_000 });
     expect(await urls()).toEqual([A, A]);
-    expect(await client.exists('waymark:link-tests:ended')).toBe(0);
+    expect(await client.exists(NOTES)).toBe(0);
+  });
+
+  it('is completed if a run finds the note of its end before the link has it; notes of ends that no link has go away', async () => {
+    const [link, other] = [await aTest(-1, { [A]: 3 }), await aTest(-1, { [A]: 3 })];
+    await run();
+    const store = await noteEnd(link, Date.now() - HOUR_MS);
+    await noteEnd(other, Date.now() - HOUR_MS);
+    await run();
+    await store();
+    await run();
+    expect([await urlOf(link), await urlOf(other)]).toEqual([A, BEFORE]);
+    expect(await client.scard(NOTES)).toBe(1);
+    aheadMs = 121_000;
+    await run();
+    expect(await client.exists(NOTES)).toBe(0);
+  });
+
+  it('is completed if a user sets another past end while a run looks at the one before', async () => {
+    const link = await aTest(-1, { [A]: 3 });
+    await run();
+    await (await noteEnd(link, Date.now() - HOUR_MS))();
+    let again: Promise<unknown> | undefined;
+    const random = () => {
+      const stored = set(link, { testCompletedAt: new Date(Date.now() - HOUR_MS / 2).toISOString() });
+      again = Promise.all([stored, noteEnd(link, Date.now() - HOUR_MS / 2)]);
+      return 0;
+    };
+    await run({ random });
+    await again;
+    expect(await urlOf(link)).toBe(BEFORE);
+    await run();
+    expect(await urlOf(link)).toBe(A);
+  });
+
+  /** Completes only tests whose ends are noted. @returns the ids of the links that this has changed */
+  async function completeNoted(random: () => number, lost = new AbortController().signal): Promise<string[]> {
+    const untilMs = Date.now() - 60_000;
+    const within = { fromMs: untilMs, untilMs, untouchedOnly: false, random };
+    return (await catalog.abTests.complete(within, lost)).map(({ id }) => id);
+  }
+
+  it('is not reported by a run during which another change sets the same destination', async () => {
+    const link = await aTest(-1, { [A]: 3 });
+    await (await noteEnd(link, Date.now() - HOUR_MS))();
+    let other: Promise<LinkRecord> | undefined;
+    const random = () => {
+      other = set(link, { url: A });
+      return 0;
+    };
+    expect(await completeNoted(random)).toEqual([]);
+    expect((await other)?.url).toBe(A);
+  });
+
+  it('is left to the next run, with its note, once the lease of a run is lost', async () => {
+    const links = [await aTest(-1, { [A]: 3 }), await aTest(-1, { [A]: 3 })];
+    for (const link of links) await (await noteEnd(link, Date.now() - HOUR_MS))();
+    const lease = new AbortController();
+    const random = () => {
+      lease.abort();
+      return 0;
+    };
+    const first = await completeNoted(random, lease.signal);
+    const second = await completeNoted(() => 0);
+    expect([first.length, second.length]).toEqual([1, 1]);
+    expect([...first, ...second].toSorted()).toEqual(links.map(({ id }) => id).toSorted());
   });
 
   it('is completed by one writer', async () => {
@@ -242,11 +306,13 @@ describe('an A/B test that has ended', () => {
   });
 
   it('is completed by one writer, however long that takes', async () => {
-    await aTest(1, { [B]: 1 });
+    const link = await aTest(1, { [B]: 1 });
     await earlier();
     const turn = 'waymark:link-tests:turn';
     let renewals = 0;
-    const onChanged = async () => {
+    // Tests with equal variants may change again, because the cursor was set back.
+    const onChanged = async ({ id }: LinkRecord) => {
+      if (id !== link.id) return;
       await client.pexpire(turn, 4_000);
       await waitFor(async () => (await client.pttl(turn)) > 4_000, { what: 'the turn of the writer to be renewed' });
       renewals += 1;

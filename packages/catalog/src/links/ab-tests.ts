@@ -31,12 +31,14 @@ export interface EndedWithin {
 }
 
 const WORKSPACES_PER_READ = 1000;
-/** How long the choice of a user is stored. The writer does not complete tests that ended longer ago. */
+/** How long the choice of a user is stored. Writers look at a test minutes after its end is set or reached, or when they run again. */
 const CHOICE_SECONDS = 7 * 86_400;
 /** How far the clock of a client that ends a test "now" may be ahead. */
 const CLOCK_MS = 5_000;
+/** How long a noted end is kept that its link does not have: longer than a change of a link takes, because the note precedes it. */
+const UNUSED_NOTE_MS = 120_000;
 
-/** Links whose test ended within a time. Also finds older versions of links, so `end` checks the current record. */
+/** Links whose test ended within a time. Also finds older versions of links, so `completeOne` checks the current record. */
 const ENDED = `
 SELECT DISTINCT workspace_id, id FROM links
 WHERE workspace_id IN {workspaces:Array(UInt64)}
@@ -71,7 +73,10 @@ GROUP BY variant`;
 /** Completes A/B tests of links: sets the destination to the winning variant (docs/reference/links.md). */
 export function createAbTests({ redis, clickhouse, settings, namesTable, store, update, now }: AbTestsDeps) {
   const choiceKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:chosen:${id}`;
-  /** The key of a set of links whose test a user has ended, each `<workspace id>/<link id>`, until their test is completed. */
+  /**
+   * The key of a set of notes of ends that users have set: `<workspace id>/<link id>/<end>/<epoch milliseconds of the note>`. Every note
+   * is a member of its own, so that the removal of one leaves those that were added meanwhile.
+   */
   const endedKey = `${redis.keyPrefix}waymark:link-tests:ended`;
 
   async function endedLinks({ fromMs, untilMs }: EndedWithin): Promise<(readonly [string, string])[]> {
@@ -114,8 +119,12 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     return best[Math.floor(random() * best.length)];
   }
 
-  /** Completes the test of a link, unless it has changed or a user has chosen a variant. @returns the changed link */
-  async function end(workspaceId: string, id: string, within: EndedWithin): Promise<LinkRecord | undefined> {
+  /**
+   * Completes the test of a link, unless it has changed or a user has chosen a variant.
+   *
+   * @returns the changed link; undefined if this call has not changed it
+   */
+  async function completeOne(workspaceId: string, id: string, within: EndedWithin): Promise<LinkRecord | undefined> {
     const link = await store.get(workspaceId, id);
     if (link === undefined || link.testVariants === null || link.testCompletedAt === null) return undefined;
     const { testCompletedAt } = link;
@@ -126,43 +135,51 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     const url = await winnerOf(link, endedAtMs, within.random);
     if (url === undefined || url === link.url) return undefined;
     // If a user extends the test or sets a destination at the same time, that change is kept.
-    const ended = (record: LinkRecord) =>
-      record.testCompletedAt === testCompletedAt && record.url === link.url
-        ? { ...record, url, ...readUtm(url) }
-        : record;
-    const updated = await update(workspaceId, id, ended);
-    return updated.url === url ? updated : undefined;
+    let isEnded = false;
+    const updated = await update(workspaceId, id, (record) => {
+      isEnded = record.testCompletedAt === testCompletedAt && record.url === link.url;
+      return isEnded ? { ...record, url, ...readUtm(url) } : record;
+    });
+    return isEnded ? updated : undefined;
   }
 
   const hasEnded = ({ testVariants, testCompletedAt }: LinkRecord, atMs: number) =>
     testVariants !== null && testCompletedAt !== null && Date.parse(testCompletedAt) <= atMs;
 
   /**
-   * Completes the tests that users have ended, however long ago their ends are. Those that are not due yet stay in the set.
+   * Completes the tests that users have ended, however long ago their ends are. Notes of ends that are not due yet stay in the set.
+   * Those of ends that their links do not have stay for a while, because the change of the link may follow.
    *
-   * @returns the links whose tests were looked at, by id; undefined for those that have not changed
+   * @returns the links whose tests were looked at, by id; undefined for those that this call has not changed
    */
-  async function completeNoted(within: EndedWithin): Promise<Map<string, LinkRecord | undefined>> {
+  async function completeNoted(within: EndedWithin, lost: AbortSignal): Promise<Map<string, LinkRecord | undefined>> {
     const ended = new Map<string, LinkRecord | undefined>();
-    for (const member of await redis.run((client) => client.smembers(endedKey))) {
-      const [workspaceId = '', id = ''] = member.split('/');
-      const link = await store.get(workspaceId, id);
-      if (link !== undefined && hasEnded(link, now()) && !hasEnded(link, within.untilMs)) continue;
-      const whenever = { ...within, fromMs: Number.NEGATIVE_INFINITY, untouchedOnly: false };
-      ended.set(id, await end(workspaceId, id, whenever));
-      await redis.run((client) => client.srem(endedKey, member));
+    const whenever = { ...within, fromMs: Number.NEGATIVE_INFINITY, untouchedOnly: false };
+    for (const note of await redis.run((client) => client.smembers(endedKey))) {
+      if (lost.aborted) break;
+      const [workspaceId = '', id = '', end = '', notedMs] = note.split('/');
+      const isPresent = (await store.get(workspaceId, id))?.testCompletedAt === end;
+      if (isPresent ? Date.parse(end) > within.untilMs : now() - Number(notedMs) < UNUSED_NOTE_MS) continue;
+      // The link may have got this end after the run looked at it, so the next run looks again.
+      if (ended.has(id)) continue;
+      if (isPresent) ended.set(id, await completeOne(workspaceId, id, whenever));
+      await redis.run((client) => client.srem(endedKey, note));
     }
     return ended;
   }
 
   return {
     /**
-     * Call it when a user has changed the end of a link's test: if that is over, the next run completes the test, even if earlier runs have
-     * completed all tests up to then. Does nothing while the test runs.
+     * Call it before the end of a link's test is changed, with the link as it will be: if the test is over then, the next run completes it,
+     * even if earlier runs have completed all tests up to that end. Does nothing if the test will run on. If the change fails, the note
+     * has no effect.
+     *
+     * @throws ApiError 500 with `Retry-After` when Redis is away: do not change the link then
      */
     async noteEnd(link: LinkRecord): Promise<void> {
       if (!hasEnded(link, now() + CLOCK_MS)) return;
-      await redis.run((client) => client.sadd(endedKey, `${link.workspaceId}/${link.id}`));
+      const note = `${link.workspaceId}/${link.id}/${link.testCompletedAt}/${now()}`;
+      await redis.run((client) => client.sadd(endedKey, note));
     },
 
     /**
@@ -174,11 +191,17 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
       await redis.run((client) => client.set(choiceKey(link.id), link.testCompletedAt ?? '', 'EX', CHOICE_SECONDS));
     },
 
-    /** Sets the destination of links whose test has ended to the variant with the most leads. @returns the changed links */
-    async complete(within: EndedWithin): Promise<LinkRecord[]> {
-      const ended = await completeNoted(within);
+    /**
+     * Sets the destination of links whose test has ended to the variant with the most leads.
+     *
+     * @param lost stops the run before the next link when it aborts
+     * @returns the links that this run has changed
+     */
+    async complete(within: EndedWithin, lost: AbortSignal): Promise<LinkRecord[]> {
+      const ended = await completeNoted(within, lost);
       for (const [workspaceId, id] of await endedLinks(within)) {
-        if (!ended.has(id)) ended.set(id, await end(workspaceId, id, within));
+        if (lost.aborted) break;
+        if (!ended.has(id)) ended.set(id, await completeOne(workspaceId, id, within));
       }
       return [...ended.values()].filter((link) => link !== undefined);
     },

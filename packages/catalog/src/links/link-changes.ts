@@ -3,21 +3,21 @@ import type { LinkRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
 import { linkConflict } from './link-creation.js';
 
-/** Returns the changed link, or the same object to leave the link unchanged. May throw to refuse the change. */
-export type LinkChange = (record: LinkRecord) => LinkRecord;
+/** Returns the changed link, or the same object to leave the link unchanged. May throw or reject to refuse the change. */
+export type LinkChange = (record: LinkRecord) => LinkRecord | Promise<LinkRecord>;
 
 /** Changes and removes links under locks, so that concurrent changes do not overwrite each other. */
 export function createLinkChanges(store: RecordStore<LinkRecord>, now: () => number) {
   /**
-   * Changes all links or, when `change` throws for one of them or a name is taken, none.
+   * Changes all links or, when `change` refuses that for one of them or a name is taken, none.
    *
    * @returns those of the links that exist, as they are stored now
    * @throws ApiError conflict when a name is taken; the error of `change`
    */
   async function updateMany(workspaceId: string, ids: readonly string[], change: LinkChange): Promise<LinkRecord[]> {
     let changedLink: Pick<LinkRecord, 'domain' | 'key' | 'externalId'> | undefined;
-    const changed = (record: LinkRecord) => {
-      const next = change(record);
+    const changed = async (record: LinkRecord) => {
+      const next = await change(record);
       if (next === record) return record;
       changedLink = next;
       return { ...next, updatedAt: new Date(now()).toISOString() };

@@ -56,7 +56,7 @@ export async function countExpiredRows({
  * Starts the deletion of rows and addresses that have expired by the retention of their workspace (docs/privacy.md). It holds a lease, so
  * that only one process does this at a time.
  *
- * @returns undefined while another process has the lease
+ * @returns undefined, and nothing has changed, while another process has the lease, or when the lease was lost because Redis did not answer
  */
 export async function applyWorkspaceRetention(run: RetentionRun): Promise<RetentionReport | undefined> {
   const { workspaces, clickhouse, redis, cluster, nowMs } = run;

@@ -29,6 +29,13 @@ async function aLink(fields: object = {}, caller = acme): Promise<Link> {
   expect(status).toBe(200);
   return body;
 }
+const NOTES = 'waymark:link-tests:ended';
+/** The noted ends of the link's A/B test. */
+async function notedEnds({ workspaceId, id }: Link): Promise<(string | undefined)[]> {
+  const prefix = `${workspaceId}/${id}/`;
+  const notes = (await management.redis.smembers(NOTES)).filter((note) => note.startsWith(prefix));
+  return notes.map((note) => note.slice(prefix.length).split('/')[0]);
+}
 
 describe('PATCH /links/{linkId}', () => {
   it('changes only given fields, by id, by external id and also by PUT', async () => {
@@ -71,15 +78,29 @@ describe('PATCH /links/{linkId}', () => {
       await aLink({ trackConversion: true, testVariants }),
       await aLink({ trackConversion: true, testVariants }),
     ];
-    const noted = () => management.redis.smembers('waymark:link-tests:ended');
-    const members = [link, other].map(({ id, workspaceId }) => `${workspaceId}/${id}`);
     await patch(link, { comments: 'x' });
     await patch(other, { testCompletedAt: 'in 1 hour' });
-    expect((await noted()).filter((member) => members.includes(member))).toEqual([]);
-    expect((await patch(link, { testCompletedAt: '1 hour ago' })).status).toBe(200);
-    expect(await noted()).toEqual(expect.arrayContaining(members.slice(0, 1)));
+    expect([await notedEnds(link), await notedEnds(other)]).toEqual([[], []]);
+    const { status, body } = await patch(link, { testCompletedAt: '1 hour ago' });
+    expect([status, await notedEnds(link)]).toEqual([200, [body.testCompletedAt]]);
     await acme.call('PATCH', '/links/bulk', { linkIds: [other.id], data: { testCompletedAt: 'yesterday' } });
-    expect(await noted()).toEqual(expect.arrayContaining(members));
+    expect(await notedEnds(other)).toHaveLength(1);
+  });
+
+  it('the end of an A/B test in the past is noted before it is stored, so that none is stored without a note', async () => {
+    const testVariants = [URL_A, 'https://acme.com/b'].map((url) => ({ url, percentage: 50 }));
+    const link = await aLink({ key: 'ends', trackConversion: true, testVariants });
+    const endsAt = (hours: number) => ({ testCompletedAt: new Date(Date.now() - hours * 3_600_000).toISOString() });
+    const [first, second] = [endsAt(1), endsAt(2)];
+    await aLink({ key: 'other-test' });
+    expect((await patch(link, { key: 'other-test', ...first })).status).toBe(409);
+    expect(await notedEnds(link)).toEqual([first.testCompletedAt]);
+    await management.redis.set(NOTES, 'no set, so that Redis refuses to add to it');
+    expect((await patch(link, second)).status).toBe(500);
+    await management.redis.del(NOTES);
+    expect((await acme.get<Link>(`/links/${link.id}`)).body.testCompletedAt).toBeNull();
+    expect((await patch(link, second)).status).toBe(200);
+    expect(await notedEnds(link)).toEqual([second.testCompletedAt]);
   });
 
   it('null clears a field, absent fields stay unchanged', async () => {

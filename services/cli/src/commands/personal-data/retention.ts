@@ -23,7 +23,7 @@ const publicCounts = (counts: Counts) =>
 /**
  * `waymark retention`: deletes the data whose retention in a workspace has ended, or counts it.
  *
- * @throws CommandError while a writer does the same
+ * @throws CommandError while another process does the same, and when Redis did not answer in time
  */
 export function retainWorkspaces({ dryRun }: { readonly dryRun?: boolean }): Promise<CommandResult> {
   const target = findTarget();
@@ -37,7 +37,9 @@ export function retainWorkspaces({ dryRun }: { readonly dryRun?: boolean }): Pro
       }
       const { clickhouseCluster: cluster } = target.settings;
       const report = await applyWorkspaceRetention({ ...stores, redis, cluster });
-      if (report === undefined) throw new CommandError('another process is doing this; try again in ten minutes');
+      if (report === undefined) {
+        throw new CommandError('another process is doing this, or Redis did not answer in time; try again');
+      }
       const { counts, changed, waiting } = report;
       return {
         data: { counts: publicCounts(counts), changed, waiting },

@@ -36,22 +36,22 @@ async function updateRecords(
   const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
   const context = await linkContext(deps, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
   const before = new Map(found.map((record) => [record.id, record]));
-  const updated = await links.updateMany(caller.workspace.id, [...before.keys()], (record) =>
-    changeOne(context, record),
-  );
-  const isAnyMoved = updated.some(({ id, domain }) => domain !== before.get(id)?.domain);
-  const settled = await (isAnyMoved ? settleStoredLinks : detachFromLost)(deps, caller.workspace.id, updated);
-  const records = settled.map((result) => {
-    if (result instanceof ApiError) throw result;
-    return result;
+  const updated = await links.updateMany(caller.workspace.id, [...before.keys()], async (record) => {
+    const next = changeOne(context, record);
+    // A request that also sets the destination leaves the writer nothing to choose.
+    if (body.url === undefined && next.testCompletedAt !== record.testCompletedAt) await abTests.noteEnd(next);
+    return next;
   });
   // An upsert sends the `url` that the link already has, which ends no A/B test.
   const isChosen = ({ id, url, testCompletedAt }: LinkRecord) =>
     url !== before.get(id)?.url || testCompletedAt !== before.get(id)?.testCompletedAt;
-  if (body.url !== undefined) await Promise.all(records.filter(isChosen).map(abTests.keepDestination));
-  const isEndChanged = ({ id, testCompletedAt }: LinkRecord) => testCompletedAt !== before.get(id)?.testCompletedAt;
-  await Promise.all(records.filter(isEndChanged).map(abTests.noteEnd));
-  return records;
+  if (body.url !== undefined) await Promise.all(updated.filter(isChosen).map(abTests.keepDestination));
+  const isAnyMoved = updated.some(({ id, domain }) => domain !== before.get(id)?.domain);
+  const settled = await (isAnyMoved ? settleStoredLinks : detachFromLost)(deps, caller.workspace.id, updated);
+  return settled.map((result) => {
+    if (result instanceof ApiError) throw result;
+    return result;
+  });
 }
 
 /** `PATCH /links/{linkId}`, after the link was found. @throws ApiError 400, 403, 404, 409, 422 or 429 */
