@@ -62,9 +62,10 @@ describe('docs/privacy.md says what of a person is in', () => {
     const others = all(source, /\b(waymark:[a-z-]+:?)/g);
     // Leases get their names from their callers.
     const runners = all(source, /createJobRunner[^;]*?\bwhat: '([a-z]+)'/g).map((what) => `waymark:${what}-job:`);
-    const leases = all(source, /takeLease\(redis, `([a-z-]+:)/g).map((name) => `waymark:${name}`);
+    const leases = all(source, /takeLease\(redis, [`']([a-z-]+:?)/g).map((name) => `waymark:${name}`);
     expect(all(source, /(waymark:\$)/g)).toHaveLength(1);
     expect(runners.length).toBeGreaterThan(1);
+    expect(leases.length).toBeGreaterThan(3);
     expect(ofQueue.length).toBeGreaterThan(15);
     expect(ofState.length).toBeGreaterThan(4);
     expect(others.length).toBeGreaterThan(6);

@@ -145,16 +145,22 @@ it('no span holds a key, a cookie, a path, a query, an error’s words or an add
 });
 
 it('a caller cannot have its requests traced by a choice of trace id or flag', async () => {
-  const settings = { otlpEndpoint, otlpHeaders: {}, tracedShare: 1e-9 };
-  const sampled = await startTracing({ service: 'sampled', settings, logger });
-  for (const traceId of ['00000000000000000000000000000001', PARENT.traceId]) {
-    const headers = { traceparent: `00-${traceId}-${PARENT.spanId}-01` };
-    const request = { id: traceId, method: 'GET', headers } as unknown as FastifyRequest;
-    sampled?.begin(request);
-    sampled?.end(request, { raw: { statusCode: 200 } } as FastifyReply, 'GET /links');
-  }
-  await sampled?.close();
-  expect(bodies.join('\n')).not.toContain('waymark-sampled');
+  const traceRequests = async (service: string, tracedShare: number) => {
+    const settings = { otlpEndpoint, otlpHeaders: {}, tracedShare };
+    const made = await startTracing({ service, settings, logger });
+    if (made === undefined) throw new Error('no tracing');
+    for (const traceId of ['00000000000000000000000000000001', PARENT.traceId]) {
+      const headers = { traceparent: `00-${traceId}-${PARENT.spanId}-01` };
+      const request = { id: traceId, method: 'GET', headers } as unknown as FastifyRequest;
+      made.begin(request);
+      made.end(request, { raw: { statusCode: 200 } } as FastifyReply, 'GET /links');
+    }
+    await made.close();
+  };
+  await traceRequests('all', 1);
+  expect(bodies.join('\n')).toContain('waymark-all');
+  await traceRequests('hardly-any', 1e-9);
+  expect(bodies.join('\n')).not.toContain('waymark-hardly-any');
 });
 
 it('a receiver that is away is a line in the log, and no more', async () => {

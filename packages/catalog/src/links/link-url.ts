@@ -5,8 +5,8 @@ import { storableText } from '../model/storable-text.js';
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
- * The stored form of a destination: the text itself if it is a URL of any scheme, or else the text with `https://` in front if that is a
- * URL. Undefined if neither is a URL.
+ * The stored form of a destination: the text itself if it is a URL of any scheme, or else the text with `https://` in place of the slashes
+ * and backslashes with which it begins, if that is a URL. Undefined if neither is a URL.
  */
 export function normaliseUrl(text: string): string | undefined {
   if (text.length > URL_CHARS_MAX) return undefined;
@@ -16,7 +16,7 @@ export function normaliseUrl(text: string): string | undefined {
   for (const url of mayLackScheme ? [clean, `https://${clean}`] : [clean]) {
     const parsed = parseUrl(url);
     if (parsed === undefined) continue;
-    // Before a host, browsers skip more than two slashes; other clients refuse them.
+    // With `https://` in front of slashes, more than two precede the host. Browsers ignore the others, which other clients refuse.
     const stored = CONTROL.test(url) || /^[/\\]/.test(clean) ? parsed.href : url;
     return stored.length > URL_CHARS_MAX ? undefined : stored;
   }

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '../client.js';
 import { applyPlacement } from '../shards/apply-placement.js';
 import { recordApplied, runStatements } from './apply-file.js';
-import type { Lease } from './lease.js';
+import type { SchemaLease } from './lease.js';
 import { MIGRATIONS_DIRECTORY, readMigrationFiles } from './migration-files.js';
 import type { RenderTarget } from './render.js';
 
@@ -11,7 +11,7 @@ const isView = (sql: string) => MATERIALIZED_VIEW.test(sql);
 /** Options of {@link createTables} and {@link createViews}. */
 export interface PartOptions extends RenderTarget {
   /** The lease on the schema, which the caller holds. */
-  readonly lease: Lease;
+  readonly lease: SchemaLease;
 }
 
 /**

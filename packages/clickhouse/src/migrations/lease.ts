@@ -9,8 +9,8 @@ const RENEW_MS = 3_000;
 const RETRY_MS = 250;
 
 /** The right to change the schema of a database. It ends when its holder releases it, or ten seconds after its last renewal. */
-export interface Lease {
-  /** @throws Error when a renewal has failed, or none has been answered within ten seconds */
+export interface SchemaLease {
+  /** @throws Error when no renewal that was sent within the last ten seconds has succeeded */
   assertHeld(): void;
   release(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export interface Lease {
  * finds no other row that has not expired, it holds the lease; otherwise it withdraws its row and tries again. If two runners write at the
  * same time, at least one finds the row of the other, so they never both hold the lease. All times are the server's.
  */
-export async function takeLease(client: ClickHouseClient, target: RenderTarget): Promise<Lease> {
+export async function takeSchemaLease(client: ClickHouseClient, target: RenderTarget): Promise<SchemaLease> {
   const row = new LeaseRow(client, target);
   for (;;) {
     const askedMs = performance.now();
@@ -33,26 +33,27 @@ export async function takeLease(client: ClickHouseClient, target: RenderTarget):
 }
 
 /** @param takenMs when the row was sent, by the clock of `performance.now()` */
-function keepRenewed(row: LeaseRow, takenMs: number): Lease {
+function keepRenewed(row: LeaseRow, takenMs: number): SchemaLease {
+  /** The error of the last renewal that failed. */
   let failure: unknown;
-  /** When the last renewal that was answered was sent. */
+  /** When the last renewal that has succeeded was sent. */
   let renewedMs = takenMs;
   let renewal: Promise<void> = Promise.resolve();
   const renew = async () => {
     const askedMs = performance.now();
     await row.write(LEASE_SECONDS);
-    renewedMs = askedMs;
+    // Answers may come in another order than requests.
+    renewedMs = Math.max(renewedMs, askedMs);
   };
   const timer = setInterval(() => {
     renewal = renew().catch((err: unknown) => {
-      failure ??= err;
+      failure = err;
     });
   }, RENEW_MS);
   timer.unref();
   return {
     assertHeld() {
-      const isExpired = performance.now() - renewedMs >= LEASE_SECONDS * 1000;
-      if (failure === undefined && !isExpired) return;
+      if (performance.now() - renewedMs < LEASE_SECONDS * 1000) return;
       throw new Error('the lease on the schema could not be renewed', { cause: failure });
     },
     async release() {

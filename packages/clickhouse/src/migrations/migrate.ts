@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '../client.js';
 import { recordApplied, runStatements } from './apply-file.js';
 import { type AppliedMigration, bookkeepingTables, MOVE_TABLE, readApplied } from './bookkeeping.js';
 import { createDatabase, listTables } from './database.js';
-import { takeLease } from './lease.js';
+import { takeSchemaLease } from './lease.js';
 import { MIGRATIONS_DIRECTORY, type MigrationFile, readMigrationFiles } from './migration-files.js';
 
 /** Options of {@link migrate} and {@link migrationStatus}. */
@@ -45,7 +45,7 @@ export async function migrate(client: ClickHouseClient, options: MigrateOptions 
   const missing = missingFiles(files, await readApplied(client, options));
   if (missing.length === 0) return { applied: [], alreadyApplied: files.length };
 
-  const lease = await takeLease(client, options);
+  const lease = await takeSchemaLease(client, options);
   try {
     // Read again: another runner may have applied files while this one waited for the lease.
     const stillMissing = missingFiles(files, await readApplied(client, options));

@@ -1,6 +1,6 @@
 import { createDatabase } from '../migrations/database.js';
 import { createTables, createViews } from '../migrations/in-two-parts.js';
-import { type Lease, takeLease } from '../migrations/lease.js';
+import { type SchemaLease, takeSchemaLease } from '../migrations/lease.js';
 import { migrationStatus } from '../migrations/migrate.js';
 import { copySlice } from './copy-slice.js';
 import { type Digest, merged } from './digest.js';
@@ -73,7 +73,7 @@ export async function moveDatabase(options: MoveOptions): Promise<MoveReport> {
     const state = new MoveState(target);
     await createDatabase(target.client, target);
     await state.create();
-    const lease = await takeLease(target.client, target);
+    const lease = await takeSchemaLease(target.client, target);
     try {
       const header = await takeUp(state, identity);
       return await new Move({ ...options, source, target, state, lease, header }).run();
@@ -90,7 +90,7 @@ interface MoveParts extends Omit<MoveOptions, 'source' | 'target'> {
   readonly source: OpenEnd;
   readonly target: OpenEnd;
   readonly state: MoveState;
-  readonly lease: Lease;
+  readonly lease: SchemaLease;
   readonly header: MoveHeader;
 }
 

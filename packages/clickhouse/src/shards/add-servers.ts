@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '../client.js';
 import { bookkeepingTables } from '../migrations/bookkeeping.js';
 import { createDatabase } from '../migrations/database.js';
-import { takeLease } from '../migrations/lease.js';
+import { takeSchemaLease } from '../migrations/lease.js';
 import { REPLICA_PATH } from '../migrations/render.js';
 import { quoteIdentifier } from '../quote-identifier.js';
 import { connectNodes } from './cluster-nodes.js';
@@ -32,7 +32,7 @@ export async function addServers(
   { cluster }: { readonly cluster: string },
 ): Promise<string[]> {
   const nodes = await connectNodes(client, cluster);
-  const lease = await takeLease(client, { cluster });
+  const lease = await takeSchemaLease(client, { cluster });
   try {
     await createDatabase(client, { cluster });
     for (const query of bookkeepingTables({ cluster })) await client.command({ query });

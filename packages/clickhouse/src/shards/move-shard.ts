@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '../client.js';
-import { takeLease } from '../migrations/lease.js';
+import { takeSchemaLease } from '../migrations/lease.js';
 import { placeTables, shardedTables, tablesPlacedOtherwise } from './apply-placement.js';
 import { connectNodes, type ShardNode } from './cluster-nodes.js';
 import { copyRows, deleteRows, readShapes, rowSetsOf } from './copy-rows.js';
@@ -47,7 +47,7 @@ const isEvents = (table: string) => table.endsWith('_events');
  */
 export async function moveShard(client: ClickHouseClient, options: ShardMoveOptions): Promise<ShardMoveReport> {
   const { cluster } = options;
-  const lease = await takeLease(client, { cluster });
+  const lease = await takeSchemaLease(client, { cluster });
   let nodes: readonly ShardNode[] = [];
   try {
     nodes = await connectNodes(client, cluster);

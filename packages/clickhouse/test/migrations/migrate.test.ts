@@ -1,10 +1,10 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTestDatabase, startTcpProxy, type TestDatabase } from '@waymark/test-kit';
+import { createTestDatabase, startTcpProxy, type TestDatabase, waitFor } from '@waymark/test-kit';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createClickHouseClient, migrate, migrationStatus } from '../../src/index.js';
-import { takeLease } from '../../src/migrations/lease.js';
+import { takeSchemaLease } from '../../src/migrations/lease.js';
 import { MIGRATIONS_DIRECTORY } from '../../src/migrations/migration-files.js';
 
 let db: TestDatabase;
@@ -122,7 +122,7 @@ test('a lease has one holder at a time', async () => {
   let holders = 0;
   let most = 0;
   const work = async () => {
-    const lease = await takeLease(db.client, {});
+    const lease = await takeSchemaLease(db.client, {});
     holders += 1;
     most = Math.max(most, holders);
     await db.client.command({ query: 'SELECT sleep(0.05)' });
@@ -146,12 +146,37 @@ test('a lease is lost before another runner may take it, although ClickHouse doe
     await proxy.stop();
     await behindProxy.close();
   });
-  const lease = await takeLease(behindProxy, {});
+  const lease = await takeSchemaLease(behindProxy, {});
   lease.assertHeld();
   proxy.holdRequests();
-  const other = await takeLease(db.client, {});
+  const other = await takeSchemaLease(db.client, {});
   expect(() => lease.assertHeld()).toThrow('the lease on the schema could not be renewed');
   await other.release();
+});
+
+test('a lease is kept after a renewal that failed', { timeout: 60_000 }, async () => {
+  await migrate(db.client, { directory });
+  let failures = 0;
+  let isFailing = false;
+  const client = new Proxy(db.client, {
+    get: (target, name) => {
+      if (name !== 'command' || !isFailing) return Reflect.get(target, name).bind(target);
+      isFailing = false;
+      failures += 1;
+      return () => Promise.reject(new Error('no connection'));
+    },
+  });
+  const lease = await takeSchemaLease(client, {});
+  isFailing = true;
+  const renewals = async () => {
+    const query = 'SELECT max(version) FROM schema_migration_leases';
+    return Number((await db.client.rows<[number]>({ query }))[0]?.[0]);
+  };
+  const before = await renewals();
+  await waitFor(async () => (await renewals()) > before, { what: 'the next renewal', timeoutMs: 30_000 });
+  expect(failures).toBe(1);
+  lease.assertHeld();
+  await lease.release();
 });
 
 test('numbers without gaps are required, so that two branches cannot use the same number', async () => {

@@ -24,8 +24,10 @@ const pendingSchema = z.object({
   at: z.number(),
   /** How often its rows were changed after their inserts may have begun. It is part of the tokens of the inserts. */
   revision: z.number().default(0),
-  /** Number of inserts that all writers had started before the batch. */
+  /** Number of inserts in the first queue shard before the batch; of all together in batches of releases without `insertsElsewhere`. */
   insertsBefore: z.number(),
+  /** Those of each other queue shard, or fewer (`InsertsElsewhere.seen`). */
+  insertsElsewhere: z.array(z.number()).optional(),
   parts: z.array(z.object({ name: z.string(), kind: z.enum(EVENT_KINDS), rows: z.array(z.string()) })),
   /** Empty in batches of releases without claims. */
   claims: z

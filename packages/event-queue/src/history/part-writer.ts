@@ -21,7 +21,7 @@ export interface PartWriterOptions {
   readonly cluster: string | undefined;
   readonly waitsForQuorum: boolean;
   readonly state: HistoryState;
-  readonly counters: Pick<Manifest, 'insertCount' | 'addInserts'>;
+  readonly counters: Pick<Manifest, 'insertsSince' | 'addInserts'>;
   readonly retry: Retry;
   readonly onRefused: (refused: RefusedRow) => Promise<void>;
   /** Called before each attempt to insert rows, and awaited. */
@@ -63,7 +63,7 @@ export function createPartWriter(options: PartWriterOptions) {
      * @param split names of the parts that were refused as a whole. The part is added if ClickHouse refuses it now
      */
     async write(
-      { id, revision, at, insertsBefore }: PendingBatch,
+      { id, revision, at, insertsBefore, insertsElsewhere }: PendingBatch,
       { name, kind, rows }: Part,
       isRepeat: boolean,
       split: Set<string>,
@@ -71,12 +71,11 @@ export function createPartWriter(options: PartWriterOptions) {
       const isSplit = split.has(name);
       const batch: InsertBatch = {
         ...{ id: partId({ id, revision }, { name }), kind, version: EVENT_ROW_VERSION, jobIds: [], skipped: {}, at },
-        ...{ state: isSplit ? 'split' : 'open', insertsBefore },
+        ...{ state: isSplit ? 'split' : 'open', insertsBefore, insertsElsewhere },
       };
       const texts: BatchRows = { texts: rows, faulty: [], missing: [], originOf: (index) => ({ jobId: id, index }) };
       const markSplit = () => state.markSplit([...split.add(name)]);
-      const insertsSince = async () => (await counters.insertCount()) - insertsBefore;
-      const manifest = { addInserts: counters.addInserts, insertsSince, read: async () => batch, markSplit };
+      const manifest = { ...counters, read: async () => batch, markSplit };
       const inserter = createBatchInserter({
         ...{ kind, table: tableOf(kind), manifest, retry, logger, onInserting: options.onInserting },
         parkRow: (_batch, _rows, position, error) => options.onRefused({ kind, row: rows[position] ?? '', error }),

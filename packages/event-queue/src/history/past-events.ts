@@ -5,6 +5,7 @@ import { formatResourceId } from '@waymark/contract';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { blockFilters } from '../claims/filter-marks.js';
+import { createInsertsElsewhere } from '../queue/inserts-elsewhere.js';
 import type { InsertedBatch } from '../queue/webhook-jobs.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { createManifest } from '../writer/manifest.js';
@@ -102,17 +103,8 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   const state = createHistoryState({ redis, replication, workspaceNumber, owner: randomUUID(), leaseMs });
   const signal = options.signal ?? new AbortController().signal;
   const retry = createRetry({ logger, now, signal, onError: () => undefined });
-  const manifests = queues.map((queue) => createManifest(queue));
-  const counters = {
-    async insertCount() {
-      const counts = await Promise.all(manifests.map((manifest) => manifest.insertCount()));
-      return counts.reduce((sum, count) => sum + count, 0);
-    },
-    // Writers count inserts in the Redis of their own queue shard, but all insert into the same tables.
-    async addInserts(count: number) {
-      await Promise.all(manifests.map((manifest) => manifest.addInserts(count)));
-    },
-  };
+  const elsewhere = createInsertsElsewhere(queues.slice(1), now);
+  const counters = createManifest(redis, undefined, elsewhere);
   const parts = createPartWriter({
     ...{ clickhouse, cluster: options.cluster, waitsForQuorum: options.waitsForQuorum ?? false },
     ...{ state, counters, retry, onInserting: options.onInserting, onRefused: options.onRefused, logger, now },
@@ -193,7 +185,10 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     return undefined;
   }
 
-  await take();
+  await take().catch((err: unknown) => {
+    elsewhere.close();
+    throw err;
+  });
   let failure: unknown;
   const renewal = setInterval(() => {
     if (signal.aborted) return;
@@ -210,6 +205,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
 
   async function close(isFinished: boolean): Promise<void> {
     clearInterval(renewal);
+    elsewhere.close();
     await state.release(isFinished);
   }
 
@@ -237,12 +233,12 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
 
     async write({ rows, aliases, claims: taking, progressAfter }) {
       if (failure !== undefined) throw failure;
-      const insertsBefore = await counters.insertCount();
+      const before = { insertsElsewhere: [...elsewhere.seen()], insertsBefore: await counters.insertCount() };
       const { inserts, parts: laidOut, months } = layOutPast(rows);
       if (inserts > 0) await counters.addInserts(inserts);
       const claimed = await claim(
         {
-          ...{ id: randomUUID(), revision: 0, at: now(), insertsBefore, progress: '', parts: laidOut, months },
+          ...{ id: randomUUID(), revision: 0, at: now(), ...before, progress: '', parts: laidOut, months },
           claims: taking.map(({ eventId, name, ifTaken }) => ({ eventId, name, ifTaken })),
           aliases: aliases.map(({ alias, clickId, clickedAtMs }) => [alias, clickId, clickedAtMs]),
         },

@@ -97,7 +97,9 @@ export interface EventProducer {
   connectionsLost(): number;
   /**
    * When the oldest event in the queue was put there, epoch milliseconds; undefined if there is none. Clicks in the spool count too, also
-   * those of other processes that share its directory.
+   * those of other processes that share its directory; 0 if their age is unknown (`Spool.oldestAt`).
+   *
+   * @throws the error of Redis, the connection or the file system
    */
   oldestQueuedMs(kind: QueueKind): Promise<number | undefined>;
   /** Bytes of the spool of this producer on disk. */

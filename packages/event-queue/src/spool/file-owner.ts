@@ -53,15 +53,16 @@ export interface SpoolOwner {
   isOrphan(directory: string, name: string): Promise<boolean>;
 }
 
-/** Whether a file of a spool directory has entries to send, of whichever process; damaged files have another suffix. */
+/** Whether a file of a spool directory is a spool file of any process, by its name. Damaged files and copies have other names. */
 export function isSpoolFile(name: string): boolean {
-  return name.endsWith(SUFFIX);
+  return parse(name) !== undefined;
 }
 
 function parse(name: string): SpoolFileName | undefined {
   const parts = name.slice(0, -SUFFIX.length).split('~');
   const [host, pid, startedAt, nonce] = parts;
-  if (!isSpoolFile(name) || parts.length !== NAME_PARTS || host === undefined || nonce === undefined) return undefined;
+  if (!name.endsWith(SUFFIX) || parts.length !== NAME_PARTS || host === undefined || nonce === undefined)
+    return undefined;
   return { host, pid: Number(pid), startedAt: startedAt ?? '', nonce };
 }
 

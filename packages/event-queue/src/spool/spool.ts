@@ -39,8 +39,8 @@ export interface Spool {
   /** Bytes of this process's files, including those taken over. */
   bytesOnDisk(): number;
   /**
-   * When the oldest file of the directory was created, epoch milliseconds, including those of the other processes that share it; undefined
-   * without entries.
+   * When the oldest file of the directory was created, epoch milliseconds, including those of the other processes that share it; 0 if the
+   * file system does not store when one of these was created; undefined without entries. @throws the error of the file system
    */
   oldestAt(): Promise<number | undefined>;
   close(): Promise<void>;
@@ -49,6 +49,7 @@ export interface Spool {
 interface ClosedSegment {
   readonly name: string;
   readonly size: number;
+  /** When it was created, epoch milliseconds; 0 if the file system of a file that was taken over does not store this. */
   readonly since: number;
   /** Number of entries already sent, at which an interrupted replay resumes. */
   sent: number;
@@ -84,20 +85,36 @@ function* chunks(entries: readonly SpoolEntry[]): Generator<readonly SpoolEntry[
   if (chunk.length > 0) yield chunk;
 }
 
-/** When each file with entries in the directory was created, epoch milliseconds; empty if the directory cannot be read. */
-async function fileAges(directory: string): Promise<Map<string, number>> {
-  const ages = new Map<string, number>();
-  for (const name of await readdir(directory).catch(() => [])) {
-    if (!isSpoolFile(name)) continue;
-    const file = await stat(join(directory, name)).catch(() => undefined);
-    if (file !== undefined && file.size > 0) ages.set(name, createdAt(file));
+/** Undefined if the file does not exist. @throws any other error of the file system */
+async function statIfPresent(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw err;
   }
-  return ages;
 }
 
-/** When a file was created, epoch milliseconds; on file systems that do not store this, when it was changed. */
-function createdAt({ birthtimeMs, mtimeMs }: Stats): number {
-  return birthtimeMs || mtimeMs;
+/**
+ * When each file with entries in the directory was created, epoch milliseconds; 0 on file systems that do not store this. Empty if the
+ * directory does not exist. @throws any other error of the file system
+ */
+async function creationTimes(directory: string): Promise<Map<string, number>> {
+  const times = new Map<string, number>();
+  const seen = new Set<string>();
+  let isComplete = (await statIfPresent(directory)) === undefined;
+  while (!isComplete) {
+    isComplete = true;
+    for (const name of await readdir(directory)) {
+      if (seen.has(name) || !isSpoolFile(name)) continue;
+      seen.add(name);
+      const file = await statIfPresent(join(directory, name));
+      // Another process may have taken the file over since the list was read, and so have given it a name that is not in the list.
+      if (file === undefined) isComplete = false;
+      else if (file.size > 0) times.set(name, file.birthtimeMs);
+    }
+  }
+  return times;
 }
 
 /** Opens the spool of this process, in a directory that it may share with other processes. */
@@ -204,7 +221,7 @@ export function createSpool(options: SpoolOptions): Spool {
       try {
         const file = await stat(join(directory, name));
         await rename(join(directory, name), join(directory, mine));
-        closed.push({ name: mine, size: file.size, since: createdAt(file), sent: 0 });
+        closed.push({ name: mine, size: file.size, since: file.birthtimeMs, sent: 0 });
         logger.warn({ file: name, bytes: file.size }, 'taking over the spool of a dead process');
       } catch {
         // Another process has taken it over first.
@@ -289,10 +306,10 @@ export function createSpool(options: SpoolOptions): Spool {
 
     async oldestAt() {
       // Read first, so that a file that this process takes over meanwhile is among its own or in the list.
-      const ages = await fileAges(directory);
-      for (const { name, since } of closed) ages.set(name, since);
-      if (current !== undefined && current.segment.size() > 0) ages.set(current.segment.name, current.since);
-      return ages.size === 0 ? undefined : Math.min(...ages.values());
+      const times = await creationTimes(directory);
+      for (const { name, since } of closed) times.set(name, since);
+      if (current !== undefined && current.segment.size() > 0) times.set(current.segment.name, current.since);
+      return times.size === 0 ? undefined : Math.min(...times.values());
     },
 
     async close() {

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-it('counts the inserts of other shards, and without an answer trusts its last count for a minute', async () => {
+it('counts the inserts of other shards, and uses the last count for a minute if a shard does not answer', async () => {
   const shard = new Redis(redis.url);
   const nowMs = Date.UTC(2026, 0, 1);
   const earlierMs = nowMs - 61_000;

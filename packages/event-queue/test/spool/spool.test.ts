@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { appendFile, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,10 @@ import { createJobId } from '../../src/queue/job-id.js';
 import type { SpoolEntry } from '../../src/spool/frame.js';
 import { createSpool, type Spool, SpoolFullError, type SpoolOptions } from '../../src/spool/spool.js';
 import { silentLogger } from '../silent-logger.js';
+
+const SYS_FILE = '/sys/kernel/uevent_seqnum';
+/** The name of a file of a process on another host. */
+const OTHER_FILE = 'another-host~1~1~abc~000001.spool';
 
 let directory: string;
 const opened: Spool[] = [];
@@ -108,7 +113,7 @@ describe('the spool', () => {
     expect(await files()).toEqual([]);
   });
 
-  it('knows the age of its oldest file, also when it has taken that over after its own', async () => {
+  it('gives the age of its oldest file, also when it has taken that over after its own', async () => {
     await aSpool().append(anEntry());
     const orphan = await orphanFile();
     const elsewhere = `${directory}-elsewhere`;
@@ -125,7 +130,7 @@ describe('the spool', () => {
     expect(await spool.oldestAt()).toBeLessThan(ownMs);
   });
 
-  it('knows the age of the files of other processes that share its directory', async () => {
+  it('gives the age of the files of other processes that share its directory', async () => {
     const other = aSpool();
     const spool = aSpool();
     expect(await spool.oldestAt()).toBeUndefined();
@@ -136,6 +141,46 @@ describe('the spool', () => {
     expect(Math.abs(oldestMs - startedMs)).toBeLessThan(60_000);
     await replayed(other);
     expect(await spool.oldestAt()).toBeUndefined();
+  });
+
+  it('gives no age of a copy, which no process takes over', async () => {
+    await appendFile(join(directory, 'copy.spool'), 'the bytes of a spool file');
+    expect(await aSpool().oldestAt()).toBeUndefined();
+  });
+
+  // Files in /sys have a size and no time of creation.
+  it.runIf(existsSync(SYS_FILE))('gives 0 for a file whose time of creation is not stored', async () => {
+    await symlink(SYS_FILE, join(directory, OTHER_FILE));
+    expect(await aSpool().oldestAt()).toBe(0);
+  });
+
+  it('gives no age when the directory or a file cannot be read', async () => {
+    const spool = aSpool();
+    await symlink(OTHER_FILE, join(directory, OTHER_FILE));
+    await expect(spool.oldestAt()).rejects.toThrow('ELOOP');
+    await rm(directory, { recursive: true });
+    expect(await spool.oldestAt()).toBeUndefined();
+    await writeFile(directory, '');
+    await expect(spool.oldestAt()).rejects.toThrow('ENOTDIR');
+  });
+
+  it('gives the age of a file that other processes take over meanwhile', async () => {
+    const spool = aSpool();
+    let name = OTHER_FILE;
+    await appendFile(join(directory, name), 'the bytes of a spool file');
+    let isDone = false;
+    const renaming = (async () => {
+      for (let number = 0; !isDone; number++) {
+        const next = OTHER_FILE.replace('000001', String(number));
+        await rename(join(directory, name), join(directory, next));
+        name = next;
+      }
+    })();
+    const ages: (number | undefined)[] = [];
+    while (ages.length < 200) ages.push(await spool.oldestAt());
+    isDone = true;
+    await renaming;
+    expect(ages).not.toContain(undefined);
   });
 
   it('takes over the file of another host once it has not been touched for a minute', async () => {
