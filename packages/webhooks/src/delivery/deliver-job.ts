@@ -18,7 +18,7 @@ export interface DeliverJobDeps extends AttemptDeps {
   readonly log: DeliveryLog;
   readonly failures: FailureCounts;
   readonly sender: WebhookJobSender;
-  readonly waiting: Pick<WaitingBodies, 'add'>;
+  readonly waiting: Pick<WaitingBodies, 'add' | 'drop'>;
   readonly logger: QueueLogger;
   /** True when no further attempt may start. */
   readonly isClosing: () => boolean;
@@ -61,9 +61,14 @@ export function createDeliverJob(deps: DeliverJobDeps) {
       'disabling a webhook after too many consecutive failures',
     );
     const disabledAt = new Date(now()).toISOString();
-    await catalog.webhooks.update(workspaceId, id, (record) =>
+    const updated = await catalog.webhooks.update(workspaceId, id, (record) =>
       record.updatedAt === updatedAt ? { disabledAt, consecutiveFailures } : {},
     );
+    if (updated.disabledAt === null) return;
+    // If this fails, they count until their next attempt.
+    await waiting.drop(workspaceId, id).catch((err: unknown) => {
+      logger.debug({ err, webhookId: id }, 'the waiting deliveries of a disabled webhook could not be removed');
+    });
   }
 
   /** Called before each attempt, because the webhook can be changed, or disabled by another process, while a job runs. */

@@ -5,7 +5,7 @@ import { formatResourceId, parseResourceId, type WebhookTrigger } from '@waymark
 import { createWebhookJobSender } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { DELIVERIES_TABLE, type Delivery } from './delivery-log.js';
-import { createWaitingBodies } from './waiting-bodies.js';
+import { createWaitingBodies, REFUSED_FROM_BYTES } from './waiting-bodies.js';
 import { jobText, webhookJobId } from './webhook-job.js';
 
 /** Selects deliveries: those of a workspace that match all of the given fields. */
@@ -26,8 +26,9 @@ export type DeliveryLine = Omit<Delivery, 'workspaceId' | 'requestBody' | 'respo
 const READ_SECONDS_MAX = 30;
 /** Events that a replay reads and queues at a time. A body may have 170 kB. */
 const EVENTS_PER_STEP = 50;
-/** Bytes of the deliveries that wait from which a replay waits; and how long, in milliseconds, until it looks again. */
-const WAIT_FROM_BYTES = 32_000_000;
+/** Bytes of the deliveries that wait from which a replay waits: with a step of events more, changes are still accepted. */
+const WAIT_FROM_BYTES = REFUSED_FROM_BYTES / 2;
+/** Milliseconds until a replay that waits looks again. */
 const WAIT_MS = 1_000;
 const IS_DELIVERED = 'status BETWEEN 200 AND 299';
 
@@ -113,7 +114,7 @@ FROM ${DELIVERIES_TABLE} WHERE ${where} AND request_body != '' GROUP BY webhook_
 
 /**
  * Delivers logged events again, with the last body that was sent, and with the full number of attempts. Reads and queues a few events at a
- * time, and waits while the deliveries of the workspace that wait have 32 MB.
+ * time, and waits while the deliveries of the workspace that wait have 16 MB: half of what changes of the workspace are refused from.
  *
  * @param onProgress called before the first event and after each step
  * @returns how many were queued; if the webhook is disabled when the job runs, they are not delivered

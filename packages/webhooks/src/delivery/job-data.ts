@@ -38,3 +38,26 @@ export async function removeEvents(redis: Redis, jobId: string, data: WebhookJob
   if (data.events.length === 0) return;
   await redis.eval(REPLACE_DATA, 1, jobKey(WEBHOOK_QUEUE, jobId), jobText({ ...data, eventIds: [], events: [] }));
 }
+
+/** Like REPLACE_DATA, for several jobs. KEYS: the jobs. ARGV: the new data. */
+const REPLACE_ALL = `
+for _, job in ipairs(KEYS) do
+  if redis.call('HDEL', job, 'data') == 1 then redis.call('HSET', job, 'data', ARGV[1]) end
+end
+return 0
+`;
+
+/**
+ * Takes the events out of jobs of one webhook that may wait, run or have ended. Jobs that wait stay in the queue, and deliver nothing.
+ *
+ * @param jobIds at most some hundreds, because Redis does nothing else meanwhile
+ */
+export async function dropEvents(
+  redis: Redis,
+  webhook: Pick<WebhookJobData, 'workspaceId' | 'webhookId'>,
+  jobIds: readonly string[],
+): Promise<void> {
+  const jobs = jobIds.map((id) => jobKey(WEBHOOK_QUEUE, id));
+  // Without events the trigger has no effect.
+  await redis.eval(REPLACE_ALL, jobs.length, ...jobs, jobText({ ...webhook, event: 'link.updated' }));
+}

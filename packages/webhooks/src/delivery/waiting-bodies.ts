@@ -1,9 +1,11 @@
 import { jobKey, stateKey, WEBHOOK_QUEUE, type WebhookJob } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
+import { dropEvents } from './job-data.js';
+import { jobIdPrefix } from './webhook-job.js';
 
 /**
- * Counts the bytes of the queued jobs that contain bodies, by workspace, in the Redis of their queue shard. Jobs that name events by their
- * ids are not counted.
+ * Counts the bytes of the queued jobs that contain bodies, by workspace and webhook, in the Redis of their queue shard. Jobs that name
+ * events by their ids are not counted.
  */
 export interface WaitingBodies {
   /**
@@ -17,7 +19,17 @@ export interface WaitingBodies {
   remove(workspaceId: string, jobId: string): Promise<void>;
   /** Whether the jobs of the workspace have fewer bytes than `bytesMax`. */
   isBelow(workspaceId: string, bytesMax: number): Promise<boolean>;
+  /** The bytes of the jobs of each of the webhooks, in their order. */
+  bytesOf(workspaceId: string, webhookIds: readonly string[]): Promise<readonly number[]>;
+  /**
+   * Removes the bodies of the jobs of a webhook that was disabled or deleted, and the jobs from the count. They stay in the queue, and deliver
+   * nothing, even if the webhook is enabled again.
+   */
+  drop(workspaceId: string, webhookId: string): Promise<void>;
 }
+
+/** Bytes of the waiting jobs of a workspace from which changes are refused, if a webhook that would get them is behind. */
+export const REFUSED_FROM_BYTES = 32_000_000;
 
 /** Memory of a job besides its data, about. */
 const JOB_BYTES = 1_000;
@@ -28,8 +40,14 @@ const SEARCH_PAUSE_MS = 10_000;
 const JOBS_PER_SCRIPT = 500;
 /** After this time a job that is counted and not in Redis will not be queued any more. */
 const QUEUED_WITHIN_SECONDS = 60;
-/** The field of the hash with the sum of all others. They have, by the id of a job, its bytes and when it was counted, in seconds. */
+/**
+ * The field of the hash with the sum of all jobs. Fields that start with it have the sum of a webhook. The others have, by the id of a job,
+ * its bytes and when it was counted, in seconds.
+ */
 const SUM = 'sum';
+/** Lua: the field with the sum of the webhook of the job `id`. */
+const SUM_OF_WEBHOOK = `'${SUM}:' .. string.match(id, '^[^-]*-')`;
+const sumField = (webhookId: string) => `${SUM}:${jobIdPrefix(webhookId)}`;
 
 /** KEYS: the hash. ARGV: the limit, the TTL in milliseconds, then the id and the bytes of each job. */
 const ADD = `
@@ -39,8 +57,10 @@ for index = 3, #ARGV, 2 do
 end
 if #added > 0 and sum >= tonumber(ARGV[1]) then return 0 end
 for _, index in ipairs(added) do
-  redis.call('HSET', KEYS[1], ARGV[index], ARGV[index + 1] .. ' ' .. redis.call('TIME')[1])
-  redis.call('HINCRBY', KEYS[1], '${SUM}', ARGV[index + 1])
+  local id, bytes = ARGV[index], ARGV[index + 1]
+  redis.call('HSET', KEYS[1], id, bytes .. ' ' .. redis.call('TIME')[1])
+  redis.call('HINCRBY', KEYS[1], '${SUM}', bytes)
+  redis.call('HINCRBY', KEYS[1], ${SUM_OF_WEBHOOK}, bytes)
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
@@ -59,6 +79,8 @@ for index, id in ipairs(ARGV) do
   local bytes, countedAt = string.match(redis.call('HGET', KEYS[1], id) or '', '^(%d+) (%d+)$')
   if bytes and hasEnded(KEYS[index + 1], countedAt) then
     redis.call('HDEL', KEYS[1], id)
+    local ofWebhook = ${SUM_OF_WEBHOOK}
+    if redis.call('HINCRBY', KEYS[1], ofWebhook, -tonumber(bytes)) <= 0 then redis.call('HDEL', KEYS[1], ofWebhook) end
     if redis.call('HLEN', KEYS[1]) == 1 then
       redis.call('DEL', KEYS[1])
     else
@@ -73,8 +95,30 @@ return 0
 export function createWaitingBodies(redis: Redis): WaitingBodies {
   const keyOf = (workspaceId: string) => stateKey(`webhook-bodies:${workspaceId}`);
 
-  async function bytesOf(workspaceId: string): Promise<number> {
-    return Number((await redis.hget(keyOf(workspaceId), SUM)) ?? 0);
+  async function readSums(workspaceId: string, fields: readonly string[]): Promise<number[]> {
+    return (await redis.hmget(keyOf(workspaceId), ...fields)).map(Number);
+  }
+
+  async function hasLess(workspaceId: string, bytesMax: number): Promise<boolean> {
+    const [bytes = 0] = await readSums(workspaceId, [SUM]);
+    return bytes < bytesMax;
+  }
+
+  /** Reads the ids of counted jobs, some hundreds at a time. @param prefix what the ids start with */
+  async function* countedJobs(workspaceId: string, prefix = ''): AsyncGenerator<readonly string[]> {
+    let cursor = '0';
+    do {
+      const [next, fields] = await redis.hscan(
+        keyOf(workspaceId),
+        cursor,
+        'MATCH',
+        `${prefix}*`,
+        'COUNT',
+        JOBS_PER_SCRIPT,
+      );
+      yield fields.filter((field, index) => index % 2 === 0 && !field.startsWith(SUM));
+      cursor = next;
+    } while (cursor !== '0');
   }
 
   /**
@@ -82,17 +126,10 @@ export function createWaitingBodies(redis: Redis): WaitingBodies {
    * count of a job and its addition to the queue.
    */
   async function removeEnded(workspaceId: string): Promise<void> {
-    const key = keyOf(workspaceId);
-    let cursor = '0';
-    do {
-      const [next, fields] = await redis.hscan(key, cursor, 'COUNT', JOBS_PER_SCRIPT);
-      const ids = fields.filter((field, index) => index % 2 === 0 && field !== SUM);
-      if (ids.length > 0) {
-        const jobs = ids.map((id) => jobKey(WEBHOOK_QUEUE, id));
-        await redis.eval(REMOVE, 1 + jobs.length, key, ...jobs, ...ids);
-      }
-      cursor = next;
-    } while (cursor !== '0');
+    for await (const ids of countedJobs(workspaceId)) {
+      const jobs = ids.map((id) => jobKey(WEBHOOK_QUEUE, id));
+      if (ids.length > 0) await redis.eval(REMOVE, 1 + jobs.length, keyOf(workspaceId), ...jobs, ...ids);
+    }
   }
 
   /** Whether this call is the one that searches for ended jobs. */
@@ -102,10 +139,10 @@ export function createWaitingBodies(redis: Redis): WaitingBodies {
   }
 
   async function isBelow(workspaceId: string, bytesMax: number): Promise<boolean> {
-    if ((await bytesOf(workspaceId)) < bytesMax) return true;
+    if (await hasLess(workspaceId, bytesMax)) return true;
     if (!(await maySearch(workspaceId))) return false;
     await removeEnded(workspaceId);
-    return (await bytesOf(workspaceId)) < bytesMax;
+    return hasLess(workspaceId, bytesMax);
   }
 
   return {
@@ -120,5 +157,18 @@ export function createWaitingBodies(redis: Redis): WaitingBodies {
     },
 
     isBelow,
+
+    bytesOf: (workspaceId, webhookIds) => readSums(workspaceId, webhookIds.map(sumField)),
+
+    async drop(workspaceId, webhookId) {
+      // All ids are read first: jobs that are counted later belong to a webhook that was enabled again.
+      const ids: string[] = [];
+      for await (const some of countedJobs(workspaceId, jobIdPrefix(webhookId))) ids.push(...some);
+      for (let start = 0; start < ids.length; start += JOBS_PER_SCRIPT) {
+        const some = ids.slice(start, start + JOBS_PER_SCRIPT);
+        await dropEvents(redis, { workspaceId, webhookId }, some);
+        await redis.eval(REMOVE, 1, keyOf(workspaceId), ...some);
+      }
+    },
   };
 }

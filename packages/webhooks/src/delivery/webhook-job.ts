@@ -54,7 +54,12 @@ export function jobText({ events = [], ...fields }: NewJobData): string {
   return JSON.stringify(stored);
 }
 
+/** What the ids of all jobs of the webhook start with, and of no other. */
+export function jobIdPrefix(webhookId: string): string {
+  return `${parseResourceId('webhook', webhookId)}-`;
+}
+
 /** @param suffix identifies the job among those of the webhook: the same suffix must mean the same content */
 export function webhookJobId(webhookId: string, suffix: string): string {
-  return `${parseResourceId('webhook', webhookId)}-${suffix}`;
+  return jobIdPrefix(webhookId) + suffix;
 }

@@ -3,7 +3,7 @@ import { type Catalog, type LinkRecord, WEBHOOK_VISIBILITY } from '@waymark/cata
 import { ApiError, type Partner, type WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger, type WebhookJob, type WebhookJobSender } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
-import { createWaitingBodies, type WaitingBodies } from '../delivery/waiting-bodies.js';
+import { createWaitingBodies, REFUSED_FROM_BYTES, type WaitingBodies } from '../delivery/waiting-bodies.js';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 import { outgoingEvent } from './event-bodies.js';
 import { createWebhookEventId } from './event-id.js';
@@ -33,15 +33,22 @@ export type ChangeTrigger = 'link.created' | 'link.updated' | 'link.deleted' | '
  */
 export interface WebhookNotifier {
   /**
-   * Call it before a change that a request makes. While Redis or ClickHouse does not answer, nothing is refused.
+   * Call it before a change that a request makes, other than the removal of a link, which is never refused. While Redis or ClickHouse does
+   * not answer, nothing is refused.
    *
-   * @throws ApiError rate_limit_exceeded while the deliveries of the workspace that wait have 32 MB or more
+   * @throws ApiError rate_limit_exceeded while the deliveries of the workspace that wait have 32 MB or more, and a webhook that would get
+   *   the change has 320 kB of them
    */
-  assertRoom(workspaceId: string, ...events: readonly ChangeTrigger[]): Promise<void>;
+  assertRoom(workspaceId: string, ...events: readonly Exclude<ChangeTrigger, 'link.deleted'>[]): Promise<void>;
   /** Call it after the change. It does not reject: the change stands even if the delivery cannot be queued. */
   linkChanged(event: Exclude<ChangeTrigger, 'partner.enrolled'>, link: LinkRecord): Promise<void>;
   /** Like `linkChanged`. */
   partnerEnrolled(workspaceId: string, partner: Partner): Promise<void>;
+  /**
+   * Call it after a webhook was disabled or deleted: its waiting deliveries are given up, and count no longer. It does not reject: if Redis
+   * does not answer, they count until their next attempt.
+   */
+  webhookStopped(workspaceId: string, webhookId: string): Promise<void>;
   /** Disconnects, and gives up what would be tried again. */
   close(): void;
 }
@@ -51,14 +58,18 @@ const RETRIES_MAX = 2;
 const PAUSES_MS = [1_000, 5_000, 20_000, 60_000];
 /** Changes that wait for their next attempt at the same time. */
 const RETRYING_MAX = 1_000;
-/** Bytes of the waiting deliveries of a workspace from which its changes are refused. */
-const REFUSED_FROM_BYTES = 32_000_000;
 /**
- * Bytes from which nothing more is queued. The difference is for requests that ran when the deliveries reached the other limit, and for
- * changes without a request, such as the ends of A/B tests.
+ * Bytes of the waiting deliveries of a webhook from which it is behind. The hundred webhooks of a workspace that are not behind have as much
+ * as there is between the limits of refused and of queued changes.
+ */
+const BEHIND_FROM_BYTES = 320_000;
+/**
+ * Bytes from which nothing more is queued. The difference is for removed links, for requests that ran when the deliveries reached the other
+ * limit, and for changes without a request, such as the ends of A/B tests.
  */
 const QUEUED_BYTES_MAX = 64_000_000;
 const RETRY_AFTER_SECONDS = 10;
+const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
 /** A command that timed out may still be executed later, by a Redis that was suspended and goes on. */
 const UNCONFIRMED = 'webhook deliveries of a change are lost, unless Redis has taken them without confirming it';
 
@@ -113,11 +124,17 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
     }
   }
 
-  async function hasRoom(workspaceId: string, events: readonly ChangeTrigger[]): Promise<boolean> {
-    const webhooks = await catalog.webhooks.active(workspaceId);
-    if (!webhooks.some(({ triggers }) => events.some((event) => triggers.includes(event)))) return true;
+  /** Among the webhooks that get the events, the one with the most deliveries that wait, if it is behind in a workspace without room. */
+  async function webhookWithoutRoom(workspaceId: string, events: readonly ChangeTrigger[]) {
+    const active = await catalog.webhooks.active(workspaceId);
+    const ids = active.filter(({ triggers }) => events.some((event) => triggers.includes(event))).map(({ id }) => id);
+    if (ids.length === 0) return undefined;
     const { waiting } = await catalog.queueShards.pick(shards, workspaceId);
-    return waiting.isBelow(workspaceId, REFUSED_FROM_BYTES);
+    if (await waiting.isBelow(workspaceId, REFUSED_FROM_BYTES)) return undefined;
+    const sums = await waiting.bytesOf(workspaceId, ids);
+    const bytes = Math.max(...sums);
+    const id = ids[sums.indexOf(bytes)];
+    return id === undefined || bytes < BEHIND_FROM_BYTES ? undefined : { id, bytes };
   }
 
   async function notify(
@@ -170,13 +187,14 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
 
   return {
     async assertRoom(workspaceId, ...events) {
-      const isAccepted = await hasRoom(workspaceId, events).catch((err: unknown) => {
+      const webhook = await webhookWithoutRoom(workspaceId, events).catch((err: unknown) => {
         logger.debug({ err, workspaceId }, 'the waiting webhook deliveries could not be counted');
-        return true;
+        return undefined;
       });
-      if (isAccepted) return;
-      const message =
-        'The webhooks of this workspace have 32 MB of deliveries that wait, because their receivers are slow or fail. Please try again later.';
+      if (webhook === undefined) return;
+      const message = `The webhooks of this workspace have ${REFUSED_FROM_BYTES / 1e6} MB or more of deliveries that wait, because receivers \
+are slow or fail. ${megabytes(webhook.bytes)} MB of them are for ${webhook.id}, which would get this change too. Try again later, make the \
+receiver faster, disable or delete the webhook, or use the bulk routes for links, which send no webhooks.`;
       throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
     },
 
@@ -187,6 +205,17 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
       }),
 
     partnerEnrolled: (workspaceId, partner) => notify(workspaceId, 'partner.enrolled', partner.id, async () => partner),
+
+    async webhookStopped(workspaceId, webhookId) {
+      const drop = async () =>
+        (await catalog.queueShards.pick(shards, workspaceId)).waiting.drop(workspaceId, webhookId);
+      await drop().catch((err: unknown) => {
+        logger.debug(
+          { err, workspaceId, webhookId },
+          'the waiting deliveries of a stopped webhook could not be removed',
+        );
+      });
+    },
 
     close() {
       closing.abort();

@@ -77,12 +77,12 @@ describe('deliveries that are replayed', () => {
     expect(await replay({ eventIds: [] })).toBe(0);
   });
 
-  it('wait while 32 MB of deliveries of the workspace wait', async () => {
+  it('wait while 16 MB of deliveries of the workspace wait, so that its changes are not refused', async () => {
     const { id: webhookId } = await fixture.aHook(receiver.url, { triggers: ['link.updated'] });
     const failed = await deliver(webhookId, 500);
     const waitingKey = `{waymark}:state:webhook-bodies:${fixture.workspaceId}`;
     await waitFor(async () => (await fixture.queue.getActiveCount()) === 0, { what: 'the end of the attempt' });
-    await fixture.redis.hset(waitingKey, 'sum', 32_000_000);
+    await fixture.redis.hset(waitingKey, 'sum', 16_000_000);
     const replayed = replay({ webhookId, eventIds: [failed] });
     const searches = () => fixture.redis.keys('*webhook-bodies-searched*');
     await waitFor(async () => (await searches()).length === 1, { what: 'the replay to look for room' });

@@ -3,6 +3,7 @@ import { startRedis, type TestRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createWaitingBodies, type WaitingBodies } from '../../src/delivery/waiting-bodies.js';
+import { jobText, readJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
 
 const WORKSPACE = 'ws_1';
 const OTHER = 'ws_2';
@@ -61,6 +62,31 @@ it('jobs that have ended without being removed, as when a process is killed, do 
   await redis.hincrby(KEY, 'sum', BYTES);
   expect(await waiting.isBelow(WORKSPACE, BYTES + 1)).toBe(true);
   expect(await waiting.isBelow(WORKSPACE, BYTES)).toBe(false);
+});
+
+it('jobs of a webhook that was disabled or deleted lose their bodies and do not count any more; those of others stay', async () => {
+  const dataOf = (webhookId: string) =>
+    jobText({ workspaceId: WORKSPACE, webhookId, event: 'link.updated', events: [{ id: 'evt_1', body: '{}' }] });
+  const [stopped, other] = ['wh_00000000001', 'wh_0000000000b'];
+  const jobs = [stopped, other].flatMap((id) => [
+    { id: webhookJobId(id, 'waits'), data: dataOf(id) },
+    { id: webhookJobId(id, 'delayed'), data: dataOf(id), delayMs: 3_600_000 },
+  ]);
+  await createWebhookJobSender(redis).send(jobs);
+  await waiting.add(WORKSPACE, jobs);
+  const each = Buffer.byteLength(dataOf(stopped)) + 1_000;
+  expect(await waiting.bytesOf(WORKSPACE, [stopped, other])).toEqual([2 * each, 2 * each]);
+  await waiting.drop(WORKSPACE, stopped);
+  await waiting.drop(WORKSPACE, stopped);
+  expect(await waiting.bytesOf(WORKSPACE, [stopped, other])).toEqual([0, 2 * each]);
+  expect(await waiting.isBelow(WORKSPACE, 2 * each + 1)).toBe(true);
+  const bodies = jobs.map(async ({ id }) => {
+    const data = readJobData(JSON.parse((await redis.hget(`{waymark}:webhook:${id}`, 'data')) ?? ''));
+    return data?.events.length;
+  });
+  expect(await Promise.all(bodies)).toEqual([0, 0, 1, 1]);
+  await waiting.drop(WORKSPACE, other);
+  expect(await redis.exists(KEY)).toBe(0);
 });
 
 it('a job that is about to be queued counts', async () => {

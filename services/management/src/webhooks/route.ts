@@ -8,6 +8,7 @@ import {
   webhookSchema,
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
+import type { WebhookNotifier } from '@waymark/webhooks';
 import { z } from 'zod';
 import { createWebhook, updateWebhook, webhookObject } from './webhooks.js';
 
@@ -15,11 +16,12 @@ const tags = ['Webhooks'];
 
 export interface WebhookDeps {
   readonly catalog: Catalog;
+  readonly notifier: Pick<WebhookNotifier, 'webhookStopped'>;
   readonly now: () => number;
 }
 
 /** `GET|POST /webhooks`, `GET|PATCH|DELETE /webhooks/{id}`. */
-export async function webhookRoutes(app: App, { catalog, now }: WebhookDeps): Promise<void> {
+export async function webhookRoutes(app: App, { catalog, notifier, now }: WebhookDeps): Promise<void> {
   const mayRead = app.authenticate({ permission: 'webhooks.read', minimumPlan: 'business' });
   const mayWrite = app.authenticate({ permission: 'webhooks.write', minimumPlan: 'business' });
   const params = idParamsSchema;
@@ -76,8 +78,11 @@ export async function webhookRoutes(app: App, { catalog, now }: WebhookDeps): Pr
         response: { 200: webhookSchema },
       },
     },
-    async ({ body, params: { id }, workspace, apiKey }) =>
-      webhookObject(catalog, apiKey, await updateWebhook(catalog, workspace.id, id, body, now())),
+    async ({ body, params: { id }, workspace, apiKey }) => {
+      const record = await updateWebhook(catalog, workspace.id, id, body, now());
+      if (record.disabledAt !== null) await notifier.webhookStopped(workspace.id, id);
+      return webhookObject(catalog, apiKey, record);
+    },
   );
 
   app.delete(
@@ -88,6 +93,7 @@ export async function webhookRoutes(app: App, { catalog, now }: WebhookDeps): Pr
     },
     async ({ params: { id }, workspace }) => {
       await catalog.webhooks.remove(workspace.id, id);
+      await notifier.webhookStopped(workspace.id, id);
       return { id };
     },
   );

@@ -1,24 +1,45 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { type Link, parseResourceId } from '@waymark/contract';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
 
 let management: TestManagement;
 let caller: Caller;
 let other: Caller;
 let linkId: string;
+let hookId: string;
+
+const waitingKey = () => `{waymark}:state:webhook-bodies:${caller.workspaceId}`;
+/** Counts deliveries of a webhook, as `waiting-changes.test.ts` shows. */
+async function alreadyWait(webhookId: string): Promise<void> {
+  const number = parseResourceId('webhook', webhookId);
+  const job = { [`${number}-a`]: '32000000 1000', sum: 32_000_000, [`sum:${number}-`]: 32_000_000 };
+  await management.redis.hset(waitingKey(), job);
+  // The job is queued.
+  await management.redis.hset(`{waymark}:webhook:${number}-a`, 'data', '{}');
+}
+const aHook = ({ workspaceId }: Caller) =>
+  management.catalog.webhooks.create(workspaceId, {
+    ...{ name: 'Hook', url: `https://hooks.example/${randomUUID()}` },
+    triggers: ['link.created', 'link.updated', 'link.deleted', 'partner.enrolled'],
+  });
 
 beforeAll(async () => {
   management = await startManagement();
   [caller, other] = [await aCaller(management), await aCaller(management)];
-  for (const { workspaceId } of [caller, other]) {
-    await management.catalog.webhooks.create(workspaceId, {
-      ...{ name: 'Hook', url: 'https://hooks.example/' },
-      triggers: ['link.created', 'link.updated', 'link.deleted', 'partner.enrolled'],
-    });
-  }
+  await aHook(other);
   const body = { url: 'https://acme.com/', domain: caller.host, comments: 'first' };
   ({ id: linkId } = (await caller.post(body)).body);
-  // As `waiting-changes.test.ts` shows, deliveries are counted here.
-  await management.redis.hset(`{waymark}:state:webhook-bodies:${caller.workspaceId}`, 'sum', 32_000_000);
+});
+beforeEach(async () => {
+  ({ id: hookId } = await aHook(caller));
+  await alreadyWait(hookId);
+});
+afterEach(async () => {
+  await management.redis.del(waitingKey());
+  for (const { id } of await management.catalog.webhooks.active(caller.workspaceId)) {
+    await management.catalog.webhooks.remove(caller.workspaceId, id);
+  }
 });
 afterAll(() => management.close());
 
@@ -33,8 +54,8 @@ it('a workspace with 32 MB of webhooks that wait gets 429 for changes that would
     ['PUT', '/links/upsert', aLink],
     ['PUT', '/links/upsert', { ...aLink, url: 'https://acme.com/', comments: 'upserted' }],
     ['PATCH', `/links/${linkId}`, { comments: 'changed' }],
-    ['DELETE', `/links/${linkId}`, undefined],
     ['POST', '/partners', { name: 'Ada', email: 'ada@example.com' }],
+    ['POST', '/partners/applications/approve', { partnerId: 'pn_00000000001' }],
   ] as const) {
     const answer = await caller.call(method, path, body);
     expect([method, path, answer.status]).toEqual([method, path, 429]);
@@ -46,9 +67,40 @@ it('a workspace with 32 MB of webhooks that wait gets 429 for changes that would
 
 it('the refusal says when to try again', async () => {
   const headers = { authorization: `Bearer ${caller.token}` };
-  const answer = await management.app.inject({ method: 'DELETE', url: `/links/${linkId}`, headers });
+  const answer = await management.app.inject({
+    method: 'PATCH',
+    url: `/links/${linkId}`,
+    headers,
+    payload: { comments: 'x' },
+  });
   expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '10']);
 });
+
+it('a link is removed also then, and its webhook is queued', async () => {
+  const links = [{ url: 'https://acme.com/', domain: caller.host }];
+  const [link] = (await caller.call<Link[]>('POST', '/links/bulk', links)).body;
+  const queued = async () => (await management.redis.keys('{waymark}:webhook:*-evt_*')).length;
+  const before = await queued();
+  expect((await caller.call('DELETE', `/links/${link?.id}`)).status).toBe(200);
+  expect(await queued()).toBe(before + 1);
+});
+
+it.each([
+  ['disabled', 'PATCH', { disabled: true }],
+  ['deleted', 'DELETE', undefined],
+] as const)(
+  'when the webhook is %s, changes are accepted at once, also those that another webhook gets',
+  async (_what, method, body) => {
+    const { id } = await aHook(caller);
+    const number = parseResourceId('webhook', id);
+    await management.redis.hset(waitingKey(), `sum:${number}-`, 1_000_000);
+    await management.redis.hincrby(waitingKey(), 'sum', 1_000_000);
+    const create = async () => (await caller.post({ url: 'https://acme.com/', domain: caller.host })).status;
+    expect(await create()).toBe(429);
+    expect((await caller.call(method, `/webhooks/${hookId}`, body)).status).toBe(200);
+    expect(await create()).toBe(200);
+  },
+);
 
 it('bulk requests, which send nothing, and other workspaces are accepted', async () => {
   const bulk = await caller.call('PATCH', '/links/bulk', { linkIds: [linkId], data: { title: 'In bulk' } });

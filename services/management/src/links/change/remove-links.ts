@@ -40,10 +40,9 @@ async function removeRecords(
   );
 }
 
-/** `DELETE /links/{linkId}`, after the link was found. @throws ApiError forbidden for root links, not_found, rate_limit_exceeded */
+/** `DELETE /links/{linkId}`, after the link was found. @throws ApiError forbidden for root links, not_found */
 export async function removeFoundLink(deps: LinkDeps, caller: LinkCaller, found: LinkRecord): Promise<{ id: string }> {
   if (isRoot(found)) throw new ApiError('forbidden', 'The link of a domain itself goes with its domain only.');
-  await deps.notifier.assertRoom(caller.workspace.id, 'link.deleted');
   const [removed] = await removeRecords(deps, caller, [found], (_record, refusal) => {
     throw refusal;
   });
