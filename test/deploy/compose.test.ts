@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadSettings, SETTING_NAMES } from '@waymark/config';
@@ -120,7 +120,7 @@ describe('docker-compose.yml', () => {
       const folder = mkdtempSync(join(tmpdir(), 'waymark-secrets-'));
       const file = join(folder, '.env');
       const write = () => {
-        execFileSync('bash', [join(ROOT, 'scripts/docker/secrets.sh'), file]);
+        execFileSync('bash', [join(ROOT, 'scripts/docker/secrets.sh'), file], { stdio: 'pipe' });
         return readFileSync(file, 'utf8');
       };
       try {
@@ -146,6 +146,47 @@ describe('docker-compose.yml', () => {
       } finally {
         rmSync(folder, { recursive: true });
       }
+    });
+
+    describe('in an existing file', () => {
+      /** Runs the script on a file with the mode. The user needs no access to the checkout. */
+      function writeTo(mode: number, user: { uid?: number; gid?: number } = {}) {
+        const folder = mkdtempSync(join(tmpdir(), 'waymark-secrets-'));
+        const file = join(folder, '.env');
+        try {
+          chmodSync(folder, 0o755);
+          writeFileSync(file, '');
+          chmodSync(file, mode);
+          const input = readFileSync(join(ROOT, 'scripts/docker/secrets.sh'));
+          const { status, stderr } = spawnSync('bash', ['-s', file], { input, cwd: '/', encoding: 'utf8', ...user });
+          const names = [...readFileSync(file, 'utf8').matchAll(/^\w+/gm)].map(([name]) => name).sort();
+          expect([status, names]).toEqual([0, required]);
+          return { message: stderr.replace(file, '.env'), mode: statSync(file).mode & 0o777 };
+        } finally {
+          rmSync(folder, { recursive: true });
+        }
+      }
+
+      it.each(['644', '606'])('the access of everybody is removed, which the script says (mode %s)', (mode) => {
+        const message = 'every user had access to .env: now only its owner has, not its group either\n';
+        expect(writeTo(Number.parseInt(mode, 8))).toEqual({ message, mode: 0o600 });
+      });
+
+      it.each(['640', '660', '600'])('the access of its group stays (mode %s)', (text) => {
+        const mode = Number.parseInt(text, 8);
+        expect(writeTo(mode)).toEqual({ message: '', mode });
+      });
+
+      it.skipIf(process.getuid?.() !== 0)(
+        'of another owner they are written with a warning (skipped: only root can start a process of another user)',
+        () => {
+          const stranger = { uid: 65_534, gid: 65_534 };
+          expect(writeTo(0o666, stranger)).toEqual({
+            message: expect.stringMatching(/^warning: .*\.env/),
+            mode: 0o666,
+          });
+        },
+      );
     });
   });
 

@@ -14,6 +14,7 @@ export { startTestCluster, type TestCluster } from './cluster/start-cluster.js';
 export { type EventStreamClient, type EventStreamRequest, openEventStream, type SentFrame } from './event-stream.js';
 export { freePort } from './free-port.js';
 export { elapsedMs, leastOf } from './least-of.js';
+export { runAsStranger } from './run-as-stranger.js';
 export { startClickHouse, type TestClickHouse, type TestClickHouseOptions } from './stores/clickhouse.js';
 export { makeMigratedStore, startMigratedClickHouse } from './stores/migrated-store.js';
 export { startRedis, type TestRedisOptions } from './stores/redis.js';

@@ -1,11 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { environmentWith } from '@waymark/config';
 import { temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { draftAt } from '../src/backup/drafts.js';
 import { BIN, runCli } from './run-cli.js';
 
 // Backups that end early, of a DATA_DIR without a stack; test/faults/backup.test.ts has those of a running stack.
@@ -49,30 +48,26 @@ it('a backup that is interrupted leaves nothing behind, and says that there is n
   expect(backups()).toEqual([]);
 });
 
-it('what a killed backup has left is removed by the next one', async () => {
-  const to = join(directory, 'backups', 'monday');
-  await endEarly('SIGKILL', backups, 'backup', to);
-  expect(backups()).toHaveLength(1);
-  expect((await runCli(environment, 'backup', to)).code).toBe(0);
-  expect(backups()).toEqual(['monday']);
+it('what a killed backup has left is in the way of none, and is removed by the next one after an hour', async () => {
+  await endEarly('SIGKILL', backups, 'backup', join(directory, 'backups', 'monday'));
+  const [left = ''] = backups();
+  rmSync(join(directory, 'data', 'clickhouse'), { recursive: true });
+  mkdirSync(join(directory, 'data', 'clickhouse'));
+  expect((await runCli(environment, 'backup', join(directory, 'backups', 'monday'))).code).toBe(0);
+  expect(backups()).toEqual(['monday', left]);
+  for (const folder of ['clickhouse', '']) utimesSync(join(directory, 'backups', left, folder), 0, 0);
+  expect((await runCli(environment, 'backup', join(directory, 'backups', 'tuesday'))).code).toBe(0);
+  expect(backups()).toEqual(['monday', 'tuesday']);
 });
 
 it('a restore that is interrupted leaves DATA_DIR empty', async () => {
-  const to = join(directory, 'backups', 'monday');
-  expect((await runCli(environment, 'backup', to)).code).toBe(0);
+  const from = join(directory, 'backups', 'monday');
+  renameSync(join(directory, 'data'), from);
+  writeFileSync(join(from, 'backup.json'), JSON.stringify({ version: 1, startedAt: new Date(0).toISOString() }));
   const restored = join(directory, 'restored');
   mkdirSync(restored);
   environment = { DATA_DIR: restored };
-  const ended = await endEarly('SIGINT', () => readdirSync(restored), 'restore', to);
+  const ended = await endEarly('SIGINT', () => readdirSync(restored), 'restore', from);
   expect(ended).toMatchObject({ code: 1, message: expect.stringContaining('interrupted, nothing is restored') });
   expect(readdirSync(restored)).toEqual([]);
-});
-
-it('drafts of running processes and other files stay', () => {
-  const ended = spawnSync('true').pid;
-  const mine = `backup-${process.pid}`;
-  const others = [`backup-${process.ppid}`, 'backup-monday', `other-${ended}`];
-  for (const name of [...others, mine, `backup-${ended}`]) mkdirSync(join(directory, 'backups', name));
-  expect(draftAt(join(directory, 'backups', 'backup-'))).toBe(join(directory, 'backups', mine));
-  expect(backups().sort()).toEqual([...others, mine].sort());
 });

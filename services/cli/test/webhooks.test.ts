@@ -9,6 +9,7 @@ import {
   type TestDatabase,
   type TestRedis,
   temporaryDirectory,
+  waitFor,
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,12 +18,14 @@ import { runCommand } from './run-cli.js';
 const INSTANCE_KEY = 'ab'.repeat(32);
 const FAILED = `evt_${'a'.repeat(25)}`;
 const DELIVERED = `evt_${'b'.repeat(25)}`;
+const HOOK_URL = 'https://hooks.example/';
 
 describe('waymark webhooks', { timeout: 120_000 }, () => {
   let redis: TestRedis;
   let client: Redis;
   let database: TestDatabase;
   let dataDir: string;
+  let workspaceId: string;
   let webhookId: string;
 
   const waymark = (...args: string[]) =>
@@ -37,6 +40,34 @@ describe('waymark webhooks', { timeout: 120_000 }, () => {
       ...args,
     );
 
+  /** Writes attempts to the log: id of the event, status of the response and body of the request. */
+  const addAttempts = (...attempts: readonly (readonly [string, number, string])[]) =>
+    insertRows(database.client, {
+      table: 'webhook_deliveries',
+      columns: [
+        'workspace_id',
+        'webhook_id',
+        'timestamp',
+        'event_id',
+        'event',
+        'attempt',
+        'url',
+        'status',
+        'request_body',
+      ],
+      rows: attempts.map(([eventId, status, body], index) => [
+        parseResourceId('workspace', workspaceId) ?? '',
+        parseResourceId('webhook', webhookId) ?? '',
+        Date.now() - index,
+        eventId,
+        'link.updated',
+        1,
+        HOOK_URL,
+        status,
+        body,
+      ]),
+    });
+
   beforeAll(async () => {
     dataDir = temporaryDirectory('waymark-cli-');
     [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
@@ -50,41 +81,14 @@ describe('waymark webhooks', { timeout: 120_000 }, () => {
       baseUrl: 'http://127.0.0.1:3000',
     });
     const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'business' });
-    const url = 'https://hooks.example/';
+    workspaceId = workspace.id;
     ({ id: webhookId } = await catalog.webhooks.create(workspace.id, {
       name: 'Hook',
-      url,
+      url: HOOK_URL,
       triggers: ['link.updated'],
     }));
     await catalog.close();
-    await insertRows(database.client, {
-      table: 'webhook_deliveries',
-      columns: [
-        'workspace_id',
-        'webhook_id',
-        'timestamp',
-        'event_id',
-        'event',
-        'attempt',
-        'url',
-        'status',
-        'request_body',
-      ],
-      rows: [
-        [FAILED, 500],
-        [DELIVERED, 200],
-      ].map(([eventId = '', status = 0], index) => [
-        parseResourceId('workspace', workspace.id) ?? '',
-        parseResourceId('webhook', webhookId) ?? '',
-        Date.now() - index,
-        eventId,
-        'link.updated',
-        1,
-        url,
-        status,
-        '{}',
-      ]),
-    });
+    await addAttempts([FAILED, 500, '{}'], [DELIVERED, 200, '{}']);
   });
   afterAll(async () => {
     client.disconnect();
@@ -120,5 +124,20 @@ describe('waymark webhooks', { timeout: 120_000 }, () => {
       [1, 'waymark: no such event was delivered recently; see: waymark webhooks deliveries\n'],
       [1, 'waymark: the workspace has no webhook with the id wh_none\n'],
     ]);
+  });
+
+  it('a replay that fails between two events says how many are queued, and how to go on without sending them twice', async () => {
+    const ids = Array.from({ length: 51 }, (_, index) => `evt_${String(index).padStart(25, '0')}`);
+    // With fifty of these bodies, more bytes are queued than may be, so that the replay waits before the last one.
+    await client.hset(`{waymark}:state:webhook-bodies:${workspaceId}`, 'sum', 15_900_000);
+    await addAttempts(...ids.map((id) => [id, 500, 'x'.repeat(330_000)] as const));
+    const replay = waymark('webhooks', 'replay', ...ids, '--workspace', 'acme');
+    const searches = () => client.keys('*webhook-bodies-searched*');
+    await waitFor(async () => (await searches()).length === 1, { what: 'the replay to wait', timeoutMs: 60_000 });
+    await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    const { code, stderr } = await replay;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^waymark: 50 of 51 events are queued, the others are not \(.+\)\. The same command would /);
+    expect(stderr).toContain('wait until they are delivered, then add --failed, which leaves them out\n');
   });
 });

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** Identifies a process, also after its pid was reused. */
 export interface ProcessIdentity {
@@ -50,4 +51,26 @@ export function killProcess({ pid }: Pick<ProcessIdentity, 'pid'>): void {
 /** Whether the process still runs; false when its pid now belongs to another. */
 export function isRunning({ pid, started }: ProcessIdentity): boolean {
   return identifyProcess(pid)?.started === started;
+}
+
+const WAIT_MS = 5_000;
+const LOOK_EVERY_MS = 50;
+
+/**
+ * Waits until processes of an earlier run have ended, and kills those that have not ended in time.
+ *
+ * @param waitMs until they are killed, and then again until this gives up
+ * @throws Error when one cannot be ended: it belongs to another user, or waits for a device that does not answer
+ */
+export async function untilEnded(processes: readonly ProcessIdentity[], waitMs = WAIT_MS): Promise<void> {
+  const startMs = performance.now();
+  for (let running = processes.filter(isRunning); running.length > 0; running = running.filter(isRunning)) {
+    const waitedMs = performance.now() - startMs;
+    if (waitedMs > 2 * waitMs) {
+      const pids = running.map(({ pid }) => pid).join(', ');
+      throw new Error(`processes of an earlier run cannot be ended (${pids}): end them, then start again`);
+    }
+    if (waitedMs > waitMs) running.forEach(killProcess);
+    await delay(LOOK_EVERY_MS);
+  }
 }

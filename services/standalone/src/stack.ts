@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import {
   embeddedArguments,
@@ -27,7 +26,7 @@ import { type DataDirLock, lockDataDir } from './data-dir/data-dir-lock.js';
 import { reportShortages } from './data-dir/disk-needs.js';
 import { launchNode, processEntry } from './launch.js';
 import { checkPort } from './ports.js';
-import { isRunning, killProcess } from './process-identity.js';
+import { untilEnded } from './process-identity.js';
 import { launchRedis } from './redis-process.js';
 
 /** The addresses of the stores, and the keys of the installation. */
@@ -64,22 +63,10 @@ const STORE_STOP_MS = 10_000;
 const WRITE_AGAIN_MS = 2_000;
 /** Added to the shutdown deadline that a service applies itself, before it is killed. */
 const SERVICE_STOP_EXTRA_MS = 1_000;
-const LEFTOVER_WAIT_MS_MAX = 5_000;
 
 /** The longest time that stopping the stack can take, in milliseconds. */
 export function stackStopMs({ shutdownDeadlineMs }: Settings): number {
   return 2 * (shutdownDeadlineMs + SERVICE_STOP_EXTRA_MS) + 2 * STORE_STOP_MS;
-}
-
-/** Waits until the children of a killed supervisor have ended, because they hold ports and files; then kills those that have not. */
-async function clearLeftovers({ leftovers }: DataDirLock, report: StackOptions['report']): Promise<void> {
-  if (leftovers.length === 0) return;
-  report(`waiting for ${leftovers.length} processes of an earlier run to end`);
-  const deadlineMs = Date.now() + LEFTOVER_WAIT_MS_MAX;
-  while (leftovers.some(isRunning)) {
-    if (Date.now() > deadlineMs) leftovers.filter(isRunning).forEach(killProcess);
-    await delay(50);
-  }
 }
 
 function urlOf(host: string, port: number): string {
@@ -162,7 +149,10 @@ async function startServices({ settings, domain }: StackOptions, children: Child
 async function startLocked(options: StackOptions, lock: DataDirLock): Promise<Stack> {
   const { settings, report } = options;
   const { dataDir, host } = settings;
-  await clearLeftovers(lock, report);
+  // They hold ports and files.
+  const { leftovers } = lock;
+  if (leftovers.length > 0) report(`waiting for ${leftovers.length} processes of an earlier run to end`);
+  await untilEnded(leftovers);
   await reportShortages(options.settings, options.report);
   removeRunState(dataDir);
   const ports: Ports = {

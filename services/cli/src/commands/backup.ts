@@ -3,9 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import type { RunState } from '@waymark/config';
 import { z } from 'zod';
 import { BACKUP_ENTRIES, copyData, type DataEntry, hasData, linkData, listData } from '../backup/data-files.js';
-import { draftAt } from '../backup/drafts.js';
 import { whilePaused } from '../backup/while-paused.js';
 import { CommandError } from '../command-error.js';
+import { draftOf } from '../drafts.js';
 import { interruptible } from '../interruptible.js';
 import { optionalText, type RawOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
@@ -61,7 +61,7 @@ interface Copied {
 
 /** Pauses the stack, links its files, resumes the stack, then copies the linked files. */
 async function copyRunning(dataDir: string, stack: RunState, to: string, signal: AbortSignal): Promise<Copied> {
-  const stage = draftAt(join(dataDir, 'run', 'backup-'));
+  const stage = draftOf(join(dataDir, 'run', 'backup'));
   try {
     const { result, pausedMs } = await whilePaused(pidsOf(stack), () => linkData(dataDir, stage));
     return { bytes: await copyData(result, stage, to, signal), pausedMs };
@@ -89,7 +89,7 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   if (!hasData(dataDir)) throw new CommandError(`${dataDir} contains nothing to back up`);
 
   const startedAt = new Date().toISOString();
-  const draft = draftAt(`${to}.partial-`);
+  const draft = draftOf(to);
   let copied: Copied;
   try {
     mkdirSync(dirname(to), { recursive: true });
@@ -132,7 +132,7 @@ export async function restore(directory: RawOption): Promise<CommandResult> {
   const entries = listData(from);
   checkContent(from, entries, content);
 
-  const draft = draftAt(join(dataDir, 'restoring-'));
+  const draft = draftOf(join(dataDir, 'restoring'));
   let bytes: number;
   try {
     bytes = await interruptible('interrupted, nothing is restored', (signal) => copyData(entries, from, draft, signal));

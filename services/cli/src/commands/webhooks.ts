@@ -63,10 +63,18 @@ export async function showDeliveries(options: DeliveriesOptions): Promise<Comman
   }
 }
 
+/** The error of a replay that has queued some of its events, which the same command would queue again. */
+function incompleteReplay({ queued, selected }: ReplayProgress, err: unknown): CommandError {
+  const reason = err instanceof Error ? `${err.name}: ${err.message}` : String(err);
+  return new CommandError(
+    `${queued} of ${selected} events are queued, the others are not (${reason}). The same command would deliver those ${queued} again: wait until they are delivered, then add --failed, which leaves them out`,
+  );
+}
+
 /**
  * `waymark webhooks replay`: queues deliveries again, of the given events or all that failed.
  *
- * @throws CommandError when the webhook is disabled
+ * @throws CommandError when the webhook is disabled, or when a store fails after some of the events were queued
  */
 export async function replayWebhookDeliveries(
   eventIds: readonly string[],
@@ -93,12 +101,11 @@ export async function replayWebhookDeliveries(
     const onProgress = (now: ReplayProgress) => {
       progress = now;
     };
-    const replayed = await replayDeliveries(
-      clickhouse,
-      redis,
-      { ...selection, eventIds: selectedIds },
-      onProgress,
-    ).finally(bar.stop);
+    const replayed = await replayDeliveries(clickhouse, redis, { ...selection, eventIds: selectedIds }, onProgress)
+      .catch((err: unknown) => {
+        throw progress.queued === 0 ? err : incompleteReplay(progress, err);
+      })
+      .finally(bar.stop);
     if (selectedIds !== undefined && replayed === 0) {
       throw new CommandError('no such event was delivered recently; see: waymark webhooks deliveries');
     }

@@ -1,7 +1,6 @@
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { CommandError } from '../command-error.js';
-import { isAlive } from '../is-alive.js';
+import { draftOf } from '../drafts.js';
 import { standardOutput } from '../standard-output.js';
 
 /** The destination of an export. */
@@ -17,17 +16,8 @@ export interface ExportOutput {
 /** Only the owner can read the file, because it may contain IP addresses of visitors and email addresses of customers. */
 const MODE = 0o600;
 
-/** Removes what exports to the path have left that were killed. */
-async function removeLeftParts(path: string): Promise<void> {
-  const prefix = `${basename(path)}.`;
-  for (const name of await readdir(dirname(path)).catch(() => [])) {
-    const [, pid] = name.startsWith(prefix) ? (/^(\d+)\.part$/.exec(name.slice(prefix.length)) ?? []) : [];
-    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(dirname(path), name), { force: true });
-  }
-}
-
 /**
- * Writes to `<path>.<process id>.part`, which is renamed to `path` when the export is complete. Those of exports that were killed are removed.
+ * Writes to a draft beside `path`, which is renamed to `path` when the export is complete. Drafts that killed exports have left are removed.
  *
  * @throws CommandError when the path is no regular file
  */
@@ -36,9 +26,8 @@ export async function openFileOutput(path: string): Promise<ExportOutput> {
   if (existing?.isFile() === false) {
     throw new CommandError(`${path} is no regular file; without --output the export goes to standard output`);
   }
-  await removeLeftParts(path);
-  const part = `${path}.${process.pid}.part`;
-  let handle: FileHandle | undefined = await open(part, 'w', MODE);
+  const draft = draftOf(path);
+  let handle: FileHandle | undefined = await open(draft, 'w', MODE);
   return {
     async write(bytes) {
       await handle?.appendFile(bytes);
@@ -47,12 +36,12 @@ export async function openFileOutput(path: string): Promise<ExportOutput> {
       await handle?.sync();
       await handle?.close();
       handle = undefined;
-      await rename(part, path);
+      await rename(draft, path);
     },
     async discard() {
       if (handle === undefined) return;
       await handle.close();
-      await rm(part, { force: true });
+      await rm(draft, { force: true });
     },
   };
 }
