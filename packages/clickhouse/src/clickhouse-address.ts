@@ -12,6 +12,8 @@ export interface ClickHouseAddress {
 
 /** The most that Linux takes. What is longer is cut off without an error, and is then the path of another socket. */
 const SOCKET_PATH_BYTES_MAX = 107;
+/** More than any address has; parsing a long host in Unicode takes quadratic time. */
+const ADDRESS_CHARS_MAX = 2048;
 const SCHEME = /^(?:https?|http\+unix):\/\//;
 
 function decoded(text: string): string {
@@ -39,6 +41,7 @@ function socketPathOf({ host, pathname }: URL): string {
  *   value, which may have a password
  */
 export function parseClickHouseAddress(text: string): ClickHouseAddress {
+  if (text.length > ADDRESS_CHARS_MAX) throw new Error(`must have at most ${ADDRESS_CHARS_MAX} characters`);
   if (!SCHEME.test(text) || !URL.canParse(text))
     throw new Error('must be a URL starting http:// or https:// or http+unix://');
   const url = new URL(text);

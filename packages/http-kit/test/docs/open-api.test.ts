@@ -123,6 +123,7 @@ it('lists the query parameters with their types', () => {
     name: 'limit',
     in: 'query',
     required: false,
+    description: 'Events on a page.',
     schema: { type: 'number', minimum: 1, maximum: 1000, default: 100 },
   });
 });
