@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { ANALYTICS_EVENTS } from '../events/analytics-query.js';
+import { analyticsEvent } from '../events/analytics-query.js';
 import { customerFilterShape, expandedShape } from '../events/customer.js';
 import { eventFilterShape, eventListShape } from '../events/events-query.js';
 import { linkFilterShape } from '../links/link-queries.js';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
-import { queryEnum, queryList } from '../values/query-values.js';
+import { queryList } from '../values/query-values.js';
 import { EXPORT_FORMATS } from './export-parameters.js';
 
 /** What an export job can export (docs/reference/exports.md): lists, and groupings of analytics as an archive of CSV files. */
@@ -26,7 +26,7 @@ export const EXPORT_FILTER_SCHEMAS = {
   events: closedQuery({ ...eventListShape, ...eventFilterShape }),
   links: closedQuery({ ...linkFilterShape, ...sortShape(['createdAt'], 'desc') }),
   customers: closedQuery({ ...customerFilterShape, ...expandedShape, ...sortShape(['createdAt'], 'desc') }),
-  analytics: closedQuery({ event: queryEnum(ANALYTICS_EVENTS), ...eventFilterShape, groupBy: queryList }),
+  analytics: closedQuery({ event: analyticsEvent, ...eventFilterShape, groupBy: queryList }),
 } as const;
 
 const TEXT_CHARS_MAX = 32_000;

@@ -27,9 +27,7 @@ export function exportShape(columns: readonly string[]) {
     columns: queryList.describe(
       `Columns of CSV and Parquet files, in this order; NDJSON always has whole objects. Known columns: ${columns.map((name) => `\`${name}\``).join(', ')}.`,
     ),
-    escapeFormulas: queryBoolean.describe(
-      "Puts `'` before texts that spreadsheets would run as formulas (first character `=`, `+`, `-`, `@`, tab or return); only in CSV. True by default.",
-    ),
+    escapeFormulas,
     startingAfter: cursorText.describe(
       'Continues an export that was cut off: the id of the last item that arrived complete. A CSV that continues has no header row.',
     ),
