@@ -95,7 +95,7 @@ describe('services', () => {
     expect(status).toMatchObject({ starts: 1, kills: 0, detail: expect.stringContaining('was stopped at') });
     aheadMs = 61 * 60_000;
     await waitFor(() => watch.componentStatus().every(({ component }) => component !== 'writer'), {
-      what: 'the writer to be forgotten',
+      what: 'the writer to be removed from the status',
     });
   });
 
