@@ -160,7 +160,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     writeFileSync(file, JSON.stringify([lost]));
     const accepted = await json<Erasure[]>('erasure', 'replay', file);
     const { stdout } = await waymark('erasure', 'replay', file);
-    expect(stdout).toContain('1 accepted\n1 left out, whom this workspace never had: cus_00000000001');
+    expect(stdout).toContain('1 accepted\n1 left out, not in the records of this workspace: cus_00000000001');
     expect(accepted).toMatchObject([{ mode: 'anonymise', status: 'accepted', customerIds: [customer] }]);
     const listed = (await json<Erasure[]>('erasure', 'list')).map(({ id }) => id);
     expect(listed).toEqual(expect.arrayContaining([erased.id, accepted[0]?.id]));

@@ -5,7 +5,7 @@ import { createBloomFilter } from '../src/index.js';
 
 const digest = (text: string) => hash('sha256', text, 'buffer').subarray(0, 8);
 
-it('has every digest that was added, however many it was made for', () => {
+it('has every digest that was added, also more than its capacity', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ minLength: 8, maxLength: 8 })), fc.nat(50), (digests, capacity) => {
       const filter = createBloomFilter(capacity);
@@ -16,7 +16,7 @@ it('has every digest that was added, however many it was made for', () => {
   );
 });
 
-it('lets one in fifty of the others pass at most, in ten bits for each', () => {
+it('at its capacity, has ten bits for a digest and at most 2 % false positives', () => {
   const filter = createBloomFilter(20_000);
   for (let index = 0; index < 20_000; index++) filter.add(digest(`added ${index}`));
   const passed = Array.from({ length: 20_000 }, (_, index) => filter.mayHave(digest(`other ${index}`)));

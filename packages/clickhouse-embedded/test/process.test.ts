@@ -107,7 +107,7 @@ async function startParent() {
   return { parent, pid, port };
 }
 
-test('it ends when its parent is killed, with or without a running statement', async () => {
+test('the server ends when its parent is killed, with or without a running statement', async () => {
   const { parent, pid, port } = await startParent();
   const url = embeddedUrl(port, password);
   // One second per block, a minute in total.
@@ -142,7 +142,7 @@ test('a stop waits for the running statement', async () => {
   expect(await (await running).text()).toBe('0\n');
 });
 
-test('it does not start without a password', async () => {
+test('the server does not start without a password', async () => {
   const child = fork(entry, embeddedArguments({ dataDir: temporaryDirectory() }), {
     execArgv: [],
     env: environmentWith({ WAYMARK_EMBEDDED_PASSWORD: '' }),
@@ -156,7 +156,7 @@ test('it does not start without a password', async () => {
   expect(errors).toContain('WAYMARK_EMBEDDED_PASSWORD');
 });
 
-test('its password is not in the command line', async () => {
+test('the password of the server is not in its command line', async () => {
   const server = await startClickHouse();
   onTestFinished(() => server.stop());
   const line = execFileSync('ps', ['-o', 'args=', '-p', String(server.pid)], { encoding: 'utf8' });

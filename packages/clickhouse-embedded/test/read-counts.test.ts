@@ -29,16 +29,19 @@ test.each([
   ['many rows', 'SELECT n, text FROM counted ORDER BY n LIMIT 70000', undefined],
   ['strings with line feeds and braces', "SELECT text, [text], n FROM counted WHERE text LIKE 'a%\"}7'", 100_000],
   ['nothing', 'SELECT 1 WHERE 0', undefined],
-])('the summary of a read has the rows it has read, and the result is as without: %s', async (_, select, rows) => {
-  const query = `${select} FORMAT JSONCompactEachRow`;
-  const read = await ask(query);
-  expect(read.text).toBe((await ask(onItsOwn(query))).text);
-  expect(read.format).toBe('JSONCompactEachRow');
-  if (rows !== undefined) {
-    expect(read.summary.read_rows).toBe(String(rows));
-    expect(Number(read.summary.read_bytes)).toBeGreaterThanOrEqual(8 * rows);
-  }
-});
+])(
+  'the summary of a read has the number of rows read, and the result is the same as on a connection of its own: %s',
+  async (_, select, rows) => {
+    const query = `${select} FORMAT JSONCompactEachRow`;
+    const read = await ask(query);
+    expect(read.text).toBe((await ask(onItsOwn(query))).text);
+    expect(read.format).toBe('JSONCompactEachRow');
+    if (rows !== undefined) {
+      expect(read.summary.read_rows).toBe(String(rows));
+      expect(Number(read.summary.read_bytes)).toBeGreaterThanOrEqual(8 * rows);
+    }
+  },
+);
 
 test('what was read is left out of the summary where the engine does not report it', async () => {
   for (const query of ['SELECT n FROM counted LIMIT 2 FORMAT TSV', 'INSERT INTO counted SELECT 1, 2 WHERE 0']) {
@@ -48,7 +51,7 @@ test('what was read is left out of the summary where the engine does not report 
   }
 });
 
-test('totals and extremes are as without counts', async () => {
+test('totals and extremes are the same as on a connection of its own', async () => {
   const totals =
     'SELECT n % 2 AS odd, count() FROM counted GROUP BY odd WITH TOTALS ORDER BY odd FORMAT JSONCompactEachRow';
   expect((await ask(totals)).text).toBe((await ask(onItsOwn(totals))).text);

@@ -23,7 +23,7 @@ const exists = async (table: string) =>
     await ask(`SELECT count() FROM system.tables WHERE database = currentDatabase() AND name = '${table}' FORMAT TSV`)
   )[2];
 
-describe('statements beside others, of which the engine checks nothing, are refused', () => {
+describe('PARALLEL WITH, whose further statements the engine does not check, is refused', () => {
   const create = (name: string) => `CREATE TABLE ${name} (n UInt8) ENGINE = Memory`;
 
   test.each([

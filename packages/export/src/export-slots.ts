@@ -39,7 +39,7 @@ export function createExportSlots({ closeGraceMs = CLOSE_GRACE_MS } = {}): Expor
       if (count >= EXPORTS_MAX) {
         throw new ApiError(
           'rate_limit_exceeded',
-          `This workspace runs ${EXPORTS_MAX} exports already, the most at the same time. Please try again when one has ended.`,
+          `This workspace runs ${EXPORTS_MAX} exports already, which is the most that it may run. Please try again when one has ended.`,
           { retryAfterSeconds: RETRY_SECONDS },
         );
       }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createJobSlots, type JobSlot } from '../src/job-slots.js';
 
-it('a job that is stopped after it has its slot back takes the turn of no other job that waits for one', async () => {
+it('stopping a job that has its slot back leaves the queue of waiting jobs unchanged', async () => {
   const slots = createJobSlots(1, () => undefined);
   const stop = new AbortController();
   const taken: JobSlot[] = [];

@@ -59,7 +59,7 @@ export interface Operations {
   readonly requests: RequestCounts;
   readonly opsLog: OpsLog;
   readonly registry: Registry;
-  /** Call it when the metrics are read, because samples are taken less often while nobody reads them. */
+  /** Call it when the metrics are read, because samples are taken less often while they are not requested. */
   noteScrape(): void;
   readonly tracing: Tracing | undefined;
   /** Call it for each insert batch that a writer has stored. */

@@ -11,7 +11,7 @@ export interface Repetition {
 
 export interface RepeatOptions {
   readonly intervalMs: number;
-  /** Interval while nobody reads the results; `intervalMs` by default. */
+  /** Interval while the results are not in use (see `use`); `intervalMs` by default. */
   readonly restIntervalMs?: number;
 }
 

@@ -131,7 +131,7 @@ describe.each(rules.map((rule) => [rule.alert, rule] as const))('%s', (_name, { 
     expect(labels.filter((label) => !LABELS.has(label))).toEqual([]);
   });
 
-  it('looks at a rate only of what grows, and at a window or for a while', () => {
+  it('takes rates of counters only, and needs a window or a duration', () => {
     const grows = metrics.filter((metric) => families.get(familyOf(metric) ?? '') !== 'gauge');
     const inWindows = [...expr.matchAll(/(?:rate|increase)\((\w+)/g)].map(([, metric]) => metric);
     expect(inWindows.sort()).toEqual([...grows].sort());

@@ -63,7 +63,7 @@ function anInstance(service: string, overrides: Partial<Instance> = {}): Instanc
 }
 
 describe('services', () => {
-  it('are up from their start, and say as what they run and when they last worked', async () => {
+  it('are up from their start, and their status has the instance and the time of the last work', async () => {
     const watch = watchAs('http');
     const status = await seen(watch, 'http', 'up');
     expect(status).toMatchObject({ starts: 1, kills: 0, detail: `runs as ${watch.instance}` });
@@ -87,7 +87,7 @@ describe('services', () => {
     await has(1);
   });
 
-  it('that said goodbye are down, not killed, and forgotten after an hour', async () => {
+  it('that were stopped are down, not killed, and are no longer listed after an hour', async () => {
     const [watch, writer] = [watchAs('http'), watchAs('writer')];
     await seen(watch, 'writer', 'up');
     await writer.close();
@@ -95,7 +95,7 @@ describe('services', () => {
     expect(status).toMatchObject({ starts: 1, kills: 0, detail: expect.stringContaining('was stopped at') });
     aheadMs = 61 * 60_000;
     await waitFor(() => watch.componentStatus().every(({ component }) => component !== 'writer'), {
-      what: 'the writer to be forgotten',
+      what: 'the writer to be removed from the status',
     });
   });
 
@@ -121,7 +121,7 @@ describe('services', () => {
     await seen(watch, 'writer', 'up');
   });
 
-  it('that vanished elsewhere are down and named; however many look, they are noted once', async () => {
+  it('without a heartbeat on another host are down and named, and count as killed once, however many processes watch them', async () => {
     const registry = createInstanceRegistry(redis);
     const [watch] = [watchAs('http'), watchAs('query')];
     await seen(watch, 'http', 'up');
@@ -141,7 +141,7 @@ describe('services', () => {
     expect(killed).toMatchObject([{ service: 'writer', instance: 'elsewhere:77', pid: 77 }]);
   });
 
-  it('that were taken for dead and beat again are up, and were silent, not killed', async () => {
+  it('that counted as killed and send heartbeats again are up, and their status says silent, not killed', async () => {
     const registry = createInstanceRegistry(redis);
     const [watch] = [watchAs('http'), watchAs('query')];
     await seen(watch, 'http', 'up');
@@ -157,7 +157,7 @@ describe('services', () => {
     expect(status.detail).not.toContain('killed');
   });
 
-  it('with several instances are up while one is, and tell how many are missing', async () => {
+  it('with several instances are up while one is, and their status has how many are missing', async () => {
     const registry = createInstanceRegistry(redis);
     const watch = watchAs('writer');
     await registry.started(anInstance('writer'));

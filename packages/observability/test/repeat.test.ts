@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 const INTERVALS = { intervalMs: 1_000, restIntervalMs: 10_000 };
 const MINUTES = 60_000;
 
-it('work runs at every interval while its results are read, and rarely when nobody has read them for two minutes', async () => {
+it('work runs at every interval while its results are in use, and rarely when they were not used for two minutes', async () => {
   const work = vi.fn(async () => undefined);
   const repetition = repeat(work, INTERVALS);
   await vi.advanceTimersByTimeAsync(10_000);

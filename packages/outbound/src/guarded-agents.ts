@@ -24,7 +24,7 @@ const IDLE_CONNECTIONS_PER_HOST = 16;
 
 type OnConnection = (err: Error | null, stream: Duplex) => void;
 
-/** Whether the host of a URL is an address that is refused. Addresses are not looked up, so the guarded lookup does not see them. */
+/** Whether the host of a URL is an address that is refused. Node looks up no address, so the guarded lookup is not called for it. */
 function isRefusedAddress(guard: AddressGuard, host: string): boolean {
   const address = host.replace(/^\[|\]$/g, '');
   return isIP(address) !== 0 && !guard.allows(address);

@@ -121,7 +121,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** The receiver closed an idle connection before it read the request. */
+/** The receiver closed a reused connection before it answered, most likely while the connection was idle. */
 class StaleConnectionError extends Error {
   override readonly name = 'StaleConnectionError';
 

@@ -65,7 +65,7 @@ describe('with Redis', () => {
     expect((await limiter.peek(key, 'tries', 2, 60)).allowed).toBe(true);
   });
 
-  it('peek sees every take before it, also concurrent ones', async () => {
+  it('peek counts every take before it, also concurrent ones', async () => {
     const limiter = aLimiter();
     const key = aKey();
     const takes = Array.from({ length: 50 }, () => limiter.take(key, 'tries', 50, 60));

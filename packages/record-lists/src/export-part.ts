@@ -22,8 +22,8 @@ export function isInPart(kind: ResourceKind, id: string, { createdUntilMs = Numb
 const REFUSALS_MAX = 10;
 
 /**
- * Reads a page of a file whose beginning has been sent. While its workspace lists much, lists are refused (429); the file would be cut off,
- * so the page is tried again.
+ * Reads a page of a file whose beginning has been sent. While too many reads of its workspace are under way, reads are refused (429); the
+ * file would be cut off, so the page is tried again.
  *
  * @throws the error of `readPage`, a refusal only when it is the tenth
  */

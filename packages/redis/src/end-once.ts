@@ -1,5 +1,5 @@
 /**
- * Creates a function that returns whether a socket is passed to it for the first time, so that `disconnect` closes each socket once.
+ * Creates a function that returns false for the socket of its previous call, so that `disconnect` closes each socket once.
  * ioredis calls `disconnect` for every reply that leads to a reconnect, and thousands of commands may be waiting for a reply.
  */
 export function firstEnds(): (stream: object | undefined) => boolean {

@@ -40,7 +40,7 @@ export interface SentinelAddress extends Credentials {
 /** A Redis Cluster. */
 export interface ClusterAddress extends Credentials {
   readonly kind: 'cluster';
-  /** Some nodes of the cluster; the others are learned from them. */
+  /** Some nodes of the cluster; the others are discovered through them. */
   readonly nodes: readonly RedisNode[];
 }
 

@@ -126,7 +126,7 @@ describe('visit', () => {
     ['cloudflare', { 'cf-ipcountry': 'BR', 'cf-ipcity': 'São Paulo' }, { country: 'BR', city: 'São Paulo' }],
     ['cloudflare', { 'cf-ipcountry': '<script>', 'cf-ipcity': 'x' }, { country: 'Unknown', city: 'Unknown' }],
     ['cloudflare', { 'cf-ipcountry': 'US', 'cf-ipcontinent': 'Atlantis' }, { continent: 'NA' }],
-  ])('%s in front: the place is read from %j, which nobody else is believed', (geoEdge, headers, place) => {
+  ])('%s in front: the place is read from %j, which are ignored behind any other edge', (geoEdge, headers, place) => {
     const behind = (edge: GeoEdge | undefined) => visit(headers, {}, createVisitReader({ ...options, geoEdge: edge }));
     expect(behind(geoEdge)).toMatchObject(place);
     const others = (['vercel', 'cloudflare', 'cloudfront', undefined] as const).filter((edge) => edge !== geoEdge);

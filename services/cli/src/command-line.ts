@@ -238,7 +238,7 @@ function createParser(): CAC {
   return cli;
 }
 
-/** Joins the words of a command such as `workspace create` to one argument, because the parser only knows commands of one word. */
+/** Joins the words of a command such as `workspace create` to one argument, because the parser only supports commands of one word. */
 function joinCommandWords(cli: CAC, argv: readonly string[]): string[] {
   const [node = '', script = '', first, second, ...rest] = argv;
   const joined = `${first} ${second}`;

@@ -130,7 +130,7 @@ describe('a visit with Sec-GPC or DNT', () => {
     const link = await ingest.link({ trackConversion: true });
     await set('no-track');
     const visit = () => ingest.visit(`/${link.key}`, { ...VISITOR, ...GPC });
-    // Whatever admits a visit from the cache of the process also knows the signal from there.
+    // Whatever admits a visit from the cache of the process also has the setting for the signal from there.
     const { admission } = ingest.deps;
     const read = async () => {
       await visit();

@@ -66,7 +66,7 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
     /** @throws ApiError 429 when the workspace has as many unfinished exports as it may */
     create(workspaceId: string, input: NewExportJob): Promise<ExportJobRecord> {
       const refusal = () => {
-        const message = `This workspace has ${UNFINISHED_EXPORTS_MAX} exports that have not ended, the most at the same time. Please try again when one has ended.`;
+        const message = `This workspace has ${UNFINISHED_EXPORTS_MAX} exports that have not ended, which is the most that it may have. Please try again when one has ended.`;
         return new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
       };
       const request = {

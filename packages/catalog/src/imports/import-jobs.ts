@@ -55,7 +55,7 @@ export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: S
   const isUnfinished = ({ status }: ImportJobRecord) => UNFINISHED.includes(status);
   const countUnfinished = (workspaceId: string) => store.lists.countFew(workspaceId, [isOneOf('status', UNFINISHED)]);
   const refusal = () => {
-    const message = `This workspace has ${UNFINISHED_IMPORTS_MAX} imports that have not ended, the most at the same time. Please try again when one has ended.`;
+    const message = `This workspace has ${UNFINISHED_IMPORTS_MAX} imports that have not ended, which is the most that it may have. Please try again when one has ended.`;
     return new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
   };
   return {

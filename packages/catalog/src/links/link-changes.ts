@@ -38,8 +38,8 @@ export function createLinkChanges(store: RecordStore<LinkRecord>, now: () => num
     },
 
     /**
-     * Removes links. Their keys and external ids become free. Their rows stay, marked as removed, because reads of events need to know
-     * which links were removed.
+     * Removes links. Their keys and external ids become free. Their rows stay, marked as removed, because reads of events leave out
+     * removed links.
      *
      * @param mayRemove throws to refuse the removal of all, returns false to keep that link
      * @returns the links that were removed

@@ -29,7 +29,7 @@ function isTakenKey(err: unknown): boolean {
   return err instanceof NameTakenError && err.taken.kind === 'link';
 }
 
-/** Whether the names of the link are random, and so long that they are certainly free; short random keys are often taken. */
+/** Whether the names of the link are random, and so long that they are almost certainly free; short random keys are often taken. */
 function hasRandomNames({ key, keyLength, externalId }: NewLink): boolean {
   return key === undefined && !externalId && (keyLength === undefined || keyLength >= LIKELY_FREE_CHARS);
 }

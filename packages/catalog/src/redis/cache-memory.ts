@@ -19,7 +19,8 @@ export interface CacheMemory {
 }
 
 /**
- * Creates a {@link CacheMemory}. It reads the use of memory in the background, at most once a second, and only when optional entries come.
+ * Creates a {@link CacheMemory}. It reads the use of memory in the background, at most once a second, and only when optional entries are
+ * to be cached.
  */
 export function createCacheMemory(redis: RedisConnections): CacheMemory {
   /** Used share of Redis' memory limit; undefined until it was read. */

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => totals.stop());
 
-it('are read from ClickHouse from the start of an insert to its eviction, or for a minute if that never comes', async () => {
+it('marked totals are read from ClickHouse from the start of an insert to its eviction, or for a minute if that never comes', async () => {
   const [writer, reader] = [await totals.aWriter(), await totals.aProcess()];
   const { workspaceId, count, read, reads, stored, evicted } = aWorkspace();
   await stored(reader, ['a']);
@@ -29,7 +29,7 @@ it('are read from ClickHouse from the start of an insert to its eviction, or for
   await stored(reader, ['a']);
 });
 
-it('are stored again when the last of several inserts is evicted, however often each began', async () => {
+it('marked totals are cached again when the last of several inserts is evicted, however often each began', async () => {
   const [writer, other, reader] = [await totals.aWriter(), await totals.aWriter(), await totals.aProcess()];
   const { count, read, reads, stored, evicted } = aWorkspace();
   await writer.mark('first', evicted(['a', 'b']));
@@ -48,7 +48,7 @@ it('are stored again when the last of several inserts is evicted, however often 
   await stored(reader, ['a', 'b']);
 });
 
-it('are evicted from a full Redis', async () => {
+it('marked totals are evicted from a full Redis', async () => {
   const [writer, reader] = [await totals.aWriter(), await totals.aProcess()];
   const { count, read, stored, evicted } = aWorkspace();
   await stored(reader, ['a', 'b', 'c']);
@@ -67,7 +67,7 @@ it('are evicted from a full Redis', async () => {
   }
 });
 
-it('are never older than an insert that was marked', async () => {
+it('marked totals are never older than an insert that was marked', async () => {
   const [writers, readers] = [
     [await totals.aWriter(), await totals.aWriter()] as const,
     [await totals.aProcess(), await totals.aProcess()] as const,

@@ -32,8 +32,8 @@ export function engineArguments(memoryBytes: number): string[] {
     // How often counted memory is compared with the process's; the default, 20 times a second, kept an idle process busy. Allocations
     // count against the limit at once, whatever this is.
     '--memory_worker_period_ms=1000',
-    // The shortest time, in seconds, after which a table with nothing to merge looks again; the default is a tenth of it, with which
-    // each of our tables looked about once a second. Inserts and mutations wake a table at once, whatever this is.
+    // The shortest time, in seconds, after which a table with nothing to merge is checked again; the default is a tenth of it, with
+    // which each of our tables was checked about once a second. Inserts and mutations wake a table at once, whatever this is.
     '--background_processing_pool_thread_sleep_seconds_if_nothing_to_do=1',
   ];
 }

@@ -40,7 +40,7 @@ export function renderMigration(text: string, target: RenderTarget): string {
   const partitioned = target.cluster === undefined ? text : text.replace(YEARLY, MONTHLY);
   return partitioned.replace(PLACEHOLDER, (placeholder: string, name: string, argument: string | undefined) => {
     const rendered = renderPlaceholder(name, argument ?? '', target.cluster);
-    if (rendered === undefined) throw new Error(`unknown token ${placeholder}`);
+    if (rendered === undefined) throw new Error(`unknown placeholder ${placeholder}`);
     return rendered;
   });
 }

@@ -59,7 +59,7 @@ async function pipeRows(copy: SliceCopy, where: string, attempt: number): Promis
 /**
  * Copies a slice, unless the target has it already, and compares both. A slice is one block of one partition, so on one node it is stored
  * whole or not at all; on a cluster one shard may have its rows and another not. In both cases the deduplication token makes a repeated
- * insert harmless. If the target has no rows after the first insert, the server knows the token but was killed before it stored the rows;
+ * insert harmless. If the target has no rows after the first insert, the server has stored the token but was killed before it stored the rows;
  * only then is the insert repeated with a second token.
  *
  * @throws Error when source and target differ after the copy

@@ -64,14 +64,14 @@ test('a renamed file keeps its number and content, so it counts as applied', asy
 test('a run after one that ended in the middle of a file repeats that file', async () => {
   file('0001_a.sql', FIRST);
   file('0002_b.sql', SECOND);
-  const died = new Error('killed');
-  const dying = migrate(db.client, {
+  const killed = new Error('killed');
+  const interrupted = migrate(db.client, {
     directory,
     onStatement: ({ sql }) => {
-      if (sql.includes('b_mv')) throw died;
+      if (sql.includes('b_mv')) throw killed;
     },
   });
-  await expect(dying).rejects.toBe(died);
+  await expect(interrupted).rejects.toBe(killed);
   expect(await tables()).toEqual(['a', 'b']);
   expect(await migrate(db.client, { directory })).toEqual({ applied: ['0002_b.sql'], alreadyApplied: 1 });
   expect(await tables()).toEqual(['a', 'b', 'b_mv']);

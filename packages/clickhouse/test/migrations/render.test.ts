@@ -45,8 +45,8 @@ describe('tokens', () => {
     );
   });
 
-  test('an unknown token is an error', () => {
-    expect(() => renderMigration(`\${tabel:t}`, {})).toThrow(`unknown token \${tabel:t}`);
+  test('an unknown placeholder is an error', () => {
+    expect(() => renderMigration(`\${tabel:t}`, {})).toThrow(`unknown placeholder \${tabel:t}`);
   });
 });
 

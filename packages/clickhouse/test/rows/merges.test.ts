@@ -25,7 +25,7 @@ test('old parts are merged into one, of the events and of their totals, and repe
   }
   const parts = `SELECT count() - uniqExact(table, partition) FROM system.parts
 WHERE active AND ${ofTables} table IN ({tables:Array(String)})`;
-  // Idle tables look for merges ever less often; an insert makes them look.
+  // The engine checks idle tables for merges ever less often; an insert makes it check.
   await insertUntilDone(client, aGroup('8', 1));
   await waitFor(async () => (await count(parts)) === 0, { what: 'one part a partition', timeoutMs: 90_000 });
 

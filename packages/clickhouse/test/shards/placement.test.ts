@@ -67,7 +67,7 @@ describe('a replica has all that was inserted before a time', () => {
     expect(isComplete({ logPointer: 9, logEnd: 8 })).toBe(true);
   });
 
-  test('not while the log that another replica knows is longer', () => {
+  test('not while the log is longer on another replica', () => {
     expect(isComplete({ logPointer: 7, logEnd: 6 })).toBe(false);
     expect(isComplete({ logPointer: 0 }, 0)).toBe(false);
   });

@@ -25,7 +25,7 @@ export interface Claims {
    * @throws ApiError when the first attempt failed, as `take` does
    */
   release(names: readonly string[], owner: string): Promise<void>;
-  /** Reads claims without taking them; a claim that nobody holds is `free`. @throws ApiError, as `take` does */
+  /** Reads claims without taking them; a claim without an owner is `free`. @throws ApiError, as `take` does */
   read(names: readonly string[]): Promise<ClaimState[]>;
 }
 

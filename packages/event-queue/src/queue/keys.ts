@@ -71,7 +71,7 @@ export function insertBatchKey(batchId: string): string {
   return `${QUEUE_PREFIX}:group:${batchId}`;
 }
 
-/** The key with the number of inserts that all writers have started, which tells whether ClickHouse still has the token of an insert. */
+/** The key with the number of inserts that all writers have started, which shows whether ClickHouse still has the token of an insert. */
 export const INSERT_COUNT_KEY = `${QUEUE_PREFIX}:inserts`;
 
 /** The key of a value that only occupies memory. Writers delete it when Redis is full, so that jobs can be completed. */

@@ -45,7 +45,7 @@ export async function checkShardMark(redis: Redis, shard: number, count: number)
   }
   if (known > count) {
     throw new ShardMismatchError(
-      `QUEUE_SHARDS: this installation has ${known} queue shards, and this process knows ${count}. Give every service the same list (docs/production.md#queue-shards)`,
+      `QUEUE_SHARDS: this installation has ${known} queue shards, and the settings of this process have ${count}. Give every service the same list (docs/production.md#queue-shards)`,
     );
   }
 }

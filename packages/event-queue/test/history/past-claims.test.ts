@@ -89,7 +89,7 @@ async function expirePending(workspace: string): Promise<void> {
     if ((await admin.get(claimKey(name)))?.startsWith('p:')) await admin.del(claimKey(name));
 }
 
-/** A connection whose process is killed at its nth script: before it, or when nobody has read the answer. */
+/** A connection whose process is killed at its nth script: before it, or after it, before the answer is read. */
 function dying(at: number, isAfter: boolean, die: () => void): Redis {
   let scripts = 0;
   return new Proxy(admin, {

@@ -102,7 +102,7 @@ async function stateOf(workspace: string) {
 }
 const COMPLETE = ['10/10', '10/10', '10/10', '10/10/5000', '10/10/10', '30', '10'];
 
-/** A client whose process dies at its nth insert: before it, or when the rows are stored and nobody has read the answer. */
+/** A client whose process dies at its nth insert: before it, or when the rows are stored, before the answer is read. */
 function dying(at: number, isAfter: boolean, die: () => void): ClickHouseClient {
   let inserts = 0;
   const wrapped = async (run: () => Promise<unknown>) => {

@@ -29,8 +29,8 @@ describe('the mark of a queue shard', () => {
 
   it.each([
     ['at another place of the list', 1, 2, 0, 2, 'shard 1 of this installation'],
-    ['in a process that knows fewer shards', 0, 3, 0, 2, 'has 3 queue shards, and this process knows 2'],
-    ['in a process without QUEUE_SHARDS', 0, 2, 0, 1, 'has 2 queue shards, and this process knows 1'],
+    ['in a process with fewer shards', 0, 3, 0, 2, 'has 3 queue shards, and the settings of this process have 2'],
+    ['in a process without QUEUE_SHARDS', 0, 2, 0, 1, 'has 2 queue shards, and the settings of this process have 1'],
     ['as the one Redis of a process without QUEUE_SHARDS', 1, 2, 0, 1, 'shard 1 of this installation'],
   ])('is refused %s', async (_what, shard, count, otherShard, otherCount, message) => {
     await checkShardMark(redis, shard, count);

@@ -60,7 +60,7 @@ describe('the tail of a workspace', () => {
     expect(await redis.info('commandstats')).not.toMatch(/cmdstat_(?:xadd|xrevrange|hgetall)/);
   });
 
-  it('has every event that is acknowledged after the first subscription, although its writer did not know of it', async () => {
+  it('has every event that is acknowledged after the first subscription, also if its writer had not read the subscription yet', async () => {
     const publisher = createTailPublisher();
     await (await aBatch(rowsOf('1', 1), publisher))();
     const rows = rowsOf('1', 2);
@@ -149,7 +149,7 @@ describe('the tail of a workspace', () => {
 });
 
 describe('limits of open streams', () => {
-  it('count the streams of a key and of a workspace, and forget those that were closed', async () => {
+  it('count the streams of a key and of a workspace, without those that were closed', async () => {
     await open(aStream('key_1:a'));
     await open(aStream('key_1:b'));
     expect(await open(aStream('key_1:c'))).toBe('key');
@@ -160,7 +160,7 @@ describe('limits of open streams', () => {
     expect(await open(aStream('key_1:c'))).toHaveProperty('epoch');
   });
 
-  it('forget the streams of a killed process after a minute', async () => {
+  it('no longer count the streams of a killed process after a minute', async () => {
     await open(aStream('key_1:a'));
     await open(aStream('key_1:b'));
     const ttl = await redis.pttl('{waymark}:streams:1');

@@ -49,7 +49,7 @@ describe('the coalescer', () => {
     expect(batches).toEqual([{ jobs: ['a', 'b', 'c'], reason: 'all active jobs are here' }]);
   });
 
-  it('gathers on while as many writes run as may, whatever the delay', async () => {
+  it('gathers further jobs while the limit of concurrent writes is reached, whatever the delay', async () => {
     const gates: (() => void)[] = [];
     const { batches, add } = aCoalescer({
       delayMs: 0,

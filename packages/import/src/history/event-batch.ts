@@ -243,7 +243,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
   }
 
   return {
-    /** @param items all clicks, all customers, or leads and sales; @param past tells which events are stored already */
+    /** @param items all clicks, all customers, or leads and sales; @param past finds which events are stored already */
     async read(items: readonly HistoryItem[], past: PastEvents, orRejected: OrRejected): Promise<EventBatch> {
       const kind = items[0]?.event?.kind;
       if (kind === 'click') return readClicks(itemsOf(items, ['click']), past, orRejected);

@@ -10,7 +10,7 @@ const NAMES_MAX = 20_000;
 
 /** Finds the domains, tags and folders that the links of an import refer to, by name, and creates missing ones. */
 export interface ReferencedResources {
-  /** Creates the domain if nobody has it. @throws ApiError */
+  /** Creates the domain if it does not exist. @throws ApiError, also when another workspace has it */
   domain(slug: string): Promise<void>;
   /** Domains that a dry run did not create. */
   readonly plannedDomains: ReadonlySet<string>;

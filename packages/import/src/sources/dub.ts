@@ -55,7 +55,7 @@ export const dubLinks: MapRecord = (record, { timezone, folderNames }) => {
     .catch({ geo: null, testVariants: null })
     .parse({ geo: fields.take('geo'), testVariants: fields.take('testVariants') });
   const isDisabled = fields.take('disabledAt');
-  fields.lose('disabledAt', isDisabled, 'is a ban there; the link is made enabled');
+  fields.lose('disabledAt', isDisabled, 'bans of the source are not imported: the link is made enabled');
   for (const name of ['programId', 'partnerId', 'webhookIds']) {
     fields.lose(name, fields.take(name), 'names a record of the account there');
   }

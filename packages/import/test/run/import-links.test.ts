@@ -72,7 +72,7 @@ describe('an import', () => {
     expect((await objectOf(acme, host, 'k61'))?.tags.map(({ name }) => name)).toEqual(['t1']);
   });
 
-  it('skips, updates or ends at a link that exists and differs, as it was told', async () => {
+  it('skips, updates or ends at a link that exists and differs, as onConflict says', async () => {
     const acme = await imports.workspace();
     await imports.table(acme, 'url,key,title\nhttps://a.test,a,A\n');
     const table = 'url,key,title\nhttps://new.test,new,N\nhttps://other.test,a,Other\n';

@@ -37,7 +37,7 @@ it.each([1, 3])('an import that was killed after batch %i counts as if it had no
   expect(await imports.table(acme, table)).toMatchObject({ created: 0, skipped: 599, rejected: 1 });
 });
 
-it('changes of a killed import count as changes, and those of nobody as none', async () => {
+it('changes of a killed import count as changes, and links that it skipped as skipped', async () => {
   const acme = await imports.workspace();
   await imports.table(acme, `url,key\nhttps://other.test,k1\n${row(2)}\n`);
   const position = { row: 0, counts: NO_COUNTS, atMs: Date.now() + 1 };

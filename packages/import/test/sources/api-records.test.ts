@@ -95,7 +95,7 @@ describe('links of dub', () => {
     expect(() => dubLinks({ ...named, tagNames: 7 }, {})).toThrow('tagNames must be a list');
   });
 
-  it('name what has no place here: records of the account, hidden passwords, and fields that nobody expected', () => {
+  it('name what has no place here: records of the account, hidden passwords, and unknown fields', () => {
     const [link] = dubLinks({ ...RECORD, password: '********', folderId: 'fold_2', novelty: { on: true } }, {});
     expect(link?.fields.password).toBeNull();
     expect(new Set(lostFields(link?.lost ?? []))).toEqual(

@@ -53,7 +53,7 @@ export interface ShardMemory extends RedisMemory {
 }
 
 const INTERVAL_MS = 2000;
-/** Factor of the interval while nobody reads the status: as long as the interval at which the process writes its samples. */
+/** Factor of the interval while the status is not requested: as long as the interval at which the process writes its samples. */
 const REST_FACTOR = 5;
 const REGISTRY_TIMEOUT_MS = 1000;
 /** How long after an outage of Redis a missing heartbeat does not count yet, because processes have to connect first. */

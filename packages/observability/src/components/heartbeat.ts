@@ -18,7 +18,7 @@ export interface HeartbeatOptions {
 /** Registers this process in Redis and sends heartbeats. */
 export interface Heartbeat {
   readonly instance: string;
-  /** Call it when the process has done work; the next heartbeat tells it. */
+  /** Call it when the process has done work; the next heartbeat has the time. */
   noteWork(): void;
   /** The time since which every heartbeat has reached Redis, in epoch milliseconds; undefined while they fail. */
   beatingSince(): number | undefined;

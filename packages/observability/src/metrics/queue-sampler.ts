@@ -44,7 +44,7 @@ export interface QueueSampler {
 }
 
 const INTERVAL_MS = 5000;
-/** Factor of the interval while nobody reads the metrics: as long as the interval at which the process writes its samples. */
+/** Factor of the interval while the metrics are not requested: as long as the interval at which the process writes its samples. */
 const REST_FACTOR = 2;
 const ANSWER_MS = 1000;
 const SPOOLED = '.spool';

@@ -55,7 +55,7 @@ export interface StoreSampler {
 }
 
 const INTERVAL_MS = 15_000;
-/** Factor of the interval while nobody reads the metrics. */
+/** Factor of the interval while the metrics are not requested. */
 const REST_FACTOR = 20;
 const ANSWER_MS = 5_000;
 

@@ -17,8 +17,8 @@ function streamUrl(options: TailOptions): string {
 }
 
 /**
- * Prints events as they are stored, a line of JSON each, until it is interrupted or nobody reads its output. Everything else goes to
- * standard error.
+ * Prints events as they are stored, a line of JSON each, until it is interrupted or the reader of its output closes it. Everything else
+ * goes to standard error.
  *
  * @throws CommandError when its output cannot be written
  */

@@ -12,7 +12,7 @@ async function rejectRunningServices(redis: Redis): Promise<void> {
   if (alive.length === 0) return;
   const names = alive.map(({ service, instance }) => `${service} (${instance})`).join(', ');
   throw new CommandError(
-    `still running: ${names}. Stop every service, then move; one that was killed is noticed in 10 s`,
+    `still running: ${names}. Stop every service, then move; one that was killed counts as running for 10 s`,
   );
 }
 

@@ -64,11 +64,11 @@ it('gives up when nothing has arrived for too long, and says why', async () => {
   await expect(requests.untilDone(() => requests.json({ path: '/' }))).rejects.toThrow(
     /^away; nothing has arrived for/,
   );
-  // It has waited once, for longer than its patience.
+  // It has waited once, for longer than `patienceMs`.
   expect(said).toEqual(['away; trying again']);
 });
 
-it('waits as long as the API wants', async () => {
+it('waits as long as Retry-After says', async () => {
   const times: number[] = [];
   const { requests } = await requestsTo((_request, response) => {
     times.push(performance.now());

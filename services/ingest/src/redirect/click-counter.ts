@@ -13,7 +13,7 @@ export interface CountedVisit {
   readonly nowMs: number;
   readonly isTracked: boolean;
   readonly isScan: boolean;
-  /** False for a visitor who asks not to be identified: the click's id is passed on to nobody. */
+  /** False for a visitor who asks not to be identified: the click's id is not passed on. */
   readonly isIdentified: boolean;
   /** Destination without the click id. */
   readonly url: string;

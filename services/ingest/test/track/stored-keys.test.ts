@@ -86,7 +86,7 @@ describe('leads and sales', () => {
     clickId = await ingest.click(await ingest.link({ trackConversion: true }));
   });
 
-  it('of new customers ask ClickHouse nothing once it is read what it has, and are recorded once', async () => {
+  it('of new customers need no query of ClickHouse once its keys are loaded, and are recorded once', async () => {
     await filtersLoaded();
     const [externalId, invoiceId] = [newText(), newText()];
     const statements = await statementsOf(async () => {
@@ -143,14 +143,14 @@ describe('leads and sales', () => {
     expect(await salesOf(buyer.invoiceId)).toHaveLength(1);
   });
 
-  it('ask ClickHouse while filters are blocked', async () => {
+  it('query ClickHouse while filters are blocked', async () => {
     await block();
     for (let count = 0; count < 3; count++) {
       expect(await statementsOf(() => lead(newText()))).toBeGreaterThan(0);
     }
   });
 
-  it('ask ClickHouse while the queue is behind', async () => {
+  it('query ClickHouse while the queue is behind', async () => {
     await lead(newText());
     await ingest.stopWriter();
     const late = vi.spyOn(ingest.producer, 'oldestQueuedMs').mockResolvedValue(Date.now() - 40_000);

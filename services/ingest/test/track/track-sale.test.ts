@@ -47,7 +47,7 @@ async function aCustomer(eventName = 'Sign up') {
 }
 
 /** Deletes claims and lead entries, as if they had expired; filters that rely on claims end before these do. */
-async function forget(...names: string[]): Promise<void> {
+async function deleteClaims(...names: string[]): Promise<void> {
   const mark = `filters:${ingest.workspaceId}`;
   await ingest.redisClient.del(...[...names, mark].map((name) => `{waymark}:claim:${name}`));
   const leads = await ingest.redisClient.keys('{waymark}:state:lead-of:*');
@@ -137,7 +137,7 @@ describe('POST /track/sale', () => {
     const first = await sale(body);
     await salesOf(link, 1);
     await ingest.customer(customerExternalId);
-    await forget(invoiceClaim(ingest.workspaceId, invoiceId));
+    await deleteClaims(invoiceClaim(ingest.workspaceId, invoiceId));
     const repeat = await sale({ ...body, amount: 7, metadata: null });
     expect(repeat.json()).toEqual(first.json());
     await salesOf(link, 1);
@@ -150,7 +150,7 @@ describe('POST /track/sale', () => {
     expect(rows.filter((row) => row.sale_type === 'new')).toHaveLength(1);
 
     const customer = await ingest.customer(customerExternalId);
-    await forget(firstSaleClaim(ingest.workspaceId, customer.id, link.id));
+    await deleteClaims(firstSaleClaim(ingest.workspaceId, customer.id, link.id));
     await sale({ customerExternalId, amount: 1 });
     const later = await salesOf(link, 11);
     expect(later.filter((row) => row.sale_type === 'new')).toHaveLength(1);
@@ -170,7 +170,7 @@ describe('POST /track/sale', () => {
 
     await leadsOf(second, 1);
     await leadsOf(link, 1);
-    await forget(customerClaim(ingest.workspaceId, customerExternalId));
+    await deleteClaims(customerClaim(ingest.workspaceId, customerExternalId));
     await sale({ customerExternalId, amount: 4 });
     await sale({ customerExternalId, amount: 5, leadEventName: 'First' });
     const [onSecond, onFirst] = [await salesOf(second, 2), await salesOf(link, 2)];
@@ -293,7 +293,7 @@ describe('POST /track/sale', () => {
     expect(JSON.parse(String(row?.payload))).toMatchObject({ sale: stored });
   });
 
-  it('is rejected for deleted links and unknown clicks, and can be retried', async () => {
+  it('is rejected for disabled links and unknown clicks, and can be retried', async () => {
     const { link, customerExternalId } = await aCustomer();
     const invoiceId = anInvoice();
     const setDisabled = (disabledAt: string | null) =>
@@ -349,7 +349,7 @@ describe('interrupted requests', () => {
     const { link, customerExternalId } = await aCustomer();
     const invoiceId = anInvoice();
     const name = invoiceClaim(ingest.workspaceId, invoiceId);
-    await ingest.producer.claims.take([name], 'somebody who died');
+    await ingest.producer.claims.take([name], 'a request whose process was killed');
 
     const early = await sale({ customerExternalId, amount: 100, invoiceId });
     expect(early.statusCode).toBe(500);

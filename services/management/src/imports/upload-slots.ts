@@ -21,7 +21,7 @@ export function createUploadSlots(): UploadSlots {
       const own = running.get(workspaceId) ?? 0;
       if (own >= WORKSPACE_MAX || all >= PROCESS_MAX) {
         const whose = own >= WORKSPACE_MAX ? `${WORKSPACE_MAX} files of this workspace` : `${PROCESS_MAX} files`;
-        const message = `The server is receiving ${whose} already, the most at the same time. Please try again later.`;
+        const message = `The server is receiving ${whose} already, which is the most that it takes at the same time. Please try again later.`;
         throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
       }
       running.set(workspaceId, own + 1);

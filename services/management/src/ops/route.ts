@@ -15,7 +15,7 @@ import { OPS_RANGES, type OpsRange } from './range.js';
 
 /** Dependencies of the operations page. */
 export interface OpsDeps {
-  /** Keys that open the page; without any, nobody can. */
+  /** Keys that open the page; without any, it is closed to all. */
   readonly adminKeys: readonly string[];
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
   readonly clickhouse: Pick<ClickHouseClient, 'rows'>;

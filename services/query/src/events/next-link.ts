@@ -14,7 +14,7 @@ function linkTo(parameters: readonly [string, string][]): string {
 
 /**
  * The `Link` header of a full page: the same request with a cursor instead of a page number. The URL is relative, because behind a
- * proxy only the client knows the address. If the link would be too long for a header, it contains only the cursor, and the
+ * proxy the service has no way to find the address that the client uses. If the link would be too long for a header, it contains only the cursor, and the
  * client repeats the other parameters.
  */
 export function nextLink(query: EventsQuery, cursor: string): string {

@@ -80,7 +80,7 @@ describe('GET /events while events are inserted', () => {
   });
 
   test('a link with an event of the last minute on the page has current counters, even without an invalidation', async () => {
-    await waitFor(query.catalog.isSubscribed, { what: 'the catalog to hear' });
+    await waitFor(query.catalog.isSubscribed, { what: 'the subscription of the catalog' });
     const link = await workspace.aLink({ key: 'young' });
     const customer = await workspace.aCustomer({ externalId: 'young' });
     const click = workspace.click(link, 0);

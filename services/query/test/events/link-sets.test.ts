@@ -122,7 +122,7 @@ test('in a workspace with many events a tenant’s links are read again after ev
   const rows = vi.spyOn(database.client, 'rows');
   onTestFinished(() => rows.mockRestore());
 
-  await waitFor(catalog.isSubscribed, { what: 'the catalog to hear' });
+  await waitFor(catalog.isSubscribed, { what: 'the subscription of the catalog' });
   const [one, two] = [await workspace.aLink({ key: 'one', tenantId: 't' }), await workspace.aLink({ key: 'two' })];
   expect(await links()).toBe(1);
   rows.mockClear();

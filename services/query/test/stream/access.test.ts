@@ -41,7 +41,7 @@ describe('who is refused', () => {
     expect((await errorOf(world.open('', { token })))[0]).toBe(403);
   });
 
-  test('HEAD, which would open a stream that nobody reads', async () => {
+  test('HEAD, which would open a stream whose body is never sent', async () => {
     const { token } = world.workspace;
     const headers = { authorization: `Bearer ${token}` };
     const head = (more: object) => world.query.app.inject({ method: 'HEAD', url: '/events/stream', ...more });

@@ -28,7 +28,7 @@ export interface StreamWorld {
     query?: string,
     options?: { readonly token?: string; readonly lastEventId?: string },
   ): Promise<EventStreamClient>;
-  /** Closes all streams; resolves when the service has noticed. */
+  /** Closes all streams; resolves when the service has none left. */
   closeStreams(): Promise<void>;
   /** The ids in `GET /events` of today, oldest first. */
   listed(query?: string, token?: string): Promise<string[]>;

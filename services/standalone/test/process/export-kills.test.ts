@@ -123,7 +123,7 @@ it.each([
       rowsAtKill.push(rows);
       await kill();
       expect(readdirSync(join(directoryOf(id), String(attempt)))).toContain('part');
-      // What it held back was for the process that is dead.
+      // The proxy drops the answers that it held back, which were for the killed process.
       proxy.cut();
       proxy.pass();
       await startQuery();

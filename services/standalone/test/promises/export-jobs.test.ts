@@ -194,7 +194,7 @@ test.each([
 });
 
 describe('a download', () => {
-  test('continues with Range, and If-Range notices another file', async () => {
+  test('continues with Range, and is whole if If-Range names another file', async () => {
     const job = await ended(await created({ resource: 'links', columns: ['id'] }));
     const whole = await send('GET', pathOf(job));
     const etag = whole.headers.get('etag') ?? '';
@@ -317,7 +317,7 @@ describe('the end of a file', () => {
     expect((await send('GET', pathOf(job))).status).toBe(404);
   });
 
-  test('the oldest files give way; an export that is too large alone fails, and leaves no file', async () => {
+  test('the oldest files are removed; an export that is too large alone fails, and leaves no file', async () => {
     const body = { resource: 'links', format: 'ndjson', filters: { search: 'k1' } };
     const first = await ended(await created(body));
     expect(first.bytes).toBeGreaterThan(BYTES_MAX / 2);

@@ -29,16 +29,16 @@ async function withApi<T>(options: ErasureOptions, work: (requests: ApiRequests)
 }
 
 /** Repeats a request until it succeeds. A repeated erasure returns the same erasure again. */
-const patiently = <T>(requests: ApiRequests, request: ApiRequest): Promise<T> =>
+const requestUntilDone = <T>(requests: ApiRequests, request: ApiRequest): Promise<T> =>
   requests.untilDone(() => requests.json<T>(request));
 
 const eraseBy = (requests: ApiRequests, id: string, mode: Erasure['mode']): Promise<Erasure> =>
-  patiently(requests, { method: 'POST', path: `/customers/${encodeURIComponent(id)}/erasure`, body: { mode } });
+  requestUntilDone(requests, { method: 'POST', path: `/customers/${encodeURIComponent(id)}/erasure`, body: { mode } });
 
 async function readAll(requests: ApiRequests): Promise<Erasure[]> {
   const erasures: Erasure[] = [];
   for (let page = 1; ; page++) {
-    const found = await patiently<Erasure[]>(requests, { path: `/erasures?page=${page}` });
+    const found = await requestUntilDone<Erasure[]>(requests, { path: `/erasures?page=${page}` });
     erasures.push(...found);
     if (found.length < PAGE_SIZE_MAX) return erasures;
   }
@@ -79,10 +79,10 @@ function notRepeated(leftOut: readonly string[], unnamed: number): string[] {
   return [
     ...(leftOut.length === 0
       ? []
-      : [`${leftOut.length} left out, whom this workspace never had: ${leftOut.join(', ')}`]),
+      : [`${leftOut.length} left out, not in the records of this workspace: ${leftOut.join(', ')}`]),
     ...(unnamed === 0
       ? []
-      : [`${unnamed} of nobody who was known: the list does not have their external ids, erase these again`]),
+      : [`${unnamed} of external ids without a customer: the list does not have these ids, erase each of them again`]),
   ];
 }
 

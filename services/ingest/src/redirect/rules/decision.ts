@@ -79,8 +79,8 @@ export function visitOutcome(
   visit: LinkVisit,
 ): VisitOutcome {
   for (const rule of rules) {
-    const arrival = rule(visit);
-    if (arrival !== undefined) return arrival;
+    const outcome = rule(visit);
+    if (outcome !== undefined) return outcome;
   }
   return otherwise;
 }
