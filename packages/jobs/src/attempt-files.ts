@@ -1,5 +1,5 @@
 import { open, readdir, readFile, rename, stat } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 
 /**
  * Files of background jobs: each job has a directory, and each of its attempts a directory in it. The checkpoint of an attempt records how
@@ -54,14 +54,16 @@ export async function writeCheckpoint(attemptDirectory: string, checkpoint: obje
 
 /** Bytes of all files of each job, by the name of its directory. */
 export async function bytesByJob(root: string): Promise<Map<string, number>> {
-  const entries = (await orMissing(readdir(root, { recursive: true, withFileTypes: true }))) ?? [];
-  const bytes = new Map<string, number>();
-  const add = async (path: string) => {
-    const [job = ''] = relative(root, path).split(sep);
-    const size = await sizeOf(path);
-    bytes.set(job, (bytes.get(job) ?? 0) + size);
-  };
-  const files = entries.filter((entry) => entry.isFile());
-  await Promise.all(files.map(({ parentPath, name }) => add(join(parentPath, name))));
-  return bytes;
+  const jobs = (await orMissing(readdir(root))) ?? [];
+  return new Map(await Promise.all(jobs.map(async (job) => [job, await bytesBelow(join(root, job))] as const)));
+}
+
+/** Bytes of all files in a directory. A directory that is removed meanwhile counts as empty, and the others count. */
+async function bytesBelow(directory: string): Promise<number> {
+  const entries = (await orMissing(readdir(directory, { withFileTypes: true }))) ?? [];
+  const sizes = entries.map((entry) => {
+    const path = join(directory, entry.name);
+    return entry.isDirectory() ? bytesBelow(path) : sizeOf(path);
+  });
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
