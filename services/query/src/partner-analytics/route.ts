@@ -66,8 +66,8 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now 
       const hidesFolders = await catalog.hiddenFolders.anyFor(workspace.id, linkVisibility(request.apiKey));
       const { partnerId, tenantId, groupBy = 'count', ...range } = request.query;
       const partner = await findPartner(catalog, workspace, { partnerId, tenantId });
-      const isOpen = range.start === undefined && range.end === undefined;
-      const interval = range.interval ?? (isOpen ? 'all' : undefined);
+      // An `end` without a `start` is ignored.
+      const interval = range.interval ?? (range.start === undefined ? 'all' : undefined);
       const query = { ...range, interval, event: 'composite' as const, groupBy, partnerId: partner.id };
       const parsed = parseAnalytics(query, await analyticsClock(catalog, workspace, query, now()));
       checkDateRange(workspace.plan, parsed.filters.range, Date.parse(workspace.createdAt));

@@ -55,6 +55,11 @@ describe('GET /partners/analytics', () => {
     expect((await get('tenantId=ada&start=2026-10-01&end=2026-10-31')).body).toMatchObject({ clicks: 1, leads: 0 });
   });
 
+  it('ignores an end without a start', async () => {
+    const { body } = await get('tenantId=ada&end=2026-10-31');
+    expect(body).toEqual({ clicks: 2, leads: 1, sales: 1, saleAmount: 500, earnings: 0 });
+  });
+
   it('lists all links of the partner, those without events last', async () => {
     const { body } = await get(`partnerId=${partner.id}&groupBy=top_links`);
     expect(partnerAnalyticsAnswerSchema.parse(body)).toMatchObject([
