@@ -87,6 +87,19 @@ describe('waymark', { timeout: 120_000 }, () => {
     expect(JSON.stringify(everything)).not.toContain(created.apiKey);
   });
 
+  it('refuses to make a key that expires on a day that does not exist, or at a time without a zone', async () => {
+    await json('workspace', 'create', '--slug', 'expiring');
+    const create = (time: string) => waymark('key', 'create', '--workspace', 'expiring', '--expires', time);
+    for (const wrong of ['2097-02-30T00:00:00Z', '2097-02-03', '2097-02-03T00:00:00', '1/2/2097', 'in 2097']) {
+      const { code, stderr } = await create(wrong);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('--expires must be a time with its zone')]);
+    }
+    const { key } = await json<{ key: { expiresAt: string } }>(
+      ...['key', 'create', '--workspace', 'expiring', '--expires', '2097-02-03T01:30:00+01:30'],
+    );
+    expect(key.expiresAt).toBe('2097-02-03T00:00:00.000Z');
+  });
+
   it('keeps names as typed, also those that look like numbers', async () => {
     const { workspace } = await json<Created>('workspace', 'create', '--slug', '007', '--name=1e3');
     expect(workspace).toMatchObject({ slug: '007', name: '1e3' });

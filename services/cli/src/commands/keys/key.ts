@@ -1,5 +1,6 @@
 import type { ApiKeyRecord, Catalog } from '@waymark/catalog';
 import { ROLES, type Role } from '@waymark/contract';
+import { z } from 'zod';
 import { CommandError } from '../../command-error.js';
 import { optionalText, type RawOption, requiredText, scopesOption } from '../../option-values.js';
 import { type CommandResult, table } from '../../output.js';
@@ -17,11 +18,16 @@ function roleOption(value: RawOption): Role {
   return role;
 }
 
+const isoTime = z.iso.datetime({ offset: true });
+
 function expiryOption(value: RawOption): string | null {
   const text = optionalText('expires', value);
   if (text === undefined) return null;
+  // `Date` alone would also take days that do not exist, as those after them, and times without a zone as local ones.
+  if (!isoTime.safeParse(text).success) {
+    throw new CommandError('--expires must be a time with its zone, such as 2027-01-31T00:00:00Z');
+  }
   const time = new Date(text);
-  if (Number.isNaN(time.getTime())) throw new CommandError('--expires must be a time such as 2027-01-31T00:00:00Z');
   if (time.getTime() <= Date.now()) throw new CommandError('--expires must be in the future');
   return time.toISOString();
 }
