@@ -2,17 +2,17 @@ import { isIP } from 'node:net';
 import { keepUtm, type LinkRecord, mergeUtm, normaliseUrl, type UtmValues } from '@waymark/catalog';
 import {
   cutText,
+  DESCRIPTION_CHARS_MAX,
   fieldError,
   HIDDEN_PASSWORD,
   IMAGE_DATA_URL_CHARS_MAX,
   parseImageDataUrl,
   parseUrl,
+  TITLE_CHARS_MAX,
   type UpdateLinkBody,
   URL_CHARS_MAX,
 } from '@waymark/contract';
 
-const TITLE_CHARS_MAX = 120;
-const DESCRIPTION_CHARS_MAX = 240;
 const COUNTRY = /^[A-Z]{2}$/;
 const PERCENT_TOTAL = 100;
 

@@ -6,6 +6,11 @@ import { utmShape } from './utm.js';
 /** As many characters as a request body may have; the actual limit of an image is checked when it is decoded. */
 const IMAGE_CHARS_MAX = 1024 * 1024;
 
+/** To how many characters the title of a link's preview is cut. */
+export const TITLE_CHARS_MAX = 120;
+/** To how many characters the description of a link's preview is cut. */
+export const DESCRIPTION_CHARS_MAX = 240;
+
 const url = z.string().max(URL_CHARS_MAX);
 const text = z.string().max(URL_CHARS_MAX);
 const nameText = z.string().max(255);
@@ -86,8 +91,8 @@ export const createLinkBodySchema = z.object({
     .boolean()
     .optional()
     .describe('Whether robots get a preview page with `title`, `description`, `image` and `video`.'),
-  title: text.nullish().describe('Title of the preview, cut to 120 characters.'),
-  description: text.nullish().describe('Description of the preview, cut to 240 characters.'),
+  title: text.nullish().describe(`Title of the preview, cut to ${TITLE_CHARS_MAX} characters.`),
+  description: text.nullish().describe(`Description of the preview, cut to ${DESCRIPTION_CHARS_MAX} characters.`),
   image: z
     .string()
     .max(IMAGE_CHARS_MAX)

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import { checkKey, type LinkBaseline, normaliseKey, storedKey } from '@waymark/catalog';
-import { ApiError, type CreateLinkBody, createLinkBodySchema } from '@waymark/contract';
+import {
+  ApiError,
+  type CreateLinkBody,
+  createLinkBodySchema,
+  DESCRIPTION_CHARS_MAX,
+  TITLE_CHARS_MAX,
+} from '@waymark/contract';
 import type { Lost, Source, SourceLink } from '../model/source-link.js';
 import { RowError } from '../model/source-link.js';
 import type { DomainMap } from './domain-map.js';
 import type { ReferencedResources } from './referenced-resources.js';
 
-const TITLE_CHARS_MAX = 120;
-const DESCRIPTION_CHARS_MAX = 240;
 const MADE_KEY_CHARS = 10;
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
@@ -82,7 +86,7 @@ function checkedBody(body: unknown): CreateLinkBody {
 }
 
 /**
- * Plans a link of the source. Creates its domain, tags and folder if they do not exist.
+ * Plans a link of the source. Creates its domain, tags and folder if they do not exist, after it has checked everything else.
  *
  * @throws RowError, ImportError or ApiError when the link cannot be created
  */
@@ -95,10 +99,16 @@ export async function planLink(
   if (domain === undefined) throw new RowError('the link has no domain: name one with the option domain');
   const key = link.key ?? madeKey(domain, link.fields.url);
   checkKey(key);
-  await resources.domain(domain);
-  const lost = [...link.lost, ...shortenings(link.fields)];
+  const { externalId, ...fields } = link.fields;
+  const body = checkedBody({
+    ...withoutNulls(fields),
+    ...withoutNulls({ externalId: externalId || link.sourceId }),
+    ...{ url: fields.url, domain, key },
+  });
   const tags = [...options.tags.map((name) => ({ name })), ...link.tags];
   if (tags.length > TAGS_MAX) throw new RowError(`tags: more than ${TAGS_MAX}`);
+  await resources.domain(domain);
+  const lost = [...link.lost, ...shortenings(link.fields)];
   const tagIds: string[] = [];
   for (const tag of tags) {
     const id = await orLost(lost, 'tags', tag.name, async () => resources.tag(tag));
@@ -107,15 +117,10 @@ export async function planLink(
   const { folder, counts } = link;
   const folderId =
     folder === null ? undefined : await orLost(lost, 'folder', folder, async () => resources.folder(folder));
-  const { externalId, ...fields } = link.fields;
   const hasSourceId = !externalId && link.sourceId !== null;
   return {
     ...{ row, record, domain, key: storedKey(key), hasSourceId, lost },
-    body: checkedBody({
-      ...withoutNulls(fields),
-      ...withoutNulls({ externalId: externalId || link.sourceId, folderId }),
-      ...{ url: fields.url, domain, key, ...(tagIds.length > 0 && { tagIds }) },
-    }),
+    body: { ...body, ...(folderId !== undefined && { folderId }), ...(tagIds.length > 0 && { tagIds }) },
     createdAt: link.createdAt ?? undefined,
     baseline: history === 'counts' && counts !== null ? { source, importedAt, ...counts } : undefined,
   };

@@ -150,6 +150,21 @@ describe('an import', () => {
     expect(await imports.catalog.tags.findByName(acme.id, 't0')).toBeUndefined();
   });
 
+  it('makes no tag, folder or domain of a row whose fields are too long', async () => {
+    const acme = await imports.workspace();
+    const domain = `long.${acme.host}`;
+    const table = `url,key,tags,folder,domain,title\nhttps://a.test,long,lone,Lone,${domain},${'x'.repeat(32_001)}\n`;
+    const result = await imports.table(acme, table);
+    expect(result).toMatchObject({
+      created: 0,
+      rejected: 1,
+      rejections: [{ reason: expect.stringContaining('title') }],
+    });
+    expect(await imports.catalog.tags.findByName(acme.id, 'lone')).toBeUndefined();
+    expect(await imports.catalog.folders.findByName(acme.id, 'Lone')).toBeUndefined();
+    expect(await imports.catalog.domains.findBySlug(domain, API_READ)).toBeUndefined();
+  });
+
   it('says in a dry run what it would do, and makes no link, tag, folder or domain', async () => {
     const acme = await imports.workspace();
     const table = `url,key,tags,folder,domain\nhttps://a.test,a,new,F,dry.${acme.host}\nhttps://b.test,b,,,\nno url,c,,,\n`;
