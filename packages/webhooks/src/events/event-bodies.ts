@@ -120,10 +120,10 @@ export function createEventBodies({ catalog, clickhouse }: EventBodiesDeps) {
           metadata: payload.metadata ?? null,
         };
       };
-      return events.flatMap((stored) => {
-        const link = links.get(stored.linkId);
+      return events.flatMap((one) => {
+        const link = links.get(one.linkId);
         if (link === undefined) return [];
-        return [outgoingEvent(eventIdOf(event, stored.id), event, stored.timestampMs, dataOf(stored, link))];
+        return [outgoingEvent(eventIdOf(event, one.id), event, one.timestampMs, dataOf(one, link))];
       });
     },
   };
