@@ -55,7 +55,7 @@ export { execute } from './redis/execute-transaction.js';
 export type { Load } from './redis/health.js';
 export { infoField, memoryOf, memoryShare, type RedisMemory } from './redis/info.js';
 export { checkRedisSettings, warnOfRedisSettings } from './redis/settings.js';
-export type { QueueLogger } from './redis/throttled-log.js';
+export { type QueueLogger, throttled } from './redis/throttled-log.js';
 export {
   createTails,
   formatTailPosition,

@@ -22,4 +22,5 @@ export type { ReadinessChecks } from './server/health.js';
 export { limitGarbage } from './server/limit-garbage.js';
 export { fileDestination } from './server/log-destination.js';
 export { type CreateLoggerOptions, createLogger, type Logger } from './server/logger.js';
+export { isPipelinedTooDeep } from './server/pipelined-requests.js';
 export { type RunServiceOptions, runService, type Service } from './server/run-service.js';

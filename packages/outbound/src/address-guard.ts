@@ -19,6 +19,9 @@ export interface AddressGuard {
 /** The global unicast range of IPv6. It contains some ranges that are not public, which `range()` tells apart. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
+/** Public by its number, but the platform of the machine it is used on: Azure answers there with the configuration of the virtual machine. */
+const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
+
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** Parses an address. IPv4 addresses written as IPv6 become IPv4. */
@@ -29,7 +32,7 @@ function parse(address: string): Address | undefined {
 
 /** Whether an address is reachable in the public internet, so not private, local, reserved or multicast. */
 function isPublic(address: Address): boolean {
-  if (address.range() !== 'unicast') return false;
+  if (address.range() !== 'unicast' || PLATFORM_ADDRESSES.has(address.toString())) return false;
   return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_IPV6);
 }
 

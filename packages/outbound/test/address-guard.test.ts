@@ -45,6 +45,12 @@ describe('the guard of addresses', () => {
     expect(guard.allows(address)).toBe(false);
   });
 
+  it('refuses the address at which Azure serves the configuration of a machine, unless the operator allows it', () => {
+    expect(['168.63.129.16', '::ffff:168.63.129.16'].some(guard.allows)).toBe(false);
+    expect(createAddressGuard(['168.63.129.16']).allows('168.63.129.16')).toBe(true);
+    expect(guard.allows('168.63.129.17')).toBe(true);
+  });
+
   it('allows the ranges that the operator has set, and no others', () => {
     const inner = createAddressGuard(['10.0.0.0/8', '::1', '192.168.1.7']);
     expect(['10.9.9.9', '::1', '192.168.1.7', '::ffff:10.1.1.1'].every(inner.allows)).toBe(true);

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
 import { keyPrefix } from '@waymark/redis';
 import type { Redis } from 'ioredis';
+import { outageLog } from './outage-log.js';
 
 /** A click that led to an app store. */
 export interface AppStoreClick {
@@ -32,13 +33,14 @@ const TTL_MS = 3_600_000;
 
 export function createAppOpens({ redis, secret, logger }: AppOpensOptions): AppOpens {
   const prefix = `${keyPrefix(redis)}waymark:app-open:`;
+  const logUnstored = outageLog((context, message) => logger.warn(context, message));
   const keyOf = (domain: string, address: string) =>
     `${prefix}${createHmac('sha256', secret).update(`${domain}\0${address}`).digest('base64url')}`;
   return {
     record({ id, workspaceId, domain }, address, clickId) {
       const click: AppStoreClick = { clickId, workspaceId, linkId: id };
       redis.set(keyOf(domain, address), JSON.stringify(click), 'PX', TTL_MS).catch((err: unknown) => {
-        logger.warn({ err, linkId: id }, 'a click to an app store could not be stored');
+        logUnstored({ err, linkId: id }, 'a click to an app store could not be stored');
       });
     },
     async find(domain, address) {

@@ -1,7 +1,8 @@
 import { ApiError } from '@waymark/contract';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Document } from './document.js';
+import { encodedOnce } from './encoded-once.js';
 import { errorsPage } from './errors-page.js';
 import { PAGE_HEADERS } from './page.js';
 import { referencePage } from './reference-page.js';
@@ -27,26 +28,25 @@ const HIDDEN = { schema: { hide: true } } as const;
 export const docsPlugin = fp<DocsOptions>(
   async (app: FastifyInstance, { title, docBase, baseUrl = '' }) => {
     const subjects = subjectPages(title);
-    let reference: string | undefined;
-    app.get('/docs', HIDDEN, async (_request, reply) => {
-      reference ??= referencePage(app.swagger() as unknown as Document, subjects);
-      return reply.headers(PAGE_HEADERS).send(reference);
-    });
-    const errors = errorsPage(title, docBase);
-    app.get('/docs/api-reference/errors', HIDDEN, async (_request, reply) => reply.headers(PAGE_HEADERS).send(errors));
+    const sendPage = (reply: FastifyReply, page: Buffer) => reply.headers(PAGE_HEADERS).send(page);
+    const reference = encodedOnce(() => referencePage(app.swagger() as unknown as Document, subjects));
+    app.get('/docs', HIDDEN, async (_request, reply) => sendPage(reply, reference()));
+    const errors = encodedOnce(() => errorsPage(title, docBase));
+    app.get('/docs/api-reference/errors', HIDDEN, async (_request, reply) => sendPage(reply, errors()));
 
-    app.get('/docs/reference', HIDDEN, async (_request, reply) => reply.headers(PAGE_HEADERS).send(subjects.index()));
+    app.get('/docs/reference', HIDDEN, async (_request, reply) => sendPage(reply, subjects.index()));
     app.get<{ Params: { name: string } }>('/docs/reference/:name', HIDDEN, async (request, reply) => {
       const page = subjects.page(request.params.name);
       if (page === undefined) throw new ApiError('not_found', 'There is no such page.');
-      return reply.headers(PAGE_HEADERS).send(page);
+      return sendPage(reply, page);
     });
 
     const hasRoute = (url: string): boolean => app.hasRoute({ method: 'GET', url });
+    const start = encodedOnce(() => startPage(title, hasRoute));
     app.get('/', HIDDEN, async (request, reply) => {
       reply.header('vary', 'accept');
       const isForPeople = request.headers.accept?.includes('text/html') === true;
-      if (isForPeople) return reply.headers(PAGE_HEADERS).send(startPage(title, hasRoute));
+      if (isForPeople) return sendPage(reply, start());
       return { name: title, documentation: docBase, openapi: `${baseUrl}/openapi.json` };
     });
   },

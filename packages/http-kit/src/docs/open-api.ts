@@ -4,7 +4,9 @@ import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { type RouteRequirements, requirementsOf, requirementsText } from '../auth/route-requirements.js';
+import { sendJsonText } from '../requests/json-text.js';
 import { PUBLISHABLE_KEY } from './document.js';
+import { encodedOnce } from './encoded-once.js';
 import { addExamples } from './examples.js';
 
 /** Names of the security schemes in the document, by the kind of key that a route requires. */
@@ -179,7 +181,8 @@ export const openApiPlugin = fp<OpenApiOptions>(
         return withErrorResponses(withoutUnusedSchemas(document), docBase);
       },
     });
-    app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+    const document = encodedOnce(() => JSON.stringify(app.swagger()));
+    app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => sendJsonText(reply, document()));
   },
   { name: 'open-api' },
 );

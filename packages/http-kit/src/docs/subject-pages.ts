@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { marked, Renderer, type Tokens } from 'marked';
+import { encodedOnce } from './encoded-once.js';
 import { escapeHtml, Html, html } from './html.js';
 import { docsPage } from './page.js';
 
@@ -24,9 +25,9 @@ export interface SubjectPages {
   readonly names: readonly string[];
   titleOf(name: string): string;
   /** The index page, served at `/docs/reference`. */
-  index(): string;
+  index(): Buffer;
   /** The page served at `/docs/reference/<name>`; undefined if there is none. */
-  page(name: string): string | undefined;
+  page(name: string): Buffer | undefined;
 }
 
 function readSubjects(): ReadonlyMap<string, Subject> {
@@ -105,7 +106,6 @@ export function subjectPages(apiTitle: string): SubjectPages {
   const subjects = readSubjects();
   const known: ReadonlySet<string> = new Set(subjects.keys());
   const names = [...subjects.keys()].filter((name) => name !== INDEX);
-  const rendered = new Map<string, string>();
   const titleOf = (name: string): string => subjects.get(name)?.title ?? name;
 
   function render({ name, title, text }: Subject): string {
@@ -116,18 +116,12 @@ export function subjectPages(apiTitle: string): SubjectPages {
     return docsPage(`${title} · ${apiTitle}`, navigation, renderMarkdown(text, from, known));
   }
 
-  function page(name: string): string | undefined {
-    const subject = subjects.get(name);
-    if (subject === undefined) return undefined;
-    const cached = rendered.get(name) ?? render(subject);
-    rendered.set(name, cached);
-    return cached;
-  }
+  const pages = new Map([...subjects].map(([name, subject]) => [name, encodedOnce(() => render(subject))]));
 
   return {
     names,
     titleOf,
-    index: () => page(INDEX) ?? '',
-    page: (name) => (name === INDEX ? undefined : page(name)),
+    index: () => pages.get(INDEX)?.() ?? Buffer.alloc(0),
+    page: (name) => (name === INDEX ? undefined : pages.get(name)?.()),
   };
 }

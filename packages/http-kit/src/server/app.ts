@@ -24,6 +24,7 @@ import { wellFormedBody } from '../requests/well-formed-body.js';
 import { closeConnections } from './close-connections.js';
 import { healthPlugin, type ReadinessChecks } from './health.js';
 import type { Logger } from './logger.js';
+import { limitPipelining } from './pipelined-requests.js';
 import { dropUnreadAnswers } from './unread-answers.js';
 
 /** Limit on the request line and the headers. A `query` of 10,000 characters may have 90 kB percent-encoded; Node's default is 16 KiB. */
@@ -86,7 +87,7 @@ export interface CreateAppOptions {
     readonly request: number;
     /** How often the two above are checked. */
     readonly checkInterval: number;
-    /** How long a client may read nothing of a large response. */
+    /** How long a client may read nothing of its responses. */
     readonly unreadAnswer: number;
   };
 }
@@ -173,7 +174,8 @@ export function createApp(options: CreateAppOptions): App {
   // By default Node responds to an unknown `Expect` with 417, which is no status of this API.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
-  closeConnections(app);
+  closeConnections(app, timeouts.unreadAnswer);
+  limitPipelining(app.server);
 
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);

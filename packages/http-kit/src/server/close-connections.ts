@@ -25,14 +25,23 @@ function trackConnections(server: Server): ReadonlyMap<Socket, ReadonlyMap<Incom
 }
 
 /**
+ * Closes connections that transfer nothing for `stalledMs` while all their responses have been produced: the client does not read them, and
+ * by default Node would keep them and the connection for ever.
+ *
  * Makes `app.close()` finish without dropping responses, and without waiting for clients. By default Node waits for ever for clients that
  * send no request or only a part of one, or do not read the response, and yet resets connections of clients that are still reading a long
  * response. With this, after shutdown starts, idle connections close after 100 ms, inactive ones after a second and all others after ten,
  * except those whose request is still being processed.
  */
-export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'>): void {
+export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'>, stalledMs: number): void {
   const { server } = app;
   const connections = trackConnections(server);
+  const isInUse = (socket: Socket) =>
+    [...(connections.get(socket) ?? [])].some(([, response]) => !response.writableEnded);
+  server.timeout = stalledMs;
+  server.on('timeout', (socket) => {
+    if (!isInUse(socket)) socket.destroy();
+  });
   const isInProgress = (socket: Socket) =>
     [...(connections.get(socket) ?? [])].some(([request, response]) => request.complete && !response.writableEnded);
   const destroyUnlessInProgress = (socket: Socket) => {

@@ -148,3 +148,18 @@ it('pages load and run nothing, and escape all texts', async () => {
 it('the pages are not part of the OpenAPI document', async () => {
   expect(Object.keys((await app.inject('/openapi.json')).json().paths)).toEqual(['/events', '/links/{linkId}']);
 });
+
+it('no document is made or encoded again for another request, so that a packet full of requests blocks nobody', async () => {
+  const { app: counted } = aTestApp();
+  const sent = new Map<string, Set<unknown>>();
+  counted.addHook('onSend', async ({ url }, _reply, payload) => {
+    sent.set(url, (sent.get(url) ?? new Set()).add(payload));
+  });
+  const paths = ['/openapi.json', ...pages];
+  for (const url of [...paths, ...paths]) await counted.inject({ url, headers: { accept: 'text/html' } });
+  for (const path of paths) {
+    const bodies = [...(sent.get(path) ?? [])];
+    expect(bodies, path).toEqual([expect.any(Buffer)]);
+  }
+  await counted.close();
+});

@@ -234,7 +234,70 @@ describe('a large answer', () => {
   });
 });
 
+describe('small answers', () => {
+  it('that their client does not read are dropped together with the connection, however many there are', async () => {
+    ({ app } = aTestApp(
+      { timeoutsMs: { headers: 1000, request: 1000, checkInterval: 1000, unreadAnswer: 200 } },
+      (routes) => {
+        routes.get('/small', async () => 'x'.repeat(900_000));
+      },
+    ));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const ended = new Promise((resolve) => app.server.once('connection', (socket) => socket.once('close', resolve)));
+    const socket = connect(port, '127.0.0.1').pause();
+    sockets.push(socket);
+    socket.write('GET /small HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(40));
+    await ended;
+  });
+
+  it('arrive, also after a time in which the process was still working on them', async () => {
+    const released = aGate();
+    ({ app } = aTestApp(
+      { timeoutsMs: { headers: 1000, request: 1000, checkInterval: 1000, unreadAnswer: 50 } },
+      (routes) => {
+        routes.get('/slow', async () => {
+          await released.opened;
+          return { done: true };
+        });
+      },
+    ));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const silent = new Promise((resolve) => app.server.once('timeout', resolve));
+    const { answer } = talk(port, 'GET /slow HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
+    await silent;
+    released.open();
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 OK/);
+  });
+});
+
 describe('pipelining', () => {
+  it('requests that a client sends in one packet are answered in their order', async () => {
+    const port = await listen();
+    const paths = Array.from({ length: 40 }, (_, index) => `/echo?${'a'.repeat(index + 1)}=1`);
+    const last = 'GET /echo HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
+    const { answer } = talk(port, paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`).join('') + last);
+    const lengths = [...(await answer).matchAll(/"length":(\d+)/g)].map(([, length]) => Number(length));
+    expect(lengths).toEqual([...paths.map((_, index) => index + 1 + '{"":"1"}'.length), 2]);
+  });
+
+  it('a client with more than fifty requests waiting is cut off, and no more of them are processed', async () => {
+    let processed = 0;
+    ({ app } = aTestApp({}, (routes) => {
+      routes.get('/counted', async () => {
+        processed += 1;
+        return {};
+      });
+    }));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const last = 'GET /counted HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
+    await talk(port, 'GET /counted HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(1000) + last).answer;
+    expect(processed).toBeGreaterThan(0);
+    expect(processed).toBeLessThanOrEqual(51);
+  });
+
   it('invalid bytes after a request in progress get no response of their own', async () => {
     const entered = aGate();
     const released = aGate();

@@ -3,6 +3,7 @@ import { createEventId } from '@waymark/contract';
 import type { Visit } from '@waymark/visit';
 import { clickProducer, type ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
+import { outageLog } from '../outage-log.js';
 import { isCountable, recordVisit } from '../record-visit.js';
 import type { PreparedLink } from './rules/prepared-link.js';
 
@@ -38,6 +39,7 @@ export interface CountedClick {
  */
 export function createClickCounter(deps: ClickCounterDeps) {
   const erased = deps.catalog.erasures.people;
+  const logUnrecorded = outageLog((context, message) => deps.logger.error(context, message));
   return async ({
     prepared,
     visit,
@@ -63,7 +65,7 @@ export function createClickCounter(deps: ClickCounterDeps) {
       return { clickId, isRecorded: true };
     } catch (err) {
       const { id: linkId, workspaceId } = prepared.link;
-      deps.logger.error({ err, linkId, workspaceId }, 'a click could not be recorded');
+      logUnrecorded({ err, linkId, workspaceId }, 'a click could not be recorded');
       // The producer retries clicks that failed, so the click may still be stored under this id.
       return { clickId: ownId ?? createEventId(nowMs), isRecorded: false };
     }

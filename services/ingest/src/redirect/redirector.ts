@@ -7,6 +7,7 @@ import type { AppOpens } from '../app-opens.js';
 import type { ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import { cachedLinkAt, findLinkAt } from '../link-at.js';
+import { outageLog } from '../outage-log.js';
 import { finalDestination, headerUrl, redirectTarget, withoutClickId } from './address/final-url.js';
 import { visitedPath } from './address/link-path.js';
 import { queryWithout } from './address/query-pieces.js';
@@ -69,6 +70,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
   const { readVisit, admission, passwords, defaultDomain, logger, now, random } = deps;
   const { links, domains } = deps.catalog;
   const count = createClickCounter(deps);
+  const logUnavailable = outageLog((context, message) => logger.error(context, message));
 
   async function findDomain({ domain, host }: ShortAddress) {
     if (domain === '') return undefined;
@@ -188,7 +190,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
 
   function unavailable(request: LinkRequest, err: unknown): LinkResponse {
     const { host } = request.headers;
-    logger.error({ err, requestId: requestId(request), host }, 'a short link could not be opened');
+    logUnavailable({ err, requestId: requestId(request), host }, 'a short link could not be opened');
     return pageResponse(UNAVAILABLE_PAGE, ['cache-control', 'no-store', 'retry-after', '1']);
   }
 

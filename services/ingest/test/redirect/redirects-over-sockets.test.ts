@@ -30,6 +30,25 @@ async function exchange(port: number, bytes: string): Promise<string> {
 }
 
 describe('over a socket', () => {
+  it('a visitor who sends more than fifty requests without waiting is cut off, and no more of them are processed', async () => {
+    const { key } = await ingest.link({ trackConversion: true });
+    const visit = `GET /${key} HTTP/1.1\r\nHost: ${DOMAIN}\r\nUser-Agent: ${BROWSER}\r\nX-Forwarded-For: 203.0.113.7\r\n`;
+    const redirectsOf = async (count: number) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.write(`${`${visit}\r\n`.repeat(count - 1)}${visit}Connection: close\r\n\r\n`);
+      let text = '';
+      socket.on('data', (data) => {
+        text += data.toString();
+      });
+      // A connection that is cut off may be reported as a reset.
+      socket.on('error', () => undefined);
+      await new Promise((resolve) => socket.once('close', resolve));
+      return text.split('HTTP/1.1 302').length - 1;
+    };
+    expect(await redirectsOf(40)).toBe(40);
+    expect(await redirectsOf(1000)).toBeLessThanOrEqual(51);
+  });
+
   it('sends Connection: close on keep-alive connections when the app closes', async () => {
     const { key } = await ingest.link();
     let letGo: () => void = () => undefined;

@@ -1,0 +1,37 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Most requests of a connection that wait for the responses to earlier ones. Browsers and proxies send none before they have the response. */
+const WAITING_MAX = 50;
+
+/** How many requests of a connection wait. */
+const waiting = new WeakMap<Socket, number>();
+
+/**
+ * Whether the client has sent too many requests without waiting for their responses; its connection is closed then. Node processes all requests
+ * of a packet at once, and keeps their responses until the client reads them: a packet of 64 kB would block the process for a second, and take
+ * many times its size in memory.
+ */
+export function isPipelinedTooDeep(request: IncomingMessage, response: ServerResponse): boolean {
+  // A response gets its socket once all earlier ones of the connection are sent.
+  if (response.socket !== null) return false;
+  const { socket } = request;
+  const count = (waiting.get(socket) ?? 0) + 1;
+  if (count > WAITING_MAX) {
+    socket.destroy();
+    return true;
+  }
+  waiting.set(socket, count);
+  response.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1));
+  return false;
+}
+
+/** Makes a server process no request for which {@link isPipelinedTooDeep}. Call it when its other listeners are set. */
+export function limitPipelining(server: Server): void {
+  const listeners = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => {
+    if (isPipelinedTooDeep(request, response)) return;
+    for (const listener of listeners) listener.call(server, request, response);
+  });
+}
