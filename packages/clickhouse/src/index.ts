@@ -50,3 +50,4 @@ export { moveShard, ShardMoveError, type ShardMoveOptions, type ShardMoveReport 
 export { LOGICAL_SHARDS } from './shards/placement.js';
 export { countShards } from './shards/placement-store.js';
 export { createRowGroups, type RowGroup, type RowGroups } from './shards/row-groups.js';
+export { UnknownOutcomeError } from './unknown-outcome-error.js';

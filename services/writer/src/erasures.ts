@@ -142,12 +142,12 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   async function end(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
     const isComplete = (await countUnerased(target, batch)) === 0;
     await catalog.evictAllTotals();
-    const erasedAt = new Date(now()).toISOString();
     for (const { workspaceId, id } of erasures) {
-      await catalog.erasures.update(workspaceId, id, (current) => {
-        if (current.batch !== batch.id || current.status !== 'processing') return {};
-        return isComplete ? { status: 'erased', erasedAt } : { status: 'accepted', batch: null };
-      });
+      await catalog.erasures.update(workspaceId, id, (current) =>
+        current.batch === batch.id && current.status === 'processing'
+          ? catalog.erasures.ended(current, isComplete)
+          : {},
+      );
     }
     logger.info({ batch: batch.id, erasures: erasures.length, isComplete }, 'a batch of erasures has ended');
   }
@@ -169,7 +169,8 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     const open = await catalog.erasures.open();
     const begun = open.filter(({ status }) => status === 'processing');
     const id = begun[0]?.batch ?? undefined;
-    const erasures = id === undefined ? await begin(open) : begun.filter(({ batch }) => batch === id);
+    const ofBatch = id === undefined ? await begin(open) : begun.filter(({ batch }) => batch === id);
+    const erasures = ofBatch.map(catalog.erasures.inBatch);
     const batchId = id ?? erasures[0]?.batch;
     if (batchId === undefined || batchId === null) return;
     const batch = await contentOf(batchId, erasures);

@@ -1,6 +1,6 @@
-import { isInfrastructureError } from '@waymark/clickhouse';
+import { isInfrastructureError, UnknownOutcomeError } from '@waymark/clickhouse';
 import type { EventRow } from '@waymark/event-format';
-import { UnknownOutcomeError, unavailable } from '../model/errors.js';
+import { unavailable } from '../model/errors.js';
 
 /** Options of {@link createGroupCommit}. */
 export interface GroupCommitOptions {

@@ -81,6 +81,10 @@ UNION ALL SELECT 1 FROM sale_events WHERE workspace_id = {workspace:UInt64} AND 
 
 const union = (one: readonly string[], other: readonly string[]) => [...new Set([...one, ...other])];
 
+/** How many ids the running batch of an erasure has. */
+const countInBatch = ({ inBatch, customerIds, clickIds }: ErasureRecord) =>
+  inBatch ?? { customers: customerIds.length, clicks: clickIds.length };
+
 /** Dependencies of {@link createErasures}. */
 export interface ErasuresDeps extends ResourceDeps {
   readonly clickhouse: ClickHouseClient;
@@ -161,7 +165,10 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
         if (latest !== undefined && customerIds.every((id) => known.has(id))) {
           const isStronger = mode === 'delete' && before.every((erasure) => erasure.mode !== 'delete');
           if (!isStronger) return latest;
-          if (latest.status === 'accepted') return await update(workspaceId, latest.id, () => ({ mode }));
+          const waits = ({ status }: ErasureRecord) => status === 'accepted';
+          // Looked at again under the lock of the record: the mode of a batch that has begun must not change.
+          const changed = await update(workspaceId, latest.id, (current) => (waits(current) ? { mode } : {}));
+          if (changed.mode === mode) return changed;
         }
         const all = union(customerIds, latest?.customerIds ?? []);
         const clickIds = await clicksOf(workspaceId, all);
@@ -171,7 +178,10 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
       }
     },
 
-    /** Adds customers and clicks of the person that were found later. If the erasure has begun or ended, it waits for a new batch again. */
+    /**
+     * Adds customers and clicks of the person that were found later. If the erasure has ended, it waits for a new batch again; if its batch is
+     * running, it waits again when that ends.
+     */
     async addFound(
       { workspaceId, id }: Pick<ErasureRecord, 'workspaceId' | 'id'>,
       found: { readonly customerIds?: readonly string[]; readonly clickIds?: readonly string[] },
@@ -181,7 +191,9 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
         const clickIds = union(current.clickIds, found.clickIds ?? []).slice(0, CLICKS_MAX);
         const isMore = customerIds.length > current.customerIds.length || clickIds.length > current.clickIds.length;
         if (!isMore) return undefined;
-        return { customerIds, clickIds, ...(current.status === 'accepted' ? {} : { status: 'accepted', batch: null }) };
+        if (current.status === 'accepted') return { customerIds, clickIds };
+        if (current.status === 'erased') return { customerIds, clickIds, status: 'accepted', batch: null };
+        return { customerIds, clickIds, inBatch: countInBatch(current) };
       };
       const stored = await require(workspaceId, id);
       // Without something to add there is no change: a change delays the batch, because all writers must read it first.
@@ -195,6 +207,26 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
 
     /** The erasures of all workspaces that are not complete, oldest first. */
     open: (): Promise<ErasureRecord[]> => store.table.selectEverywhere(`status != 'erased'`, {}),
+
+    /**
+     * The erasure with those ids that its running batch has. They stay the same until the batch ends, because its steps are repeated after a
+     * kill: the events that were taken out of the counters must be those that are deleted.
+     */
+    inBatch(record: ErasureRecord): ErasureRecord {
+      const { customers, clicks } = countInBatch(record);
+      const customerIds = record.customerIds.slice(0, customers);
+      return { ...record, customerIds, clickIds: record.clickIds.slice(0, clicks) };
+    },
+
+    /**
+     * The fields of an erasure whose batch has ended. It waits for another batch if events of its people are left, or more ids were found.
+     *
+     * @param isComplete whether no events are left
+     */
+    ended({ inBatch }: ErasureRecord, isComplete: boolean): Partial<ErasureRecord> {
+      if (!isComplete || inBatch !== undefined) return { status: 'accepted', batch: null, inBatch: undefined };
+      return { status: 'erased', erasedAt: new Date(now()).toISOString() };
+    },
 
     /** The erasure object of every response. */
     toErasure(record: ErasureRecord): Erasure {

@@ -34,10 +34,3 @@ export class LockedError extends ApiError {
     super('internal_server_error', BUSY, { retryAfterSeconds: 1, context: { what: `lock on ${name}` } });
   }
 }
-
-/** An insert was sent but not answered: its rows may be stored, may be stored later, or may never be. */
-export class UnknownOutcomeError extends ApiError {
-  constructor(cause: unknown) {
-    super('internal_server_error', BUSY, { retryAfterSeconds: 30, cause });
-  }
-}

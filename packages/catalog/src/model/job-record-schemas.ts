@@ -167,6 +167,8 @@ export const erasureRecordSchema = z.strictObject({
   clickIds: z.array(z.string()),
   /** Id of the batch (`ErasureBatch`); null before it begins. */
   batch: text,
+  /** How many of the ids, counted from the first, the running batch has. The others were found after its begin; undefined = it has all. */
+  inBatch: z.strictObject({ customers: z.int(), clicks: z.int() }).optional(),
   events: z.int(),
   clicks: z.int(),
   startedAt: time.nullable(),

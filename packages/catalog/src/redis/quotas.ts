@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { UnknownOutcomeError } from '@waymark/clickhouse';
 import { type ApiError, randomUInt32 } from '@waymark/contract';
-import { UnknownOutcomeError, unavailable } from '../model/errors.js';
+import { unavailable } from '../model/errors.js';
 import type { RedisConnections } from './connections.js';
 
 /**

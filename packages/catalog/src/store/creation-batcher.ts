@@ -1,6 +1,6 @@
+import { UnknownOutcomeError } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { type CatalogRecord, type Name, nameKey } from '../model/entity-type.js';
-import { UnknownOutcomeError } from '../model/errors.js';
 import { type CreationFault, DuplicateNameError, NamesBusyError, type NewRecord } from './write-context.js';
 
 /** Most records of one batch. */

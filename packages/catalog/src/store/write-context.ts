@@ -1,4 +1,4 @@
-import { isInfrastructureError } from '@waymark/clickhouse';
+import { isInfrastructureError, UnknownOutcomeError } from '@waymark/clickhouse';
 import { ApiError, fieldError } from '@waymark/contract';
 import type { GroupCommit } from '../clickhouse/group-commit.js';
 import {
@@ -10,7 +10,7 @@ import {
   nameKey,
   numberOf,
 } from '../model/entity-type.js';
-import { type CatalogLogger, UnknownOutcomeError, unavailable } from '../model/errors.js';
+import { type CatalogLogger, unavailable } from '../model/errors.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
 import type { Lock, Locks } from '../redis/locks.js';
 import type { RedisCache } from '../redis/record-cache.js';

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { insertRows } from '@waymark/clickhouse';
+import { insertRows, UnknownOutcomeError } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { NAMES_TABLE } from '@waymark/event-format';
 import { aDomainRecord, aLinkRecord, waitFor } from '@waymark/test-kit';
@@ -16,7 +16,6 @@ import {
   recordRow,
 } from '../../src/model/entity-type.js';
 import { domainType, linkType } from '../../src/model/entity-types.js';
-import { UnknownOutcomeError } from '../../src/model/errors.js';
 import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
 import { startGate } from './store-gate.js';
 

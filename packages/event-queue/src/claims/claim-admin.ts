@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { UnknownOutcomeError } from '@waymark/clickhouse';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
@@ -55,7 +56,8 @@ return 1
 export interface ClaimAdmin {
   /**
    * Runs `work` while holding the claim. Then makes the claim final, with the result as JSON, which later events read. Waits while another
-   * owner holds the claim, because that owner may still release it.
+   * owner holds the claim, because that owner may still release it. After an UnknownOutcomeError of `work` the claim is not released but
+   * expires later, because what `work` creates may still be stored.
    *
    * @param ttlMs TTL of the final claim
    * @returns undefined, without running `work`, when the claim is final already
@@ -149,15 +151,17 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
       const key = claimKey(name);
       const mine = pendingValue(randomUUID());
       if (!(await takeWhenFree(key, mine))) return undefined;
-      let stored = '';
+      // If this fails the claim expires, and the resource is read from ClickHouse instead.
+      const end = (stored: string) => redis.eval(END_CLAIM, 1, key, mine, stored, ttlMs).catch(() => undefined);
+      let result: Awaited<ReturnType<typeof work>>;
       try {
-        const result = await work();
-        stored = finalValue(JSON.stringify(result));
-        return result;
-      } finally {
-        // If this fails the claim expires, and the resource is read from ClickHouse instead.
-        await redis.eval(END_CLAIM, 1, key, mine, stored, ttlMs).catch(() => undefined);
+        result = await work();
+      } catch (err) {
+        if (!(err instanceof UnknownOutcomeError)) await end('');
+        throw err;
       }
+      await end(finalValue(JSON.stringify(result)));
+      return result;
     },
 
     blockFilters: (workspaceId) =>

@@ -1,4 +1,6 @@
+import { customerClaim, QUEUE_PREFIX } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BROWSER, startWholeApi, type WholeApi } from '../contract/whole-api.js';
 
@@ -6,6 +8,7 @@ import { BROWSER, startWholeApi, type WholeApi } from '../contract/whole-api.js'
 
 const CUSTOMERS = 40;
 let api: WholeApi;
+let workspaceId: string;
 let key: string;
 let clickId: string;
 
@@ -37,9 +40,10 @@ const sell = (customerExternalId: string) => post('/track/sale', { customerExter
 
 beforeAll(async () => {
   api = await startWholeApi();
-  const { apiKey, publishableKey } = await api.catalog.workspaces.create({
+  const { workspace, apiKey, publishableKey } = await api.catalog.workspaces.create({
     ...{ name: 'Acme', slug: 'acme', plan: 'enterprise', domain: 'go.acme.com' },
   });
+  workspaceId = workspace.id;
   key = apiKey.token;
   api.startWriter();
   expect((await post('/links', { domain: 'go.acme.com', key: 'try', url: 'https://acme.com' })).status).toBe(200);
@@ -108,4 +112,31 @@ it('a new customer does not get the leads of a customer that had its external id
   expect((await post('/customers', { externalId: 'renamed', country: 'FR' })).status).toBe(201);
   expect((await sell('renamed')).status).toBe(404);
   expect((await sell('renamed-to')).status).toBe(200);
+});
+
+it('a customer whose creation has an unknown outcome is not created a second time by a lead before it is stored', async () => {
+  const { client } = api.database;
+  const insert = client.insert.bind(client);
+  let store: (() => Promise<unknown>) | undefined;
+  // The connection breaks after the request has reached the server, which is slow.
+  client.insert = ((params: Parameters<typeof insert>[0]) => {
+    if (params.table !== 'customers' || store !== undefined) return insert(params);
+    store = () => insert(params);
+    return Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }));
+  }) as typeof client.insert;
+  const lead = () => post('/track/lead', { clickId, eventName: 'Sign up', customerExternalId: 'slow' });
+  expect((await post('/customers', { externalId: 'slow', country: 'FR' })).status).toBe(500);
+  const early = await lead();
+  await store?.();
+
+  expect([early.status, early.headers.get('retry-after')]).toEqual([500, '1']);
+  // The claim of the creation expires.
+  const redis = new Redis(api.redisUrl);
+  await redis.del(`${QUEUE_PREFIX}:claim:${customerClaim(workspaceId, 'slow')}`);
+  redis.disconnect();
+  expect((await lead()).status).toBe(200);
+  const rows = await client.rows<[string]>({
+    query: `SELECT DISTINCT toString(id) FROM customers WHERE external_id = 'slow'`,
+  });
+  expect(rows).toHaveLength(1);
 });
