@@ -204,6 +204,15 @@ describe('an A/B test that has ended', () => {
     expect([await urlOf(ended), await urlOf(running), await urlOf(again)]).toEqual([B, A, A]);
   });
 
+  it('leaves the destination that a user sets even if the process ends right after that, and one that was not stored counts for nothing', async () => {
+    const [stored, failed] = [await aTest(1, { [A]: 3 }), await aTest(1, { [A]: 3 })];
+    for (const link of [stored, failed]) await catalog.abTests.noteChoice({ ...link, url: B });
+    await set(stored, { url: B });
+    await earlier();
+    await run();
+    expect([await urlOf(stored), await urlOf(failed)]).toEqual([B, A]);
+  });
+
   it('is not completed before it ends, nor while its last leads may be in the queue', async () => {
     const running = await aTest(-1, { [A]: 3 });
     const justNow = await aTest(0, { [A]: 3 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
@@ -73,6 +74,8 @@ GROUP BY variant`;
 /** Completes A/B tests of links: sets the destination to the winning variant (docs/reference/links.md). */
 export function createAbTests({ redis, clickhouse, settings, namesTable, store, update, now }: AbTestsDeps) {
   const choiceKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:chosen:${id}`;
+  /** The key of a choice that may not be stored: `<end>/<digest of the destination>`, valid only while the link has both. */
+  const draftKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:choosing:${id}`;
   /**
    * The key of a set of notes of ends that users have set: `<workspace id>/<link id>/<end>/<epoch milliseconds of the note>`. Every note
    * is a member of its own, so that the removal of one leaves those that were added meanwhile.
@@ -97,6 +100,18 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
       }
     }
     return found;
+  }
+
+  const draftOf = ({ testCompletedAt, url }: LinkRecord) =>
+    `${testCompletedAt}/${createHash('sha256').update(url).digest('base64url')}`;
+
+  /** Whether a user has set the destination of the link with or after the end of its test. */
+  async function isChosen(link: LinkRecord): Promise<boolean> {
+    const { id, testCompletedAt } = link;
+    const [chosen, draft] = await redis.run((client) =>
+      Promise.all([client.get(choiceKey(id)), client.get(draftKey(id))]),
+    );
+    return chosen === testCompletedAt || draft === draftOf(link);
   }
 
   /** The variant with the most leads; undefined when none has any. */
@@ -131,7 +146,7 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     const endedAtMs = Date.parse(testCompletedAt);
     if (endedAtMs <= within.fromMs || endedAtMs > within.untilMs) return undefined;
     if (within.untouchedOnly && Date.parse(link.updatedAt) > endedAtMs) return undefined;
-    if ((await redis.run((client) => client.get(choiceKey(id)))) === testCompletedAt) return undefined;
+    if (await isChosen(link)) return undefined;
     const url = await winnerOf(link, endedAtMs, within.random);
     if (url === undefined || url === link.url) return undefined;
     // If a user extends the test or sets a destination at the same time, that change is kept.
@@ -180,6 +195,18 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
       if (!hasEnded(link, now() + CLOCK_MS)) return;
       const note = `${link.workspaceId}/${link.id}/${link.testCompletedAt}/${now()}`;
       await redis.run((client) => client.sadd(endedKey, note));
+    },
+
+    /**
+     * Call it before a destination that a user sets is stored, with the link as it will be: the destination stays from the moment it is
+     * stored, even if the process ends before {@link keepDestination}. Does nothing while the test runs. If the change fails, the note has
+     * no effect.
+     *
+     * @throws ApiError 500 with `Retry-After` when Redis is away: do not change the link then
+     */
+    async noteChoice(link: LinkRecord): Promise<void> {
+      if (!hasEnded(link, now() + CLOCK_MS)) return;
+      await redis.run((client) => client.set(draftKey(link.id), draftOf(link), 'EX', CHOICE_SECONDS));
     },
 
     /**
