@@ -17,6 +17,11 @@ const TITLE = `# Faults
 
 Written by \`npm run faults\`. Events are those whose caller was answered with success; lost: not in ClickHouse; twice: there more
 than once; views equal: every counter equals its count over the base tables, key by key.
+
+A section is what the tests were at its date, and may lack scenarios that they have got since; a file without a section has not been run in
+its long form since it writes one. These six write sections: \`write-path-edges\`, \`write-path-kills\`, \`write-path-memory\`, and in
+\`cluster\` \`redis-failovers\`, \`queue-shards\` and \`api-failovers\` ("The API, Redis failed over"). The other files of this folder
+only pass or fail.
 `;
 
 function table(lines: readonly ReportLine[]): string {

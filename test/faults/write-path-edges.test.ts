@@ -224,7 +224,7 @@ describe('a spool', () => {
           what: 'the copy to be taken over',
         });
       }
-      await waitFor(async () => (await readdir(spoolDirectory)).length === 0, {
+      await waitFor(async () => !(await readdir(spoolDirectory)).some((name) => name.endsWith('.spool')), {
         what: 'the replay',
       });
       await untilDrained(path.redis.url, FAULTS.settleMs);
@@ -282,7 +282,7 @@ async function copyAsOrphans(directory: string, aside: string, times: number): P
   await once(dead, 'exit');
   const copies: Copy[] = [];
   for (let time = 0; time < times; time++) {
-    for (const name of await readdir(directory)) {
+    for (const name of (await readdir(directory)).filter((each) => each.endsWith('.spool'))) {
       const [host, , started, nonce, number] = name.split('~');
       const copy = [host, dead.pid, started, `${nonce}${time}`, number].join('~');
       await copyFile(join(directory, name), join(aside, copy));

@@ -36,7 +36,9 @@ export function startAbTests(options: AbTestsOptions): PeriodicTask {
     const untilMs = now() - WRITE_DELAY_MS;
     const fromMs = cursor === null ? untilMs - LOOKBACK_MS : Number(cursor);
     const within = { fromMs, untilMs, untouchedOnly: cursor === null, random };
-    const changed = await catalog.abTests.complete(within, lost);
+    const { changed, failed } = await catalog.abTests.complete(within, lost);
+    for (const { linkId, err } of failed)
+      logger.error({ err, linkId }, 'an A/B test of a link could not be completed; retrying in a minute');
     for (const link of changed) {
       logger.info({ linkId: link.id, url: link.url }, 'an A/B test of a link is complete');
       await onChanged(link);

@@ -1,5 +1,6 @@
 import { type Catalog, createCatalog, type LinkRecord } from '@waymark/catalog';
 import { parseResourceId } from '@waymark/contract';
+import type { Logger } from '@waymark/http-kit';
 import {
   aClick,
   aLead,
@@ -21,6 +22,7 @@ const BEFORE = 'https://acme.com/before?utm_medium=mail';
 const A = 'https://acme.com/a?utm_source=a';
 const B = 'https://acme.com/b?x=1';
 const NOTES = 'waymark:link-tests:ended';
+const FAILED = 'waymark:link-tests:failed';
 
 let database: TestDatabase;
 let redis: TestRedis;
@@ -49,7 +51,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   changed = [];
   aheadMs = 0;
-  await client.del('waymark:link-tests:until', NOTES);
+  await client.del('waymark:link-tests:until', NOTES, FAILED);
 });
 afterAll(async () => {
   await catalog.close();
@@ -100,6 +102,7 @@ interface RunOptions {
   readonly random?: () => number;
   readonly now?: () => number;
   readonly onChanged?: (link: LinkRecord) => Promise<void>;
+  readonly logger?: Pick<Logger, 'info' | 'error'>;
 }
 
 async function run(options: RunOptions = {}): Promise<void> {
@@ -204,6 +207,15 @@ describe('an A/B test that has ended', () => {
     expect([await urlOf(ended), await urlOf(running), await urlOf(again)]).toEqual([B, A, A]);
   });
 
+  it('leaves the destination that a user sets even if the process ends right after that, and one that was not stored counts for nothing', async () => {
+    const [stored, failed] = [await aTest(1, { [A]: 3 }), await aTest(1, { [A]: 3 })];
+    for (const link of [stored, failed]) await catalog.abTests.noteChoice({ ...link, url: B });
+    await set(stored, { url: B });
+    await earlier();
+    await run();
+    expect([await urlOf(stored), await urlOf(failed)]).toEqual([B, A]);
+  });
+
   it('is not completed before it ends, nor while its last leads may be in the queue', async () => {
     const running = await aTest(-1, { [A]: 3 });
     const justNow = await aTest(0, { [A]: 3 });
@@ -269,7 +281,7 @@ describe('an A/B test that has ended', () => {
   async function completeNoted(random: () => number, lost = new AbortController().signal): Promise<string[]> {
     const untilMs = Date.now() - 60_000;
     const within = { fromMs: untilMs, untilMs, untouchedOnly: false, random };
-    return (await catalog.abTests.complete(within, lost)).map(({ id }) => id);
+    return (await catalog.abTests.complete(within, lost)).changed.map(({ id }) => id);
   }
 
   it('is not reported by a run during which another change sets the same destination', async () => {
@@ -296,6 +308,28 @@ describe('an A/B test that has ended', () => {
     const second = await completeNoted(() => 0);
     expect([first.length, second.length]).toEqual([1, 1]);
     expect([...first, ...second].toSorted()).toEqual(links.map(({ id }) => id).toSorted());
+  });
+
+  it('is completed although another one cannot be, which is reported and tried again', async () => {
+    const links = [await aTest(1, { [A]: 3 }), await aTest(1, { [A]: 3 }), await aTest(1, { [A]: 3 })];
+    await (await noteEnd(await aTest(-1, { [A]: 3 }), Date.now() - HOUR_MS))();
+    await earlier();
+    const reports: { linkId?: string }[] = [];
+    let calls = 0;
+    const random = () => {
+      calls += 1;
+      // The first is the noted one, the second one of the others.
+      if (calls <= 2) throw new Error('no choice');
+      return 0;
+    };
+    const logger = { info() {}, error: (context: object) => void reports.push(context) } as never;
+    await run({ random, logger });
+    const failed = reports.map(({ linkId }) => linkId);
+    expect([failed.length, await client.scard(NOTES), await client.scard(FAILED)]).toEqual([2, 1, 1]);
+    for (const link of links) expect(await urlOf(link)).toBe(failed.includes(link.id) ? BEFORE : A);
+    await run();
+    expect(await Promise.all(links.map(urlOf))).toEqual([A, A, A]);
+    expect(await client.exists(NOTES, FAILED)).toBe(0);
   });
 
   it('is completed by one writer', async () => {

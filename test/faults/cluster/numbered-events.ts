@@ -9,9 +9,9 @@ const LEAD_VALUE = 4900;
 
 /** Clicks, leads and sales with a number each, of which every second one goes through the other process. */
 export interface NumberedEvents {
-  /** Resolves when so many have been recorded from now on. */
+  /** Resolves when so many have been recorded from now on. @throws the error of an event that was refused for good */
   progress(count: number): Promise<void>;
-  /** Waits until all have been recorded. */
+  /** Waits until all have been recorded. @throws the error of an event that was refused for good */
   finish(): Promise<void>;
   /** What ClickHouse has, compared with what was answered: all lists are to be empty. */
   compare(client: ClickHouseClient): Promise<{ readonly lost: string[]; readonly doubled: string[] }>;
@@ -19,17 +19,32 @@ export interface NumberedEvents {
   longestMs(): number;
 }
 
-/** Repeats a call until it is answered with success, as callers do, with the same content. */
+/** A refusal after which callers do not repeat their request. */
+class PermanentRefusal extends Error {}
+
+/**
+ * Repeats a call until it is answered with success, as callers do, with the same content.
+ *
+ * @throws PermanentRefusal when an answer is final
+ */
 async function untilAnswered<T>(call: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
-    const answer = await call().catch(() => undefined);
-    if (answer !== undefined) return answer;
+    try {
+      const answer = await call();
+      if (answer !== undefined) return answer;
+    } catch (err) {
+      if (err instanceof PermanentRefusal) throw err;
+    }
     await delay(AGAIN_MS);
   }
 }
 
 /** Starts to record `count` clicks, each with a lead and a sale, and repeats calls that fail. */
-export function sendNumberedEvents(two: TwoApis, count: number, pauseMs: number): NumberedEvents {
+export function sendNumberedEvents(
+  two: Pick<TwoApis, 'apis' | 'aClick'>,
+  count: number,
+  pauseMs: number,
+): NumberedEvents {
   const clickIds = new Map<number, string>();
   let next = 0;
   let done = 0;
@@ -45,7 +60,8 @@ export function sendNumberedEvents(two: TwoApis, count: number, pauseMs: number)
 
   async function post(number: number, path: string, body: object): Promise<true | undefined> {
     const { status } = await apiOf(number).call('POST', path, body);
-    if (status >= 400 && status < 500 && status !== 429) throw new Error(`${path}: ${status}`);
+    if (status >= 400 && status < 500 && status !== 429)
+      throw new PermanentRefusal(`event ${number}, ${path}: ${status}`);
     return status === 200 ? true : undefined;
   }
 
@@ -69,6 +85,9 @@ export function sendNumberedEvents(two: TwoApis, count: number, pauseMs: number)
     }),
   );
 
+  // A test that fails before it waits for the events must not end with an unhandled rejection too.
+  running.catch(() => undefined);
+
   async function storedNumbers(client: ClickHouseClient) {
     const column = async (query: string) => (await client.rows<[string]>({ query })).map(([value]) => value);
     const [clicks, leads, sales] = await Promise.all([
@@ -84,7 +103,8 @@ export function sendNumberedEvents(two: TwoApis, count: number, pauseMs: number)
   return {
     async progress(more) {
       const goal = Math.min(count, done + more);
-      await waitFor(() => done >= goal, { what: `${more} more events`, timeoutMs: 120_000 });
+      const reached = waitFor(() => done >= goal, { what: `${more} more events`, timeoutMs: 120_000 });
+      await Promise.race([reached, running.then(() => reached)]);
     },
     finish: () => running.then(() => undefined),
     async compare(client) {

@@ -197,7 +197,7 @@ export class Traffic {
       spoolDirectory: this.path.spoolDirectory,
       logger: { debug() {}, info() {}, warn() {}, error() {} },
     });
-    await waitFor(async () => (await readdir(this.path.spoolDirectory)).length === 0, {
+    await waitFor(async () => !(await readdir(this.path.spoolDirectory)).some((name) => name.endsWith('.spool')), {
       what: 'the spool to be replayed',
       timeoutMs: FAULTS.settleMs,
     });

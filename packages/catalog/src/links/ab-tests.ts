@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
@@ -30,7 +31,17 @@ export interface EndedWithin {
   readonly random: () => number;
 }
 
+/** What a run has done. */
+export interface CompletedTests {
+  /** The links that it has changed. */
+  readonly changed: readonly LinkRecord[];
+  /** The links whose tests could not be completed. The next run tries them again. */
+  readonly failed: readonly { readonly linkId: string; readonly err: unknown }[];
+}
+
 const WORKSPACES_PER_READ = 1000;
+/** A run that has failed for so many links ends, because a store is probably away. */
+const FAILURES_MAX = 20;
 /** How long the choice of a user is stored. Writers look at a test minutes after its end is set or reached, or when they run again. */
 const CHOICE_SECONDS = 7 * 86_400;
 /** How far the clock of a client that ends a test "now" may be ahead. */
@@ -73,11 +84,18 @@ GROUP BY variant`;
 /** Completes A/B tests of links: sets the destination to the winning variant (docs/reference/links.md). */
 export function createAbTests({ redis, clickhouse, settings, namesTable, store, update, now }: AbTestsDeps) {
   const choiceKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:chosen:${id}`;
+  /** The key of a choice that may not be stored: `<end>/<digest of the destination>`, valid only while the link has both. */
+  const draftKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:choosing:${id}`;
   /**
    * The key of a set of notes of ends that users have set: `<workspace id>/<link id>/<end>/<epoch milliseconds of the note>`. Every note
    * is a member of its own, so that the removal of one leaves those that were added meanwhile.
    */
   const endedKey = `${redis.keyPrefix}waymark:link-tests:ended`;
+  /**
+   * The key of a set of links whose tests a run could not complete, each as it selected them: `<workspace id>/<link id>/<from>`, and
+   * `/untouched` if it skipped changed ones.
+   */
+  const failedKey = `${redis.keyPrefix}waymark:link-tests:failed`;
 
   async function endedLinks({ fromMs, untilMs }: EndedWithin): Promise<(readonly [string, string])[]> {
     const workspaces = await namesTable.ids('workspace');
@@ -97,6 +115,18 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
       }
     }
     return found;
+  }
+
+  const draftOf = ({ testCompletedAt, url }: LinkRecord) =>
+    `${testCompletedAt}/${createHash('sha256').update(url).digest('base64url')}`;
+
+  /** Whether a user has set the destination of the link with or after the end of its test. */
+  async function isChosen(link: LinkRecord): Promise<boolean> {
+    const { id, testCompletedAt } = link;
+    const [chosen, draft] = await redis.run((client) =>
+      Promise.all([client.get(choiceKey(id)), client.get(draftKey(id))]),
+    );
+    return chosen === testCompletedAt || draft === draftOf(link);
   }
 
   /** The variant with the most leads; undefined when none has any. */
@@ -131,7 +161,7 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     const endedAtMs = Date.parse(testCompletedAt);
     if (endedAtMs <= within.fromMs || endedAtMs > within.untilMs) return undefined;
     if (within.untouchedOnly && Date.parse(link.updatedAt) > endedAtMs) return undefined;
-    if ((await redis.run((client) => client.get(choiceKey(id)))) === testCompletedAt) return undefined;
+    if (await isChosen(link)) return undefined;
     const url = await winnerOf(link, endedAtMs, within.random);
     if (url === undefined || url === link.url) return undefined;
     // If a user extends the test or sets a destination at the same time, that change is kept.
@@ -146,26 +176,58 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
   const hasEnded = ({ testVariants, testCompletedAt }: LinkRecord, atMs: number) =>
     testVariants !== null && testCompletedAt !== null && Date.parse(testCompletedAt) <= atMs;
 
+  /** One run over ended tests. It continues after a link that fails. @throws the error of a link when too many fail */
+  function startRun(lost: AbortSignal) {
+    /** The links that were looked at; undefined for those that this run has not changed. */
+    const seen = new Map<string, LinkRecord | undefined>();
+    const failed: { linkId: string; err: unknown }[] = [];
+    return {
+      seen,
+      isLost: () => lost.aborted,
+      /** @returns whether the link was looked at without a failure */
+      async complete(workspaceId: string, id: string, within: EndedWithin): Promise<boolean> {
+        try {
+          seen.set(id, await completeOne(workspaceId, id, within));
+          return true;
+        } catch (err) {
+          if (failed.length >= FAILURES_MAX) throw err;
+          failed.push({ linkId: id, err });
+          return false;
+        }
+      },
+      result: (): CompletedTests => ({ changed: [...seen.values()].filter((link) => link !== undefined), failed }),
+    };
+  }
+
+  type Run = ReturnType<typeof startRun>;
+
   /**
-   * Completes the tests that users have ended, however long ago their ends are. Notes of ends that are not due yet stay in the set.
-   * Those of ends that their links do not have stay for a while, because the change of the link may follow.
-   *
-   * @returns the links whose tests were looked at, by id; undefined for those that this call has not changed
+   * Completes the tests that users have ended, however long ago their ends are. Notes of ends that are not due yet, and those of links that
+   * failed, stay in the set. Those of ends that their links do not have stay for a while, because the change of the link may follow.
    */
-  async function completeNoted(within: EndedWithin, lost: AbortSignal): Promise<Map<string, LinkRecord | undefined>> {
-    const ended = new Map<string, LinkRecord | undefined>();
+  async function completeNoted(within: EndedWithin, run: Run): Promise<void> {
     const whenever = { ...within, fromMs: Number.NEGATIVE_INFINITY, untouchedOnly: false };
     for (const note of await redis.run((client) => client.smembers(endedKey))) {
-      if (lost.aborted) break;
+      if (run.isLost()) break;
       const [workspaceId = '', id = '', end = '', notedMs] = note.split('/');
       const isPresent = (await store.get(workspaceId, id))?.testCompletedAt === end;
       if (isPresent ? Date.parse(end) > within.untilMs : now() - Number(notedMs) < UNUSED_NOTE_MS) continue;
       // The link may have got this end after the run looked at it, so the next run looks again.
-      if (ended.has(id)) continue;
-      if (isPresent) ended.set(id, await completeOne(workspaceId, id, whenever));
+      if (run.seen.has(id)) continue;
+      if (isPresent && !(await run.complete(workspaceId, id, whenever))) continue;
       await redis.run((client) => client.srem(endedKey, note));
     }
-    return ended;
+  }
+
+  /** Completes the tests that earlier runs could not complete. */
+  async function completeFailed(within: EndedWithin, run: Run): Promise<void> {
+    for (const member of await redis.run((client) => client.smembers(failedKey))) {
+      if (run.isLost()) break;
+      const [workspaceId = '', id = '', fromMs, untouched] = member.split('/');
+      const earlier = { ...within, fromMs: Number(fromMs), untouchedOnly: untouched !== undefined };
+      const isDone = run.seen.has(id) || (await run.complete(workspaceId, id, earlier));
+      if (isDone) await redis.run((client) => client.srem(failedKey, member));
+    }
   }
 
   return {
@@ -183,6 +245,18 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     },
 
     /**
+     * Call it before a destination that a user sets is stored, with the link as it will be: the destination stays from the moment it is
+     * stored, even if the process ends before {@link keepDestination}. Does nothing while the test runs. If the change fails, the note has
+     * no effect.
+     *
+     * @throws ApiError 500 with `Retry-After` when Redis is away: do not change the link then
+     */
+    async noteChoice(link: LinkRecord): Promise<void> {
+      if (!hasEnded(link, now() + CLOCK_MS)) return;
+      await redis.run((client) => client.set(draftKey(link.id), draftOf(link), 'EX', CHOICE_SECONDS));
+    },
+
+    /**
      * Call it when a user has set the destination of a link: if the test of the link has ended, it is not completed any more, so that this
      * destination stays. Does nothing while the test runs.
      */
@@ -195,15 +269,19 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
      * Sets the destination of links whose test has ended to the variant with the most leads.
      *
      * @param lost stops the run before the next link when it aborts
-     * @returns the links that this run has changed
+     * @throws the error of a store; then no test counts as completed
      */
-    async complete(within: EndedWithin, lost: AbortSignal): Promise<LinkRecord[]> {
-      const ended = await completeNoted(within, lost);
+    async complete(within: EndedWithin, lost: AbortSignal): Promise<CompletedTests> {
+      const run = startRun(lost);
+      await completeNoted(within, run);
+      await completeFailed(within, run);
       for (const [workspaceId, id] of await endedLinks(within)) {
         if (lost.aborted) break;
-        if (!ended.has(id)) ended.set(id, await completeOne(workspaceId, id, within));
+        if (run.seen.has(id) || (await run.complete(workspaceId, id, within))) continue;
+        const member = `${workspaceId}/${id}/${within.fromMs}${within.untouchedOnly ? '/untouched' : ''}`;
+        await redis.run((client) => client.sadd(failedKey, member));
       }
-      return [...ended.values()].filter((link) => link !== undefined);
+      return run.result();
     },
   };
 }

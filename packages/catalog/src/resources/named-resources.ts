@@ -206,7 +206,7 @@ export const PROGRAM_RULES: ResourceRules<ProgramRecord, NewProgram, NamedFilter
 
 export const UTM_TEMPLATE_RULES: ResourceRules<UtmTemplateRecord, NewUtmTemplate, NamedFilters, NamedSort> = {
   title: 'UTM template',
-  complete: (input) => ({ ...eachUtmField(null), ...input }),
+  complete: (input) => ({ ...eachUtmField(() => null), ...input }),
   nameOf: utmTemplateName,
   conditions: namedConditions('utmTemplate'),
   sorts: NAMED_SORTS,

@@ -14,19 +14,17 @@ export const UTM_FIELDS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term
 export const UTM_TEMPLATE_FIELDS = [...UTM_FIELDS, 'ref'] as const;
 type UtmTemplateField = (typeof UTM_TEMPLATE_FIELDS)[number];
 
-/** An object with the same value for each field of a template. */
-export function eachUtmField<Value>(value: Value): Record<UtmTemplateField, Value> {
-  return Object.fromEntries(UTM_TEMPLATE_FIELDS.map((field) => [field, value])) as Record<UtmTemplateField, Value>;
+/** An object with a value for each field of a template. */
+export function eachUtmField<Value>(valueFor: (field: UtmTemplateField) => Value): Record<UtmTemplateField, Value> {
+  return Object.fromEntries(UTM_TEMPLATE_FIELDS.map((field) => [field, valueFor(field)])) as Record<
+    UtmTemplateField,
+    Value
+  >;
 }
 
-/** {@link eachUtmField} of a schema, with a description for each field. */
-export function utmShape<Schema extends z.ZodType>(schema: Schema): Record<UtmTemplateField, Schema> {
-  const described = UTM_TEMPLATE_FIELDS.map((field) => [
-    field,
-    schema.describe(`The parameter \`${field}\` of the destination.`),
-  ]);
-  return Object.fromEntries(described) as Record<UtmTemplateField, Schema>;
-}
+/** The schema of each field of a template, with its description. */
+export const utmShape = <Schema extends z.ZodType>(schema: Schema) =>
+  eachUtmField((field) => schema.describe(`The parameter \`${field}\` of the destination.`));
 
 /** The UTM template object of every response. */
 export const utmTemplateSchema = z.strictObject({

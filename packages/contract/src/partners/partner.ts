@@ -113,7 +113,7 @@ export const partnerLinkPropsSchema = createLinkBodySchema.omit({
   partnerId: true,
   trackConversion: true,
   folderId: true,
-  ...eachUtmField(true as const),
+  ...eachUtmField(() => true as const),
   publicStats: true,
   tagId: true,
   geo: true,

@@ -14,6 +14,7 @@ import { createRedisHealth, type Load } from '../redis/health.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { createSpoolReplayer } from '../spool/replayer.js';
 import { createSpool } from '../spool/spool.js';
+import { createSpoolAges } from '../spool/spool-ages.js';
 import { type BatchItem, type CommitItem, rowText } from './batch-items.js';
 import { createBatchSender } from './batch-sender.js';
 import { type Click, createClickRecorder, type RecordedClick } from './click-recorder.js';
@@ -96,15 +97,15 @@ export interface EventProducer {
    */
   connectionsLost(): number;
   /**
-   * When the oldest event in the queue was put there, epoch milliseconds; undefined if there is none. Clicks in the spool count too, also
-   * those of other processes that share its directory; 0 if their age is unknown (`Spool.oldestAt`).
+   * When the oldest event in the queue was put there, epoch milliseconds; undefined if there is none. Clicks in the spools of all processes
+   * count too; 0 if their age is unknown (`Spool.oldestAt`). Of spools in other directories it is at most that time (`SpoolAges`).
    *
    * @throws the error of Redis, the connection or the file system
    */
   oldestQueuedMs(kind: QueueKind): Promise<number | undefined>;
   /** Bytes of the spool of this producer on disk. */
   spoolBytes(): number;
-  /** Rejects when Redis does not take writes, or too few replicas confirm them. */
+  /** Rejects when Redis does not take writes, too few replicas confirm them, or other processes cannot find out the age of the spool yet. */
   ping(): Promise<void>;
   /** Sends the waiting events. No other method may be called after this. */
   close(): Promise<void>;
@@ -167,6 +168,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
     logger,
     now,
   });
+  const spoolAges = createSpoolAges({ redis, directory: options.spoolDirectory, spool, logger, now });
   const sender = createBatchSender({
     adder,
     counted,
@@ -291,13 +293,14 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
 
     async oldestQueuedMs(kind) {
       // Read before the queue, so that a click that moves from one to the other in between is in the queue.
-      const spooled = kind === 'click' ? await spool.oldestAt() : undefined;
-      const queued = await oldestQueuedMs(redis, kind);
-      return queued === undefined || spooled === undefined ? (queued ?? spooled) : Math.min(queued, spooled);
+      const spooled = kind === 'click' ? [await spool.oldestAt(), await spoolAges.oldestElsewhere()] : [];
+      const times = [...spooled, await oldestQueuedMs(redis, kind)].filter((time) => time !== undefined);
+      return times.length === 0 ? undefined : Math.min(...times);
     },
 
     async ping() {
       if (!health.isAnswering()) throw new Error('redis does not respond');
+      await spoolAges.announced();
       await replication.confirmed(() => checkWritable(redis));
     },
 
@@ -305,6 +308,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
       await batcher.close();
       await sender.close();
       await replayer.close();
+      await spoolAges.close();
       await spool.close();
       health.close();
       claims.close();

@@ -77,6 +77,9 @@ export const INSERT_COUNT_KEY = `${QUEUE_PREFIX}:inserts`;
 /** The key of a value that only occupies memory. Writers delete it when Redis is full, so that jobs can be completed. */
 export const RESERVE_KEY = `${QUEUE_PREFIX}:reserve`;
 
+/** The key with the age of each spool, by the id of its directory (see spool/spool-ages.ts). */
+export const SPOOL_AGES_KEY = `${QUEUE_PREFIX}:spools`;
+
 /** The key of the list of tails: the workspaces that have one, each with the time at which it ends, and a version of the list. */
 export const TAILS_KEY = `${QUEUE_PREFIX}:tails`;
 

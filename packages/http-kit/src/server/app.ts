@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ApiError, PARAM_CHARS_MAX } from '@waymark/contract';
 import Fastify, {
@@ -114,15 +115,17 @@ function addRequestHooks(app: App, requireHttps: boolean, plainHttpPaths: readon
   });
 }
 
-/** Accepts JSON bodies only. An empty JSON body counts as no body, because SDKs send the Content-Type with DELETE too. */
+/** Accepts JSON bodies in UTF-8 only. An empty JSON body counts as no body, because SDKs send the Content-Type with DELETE too. */
 function acceptJsonOnly(app: App): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0 || request.is404) return done(null, undefined);
-    const sizeError = bodySizeError(body as string, request.routeOptions.bodyLimit);
+    if (!isUtf8(body)) return done(new ApiError('bad_request', 'The request body is not valid UTF-8.'));
+    const text = body.toString();
+    const sizeError = bodySizeError(text, request.routeOptions.bodyLimit);
     if (sizeError) return done(sizeError);
-    parse(request, body as string, (err, value) => done(err, err ? undefined : wellFormedBody(body as string, value)));
+    parse(request, text, (err, value) => done(err, err ? undefined : wellFormedBody(text, value)));
   });
 }
 

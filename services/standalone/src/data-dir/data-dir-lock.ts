@@ -38,7 +38,13 @@ function readLock(file: string): z.infer<typeof lockSchema> | undefined {
  */
 function removeStaleLock(file: string, dataDir: string): void {
   const aside = `${file}.${process.pid}.stale`;
-  renameSync(file, aside);
+  try {
+    renameSync(file, aside);
+  } catch (err) {
+    // The other start has removed it.
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw err;
+  }
   const renamed = readLock(aside);
   const isLive = renamed !== undefined && isRunning(renamed.supervisor);
   if (isLive) linkSync(aside, file);
@@ -78,7 +84,26 @@ export function lockDataDir(dataDir: string): DataDirLock {
     writeFileSync(draft, JSON.stringify({ supervisor, children }), { mode: 0o600 });
     renameSync(draft, file);
   };
-  const take = () => writeFileSync(file, JSON.stringify({ supervisor, children: [] }), { flag: 'wx', mode: 0o600 });
+  /** Creates the lock with its content in one step: to another start, a lock without content is one that a crash has left. */
+  const take = () => {
+    writeFileSync(draft, JSON.stringify({ supervisor, children: [] }), { mode: 0o600 });
+    try {
+      linkSync(draft, file);
+    } finally {
+      rmSync(draft, { force: true });
+    }
+  };
+
+  /** @throws DataDirInUseError when another start was faster */
+  const retake = () => {
+    try {
+      take();
+    } catch (err) {
+      const winner = readLock(file)?.supervisor;
+      if ((err as NodeJS.ErrnoException).code !== 'EEXIST' || winner === undefined) throw err;
+      throw new DataDirInUseError(dataDir, winner.pid);
+    }
+  };
 
   let leftovers: readonly ProcessIdentity[] = [];
   try {
@@ -89,7 +114,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
     if (found !== undefined && isRunning(found.supervisor)) throw new DataDirInUseError(dataDir, found.supervisor.pid);
     leftovers = (found?.children ?? []).filter(isRunning);
     removeStaleLock(file, dataDir);
-    take();
+    retake();
   }
 
   return {

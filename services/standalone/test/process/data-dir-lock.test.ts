@@ -1,9 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DataDirInUseError, lockDataDir } from '../../src/data-dir/data-dir-lock.js';
 import { identifyProcess } from '../../src/process-identity.js';
+
+const ROUNDS = 200;
+const LOCK_MODULE = new URL('../../dist/data-dir/data-dir-lock.js', import.meta.url).href;
+/** Takes the lock of one directory after the other, each at a moment that all racers share, and prints what happened. */
+const RACE = `
+import { lockDataDir } from ${JSON.stringify(LOCK_MODULE)};
+const directories = JSON.parse(process.argv[1]);
+process.once('message', (startsAt) => {
+  const answers = directories.map((directory, round) => {
+    while (Date.now() < startsAt + 4 * round);
+    try {
+      lockDataDir(directory);
+      return 'taken';
+    } catch (err) {
+      return err.name === 'DataDirInUseError' ? err.name : String(err);
+    }
+  });
+  process.send(answers);
+  process.once('message', () => process.exit());
+});
+process.send('ready');
+`;
+
+/** A process that races for the locks. It lives until all have answered, because the lock of a process that has ended is free. */
+async function startRacer(directories: readonly string[]) {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', RACE, JSON.stringify(directories)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  await once(child, 'message');
+  return {
+    async race(startsAt: number): Promise<string[]> {
+      const answered = once(child, 'message');
+      child.send(startsAt);
+      return (await answered)[0];
+    },
+    async end() {
+      const ended = once(child, 'exit');
+      child.send('end');
+      await ended;
+    },
+  };
+}
 
 describe('the lock of a data directory', () => {
   let dataDir: string;
@@ -19,6 +63,28 @@ describe('the lock of a data directory', () => {
     expect(() => lockDataDir(dataDir)).toThrow(new RegExp(`process ${process.pid}`));
     lock.release();
     lockDataDir(dataDir).release();
+  });
+
+  it.each([
+    ['no lock', undefined],
+    [
+      'the lock of a dead supervisor',
+      JSON.stringify({ supervisor: { pid: 1, started: 'another time' }, children: [] }),
+    ],
+  ])('is given to one of two supervisors that start at the same moment, with %s', async (_what, left) => {
+    const directories = Array.from({ length: ROUNDS }, (_, round) => join(dataDir, String(round)));
+    for (const directory of directories) {
+      mkdirSync(join(directory, 'run'), { recursive: true });
+      if (left !== undefined) writeFileSync(join(directory, 'run', 'supervisor.lock'), left);
+    }
+    const racers = [await startRacer(directories), await startRacer(directories)];
+    const startsAt = Date.now() + 100;
+    const answers = await Promise.all(racers.map((racer) => racer.race(startsAt)));
+    await Promise.all(racers.map((racer) => racer.end()));
+    const failures = answers.flat().filter((text) => text !== 'taken' && text !== 'DataDirInUseError');
+    expect(failures).toEqual([]);
+    const winners = directories.map((_, round) => answers.filter((taken) => taken[round] === 'taken').length);
+    expect(winners).toEqual(directories.map(() => 1));
   });
 
   it('is taken over when its pid has been reused by another process', () => {

@@ -36,16 +36,18 @@ async function updateRecords(
   const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
   const context = await linkContext(deps, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
   const before = new Map(found.map((record) => [record.id, record]));
+  // An upsert sends the `url` that the link already has, which ends no A/B test.
+  const isChosen = (next: LinkRecord, record: LinkRecord | undefined) =>
+    body.url !== undefined && (next.url !== record?.url || next.testCompletedAt !== record.testCompletedAt);
   const updated = await links.updateMany(caller.workspace.id, [...before.keys()], async (record) => {
     const next = changeOne(context, record);
+    if (isChosen(next, record)) await abTests.noteChoice(next);
     // A request that also sets the destination leaves the writer nothing to choose.
     if (body.url === undefined && next.testCompletedAt !== record.testCompletedAt) await abTests.noteEnd(next);
     return next;
   });
-  // An upsert sends the `url` that the link already has, which ends no A/B test.
-  const isChosen = ({ id, url, testCompletedAt }: LinkRecord) =>
-    url !== before.get(id)?.url || testCompletedAt !== before.get(id)?.testCompletedAt;
-  if (body.url !== undefined) await Promise.all(updated.filter(isChosen).map(abTests.keepDestination));
+  const chosen = updated.filter((link) => isChosen(link, before.get(link.id)));
+  await Promise.all(chosen.map(abTests.keepDestination));
   const isAnyMoved = updated.some(({ id, domain }) => domain !== before.get(id)?.domain);
   const settled = await (isAnyMoved ? settleStoredLinks : detachFromLost)(deps, caller.workspace.id, updated);
   return settled.map((result) => {
