@@ -1,4 +1,4 @@
-import type { Catalog } from '@waymark/catalog';
+import { type Catalog, linkVisibility } from '@waymark/catalog';
 import { type CustomerFilterQuery, fieldError, parseResourceId, RESOURCE_PREFIX } from '@waymark/contract';
 import { type LinkCaller, visibleLinks } from '../links/link-caller.js';
 
@@ -30,7 +30,8 @@ export function customerFiltersOf(query: CustomerFilterQuery) {
 }
 
 /**
- * The id of the link that a query refers to by id or `ext_…`. It may be a deleted link, because customers came through it.
+ * The id of the link that a query refers to by id or `ext_…`. It may be a deleted link, because customers came through it, but only for
+ * callers who see every folder: the folder of a deleted link may be a hidden one.
  *
  * @returns undefined when the link does not exist, or the caller may not see it: the list of its customers is then empty
  */
@@ -40,7 +41,10 @@ export async function customerLinkIdOf(
   reference: string,
 ): Promise<string | undefined> {
   const link = await catalog.links.find(caller.workspace.id, reference);
-  if (link === undefined) return reference.startsWith(RESOURCE_PREFIX.link) ? reference : undefined;
+  if (link === undefined) {
+    const mayBeDeleted = reference.startsWith(RESOURCE_PREFIX.link) && !linkVisibility(caller.apiKey).hidesFolders;
+    return mayBeDeleted ? reference : undefined;
+  }
   // The customers of a link are as confidential as the link.
   const [seen] = await visibleLinks(catalog, caller, [link]);
   return seen?.id;

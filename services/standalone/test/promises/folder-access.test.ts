@@ -227,6 +227,19 @@ describe('a folder without an access level', () => {
     expect((await as('member')('GET', filled(path))).text).toContain(forMember);
   });
 
+  it('keeps the customers of its removed links to owners', async () => {
+    const link = await api.catalog.links.create(workspaceId, {
+      ...{ domain: HOST, key: 'removed', url: SECRET_URL, folderId: ids.hidden },
+    });
+    await api.catalog.customers.create(workspaceId, { externalId: 'mallory', linkId: link.id });
+    expect((await as('owner')('DELETE', `/links/${link.id}`)).status).toBe(200);
+    for (const path of [`/customers?linkId=${link.id}`, `/customers/export?format=ndjson&linkId=${link.id}`]) {
+      expect((await as('owner')('GET', path)).text).toContain('"externalId":"mallory"');
+      const { status, text } = await as('member')('GET', path);
+      expect([status, text.replace('[]', '')]).toEqual([200, '']);
+    }
+  });
+
   const WRITES: readonly { status: number; request: string; body?: object }[] = [
     { status: 404, request: 'PATCH /links/{secret}', body: { title: 'x' } },
     { status: 404, request: 'PUT /links/{secret}', body: { title: 'x' } },
