@@ -1,5 +1,6 @@
 import { isInfrastructureError } from '@waymark/clickhouse';
 import { type EventTableKind, rowKey } from '@waymark/event-format';
+import { FEW_INSERTS_MS } from '../queue/inserts-elsewhere.js';
 import type { InsertedBatch } from '../queue/webhook-jobs.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import type { BatchRows } from './batch-rows.js';
@@ -14,6 +15,7 @@ export interface BatchInserterOptions {
   readonly manifest: Pick<Manifest, 'read' | 'insertsSince' | 'addInserts' | 'markSplit'>;
   readonly retry: Retry;
   readonly logger: QueueLogger;
+  readonly now: () => number;
   /** Called before each attempt to insert rows, and awaited. By default nothing is done. */
   readonly onInserting?: ((batch: InsertedBatch) => Promise<void>) | undefined;
   /** Parks the row at that position of a batch as a dead letter. */
@@ -66,7 +68,7 @@ export function isBadData(err: unknown): boolean {
 }
 
 export function createBatchInserter(options: BatchInserterOptions): BatchInserter {
-  const { kind, table, manifest, retry, logger } = options;
+  const { kind, table, manifest, retry, logger, now } = options;
 
   const findAbsent = async (rows: readonly string[]) => {
     const present = await retry('finding rows', () => table.findPresent(rows));
@@ -108,7 +110,8 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
       async (attempt) => {
         try {
           await options.onInserting?.({ kind, batchId: batch.id, rows });
-          const mayRepeat = isRepeat || attempt > 0;
+          // If this process was suspended after it began the batch, another writer may have completed it long ago.
+          const mayRepeat = isRepeat || attempt > 0 || now() - batch.at > FEW_INSERTS_MS;
           if (insertion.mayBeStored || (mayRepeat && !(await isRepeatable(batch.id, batch.at))))
             await insertAbsent(insertion);
           else await table.insert(batch.version, rows, token);

@@ -1,5 +1,5 @@
 import { createEventId, formatResourceId } from '@waymark/contract';
-import { aClick, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { aClick, insertClicks, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EventWriter, listDeadLetters, replayDeadLetters } from '../../src/index.js';
@@ -251,6 +251,25 @@ describe('when ClickHouse fails', () => {
       expect(await counts(workspaceId)).toMatchObject({ base: 4, ids: 4 });
     },
   );
+
+  it('a writer that was suspended before its insert stores no row again that another writer has stored meanwhile', async () => {
+    let clockMs = Date.now();
+    let resume = () => {};
+    const isSuspended = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    writers.push(fixture.aWriter({ now: () => clockMs, onInserting: () => isSuspended }));
+    const { workspaceId, rows } = clicks(4);
+    const jobId = await fixture.add('click', rows);
+    const batchId = await waitFor(() => fixture.admin.get(batchOfJobKey(jobId)), { what: 'the batch to be begun' });
+    // The other writer has inserted the batch, and after it so many others that ClickHouse has dropped the token.
+    await insertClicks(fixture.database.client, rows);
+    await fixture.admin.hset(insertBatchKey(batchId), { inserts: -1_000_000 });
+    clockMs += 10 * 60_000;
+    resume();
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(4));
+  });
 
   it('jobs stay in the queue while a table is missing, and are written when it is back', async () => {
     const { client } = fixture.database;
