@@ -40,7 +40,10 @@ interface Insertion {
   readonly rows: readonly string[];
   readonly token: string;
   readonly isRepeat: boolean;
-  /** Whether some of its rows may be stored under another token: one shard may have accepted a larger part that another shard refused. */
+  /**
+   * Whether some of its rows may be stored under another token: one shard may have accepted a larger part that another shard refused, or an
+   * earlier attempt may have stored smaller parts.
+   */
   readonly mayBeStored: boolean;
   /** Whether ClickHouse has stored the rows although the insert failed. @param absent the rows that the table lacks */
   readonly hasLanded: (absent: readonly string[]) => boolean;
@@ -137,7 +140,8 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
         rows: rows.texts.slice(from, to),
         token: `${batch.id}-${from}-${to}`,
         isRepeat,
-        mayBeStored: table.isSharded,
+        // An earlier attempt may have gone on to smaller parts, because ClickHouse refused what it accepts now.
+        mayBeStored: table.isSharded || isRepeat,
         // All rows, not only some: before a crash, smaller parts of this one may have been inserted.
         hasLanded: (absent) => absent.length === 0,
       });
