@@ -77,7 +77,7 @@ export function createPartWriter(options: PartWriterOptions) {
       const markSplit = () => state.markSplit([...split.add(name)]);
       const manifest = { ...counters, read: async () => batch, markSplit };
       const inserter = createBatchInserter({
-        ...{ kind, table: tableOf(kind), manifest, retry, logger, onInserting: options.onInserting },
+        ...{ kind, table: tableOf(kind), manifest, retry, logger, now, onInserting: options.onInserting },
         parkRow: (_batch, _rows, position, error) => options.onRefused({ kind, row: rows[position] ?? '', error }),
       });
       await (isSplit ? inserter.insertParts(batch, texts, true) : inserter.insertWhole(batch, texts, isRepeat));

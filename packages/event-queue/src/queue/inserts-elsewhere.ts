@@ -24,7 +24,7 @@ export interface InsertsElsewhere {
 const READ_EVERY_MS = 1000;
 const ANSWER_WITHIN_MS = 1000;
 /** In this time, the writers of all shards together start far fewer inserts than ClickHouse keeps tokens for. */
-const FEW_INSERTS_MS = 60_000;
+export const FEW_INSERTS_MS = 60_000;
 
 /**
  * Reads the counts now and every second.

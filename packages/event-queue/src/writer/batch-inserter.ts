@@ -1,5 +1,6 @@
 import { isInfrastructureError } from '@waymark/clickhouse';
 import { type EventTableKind, rowKey } from '@waymark/event-format';
+import { FEW_INSERTS_MS } from '../queue/inserts-elsewhere.js';
 import type { InsertedBatch } from '../queue/webhook-jobs.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import type { BatchRows } from './batch-rows.js';
@@ -14,6 +15,7 @@ export interface BatchInserterOptions {
   readonly manifest: Pick<Manifest, 'read' | 'insertsSince' | 'addInserts' | 'markSplit'>;
   readonly retry: Retry;
   readonly logger: QueueLogger;
+  readonly now: () => number;
   /** Called before each attempt to insert rows, and awaited. By default nothing is done. */
   readonly onInserting?: ((batch: InsertedBatch) => Promise<void>) | undefined;
   /** Parks the row at that position of a batch as a dead letter. */
@@ -38,7 +40,10 @@ interface Insertion {
   readonly rows: readonly string[];
   readonly token: string;
   readonly isRepeat: boolean;
-  /** Whether some of its rows may be stored under another token: one shard may have accepted a larger part that another shard refused. */
+  /**
+   * Whether some of its rows may be stored under another token: one shard may have accepted a larger part that another shard refused, or an
+   * earlier attempt may have stored smaller parts.
+   */
   readonly mayBeStored: boolean;
   /** Whether ClickHouse has stored the rows although the insert failed. @param absent the rows that the table lacks */
   readonly hasLanded: (absent: readonly string[]) => boolean;
@@ -66,7 +71,7 @@ export function isBadData(err: unknown): boolean {
 }
 
 export function createBatchInserter(options: BatchInserterOptions): BatchInserter {
-  const { kind, table, manifest, retry, logger } = options;
+  const { kind, table, manifest, retry, logger, now } = options;
 
   const findAbsent = async (rows: readonly string[]) => {
     const present = await retry('finding rows', () => table.findPresent(rows));
@@ -108,7 +113,8 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
       async (attempt) => {
         try {
           await options.onInserting?.({ kind, batchId: batch.id, rows });
-          const mayRepeat = isRepeat || attempt > 0;
+          // If this process was suspended after it began the batch, another writer may have completed it long ago.
+          const mayRepeat = isRepeat || attempt > 0 || now() - batch.at > FEW_INSERTS_MS;
           if (insertion.mayBeStored || (mayRepeat && !(await isRepeatable(batch.id, batch.at))))
             await insertAbsent(insertion);
           else await table.insert(batch.version, rows, token);
@@ -134,7 +140,8 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
         rows: rows.texts.slice(from, to),
         token: `${batch.id}-${from}-${to}`,
         isRepeat,
-        mayBeStored: table.isSharded,
+        // An earlier attempt may have gone on to smaller parts, because ClickHouse refused what it accepts now.
+        mayBeStored: table.isSharded || isRepeat,
         // All rows, not only some: before a crash, smaller parts of this one may have been inserted.
         hasLanded: (absent) => absent.length === 0,
       });

@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { createEventId, formatResourceId } from '@waymark/contract';
-import { aClick, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { aClick, insertClicks, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EventWriter, listDeadLetters, replayDeadLetters } from '../../src/index.js';
 import { createJobId } from '../../src/queue/job-id.js';
 import { batchOfJobKey, claimKey, INSERT_COUNT_KEY, insertBatchKey, jobKey, queueKey } from '../../src/queue/keys.js';
+import { createEventTable } from '../../src/writer/event-table.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
 let fixture: WriterFixture;
@@ -251,6 +253,45 @@ describe('when ClickHouse fails', () => {
       expect(await counts(workspaceId)).toMatchObject({ base: 4, ids: 4 });
     },
   );
+
+  it('a writer that was suspended before its insert stores no row again that another writer has stored meanwhile', async () => {
+    let clockMs = Date.now();
+    let resume = () => {};
+    const isSuspended = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    writers.push(fixture.aWriter({ now: () => clockMs, onInserting: () => isSuspended }));
+    const { workspaceId, rows } = clicks(4);
+    const jobId = await fixture.add('click', rows);
+    const batchId = await waitFor(() => fixture.admin.get(batchOfJobKey(jobId)), { what: 'the batch to be begun' });
+    // The other writer has inserted the batch, and after it so many others that ClickHouse has dropped the token.
+    await insertClicks(fixture.database.client, rows);
+    await fixture.admin.hset(insertBatchKey(batchId), { inserts: -1_000_000 });
+    clockMs += 10 * 60_000;
+    resume();
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(4));
+  });
+
+  it('a bisected batch is stored once if its writer is killed, and ClickHouse accepts afterwards what it has refused', async () => {
+    const { workspaceId, rows } = clicks(8);
+    const batchId = randomUUID();
+    // The killed writer had stored the first quarter: both the whole batch and its first half were refused.
+    const { client } = fixture.database;
+    const table = createEventTable({ client, kind: 'click', now: Date.now });
+    const quarter = rows.slice(0, 2).map((row) => JSON.stringify(row));
+    await table.insert(1, quarter, `${batchId}-0-2`);
+    const jobId = createJobId();
+    await fixture.admin.set(batchOfJobKey(jobId), batchId);
+    await fixture.admin.hset(insertBatchKey(batchId), {
+      ...{ state: 'split', kind: 'click', v: 1, at: Date.now(), jobs: JSON.stringify([jobId]), skip: '{}' },
+      ...{ inserts: (await fixture.admin.get(INSERT_COUNT_KEY)) ?? 0, elsewhere: '[]' },
+    });
+    await fixture.add('click', rows, { jobId });
+    startWriter();
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(8));
+  });
 
   it('jobs stay in the queue while a table is missing, and are written when it is back', async () => {
     const { client } = fixture.database;
