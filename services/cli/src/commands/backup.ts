@@ -2,7 +2,15 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join, resolve } from 'node:path';
 import type { RunState } from '@waymark/config';
 import { z } from 'zod';
-import { BACKUP_ENTRIES, copyData, type DataEntry, hasData, linkData, listData } from '../backup/data-files.js';
+import {
+  BACKUP_ENTRIES,
+  copyData,
+  type DataEntry,
+  hasData,
+  linkAhead,
+  linkData,
+  listData,
+} from '../backup/data-files.js';
 import { whilePaused } from '../backup/while-paused.js';
 import { CommandError } from '../command-error.js';
 import { draftOf } from '../drafts.js';
@@ -59,11 +67,12 @@ interface Copied {
   readonly pausedMs: number | undefined;
 }
 
-/** Pauses the stack, links its files, resumes the stack, then copies the linked files. */
+/** Links the files, pauses the stack, links those that have changed since, resumes the stack, then copies the linked files. */
 async function copyRunning(dataDir: string, stack: RunState, to: string, signal: AbortSignal): Promise<Copied> {
   const stage = draftOf(join(dataDir, 'run', 'backup'));
   try {
-    const { result, pausedMs } = await whilePaused(pidsOf(stack), () => linkData(dataDir, stage));
+    const ahead = linkAhead(dataDir, stage);
+    const { result, pausedMs } = await whilePaused(pidsOf(stack), () => linkData(dataDir, stage, ahead));
     return { bytes: await copyData(result, stage, to, signal), pausedMs };
   } finally {
     rmSync(stage, { recursive: true, force: true });
