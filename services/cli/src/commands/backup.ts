@@ -43,6 +43,15 @@ function checkContent(from: string, entries: readonly DataEntry[], expected: Con
   throw new CommandError(`${from} is damaged: it has ${text(found)}, and had ${text(expected)} when it was made`);
 }
 
+/** @throws CommandError when the file is cut off or changed */
+function readManifest(from: string): z.infer<typeof manifestSchema> {
+  try {
+    return manifestSchema.parse(JSON.parse(readFileSync(join(from, MANIFEST), 'utf8')));
+  } catch {
+    throw new CommandError(`${from} is damaged: ${MANIFEST} is not what a backup has written`);
+  }
+}
+
 function directoryArgument(value: RawOption): string {
   const text = optionalText('directory', value);
   if (text === undefined) throw new CommandError('the directory is missing');
@@ -137,7 +146,7 @@ export async function restore(directory: RawOption): Promise<CommandResult> {
     throw new CommandError(`${dataDir} already contains data: move it away, or set another DATA_DIR`);
   if (!existsSync(join(from, MANIFEST)))
     throw new CommandError(`${from} is not a complete backup: ${MANIFEST} is missing`);
-  const { startedAt, content } = manifestSchema.parse(JSON.parse(readFileSync(join(from, MANIFEST), 'utf8')));
+  const { startedAt, content } = readManifest(from);
   const entries = listData(from);
   checkContent(from, entries, content);
 
