@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
@@ -28,6 +29,7 @@ import { untilDrained } from './until-drained.js';
 // there is room again, the log says what is wrong without flooding, and nothing has to be repaired by hand.
 
 const reason = noSmallDisk();
+const MEGABYTE = 1024 ** 2;
 const SETTLE_MS = 60_000;
 const CLICKS_AT_ONCE = 50;
 const LOG_LINES_PER_SECOND_MAX = 10;
@@ -207,6 +209,40 @@ describe.skipIf(reason !== undefined)(`a full disk${reason === undefined ? '' : 
     expect((await queueDepths(connection))['dead-letter'].waiting).toBe(0);
     expect(clicks.refused).toBe(0);
   }, 180_000);
+
+  it('of the embedded ClickHouse in the middle of an insert: the insert is not acknowledged, and no row of before is lost', async () => {
+    const disk = smallDisk(96);
+    const clickhouse = await startClickHouse({ dataDir: join(disk.directory, 'clickhouse') });
+    cleanUp.push(() => clickhouse.stop());
+    const client = createClickHouseClient({ url: clickhouse.url, database: 'default' });
+    cleanUp.push(() => client.close());
+    // The engine reserves room for the rows before it writes, and none for their copies in the indexes.
+    const indexes = ['a', 'b', 'c', 'd'].map((name) => `INDEX ${name} text TYPE set(0) GRANULARITY 1`);
+    await client.command({
+      query: `CREATE TABLE texts (n UInt64, text String, ${indexes.join(', ')}) ENGINE = MergeTree ORDER BY n
+        SETTINGS non_replicated_deduplication_window = 100`,
+    });
+    const insert = (n: number, bytes: number) =>
+      client.insert({
+        table: 'texts',
+        values: [{ n, text: randomBytes(bytes / 2).toString('hex') }],
+        format: 'JSONEachRow',
+        clickhouse_settings: { insert_deduplication_token: String(n) },
+      });
+    for (let n = 0; n < 20; n++) await insert(n, 1000);
+
+    const { pid } = clickhouse;
+    disk.fill(6 * MEGABYTE);
+    await expect(insert(20, 4 * MEGABYTE)).rejects.toThrow();
+    await waitFor(() => !isRunning(pid), { what: 'the engine to end' });
+    disk.free();
+    await clickhouse.restart();
+    await insert(20, 4 * MEGABYTE);
+    const rows = await client.rows<[number]>({
+      query: 'SELECT toUInt32(n) FROM texts WHERE length(text) > 0 ORDER BY n',
+    });
+    expect(rows.map(([n]) => n)).toEqual(Array.from({ length: 21 }, (_, n) => n));
+  }, 120_000);
 });
 
 function isRunning(pid: number): boolean {

@@ -13,6 +13,8 @@ import { createEmbeddedServer } from './http/server.js';
 /** How long running statements may continue after SIGTERM. */
 const STOP_MS_MAX = 10_000;
 const IDLE_CHECK_MS = 20;
+/** How often failed writes in the background are looked for: much more often than the parts that a merge has replaced are removed. */
+const WRITES_CHECK_MS = 2_000;
 
 function fail(message: string, code = 1): never {
   console.error(`clickhouse-embedded: ${message}`);
@@ -26,9 +28,15 @@ function killSelf(): void {
 
 function openEngine(dataDir: string, memoryBytes: number, concurrency: number): Engine {
   const onBroken = (err: unknown) => fail(`the engine failed: ${String(err)}`);
+  const onFailedWrite = () => {
+    console.error(
+      `clickhouse-embedded: a write to ${dataDir} has failed: is the disk full? Starting again from what is on disk`,
+    );
+    killSelf();
+  };
   try {
     const args = [writeAccess(dataDir), ...engineArguments(memoryBytes)];
-    return new Engine(loadNativeEngine(), { dataDir, args, concurrency, onBroken });
+    return new Engine(loadNativeEngine(), { dataDir, args, concurrency, onBroken, onFailedWrite });
   } catch (err) {
     // The engine locks the directory until its process ends. It has printed its own message before.
     return fail(`${dataDir} cannot be opened; another process may be using it (${String(err)})`);
@@ -54,6 +62,17 @@ async function readVersion(engine: Engine): Promise<string> {
   const statement = { database: undefined, data: Buffer.alloc(0), format: 'TSVRaw', settings, parameters };
   const result = await engine.run({ ...statement, sql: 'SELECT version()' }, new AbortController().signal);
   return result.bytes.toString('utf8').trim();
+}
+
+/** A check ends before the next one begins. */
+function watchWrites(engine: Engine): NodeJS.Timeout {
+  let isChecking = false;
+  return setInterval(async () => {
+    if (isChecking) return;
+    isChecking = true;
+    await engine.checkWrites().catch((err: unknown) => console.error(`clickhouse-embedded: ${String(err)}`));
+    isChecking = false;
+  }, WRITES_CHECK_MS);
 }
 
 function readPassword(): string {
@@ -89,10 +108,12 @@ const server = createEmbeddedServer(engine, {
   baseSettings: baseSettings(memoryBytes),
 });
 
+const writesWatch = watchWrites(engine);
 let isStopping = false;
 function stop(): void {
   if (isStopping) return;
   isStopping = true;
+  clearInterval(writesWatch);
   setTimeout(() => {
     console.error('clickhouse-embedded: statements were still running at the shutdown deadline');
     killSelf();

@@ -71,3 +71,10 @@ it('a restore that is interrupted leaves DATA_DIR empty', async () => {
   expect(ended).toMatchObject({ code: 1, message: expect.stringContaining('interrupted, nothing is restored') });
   expect(readdirSync(restored)).toEqual([]);
 });
+
+it('a restore of a backup whose manifest is cut off says that the backup is damaged', async () => {
+  const from = join(directory, 'data');
+  writeFileSync(join(from, 'backup.json'), '{"version":1');
+  const { code, stderr } = await runCli({ DATA_DIR: join(directory, 'restored') }, 'restore', from);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`${from} is damaged`) });
+});

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ConnectionPool } from './connection-pool.js';
 import { asDatabaseException, exceptions } from './database-exception.js';
 import { findExternalAccess, mayAccessExternal } from './external-access.js';
+import { FAILED_WRITES, hasFailedWrites } from './failed-writes.js';
 import type { NativeConnection, NativeEngine } from './native.js';
 import { selfContainedInsert } from './plain-insert.js';
 import { takeCounts, UNKNOWN_COUNTS, withCounts } from './read-counts.js';
@@ -31,6 +32,8 @@ export interface EngineOptions {
   readonly isUnchecked?: boolean;
   /** Called when no connection can be opened any more: the process should end. */
   readonly onBroken: (err: unknown) => void;
+  /** Called when a write to a file has failed: the process must be killed before it answers anything. See failed-writes.ts. */
+  readonly onFailedWrite: () => void;
 }
 
 const NO_DATA = Buffer.alloc(0);
@@ -71,16 +74,22 @@ export class Engine {
    */
   async run(statement: Statement, signal: AbortSignal): Promise<StatementResult> {
     const release = await this.#slots.take(signal);
-    this.#running += 1;
     try {
-      return await this.#runInSlot(statement, signal);
+      return await this.#counted(async () => {
+        const result = await this.#runInSlot(statement, signal);
+        if (!isReadOnly(statement.sql)) await this.#findFailedWrites();
+        return result;
+      });
     } catch (err) {
       throw asDatabaseException(err);
     } finally {
-      this.#running -= 1;
       release();
-      if (this.#running === 0) this.#whenIdle?.();
     }
+  }
+
+  /** Calls `onFailedWrite` if a write of a merge, or of anything else in the background, has failed. */
+  async checkWrites(): Promise<void> {
+    await this.#counted(() => this.#findFailedWrites());
   }
 
   /** Waits for running statements and closes the engine. No statement may be run after this. */
@@ -93,6 +102,24 @@ export class Engine {
     this.#readers.closeIdle();
     this.#writers.closeIdle();
     this.#native.CloseConnection(this.#anchor);
+  }
+
+  /** Runs what `close` has to wait for. */
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
+    this.#running += 1;
+    try {
+      return await work();
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) this.#whenIdle?.();
+    }
+  }
+
+  async #findFailedWrites(): Promise<void> {
+    const { bytes } = await this.#readers.use(undefined, (connection) =>
+      this.#native.QueryAsyncConnection(connection, FAILED_WRITES, 'TSVRaw'),
+    );
+    if (hasFailedWrites(bytes)) this.#options.onFailedWrite();
   }
 
   async #onConnection<T>(work: (connection: NativeConnection) => Promise<T>): Promise<T> {

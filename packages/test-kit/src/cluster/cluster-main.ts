@@ -64,6 +64,9 @@ engine = new Engine(loadNativeEngine(), {
   onBroken: (err) => {
     throw err;
   },
+  onFailedWrite: () => {
+    throw new Error('a write to a file has failed');
+  },
 });
 
 const runQuietly = (sql: string, database?: string) =>

@@ -1,4 +1,15 @@
-import { constants, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
+import {
+  constants,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  type Stats,
+  symlinkSync,
+} from 'node:fs';
 import { copyFile, open, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -13,40 +24,122 @@ const SKIPPED = /^clickhouse\/(?:status$|tmp\/)|^redis\/temp-/;
 
 /** A file, directory or symbolic link below DATA_DIR at the time of listing. */
 export type DataEntry =
-  | { readonly type: 'directory'; readonly path: string; readonly mode: number }
+  | {
+      readonly type: 'directory';
+      readonly path: string;
+      readonly mode: number;
+      readonly inode: number;
+      readonly mtimeMs: number;
+    }
   | { readonly type: 'link'; readonly path: string; readonly target: string }
-  | { readonly type: 'file'; readonly path: string; readonly bytes: number };
+  | { readonly type: 'file'; readonly path: string; readonly bytes: number; readonly inode: number };
+
+/** The names in a directory; none if it has been removed meanwhile. */
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw err;
+  }
+}
+
+/** A directory and all that is below it, as listed before, if it is as it was then; undefined if it must be listed. */
+type ListedBefore = (path: string, stat: Stats) => readonly DataEntry[] | undefined;
 
 /** Lists the files, directories and links to back up; each directory comes before its content. */
-export function listData(directory: string): DataEntry[] {
+export function listData(directory: string, partOf: ListedBefore = () => undefined): DataEntry[] {
   const entries: DataEntry[] = [];
   const add = (path: string): void => {
     const absolute = join(directory, path);
     const stat = lstatSync(absolute, { throwIfNoEntry: false });
     if (stat === undefined || SKIPPED.test(path)) return;
     if (stat.isSymbolicLink()) entries.push({ type: 'link', path, target: readlinkSync(absolute) });
-    else if (stat.isFile()) entries.push({ type: 'file', path, bytes: stat.size });
+    else if (stat.isFile()) entries.push({ type: 'file', path, bytes: stat.size, inode: stat.ino });
     else if (stat.isDirectory()) {
-      entries.push({ type: 'directory', path, mode: stat.mode });
-      for (const name of readdirSync(absolute)) add(`${path}/${name}`);
+      const part = partOf(path, stat);
+      if (part !== undefined) {
+        entries.push(...part);
+        return;
+      }
+      entries.push({ type: 'directory', path, mode: stat.mode, inode: stat.ino, mtimeMs: stat.mtimeMs });
+      for (const name of namesIn(absolute)) add(`${path}/${name}`);
     }
   };
   for (const name of BACKUP_ENTRIES) add(name);
   return entries;
 }
 
+/** A data part of ClickHouse: its files never change once its directory has this name. */
+const PART = /^clickhouse\/store\/[^/]+\/[^/]+\/(?!tmp|delete|detached|moving|deduplication_logs)[^/]+$/;
+/** A directory that has changed so shortly before it was listed may have changed again without another time of change. */
+const STEADY_MS = 1_000;
+
+/** What {@link linkAhead} has linked. */
+export interface LinkedAhead {
+  /** By path; of a directory too. */
+  readonly inodes: ReadonlyMap<string, number>;
+  /** The entries of data parts, by the path of their directory, which is the first of them. */
+  readonly parts: ReadonlyMap<string, readonly DataEntry[]>;
+}
+
+/** Links a file; false if it has been removed meanwhile. */
+function linkIfPresent(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+    return false;
+  }
+}
+
 /**
- * Hard-links all files into `to`, which takes almost no time. `to` must be on the same file system. The stores only append to files or
- * replace them, so the first `bytes` of each linked file never change.
+ * Hard-links all files into `to`, while the stack runs and changes them. What is removed meanwhile is left out. `to` must be on the same
+ * file system.
+ */
+export function linkAhead(from: string, to: string): LinkedAhead {
+  mkdirSync(to, { recursive: true, mode: 0o700 });
+  const steadyMs = Date.now() - STEADY_MS;
+  const inodes = new Map<string, number>();
+  const parts = new Map<string, DataEntry[]>();
+  let partPath = '';
+  for (const entry of listData(from)) {
+    if (entry.type === 'directory' && PART.test(entry.path)) {
+      partPath = entry.path;
+      if (entry.mtimeMs < steadyMs) parts.set(partPath, [entry]);
+    } else if (entry.path.startsWith(`${partPath}/`)) parts.get(partPath)?.push(entry);
+    const target = join(to, entry.path);
+    if (entry.type === 'directory') {
+      mkdirSync(target);
+      inodes.set(entry.path, entry.inode);
+    } else if (entry.type === 'file' && linkIfPresent(join(from, entry.path), target)) {
+      inodes.set(entry.path, lstatSync(target).ino);
+    }
+  }
+  return { inodes, parts };
+}
+
+/**
+ * Hard-links into `to` the files that are not what {@link linkAhead} has linked there, which takes almost no time. The stores only append
+ * to files or replace them, so the first `bytes` of each linked file never change.
  *
  * @returns the entries, with the sizes at this moment
  */
-export function linkData(from: string, to: string): readonly DataEntry[] {
-  mkdirSync(to, { recursive: true, mode: 0o700 });
-  const entries = listData(from);
+export function linkData(from: string, to: string, { inodes, parts }: LinkedAhead): readonly DataEntry[] {
+  const entries = listData(from, (path, { ino, mtimeMs }) => {
+    const part = parts.get(path);
+    const [directory] = part ?? [];
+    const isSame = directory?.type === 'directory' && directory.inode === ino && directory.mtimeMs === mtimeMs;
+    return isSame ? part : undefined;
+  });
   for (const entry of entries) {
-    if (entry.type === 'directory') mkdirSync(join(to, entry.path));
-    else if (entry.type === 'file') linkSync(join(from, entry.path), join(to, entry.path));
+    const target = join(to, entry.path);
+    if (entry.type === 'directory' && !inodes.has(entry.path)) mkdirSync(target);
+    else if (entry.type === 'file' && inodes.get(entry.path) !== entry.inode) {
+      if (inodes.has(entry.path)) rmSync(target);
+      linkSync(join(from, entry.path), target);
+    }
   }
   return entries;
 }

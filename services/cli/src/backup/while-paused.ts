@@ -23,12 +23,20 @@ function isStopped(pid: number): boolean {
   return readdirSync(`/proc/${pid}/task`).every((thread) => stateInProc(`/proc/${pid}/task/${thread}/stat`) === 'T');
 }
 
-/** @throws CommandError when the process has not stopped at the deadline */
+/** Errors of a signal to a process that has ended, and of a look at its state. */
+const HAS_ENDED: ReadonlySet<string | undefined> = new Set(['ESRCH', 'ENOENT']);
+
+/** @throws CommandError when the process has ended, or has not stopped at the deadline */
 async function stop(pid: number, deadlineMs: number): Promise<void> {
-  process.kill(pid, 'SIGSTOP');
-  while (!isStopped(pid)) {
-    if (performance.now() > deadlineMs) throw new CommandError(`process ${pid} does not stop`);
-    await delay(STOP_CHECK_MS);
+  try {
+    process.kill(pid, 'SIGSTOP');
+    while (!isStopped(pid)) {
+      if (performance.now() > deadlineMs) throw new CommandError(`process ${pid} does not stop`);
+      await delay(STOP_CHECK_MS);
+    }
+  } catch (err) {
+    if (!HAS_ENDED.has((err as NodeJS.ErrnoException).code)) throw err;
+    throw new CommandError(`process ${pid} of the stack has ended and is being started again: repeat the command`);
   }
 }
 
@@ -41,10 +49,17 @@ function resume(pid: number): void {
   }
 }
 
-/** Starts a process that resumes the others later, in case this one is killed while they are stopped. */
+/**
+ * Starts a process that resumes the others if this one is killed while they are stopped, or hangs. Its input is a pipe, which the kernel
+ * closes when this process ends, however it ends.
+ */
 function startResumeWatchdog(pids: readonly number[]): ChildProcess {
-  const script = `sleep ${(PAUSE_MS_MAX / 1000) * 1.5}; kill -CONT "$@"`;
-  const watchdog = spawn('sh', ['-c', script, 'sh', ...pids.map(String)], { detached: true, stdio: 'ignore' });
+  const resumeAll = 'kill -CONT "$@"; kill -KILL 0';
+  const script = `{ sleep ${(PAUSE_MS_MAX / 1000) * 1.5}; ${resumeAll}; } & read -r _; ${resumeAll}`;
+  const watchdog = spawn('sh', ['-c', script, 'sh', ...pids.map(String)], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   watchdog.unref();
   return watchdog;
 }

@@ -2,7 +2,15 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join, resolve } from 'node:path';
 import type { RunState } from '@waymark/config';
 import { z } from 'zod';
-import { BACKUP_ENTRIES, copyData, type DataEntry, hasData, linkData, listData } from '../backup/data-files.js';
+import {
+  BACKUP_ENTRIES,
+  copyData,
+  type DataEntry,
+  hasData,
+  linkAhead,
+  linkData,
+  listData,
+} from '../backup/data-files.js';
 import { whilePaused } from '../backup/while-paused.js';
 import { CommandError } from '../command-error.js';
 import { draftOf } from '../drafts.js';
@@ -35,6 +43,15 @@ function checkContent(from: string, entries: readonly DataEntry[], expected: Con
   throw new CommandError(`${from} is damaged: it has ${text(found)}, and had ${text(expected)} when it was made`);
 }
 
+/** @throws CommandError when the file is cut off or changed */
+function readManifest(from: string): z.infer<typeof manifestSchema> {
+  try {
+    return manifestSchema.parse(JSON.parse(readFileSync(join(from, MANIFEST), 'utf8')));
+  } catch {
+    throw new CommandError(`${from} is damaged: ${MANIFEST} is not what a backup has written`);
+  }
+}
+
 function directoryArgument(value: RawOption): string {
   const text = optionalText('directory', value);
   if (text === undefined) throw new CommandError('the directory is missing');
@@ -59,11 +76,12 @@ interface Copied {
   readonly pausedMs: number | undefined;
 }
 
-/** Pauses the stack, links its files, resumes the stack, then copies the linked files. */
+/** Links the files, pauses the stack, links those that have changed since, resumes the stack, then copies the linked files. */
 async function copyRunning(dataDir: string, stack: RunState, to: string, signal: AbortSignal): Promise<Copied> {
   const stage = draftOf(join(dataDir, 'run', 'backup'));
   try {
-    const { result, pausedMs } = await whilePaused(pidsOf(stack), () => linkData(dataDir, stage));
+    const ahead = linkAhead(dataDir, stage);
+    const { result, pausedMs } = await whilePaused(pidsOf(stack), () => linkData(dataDir, stage, ahead));
     return { bytes: await copyData(result, stage, to, signal), pausedMs };
   } finally {
     rmSync(stage, { recursive: true, force: true });
@@ -128,7 +146,7 @@ export async function restore(directory: RawOption): Promise<CommandResult> {
     throw new CommandError(`${dataDir} already contains data: move it away, or set another DATA_DIR`);
   if (!existsSync(join(from, MANIFEST)))
     throw new CommandError(`${from} is not a complete backup: ${MANIFEST} is missing`);
-  const { startedAt, content } = manifestSchema.parse(JSON.parse(readFileSync(join(from, MANIFEST), 'utf8')));
+  const { startedAt, content } = readManifest(from);
   const entries = listData(from);
   checkContent(from, entries, content);
 

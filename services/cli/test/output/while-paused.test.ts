@@ -1,14 +1,38 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
 import { whilePaused } from '../../src/backup/while-paused.js';
+
+const PAUSING = fileURLToPath(new URL('./pausing-process.ts', import.meta.url));
+/** Far below the time after which a command that hangs is given up. */
+const RESUMED_MS_MAX = 5_000;
+
+function isPaused(pid: number | undefined): boolean {
+  const state = execFileSync('ps', ['-o', 'state=', '-p', String(pid)], { encoding: 'utf8' });
+  return state.trim().startsWith('T');
+}
+
+it('processes are resumed at once when the command that has paused them is killed', async () => {
+  const running = spawn('sleep', ['60'], { stdio: 'ignore' });
+  onTestFinished(() => void running.kill('SIGKILL'));
+  const pausing = fork(PAUSING, [String(running.pid)], {
+    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+  });
+  onTestFinished(() => void pausing.kill('SIGKILL'));
+  await waitFor(() => isPaused(running.pid), { what: 'the pause' });
+  pausing.kill('SIGKILL');
+  await waitFor(() => !isPaused(running.pid), { what: 'the end of the pause', timeoutMs: RESUMED_MS_MAX });
+});
 
 it('processes are resumed when one of the others has ended', async () => {
   const running = spawn('sleep', ['60'], { stdio: 'ignore' });
   onTestFinished(() => void running.kill('SIGKILL'));
   const ended = spawn('true', { stdio: 'ignore' });
   await once(ended, 'exit');
-  await expect(whilePaused([running.pid, ended.pid] as number[], () => undefined)).rejects.toThrow('ESRCH');
-  const state = execFileSync('ps', ['-o', 'state=', '-p', String(running.pid)], { encoding: 'utf8' });
-  expect(state.trim()).not.toMatch(/^T/);
+  await expect(whilePaused([running.pid, ended.pid] as number[], () => undefined)).rejects.toThrow(
+    `process ${ended.pid} of the stack has ended and is being started again`,
+  );
+  expect(isPaused(running.pid)).toBe(false);
 });
