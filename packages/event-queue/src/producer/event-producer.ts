@@ -98,7 +98,8 @@ export interface EventProducer {
   connectionsLost(): number;
   /**
    * When the oldest event in the queue was put there, epoch milliseconds; undefined if there is none. Clicks in the spools of all processes
-   * count too; 0 if their age is unknown (`Spool.oldestAt`). Of spools in other directories it is at most that time (`SpoolAges`).
+   * count too; 0 if their age is unknown (`Spool.oldestAt`). Of spools in other directories it is at most that time (`SpoolAges`). Of the queue,
+   * the jobs that are written next decide (see queue/oldest-job.ts).
    *
    * @throws the error of Redis, the connection or the file system
    */

@@ -5,10 +5,16 @@ import { jobIdTime } from './job-id.js';
 import { queueKey } from './keys.js';
 
 const ANSWER_WITHIN_MS = 2000;
-/** Workers take jobs from the right end of the list. Several are read, because returned jobs are put back there, whatever their age. */
+/**
+ * Workers take jobs from the right end of the list. Several are read, because returned jobs are put back there, whatever their age. Jobs of a
+ * replay are added at the left end, also whatever their age. They are not read: the list can have millions.
+ */
 const WAITING_JOBS_READ = 50;
 
-/** When the oldest job of a queue was created, epoch milliseconds; undefined if the queue is empty. */
+/**
+ * When the oldest job of a queue was created, epoch milliseconds; undefined if the queue is empty. It is a bound: an older job counts once it
+ * is among the next {@link WAITING_JOBS_READ}. That matters after a spool was replayed, or a writer that held many jobs was killed.
+ */
 export async function oldestQueuedMs(redis: Redis, kind: QueueKind): Promise<number | undefined> {
   const lookups = Promise.all([
     redis.lrange(queueKey(kind, 'wait'), -WAITING_JOBS_READ, -1),

@@ -3,7 +3,10 @@ export const METRICS = {
   requestSeconds: ['waymark_http_request_duration_seconds', 'Response time of requests by route and status'],
   limited: ['waymark_limited_requests_total', 'Requests over a rate limit, by plan of the workspace'],
   queueJobs: ['waymark_queue_jobs', 'Jobs in the queue by kind and state; all services see the same'],
-  queueAge: ['waymark_queue_oldest_job_age_seconds', 'Age of the oldest job by kind, 0 when none waits'],
+  queueAge: [
+    'waymark_queue_oldest_job_age_seconds',
+    'Age of the oldest of the jobs that are written next, by kind, 0 when none waits',
+  ],
   deadLetters: ['waymark_dead_letters', 'Rows that ClickHouse refused, waiting for an operator to replay them'],
   spoolFiles: ['waymark_spool_files', 'Files of clicks spooled on disk while Redis is away'],
   spoolBytes: ['waymark_spool_bytes', 'Bytes in them'],
