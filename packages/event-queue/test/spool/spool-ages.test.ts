@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { startTcpProxy, type TcpProxy, temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { EventProducer } from '../../src/index.js';
@@ -8,6 +9,7 @@ import { aVisit, type QueueFixture, startQueueFixture } from '../queue-fixture.j
 
 let queue: QueueFixture;
 let elsewhere: TcpProxy;
+let otherDirectory: string | undefined;
 beforeAll(async () => {
   queue = await startQueueFixture();
   elsewhere = await startTcpProxy(queue.redis.port);
@@ -15,18 +17,18 @@ beforeAll(async () => {
 afterEach(async () => {
   elsewhere.pass();
   await queue.reset();
+  if (otherDirectory !== undefined) rmSync(otherDirectory, { recursive: true, force: true });
 });
 afterAll(async () => {
   await queue.stop();
   await elsewhere.stop();
 });
 
-const otherPod = (directory = temporaryDirectory('waymark-other-spool-')) =>
-  queue.aProducer({
-    redisUrl: `redis://127.0.0.1:${elsewhere.port}`,
-    spoolDirectory: directory,
-    clickDeadlineMs: 50,
-  });
+function otherPod(): Promise<EventProducer> {
+  otherDirectory = temporaryDirectory('waymark-other-spool-');
+  const redisUrl = `redis://127.0.0.1:${elsewhere.port}`;
+  return queue.aProducer({ redisUrl, spoolDirectory: otherDirectory, clickDeadlineMs: 50 });
+}
 
 const oldest = (producer: EventProducer) => producer.oldestQueuedMs('click');
 const hourLater = () => Date.now() + 3_700_000;
