@@ -64,14 +64,9 @@ async function readVersion(engine: Engine): Promise<string> {
   return result.bytes.toString('utf8').trim();
 }
 
-/** A check ends before the next one begins. */
 function watchWrites(engine: Engine): NodeJS.Timeout {
-  let isChecking = false;
-  return setInterval(async () => {
-    if (isChecking) return;
-    isChecking = true;
-    await engine.checkWrites().catch((err: unknown) => console.error(`clickhouse-embedded: ${String(err)}`));
-    isChecking = false;
+  return setInterval(() => {
+    engine.checkWrites().catch((err: unknown) => console.error(`clickhouse-embedded: ${String(err)}`));
   }, WRITES_CHECK_MS);
 }
 

@@ -8,6 +8,7 @@ import type { NativeConnection, NativeEngine } from './native.js';
 import { selfContainedInsert } from './plain-insert.js';
 import { takeCounts, UNKNOWN_COUNTS, withCounts } from './read-counts.js';
 import { selfContained } from './self-contained.js';
+import { sharedRuns } from './shared-runs.js';
 import { Slots } from './slots.js';
 import { isReadOnly, leadingKeyword, mayContainSeveral, stringLiteral } from './sql-text.js';
 import {
@@ -54,6 +55,7 @@ export class Engine {
   readonly #anchor: NativeConnection;
   readonly #readers: ConnectionPool;
   readonly #writers: ConnectionPool;
+  readonly #findFailedWrites = sharedRuns(() => this.#countFailedWrites());
   #running = 0;
   #whenIdle: (() => void) | undefined;
 
@@ -115,7 +117,7 @@ export class Engine {
     }
   }
 
-  async #findFailedWrites(): Promise<void> {
+  async #countFailedWrites(): Promise<void> {
     const { bytes } = await this.#readers.use(undefined, (connection) =>
       this.#native.QueryAsyncConnection(connection, FAILED_WRITES, 'TSVRaw'),
     );

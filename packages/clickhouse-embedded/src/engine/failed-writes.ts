@@ -6,7 +6,7 @@
  * had replaced, which stay on disk for some minutes. So the process has to be killed before it acknowledges an insert.
  */
 export const FAILED_WRITES =
-  "SELECT value FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed' AND value > 0";
+  "SELECT value FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed' AND value > 0 SETTINGS enable_analyzer = 0";
 
 /** Whether the result of {@link FAILED_WRITES} has any. */
 export function hasFailedWrites(result: Buffer): boolean {

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { sharedRuns } from '../src/engine/shared-runs.js';
+
+/** Work whose runs end when the test says so. */
+function aWork() {
+  const ends: ((err?: Error) => void)[] = [];
+  const work = () =>
+    new Promise<void>((resolve, reject) => {
+      ends.push((err) => (err === undefined ? resolve() : reject(err)));
+    });
+  return { ends, run: sharedRuns(work) };
+}
+const nextTurn = () => new Promise(setImmediate);
+
+test('callers during a run share one that begins after it', async () => {
+  const { ends, run } = aWork();
+  const resolved: string[] = [];
+  const call = (name: string) => void run().then(() => resolved.push(name));
+  call('first');
+  await nextTurn();
+  call('second');
+  call('third');
+  await nextTurn();
+  expect(ends).toHaveLength(1);
+  ends[0]?.();
+  await nextTurn();
+  expect([ends.length, resolved]).toEqual([2, ['first']]);
+  ends[1]?.();
+  await nextTurn();
+  expect([ends.length, resolved]).toEqual([2, ['first', 'second', 'third']]);
+});
+
+test('a run that fails rejects its callers only, and the next one begins', async () => {
+  const { ends, run } = aWork();
+  const first = run();
+  await nextTurn();
+  const second = run();
+  ends[0]?.(new Error('away'));
+  await expect(first).rejects.toThrow('away');
+  await nextTurn();
+  ends[1]?.();
+  await expect(second).resolves.toBeUndefined();
+});
