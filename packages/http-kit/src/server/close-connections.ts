@@ -9,18 +9,31 @@ const INACTIVE_MS_MAX = 1000;
 /** How long a slow client may keep sending its request or reading its response after shutdown starts. */
 const CLOSE_DEADLINE_MS = 10_000;
 
-/** The open connections, each with the requests whose responses are not completely sent. */
+type OpenRequests = Map<IncomingMessage, ServerResponse>;
+
+/** The requests of each connection whose responses are not completely sent. */
+const requestsOf = new WeakMap<Socket, OpenRequests>();
+
+/**
+ * Keeps the connection of a request open until the response is sent, see {@link closeConnections}. Call it for requests that a listener
+ * handles without the other listeners of the server.
+ */
+export function trackRequest(request: IncomingMessage, response: ServerResponse): void {
+  const requests = requestsOf.get(request.socket);
+  requests?.set(request, response);
+  response.once('close', () => requests?.delete(request));
+}
+
+/** The open connections of a server, each with its open requests. */
 function trackConnections(server: Server): ReadonlyMap<Socket, ReadonlyMap<IncomingMessage, ServerResponse>> {
-  const connections = new Map<Socket, Map<IncomingMessage, ServerResponse>>();
+  const connections = new Map<Socket, OpenRequests>();
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, new Map());
+    const requests: OpenRequests = new Map();
+    requestsOf.set(socket, requests);
+    connections.set(socket, requests);
     socket.once('close', () => connections.delete(socket));
   });
-  server.on('request', (request, response) => {
-    const requests = connections.get(request.socket);
-    requests?.set(request, response);
-    response.once('close', () => requests?.delete(request));
-  });
+  server.on('request', trackRequest);
   return connections;
 }
 

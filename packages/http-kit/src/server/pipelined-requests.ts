@@ -8,11 +8,13 @@ const WAITING_MAX = 50;
 const waiting = new WeakMap<Socket, number>();
 
 /**
- * Whether the client has sent too many requests without waiting for their responses; its connection is closed then. Node processes all requests
- * of a packet at once, and keeps their responses until the client reads them: a packet of 64 kB would block the process for a second, and take
+ * Closes the connection of a request if its client has sent too many without waiting for the responses. Node processes all requests of a
+ * packet at once, and keeps their responses until the client reads them: a packet of 64 kB would block the process for a second, and take
  * many times its size in memory.
+ *
+ * @returns whether the connection is closed, so that the request must not be processed
  */
-export function isPipelinedTooDeep(request: IncomingMessage, response: ServerResponse): boolean {
+export function closeIfPipelinedTooDeep(request: IncomingMessage, response: ServerResponse): boolean {
   // A response gets its socket once all earlier ones of the connection are sent.
   if (response.socket !== null) return false;
   const { socket } = request;
@@ -26,12 +28,12 @@ export function isPipelinedTooDeep(request: IncomingMessage, response: ServerRes
   return false;
 }
 
-/** Makes a server process no request for which {@link isPipelinedTooDeep}. Call it when its other listeners are set. */
+/** Passes requests to the listeners of a server unless {@link closeIfPipelinedTooDeep} closes their connection. Call it when these are set. */
 export function limitPipelining(server: Server): void {
   const listeners = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
-    if (isPipelinedTooDeep(request, response)) return;
+    if (closeIfPipelinedTooDeep(request, response)) return;
     for (const listener of listeners) listener.call(server, request, response);
   });
 }

@@ -10,7 +10,7 @@ const BYTES_PER_MS_MIN = 250;
  * Closes the connections of clients that read large responses too slowly, because these stay in memory until they are read: after `stalledMs`
  * plus a second for each 250 kB. Streams are not affected, because they send no faster than the client reads.
  *
- * @param stalledMs how long a client may read nothing, in milliseconds
+ * @param stalledMs the time that every client has, in milliseconds
  */
 export function dropUnreadAnswers(app: Pick<FastifyInstance, 'addHook'>, stalledMs: number): void {
   app.addHook('onSend', (_request, reply, payload, done) => {

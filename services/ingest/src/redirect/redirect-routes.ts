@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isScriptPath, scriptResponse } from '@waymark/browser-script';
 import { BROWSER_TRACK_PATHS } from '@waymark/contract';
-import { isPipelinedTooDeep } from '@waymark/http-kit';
+import { closeIfPipelinedTooDeep, trackRequest } from '@waymark/http-kit';
 import type { FastifyInstance } from 'fastify';
 import { originForm } from './address/short-address.js';
 import { BAD_REQUEST_PAGE } from './pages/pages.js';
@@ -147,7 +147,8 @@ export function serveVisitsDirectly(
       for (const other of others) other.call(server, request, response);
       return;
     }
-    if (isPipelinedTooDeep(request, response)) return;
+    if (closeIfPipelinedTooDeep(request, response)) return;
+    trackRequest(request, response);
     const startedMs = performance.now();
     serve(redirector, request.url ?? '/', request, response, () => isClosing).then(
       (status) => countVisit(status, performance.now() - startedMs),

@@ -3,6 +3,7 @@ import { METHODS } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { createLogger } from '@waymark/http-kit';
+import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildLinkApp } from '../../src/index.js';
 import { BROWSER, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
@@ -84,6 +85,50 @@ describe('over a socket', () => {
     await Promise.all([closing, once(socket, 'close')]);
     expect(text).toMatch(/^HTTP\/1\.1 302/);
     expect(text).toContain('connection: close');
+  });
+
+  it('answers a visit that is in progress when the app closes, also after idle and silent connections were closed', async () => {
+    const { key } = await ingest.link();
+    const gates: (() => void)[] = [];
+    const app = buildLinkApp(
+      { logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'http://x', trustedProxies: [] },
+      {
+        ...ingest.deps,
+        producers: [
+          {
+            ...ingest.producer,
+            async recordClick(click) {
+              await new Promise<void>((resolve) => gates.push(resolve));
+              return ingest.producer.recordClick(click);
+            },
+          },
+        ],
+      },
+    );
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1');
+    const closed = once(socket, 'close');
+    let text = '';
+    socket.on('data', (data) => {
+      text += data.toString();
+    });
+    const visit = async (userAgent: string) => {
+      socket.write(`GET /${key} HTTP/1.1\r\nHost: ${DOMAIN}\r\nUser-Agent: ${userAgent}\r\n\r\n`);
+      await waitFor(() => gates.length === 1, { what: 'the visit' });
+    };
+    await visit(BROWSER);
+    gates.pop()?.();
+    await waitFor(() => text.includes('HTTP/1.1 302'), { what: 'the first answer' });
+    text = '';
+    await visit(`${BROWSER} other`);
+    const silent = connect(port, '127.0.0.1');
+    await once(app.server, 'connection');
+    const closing = app.close();
+    await once(silent.resume(), 'close');
+    gates.pop()?.();
+    await Promise.all([closing, closed]);
+    expect(text).toMatch(/^HTTP\/1\.1 302/);
   });
 
   it('serves visits over plain HTTP when the API requires HTTPS, and rejects browser reports', async () => {

@@ -13,9 +13,9 @@ function linkTo(parameters: readonly [string, string][]): string {
 }
 
 /**
- * The `Link` header of a full page: the same request with a cursor instead of a page number. The URL is relative, because behind a
- * proxy the service has no way to find the address that the client uses. If the link would be too long for a header, it contains only the cursor, and the
- * client repeats the other parameters.
+ * The `Link` header of a full page: the same request with a cursor instead of a page number. The URL is relative, because the address
+ * that a client uses is unknown behind a proxy. If the link would be too long for a header, it contains only the cursor, and the client
+ * repeats the other parameters.
  */
 export function nextLink(query: EventsQuery, cursor: string): string {
   const { page: _page, cursor: _cursor, ...others } = query;

@@ -82,7 +82,7 @@ function notRepeated(leftOut: readonly string[], unnamed: number): string[] {
       : [`${leftOut.length} left out, not in the records of this workspace: ${leftOut.join(', ')}`]),
     ...(unnamed === 0
       ? []
-      : [`${unnamed} of external ids without a customer: the list does not have these ids, erase each of them again`]),
+      : [`${unnamed} for external ids without a customer: the list does not have these ids, erase each of them again`]),
   ];
 }
 
