@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
@@ -17,8 +17,8 @@ it('the bytes of all other jobs count while the directory of one is removed', as
   }
   const removed = readdirSync(root).at(-1) ?? '';
   const counting = bytesByJob(root);
-  // The list of jobs is read by now, and the last one is read after it.
-  await stat(root);
+  // Read after the list of jobs of the call above, which then reads the job that is removed.
+  await readdir(root);
   rmSync(join(root, removed), { recursive: true });
   const bytes = await counting;
   bytes.delete(removed);

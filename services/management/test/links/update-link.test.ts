@@ -106,8 +106,8 @@ describe('PATCH /links/{linkId}', () => {
   it('a destination that is set with the end of an A/B test is noted before it is stored', async () => {
     const testVariants = [URL_A, 'https://acme.com/b'].map((url) => ({ url, percentage: 50 }));
     const link = await aLink({ key: 'chosen-test', trackConversion: true, testVariants });
-    await aLink({ key: 'taken' });
-    const body = { key: 'taken', url: 'https://acme.com/b', testCompletedAt: new Date().toISOString() };
+    await aLink({ key: 'of-another-link' });
+    const body = { key: 'of-another-link', url: 'https://acme.com/b', testCompletedAt: new Date().toISOString() };
     expect((await patch(link, body)).status).toBe(409);
     const noted = await management.redis.get(`waymark:link-tests:choosing:${link.id}`);
     expect(noted?.startsWith(body.testCompletedAt)).toBe(true);
