@@ -7,6 +7,7 @@ import {
   checkPossible,
   NameTakenError,
   nameLock,
+  nextVersion,
   type RecordDeps,
   recordLock,
   rowOwner,
@@ -77,7 +78,7 @@ export function createChanger<R extends CatalogRecord>(
     const names = kind.names(record);
     const after = new Set(names.map(nameKey));
     return {
-      stored: { record, version: current.version + 1 },
+      stored: { record, version: nextVersion(deps, current.version) },
       gained: names.filter((name) => !before.has(nameKey(name))),
       lost: kind.names(current.record).filter((name) => !after.has(nameKey(name))),
     };
@@ -145,7 +146,7 @@ export function createChanger<R extends CatalogRecord>(
       const marked = found
         .filter((_stored, index) => allowed[index])
         .map(({ record, version }) => ({
-          stored: { record, version: version + 1 },
+          stored: { record, version: nextVersion(deps, version) },
           gained: [],
           lost: kind.names(record),
         }));

@@ -68,6 +68,12 @@ export interface RecordDeps<R extends CatalogRecord> {
   readonly isOrphan?: (record: R) => Promise<boolean>;
 }
 
+/**
+ * The version of a changed record. It is at least the time: an insert with an unknown outcome that ClickHouse carries out after its lock has
+ * expired is then older than every change since, and does not undo it.
+ */
+export const nextVersion = ({ now }: Pick<WriteDeps, 'now'>, version: number): number => Math.max(version + 1, now());
+
 /** The name of the lock on a record. */
 export const recordLock = <R extends CatalogRecord>(kind: EntityType<R>, id: string) => `record/${kind.table}/${id}`;
 /** The name of the lock on a name. */

@@ -53,6 +53,28 @@ describe('updates', () => {
     });
   });
 
+  it('with a lost answer that ClickHouse carries out after the lock has expired do not undo a later one', async () => {
+    const { workspace, link } = await aLink('late');
+    const { client } = stores.database;
+    const insert = client.insert.bind(client);
+    let late: (() => Promise<unknown>) | undefined;
+    client.insert = ((params: Parameters<typeof insert>[0]) => {
+      if (params.table !== 'links' || late !== undefined) return insert(params);
+      late = () => insert(params);
+      return Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }));
+    }) as typeof client.insert;
+    const set = (url: string) => catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url }));
+    await expect(set('https://acme.com/first')).rejects.toThrow();
+    const locks = await stores.client.keys('*waymark:lock:record*');
+    await stores.client.del(...locks);
+    await set('https://acme.com/second');
+    await late?.();
+    client.insert = insert;
+    expect((await stores.catalog().links.get(workspace.id, link.id))?.url).toBe('https://acme.com/second');
+    const rows = await client.rows<[string]>({ query: "SELECT url FROM links FINAL WHERE key = 'late'" });
+    expect(rows).toEqual([['https://acme.com/second']]);
+  });
+
   it('cannot change the id, the workspace or the creation time of a record', async () => {
     const { workspace, link } = await aLink('fixed');
     const updated = await catalog.links.update(workspace.id, link.id, (record) => ({

@@ -39,6 +39,17 @@ return missed
 `;
 
 /**
+ * Takes a claim, also one that is final. KEYS[1]: the claim. ARGV: the owner's pending value and its TTL in milliseconds. Returns 0 while
+ * another owner holds it.
+ */
+const TAKE_OVER = `
+local held = redis.call('GET', KEYS[1])
+if held and string.sub(held, 1, 2) ~= 'f:' then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+`;
+
+/**
  * Finalizes or releases a claim on behalf of its owner. KEYS[1]: the claim. ARGV: the owner's pending value; the final value
  * (empty: release) and its TTL in milliseconds.
  */
@@ -64,6 +75,14 @@ export interface ClaimAdmin {
    * @throws ApiError 500 also when another owner holds the claim for too long; what `work` throws
    */
   runOnce<T>(name: string, ttlMs: number, work: () => Promise<T>): Promise<T | undefined>;
+  /**
+   * Runs `work` while holding the claim, also one that is final, and then deletes it. For a `work` that takes from a resource what the claim
+   * stands for: an event that read the resource before must not make the claim final after. Call `blockFilters` before. Waits as `runOnce`
+   * does, and lets the claim expire after an UnknownOutcomeError.
+   *
+   * @throws ApiError 500 when another owner holds the claim for too long; what `work` throws
+   */
+  runAndRemove<T>(name: string, work: () => Promise<T>): Promise<T>;
   /**
    * Deletes final claims, so that the next event reads ClickHouse again. Waits for requests that hold one of them, at most five seconds:
    * they may have read the old state, and make the claim final with it. Call `blockFilters` before.
@@ -146,22 +165,47 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
     return true;
   }
 
+  /** Takes a claim, also one that is final, and waits while it is pending. */
+  async function takeOver(key: string, mine: string): Promise<void> {
+    const untilMs = performance.now() + pendingWaitMs;
+    for (;;) {
+      const taking = replication.confirmed(() => redis.eval(TAKE_OVER, 1, key, mine, PENDING_TTL_MS));
+      if ((await withinDeadline(taking, 'taking a claim')) === 1) return;
+      if (performance.now() > untilMs) throw notRecorded(new Error('another request holds the claim'));
+      await pause(POLL_MS);
+    }
+  }
+
+  /** Runs `work` under a claim that is taken, and ends the claim. @param finalOf the final value; '' deletes the claim */
+  async function runUnder<T>(
+    { key, mine, ttlMs }: { readonly key: string; readonly mine: string; readonly ttlMs: number },
+    work: () => Promise<T>,
+    finalOf: (result: T) => string,
+  ): Promise<T> {
+    // If this fails the claim expires, and the resource is read from ClickHouse instead.
+    const end = (stored: string) => redis.eval(END_CLAIM, 1, key, mine, stored, ttlMs).catch(() => undefined);
+    let result: T;
+    try {
+      result = await work();
+    } catch (err) {
+      if (!(err instanceof UnknownOutcomeError)) await end('');
+      throw err;
+    }
+    await end(finalOf(result));
+    return result;
+  }
+
   return {
     async runOnce(name, ttlMs, work) {
-      const key = claimKey(name);
-      const mine = pendingValue(randomUUID());
-      if (!(await takeWhenFree(key, mine))) return undefined;
-      // If this fails the claim expires, and the resource is read from ClickHouse instead.
-      const end = (stored: string) => redis.eval(END_CLAIM, 1, key, mine, stored, ttlMs).catch(() => undefined);
-      let result: Awaited<ReturnType<typeof work>>;
-      try {
-        result = await work();
-      } catch (err) {
-        if (!(err instanceof UnknownOutcomeError)) await end('');
-        throw err;
-      }
-      await end(finalValue(JSON.stringify(result)));
-      return result;
+      const claim = { key: claimKey(name), mine: pendingValue(randomUUID()), ttlMs };
+      if (!(await takeWhenFree(claim.key, claim.mine))) return undefined;
+      return runUnder(claim, work, (result) => finalValue(JSON.stringify(result)));
+    },
+
+    async runAndRemove(name, work) {
+      const claim = { key: claimKey(name), mine: pendingValue(randomUUID()), ttlMs: PENDING_TTL_MS };
+      await takeOver(claim.key, claim.mine);
+      return runUnder(claim, work, () => '');
     },
 
     blockFilters: (workspaceId) =>

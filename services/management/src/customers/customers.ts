@@ -49,27 +49,35 @@ export async function updateCustomer(
     await claims.blockFilters(workspaceId);
     await claims.remove(externalIds.map((one) => customerClaim(workspaceId, one)));
   };
+  let externalIdBefore = before.externalId;
   const update = async () => {
     await claims.blockFilters(workspaceId);
-    return catalog.customers.update(workspaceId, before.id, (customer) => ({
-      externalId: body.externalId ?? customer.externalId,
-      email: body.email === undefined ? customer.email : body.email,
-      name: body.name === undefined ? customer.name : body.name,
-      avatar: body.avatar === undefined ? customer.avatar : body.avatar,
-      stripeCustomerId: body.stripeCustomerId === undefined ? customer.stripeCustomerId : body.stripeCustomerId,
-      country: body.country === undefined ? customer.country : body.country,
-    }));
+    return catalog.customers.update(workspaceId, before.id, (customer) => {
+      externalIdBefore = customer.externalId;
+      return {
+        externalId: body.externalId ?? customer.externalId,
+        email: body.email === undefined ? customer.email : body.email,
+        name: body.name === undefined ? customer.name : body.name,
+        avatar: body.avatar === undefined ? customer.avatar : body.avatar,
+        stripeCustomerId: body.stripeCustomerId === undefined ? customer.stripeCustomerId : body.stripeCustomerId,
+        country: body.country === undefined ? customer.country : body.country,
+      };
+    });
   };
-  const isRenamed = externalId !== before.externalId;
-  // Delete the old claim first: after a crash in between, it would block the old external id and attribute its events to this customer.
-  if (isRenamed) await removeClaims([before.externalId]);
-  const updated = isRenamed
-    ? await claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, update)
-    : await update();
-  if (updated === undefined) throw externalIdTaken(externalId);
-  // The claim has a copy of the customer for events that follow at once. That copy is out of date now.
-  await removeClaims([...new Set(isRenamed ? [before.externalId] : [before.externalId, updated.externalId])]);
-  return updated;
+  if (externalId === before.externalId) {
+    const updated = await update();
+    // The claim has a copy of the customer for events that follow at once. That copy is out of date now.
+    await removeClaims([...new Set([before.externalId, updated.externalId])]);
+    return updated;
+  }
+  await claims.blockFilters(workspaceId);
+  const rename = () => claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, update);
+  // Until the rename is stored, events of the old external id would find this customer, and make that claim final with it.
+  const renamed = await claims.runAndRemove(customerClaim(workspaceId, before.externalId), rename);
+  if (renamed === undefined) throw externalIdTaken(externalId);
+  // Another request has renamed the customer since.
+  if (externalIdBefore !== before.externalId) await removeClaims([externalIdBefore]);
+  return renamed;
 }
 
 /**
@@ -82,9 +90,13 @@ export async function deleteCustomer(deps: StoredAnswerDeps, workspaceId: string
   const customer = await findCustomer(catalog, workspaceId, id);
   const queued = await referencesInQueue(deps, workspaceId, [customer.id]);
   const removeAnswers = await findStoredAnswers(deps, workspaceId, customer.id, queued, 'keep');
+  const claims = await deps.claimsOf(workspaceId);
   // Delete claims before and after: before, so that a crash leaves no stored answers; after, because an event may have added one.
   await removeAnswers(customer.externalId);
-  const removed = await catalog.customers.remove(workspaceId, customer.id);
+  // Until the removal is stored, events would find the customer, and make the claim of its external id final with it.
+  const removed = await claims.runAndRemove(customerClaim(workspaceId, customer.externalId), () =>
+    catalog.customers.remove(workspaceId, customer.id),
+  );
   await removeAnswers(customer.externalId);
   // Another request may have changed the external id in the meantime.
   if (removed.externalId !== customer.externalId) await removeAnswers(removed.externalId);

@@ -56,7 +56,9 @@ async function removeCustomer(
   // Stored answers are removed before and after, as when a customer is deleted: a request in progress may have stored one.
   await removeAnswers(record?.externalId);
   if (record !== undefined) {
-    await catalog.customers.remove(workspaceId, id).catch((err: unknown) => {
+    const claims = await deps.claimsOf(workspaceId);
+    const remove = () => catalog.customers.remove(workspaceId, id);
+    await claims.runAndRemove(customerClaim(workspaceId, record.externalId), remove).catch((err: unknown) => {
       if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
     });
     await removeAnswers(record.externalId);

@@ -160,7 +160,11 @@ export async function enrolPartner(deps: LinkDeps, caller: PartnerCaller, body: 
   if (body.groupId) await catalog.groups.require(caller.workspace.id, body.groupId);
   const link = await firstLinkBody(deps, caller, body);
   const { partner, isNew } = await enrolOnce(deps, caller, body);
-  if (link !== undefined) await ensureFirstLink(deps, caller, partner, link);
-  if (isNew) await notifyEnrolled(deps, caller, partner);
+  try {
+    if (link !== undefined) await ensureFirstLink(deps, caller, partner, link);
+  } finally {
+    // Also without its link: the partner stays, and a repeated request, which creates the link, finds it enrolled.
+    if (isNew) await notifyEnrolled(deps, caller, partner);
+  }
   return visiblePartner(deps, caller, partner);
 }

@@ -108,8 +108,12 @@ export async function approveApplication(
     const groupId = body.groupId || record.groupId || program.defaultGroupId;
     return { status: 'approved', groupId, programId: program.id, rejection: null };
   });
-  await ensureFirstLink(deps, caller, partner, link);
-  await notifyEnrolled(deps, caller, partner);
+  try {
+    await ensureFirstLink(deps, caller, partner, link);
+  } finally {
+    // Also without its link: the partner stays approved, and a repeated request is refused.
+    await notifyEnrolled(deps, caller, partner);
+  }
   return partner.id;
 }
 

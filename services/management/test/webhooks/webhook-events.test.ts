@@ -11,7 +11,7 @@ beforeAll(async () => {
   await management.catalog.webhooks.create(caller.workspaceId, {
     name: 'Hook',
     url: 'https://hooks.example/',
-    triggers: ['link.created', 'link.updated', 'link.deleted'],
+    triggers: ['link.created', 'link.updated', 'link.deleted', 'partner.enrolled'],
   });
 });
 beforeEach(() => management.redis.del(`${QUEUE_PREFIX}:${WEBHOOK_QUEUE}:wait`));
@@ -48,6 +48,26 @@ describe('webhooks receive events', () => {
     await caller.call('PUT', '/links/upsert', { ...aLink(), url });
     await caller.call('PUT', '/links/upsert', { ...aLink(), url, comments: 'changed' });
     expect((await queuedEvents()).map(({ event }) => event)).toEqual(['link.created', 'link.updated']);
+  });
+
+  it('once for a partner whose first link could not be created at first', async () => {
+    const { client } = management.database;
+    const insert = client.insert.bind(client);
+    let mayInsertLinks = false;
+    client.insert = ((params: Parameters<typeof insert>[0]) =>
+      params.table === 'links' && !mayInsertLinks
+        ? Promise.reject(new TypeError('refused'))
+        : insert(params)) as typeof insert;
+    const enrol = () => caller.call<{ id: string }>('POST', '/partners', { email: 'ada@example.com' });
+    try {
+      expect((await enrol()).status).toBe(500);
+      mayInsertLinks = true;
+      const { body } = await enrol();
+      const enrolled = (await queuedEvents()).filter(({ event }) => event === 'partner.enrolled');
+      expect(enrolled).toEqual([{ event: 'partner.enrolled', id: body.id }]);
+    } finally {
+      client.insert = insert;
+    }
   });
 
   it('but not for bulk requests, nor for rejected ones', async () => {

@@ -140,3 +140,43 @@ it('a customer whose creation has an unknown outcome is not created a second tim
   });
   expect(rows).toHaveLength(1);
 });
+
+it.each([
+  ['renamed', 'PATCH', { externalId: 'unknown-renamed-to' }],
+  ['deleted', 'DELETE', undefined],
+] as const)(
+  'an external id whose customer was %s with an unknown outcome gets a new customer',
+  async (change, method, body) => {
+    const externalId = `unknown-${change}`;
+    await aCustomerWithLead(externalId);
+    const customerOf = async (answer: Response) => ((await answer.json()) as { customer: { id: string } }).customer.id;
+    const before = await customerOf(await sell(externalId));
+    const lead = (eventName: string) => post('/track/lead', { clickId, eventName, customerExternalId: externalId });
+    const { client } = api.database;
+    const insert = client.insert.bind(client);
+    let meanwhile: Promise<Response> | undefined;
+    // An event of the external id arrives before the change is stored, and the answer of the insert is lost.
+    client.insert = (async (params: Parameters<typeof insert>[0]) => {
+      if (params.table !== 'customers' || meanwhile !== undefined) return insert(params);
+      meanwhile = lead('Meanwhile');
+      await Promise.race([meanwhile, waitFor(isClaimPending, { what: 'the claim of the change' })]);
+      await insert(params);
+      throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
+    }) as typeof client.insert;
+    const redis = new Redis(api.redisUrl);
+    const claim = `${QUEUE_PREFIX}:claim:${customerClaim(workspaceId, externalId)}`;
+    const isClaimPending = async () => (await redis.get(claim))?.startsWith('p:') === true;
+
+    try {
+      expect((await send(method, `/customers/ext_${externalId}`, body)).status).toBe(500);
+      await meanwhile;
+      // A claim that is pending expires.
+      if (await isClaimPending()) await redis.del(claim);
+      expect((await lead('Afterwards')).status).toBe(200);
+      expect(await customerOf(await sell(externalId))).not.toBe(before);
+    } finally {
+      client.insert = insert;
+      redis.disconnect();
+    }
+  },
+);
