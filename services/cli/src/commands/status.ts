@@ -1,10 +1,8 @@
 import { migrationStatus } from '@waymark/clickhouse';
 import { maskUrl, type RunState } from '@waymark/config';
 import { checkRedisSettings, infoField, type QueueDepth, queueDepths } from '@waymark/event-queue';
-import { diskSpace } from '@waymark/observability';
 import { type CommandResult, table } from '../output.js';
 import { connectClickHouse, connectRedis, findTarget, type Target } from '../stores.js';
-import { isFull, isNearlyFull, spaceText } from './disk-state.js';
 
 const API_TIMEOUT_MS = 3_000;
 
@@ -66,17 +64,6 @@ function checkClickHouse(target: Target) {
   });
 }
 
-/** The disk of DATA_DIR: stores that cannot write to it end, and their own messages may not fit on it. */
-function checkDisk({ settings: { dataDir } }: Target) {
-  return check(async () => {
-    const space = await diskSpace(dataDir);
-    if (space !== undefined && isFull(space)) {
-      throw new Error(`${dataDir} is full, with ${spaceText(space)}: make room for the stores`);
-    }
-    return { space };
-  });
-}
-
 function migrationsText({ migrations, ofNewerRelease }: { migrations: number; ofNewerRelease: number }): string {
   return `${migrations} migrations applied${ofNewerRelease > 0 ? `, and ${ofNewerRelease} of a newer release` : ''}`;
 }
@@ -91,11 +78,6 @@ function warningsOf(store: Awaited<ReturnType<typeof checkRedis>>): readonly str
   ];
 }
 
-function diskWarnings({ settings: { dataDir } }: Target, disk: Awaited<ReturnType<typeof checkDisk>>): string[] {
-  if (!disk.ok || disk.space === undefined || !isNearlyFull(disk.space)) return [];
-  return [`the disk of ${dataDir} is nearly full, with ${spaceText(disk.space)}`];
-}
-
 function statusText(result: { readonly ok: boolean; readonly error?: string }, detail: string): string {
   return result.ok ? detail : `failed: ${result.error}`;
 }
@@ -108,26 +90,21 @@ function maskStack(stack: RunState | undefined): RunState | null {
 /** `waymark status`: shows the health of all components and the queue depths. Exits with 1 when a component fails. */
 export async function showStatus(): Promise<CommandResult> {
   const target = findTarget();
-  const [api, disk, redis, clickhouse, queueShards] = await Promise.all([
+  const [api, redis, clickhouse, queueShards] = await Promise.all([
     checkApi(target),
-    checkDisk(target),
     checkRedis(target, 'REDIS_URL'),
     checkClickHouse(target),
     Promise.all(target.settings.queueShards.map((url) => checkRedis(target, 'QUEUE_SHARDS', url))),
   ]);
   const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
   const stores = [redis, ...queueShards].map((store, shard) => ({ store, suffix: shard === 0 ? '' : `-${shard}` }));
-  const warnings = [...stores.flatMap(({ store }) => warningsOf(store)), ...diskWarnings(target, disk)];
   const queueRows = stores.flatMap(({ store, suffix }) => {
     const depths: Readonly<Record<string, QueueDepth>> = store.ok ? store.queue : {};
     return Object.entries(depths).map(([name, depth]) => [`${name}${suffix}`, ...Object.values(depth).map(String)]);
   });
   return {
-    data: {
-      ...{ stack: maskStack(target.stack), api, disk, redis, clickhouse },
-      ...(queueShards.length > 0 && { queueShards }),
-    },
-    failed: !(api.ok && disk.ok && clickhouse.ok && stores.every(({ store }) => store.ok)),
+    data: { stack: maskStack(target.stack), api, redis, clickhouse, ...(queueShards.length > 0 && { queueShards }) },
+    failed: !(api.ok && clickhouse.ok && stores.every(({ store }) => store.ok)),
     lines: [
       `api         ${statusText(api, api.ok ? api.url : '')}`,
       ...stores.map(({ store, suffix }) => {
@@ -135,8 +112,7 @@ export async function showStatus(): Promise<CommandResult> {
         return `${`redis${suffix}`.padEnd(11)} ${statusText(store, memory)}`;
       }),
       `clickhouse  ${statusText(clickhouse, clickhouse.ok ? migrationsText(clickhouse) : '')}`,
-      `disk        ${statusText(disk, disk.ok && disk.space !== undefined ? spaceText(disk.space) : 'cannot be read')}`,
-      ...warnings.map((warning) => `warning     ${warning}`),
+      ...stores.flatMap(({ store }) => warningsOf(store)).map((warning) => `warning     ${warning}`),
       '',
       ...table([['QUEUE', 'WAITING', 'ACTIVE', 'DELAYED'], ...queueRows]),
     ],
