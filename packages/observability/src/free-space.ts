@@ -39,3 +39,13 @@ export async function diskShortage({ setting, directory, bytes, risk }: DiskNeed
   if (space === undefined || space.freeBytes >= bytes) return undefined;
   return `${setting}: ${directory} has ${megabytes(space.freeBytes)} MB free of the ${megabytes(bytes)} MB that it may need; when it is full, ${risk}`;
 }
+
+/** With less than this, a store of one machine may be unable to write what it has to. */
+const FULL_BYTES = 16 * 1024 ** 2;
+
+/** What to do about the full disk of a directory; undefined if there is space, or the space cannot be read. */
+export async function fullDisk(directory: string): Promise<string | undefined> {
+  const space = await diskSpace(directory);
+  if (space === undefined || space.freeBytes >= FULL_BYTES) return undefined;
+  return `the disk of ${directory} is full, ${megabytes(space.freeBytes)} MB are free: make room, then everything goes on by itself`;
+}

@@ -23,7 +23,7 @@ import {
 import { redisSocketUrl } from '@waymark/redis';
 import { Children } from './children.js';
 import { type DataDirLock, lockDataDir } from './data-dir/data-dir-lock.js';
-import { reportShortages } from './data-dir/disk-needs.js';
+import { reportShortages, reportWithFullDisk } from './data-dir/disk-needs.js';
 import { launchNode, processEntry } from './launch.js';
 import { checkPort } from './ports.js';
 import { untilEnded } from './process-identity.js';
@@ -190,7 +190,12 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
       setTimeout(noteRestart, WRITE_AGAIN_MS).unref();
     }
   };
-  const children = new Children({ report, signal: options.signal, onStart: noteProcesses, onRestart: noteRestart });
+  const children = new Children({
+    report: reportWithFullDisk(dataDir, report),
+    signal: options.signal,
+    onStart: noteProcesses,
+    onRestart: noteRestart,
+  });
 
   try {
     stores = await startStores(options, children);

@@ -1,10 +1,14 @@
+import { withTimeout } from '@waymark/cache';
 import { migrationStatus } from '@waymark/clickhouse';
 import { maskUrl, type RunState } from '@waymark/config';
 import { checkRedisSettings, infoField, type QueueDepth, queueDepths } from '@waymark/event-queue';
+import { fullDisk } from '@waymark/observability';
 import { type CommandResult, table } from '../output.js';
 import { connectClickHouse, connectRedis, findTarget, type Target } from '../stores.js';
 
 const API_TIMEOUT_MS = 3_000;
+/** Of a store, which a busy machine may slow down. */
+const STORE_TIMEOUT_MS = 5_000;
 
 /** The result of the check of one component. */
 type Check<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly error: string };
@@ -15,6 +19,13 @@ async function check<T extends object>(work: () => Promise<T>): Promise<Check<T>
   } catch (err) {
     return { ok: false, error: err instanceof Error ? err.message : String(err) };
   }
+}
+
+/** Rejects when a store that hangs has not answered in time; the caller then closes its connection. */
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  return withTimeout(answer, STORE_TIMEOUT_MS, () => {
+    throw new Error(`no answer within ${STORE_TIMEOUT_MS / 1000} s`);
+  });
 }
 
 function checkApi(target: Target) {
@@ -31,7 +42,7 @@ function checkApi(target: Target) {
 function checkRedis(target: Target, name: string, url?: string) {
   return check(async () => {
     const redis = connectRedis(target, url);
-    try {
+    const read = async () => {
       const info = await redis.info();
       return {
         version: infoField(info, 'redis_version') ?? null,
@@ -42,6 +53,9 @@ function checkRedis(target: Target, name: string, url?: string) {
         queue: await queueDepths(redis),
         warnings: await checkRedisSettings(redis, name),
       };
+    };
+    try {
+      return await inTime(read());
     } finally {
       redis.disconnect();
     }
@@ -52,7 +66,7 @@ function checkClickHouse(target: Target) {
   return check(async () => {
     const clickhouse = connectClickHouse(target);
     try {
-      const migrations = await migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster });
+      const migrations = await inTime(migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster }));
       const numberOf = (...states: readonly string[]) =>
         migrations.filter(({ state }) => states.includes(state)).length;
       const notApplied = numberOf('pending', 'changed');
@@ -61,6 +75,15 @@ function checkClickHouse(target: Target) {
     } finally {
       await clickhouse.close();
     }
+  });
+}
+
+/** Fails when the disk of the running stack on DATA_DIR is full, which is why its stores and services fail then. */
+function checkDisk({ settings, stack }: Target) {
+  return check(async () => {
+    const line = stack === undefined ? undefined : await fullDisk(settings.dataDir);
+    if (line !== undefined) throw new Error(line);
+    return {};
   });
 }
 
@@ -90,10 +113,11 @@ function maskStack(stack: RunState | undefined): RunState | null {
 /** `waymark status`: shows the health of all components and the queue depths. Exits with 1 when a component fails. */
 export async function showStatus(): Promise<CommandResult> {
   const target = findTarget();
-  const [api, redis, clickhouse, queueShards] = await Promise.all([
+  const [api, redis, clickhouse, disk, queueShards] = await Promise.all([
     checkApi(target),
     checkRedis(target, 'REDIS_URL'),
     checkClickHouse(target),
+    checkDisk(target),
     Promise.all(target.settings.queueShards.map((url) => checkRedis(target, 'QUEUE_SHARDS', url))),
   ]);
   const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
@@ -103,8 +127,15 @@ export async function showStatus(): Promise<CommandResult> {
     return Object.entries(depths).map(([name, depth]) => [`${name}${suffix}`, ...Object.values(depth).map(String)]);
   });
   return {
-    data: { stack: maskStack(target.stack), api, redis, clickhouse, ...(queueShards.length > 0 && { queueShards }) },
-    failed: !(api.ok && clickhouse.ok && stores.every(({ store }) => store.ok)),
+    data: {
+      stack: maskStack(target.stack),
+      api,
+      redis,
+      clickhouse,
+      disk,
+      ...(queueShards.length > 0 && { queueShards }),
+    },
+    failed: !(api.ok && clickhouse.ok && disk.ok && stores.every(({ store }) => store.ok)),
     lines: [
       `api         ${statusText(api, api.ok ? api.url : '')}`,
       ...stores.map(({ store, suffix }) => {
@@ -112,6 +143,7 @@ export async function showStatus(): Promise<CommandResult> {
         return `${`redis${suffix}`.padEnd(11)} ${statusText(store, memory)}`;
       }),
       `clickhouse  ${statusText(clickhouse, clickhouse.ok ? migrationsText(clickhouse) : '')}`,
+      ...(disk.ok ? [] : [`disk        ${statusText(disk, '')}`]),
       ...stores.flatMap(({ store }) => warningsOf(store)).map((warning) => `warning     ${warning}`),
       '',
       ...table([['QUEUE', 'WAITING', 'ACTIVE', 'DELAYED'], ...queueRows]),

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Settings } from '@waymark/config';
-import { type DiskNeed, diskShortage } from '@waymark/observability';
+import { type DiskNeed, diskShortage, fullDisk } from '@waymark/observability';
 
 const MEGABYTE = 1024 ** 2;
 /** The append-only file grows to twice its size before it is rewritten, and the old one stays until the new one is complete. */
@@ -40,4 +40,14 @@ export async function reportShortages(settings: NeedSettings, report: (line: str
     const line = await diskShortage(need);
     if (line !== undefined) report(line);
   }
+}
+
+/** A `report` for lines about processes that end or do not start: each is followed by the reason if that may be a full disk. */
+export function reportWithFullDisk(dataDir: string, report: (line: string) => void): (line: string) => void {
+  return (line) => {
+    report(line);
+    void fullDisk(dataDir).then((reason) => {
+      if (reason !== undefined) report(reason);
+    });
+  };
 }
