@@ -127,16 +127,18 @@ describe('re-sealing', () => {
     expect({ ...seen, encryptedPassword: link.encryptedPassword }).toEqual(link);
     expect(await secretSeenBy(withNew, webhook)).toBe(secret);
     expect(() => withOld.links.passwordOf(seen)).toThrow(/another key than INSTANCE_KEY/);
-    expect([await versionOf('links', link), await versionOf('webhooks', webhook)]).toEqual([2, 2]);
+    expect(await versionOf('links', link)).toBeGreaterThan(1);
+    expect(await versionOf('webhooks', webhook)).toBeGreaterThan(1);
     expect(await versionOf('links', open)).toBe(1);
   });
 
   it('writes nothing the second time', async () => {
     const link = await aLink(withOld);
     await withPrevious.sealedValues.walk({ isResealing: true });
+    const version = await versionOf('links', link);
     const { counts } = await withPrevious.sealedValues.walk({ isResealing: true });
     expect(counts['link password']).toEqual({ current: 1, resealed: 0, other: 0, unknown: 0 });
-    expect(await versionOf('links', link)).toBe(2);
+    expect(await versionOf('links', link)).toBe(version);
   });
 
   it('only counts when it is asked to', async () => {
