@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sharedRuns } from '../src/engine/shared-runs.js';
+import { sharedRuns } from '../src/shared-runs.js';
 
 /** Work whose runs end when the test says so. */
 function aWork() {

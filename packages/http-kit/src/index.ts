@@ -18,7 +18,7 @@ export { onReplyClose } from './requests/on-reply-close.js';
 export { applyRateLimit } from './requests/rate-limit.js';
 export { requestId } from './requests/request-id.js';
 export { type App, type CreateAppOptions, createApp } from './server/app.js';
-export { trackRequest } from './server/close-connections.js';
+export { addOpenRequest, removeOpenRequest } from './server/close-connections.js';
 export type { ReadinessChecks } from './server/health.js';
 export { limitGarbage } from './server/limit-garbage.js';
 export { fileDestination } from './server/log-destination.js';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sharedRuns } from '../shared-runs.js';
 import { ConnectionPool } from './connection-pool.js';
 import { asDatabaseException, exceptions } from './database-exception.js';
 import { findExternalAccess, mayAccessExternal } from './external-access.js';
@@ -8,7 +9,6 @@ import type { NativeConnection, NativeEngine } from './native.js';
 import { selfContainedInsert } from './plain-insert.js';
 import { takeCounts, UNKNOWN_COUNTS, withCounts } from './read-counts.js';
 import { selfContained } from './self-contained.js';
-import { sharedRuns } from './shared-runs.js';
 import { Slots } from './slots.js';
 import { isReadOnly, leadingKeyword, mayContainSeveral, stringLiteral } from './sql-text.js';
 import {

@@ -11,17 +11,20 @@ const CLOSE_DEADLINE_MS = 10_000;
 
 type OpenRequests = Map<IncomingMessage, ServerResponse>;
 
-/** The requests of each connection whose responses are not completely sent. */
+/** The open requests of each connection: those whose responses are not completely sent, of visits those that are not produced. */
 const requestsOf = new WeakMap<Socket, OpenRequests>();
 
 /**
- * Keeps the connection of a request open until the response is sent, see {@link closeConnections}. Call it for requests that a listener
+ * Keeps the connection of a request open until {@link removeOpenRequest}, see {@link closeConnections}. Call it for requests that a listener
  * handles without the other listeners of the server.
  */
-export function trackRequest(request: IncomingMessage, response: ServerResponse): void {
-  const requests = requestsOf.get(request.socket);
-  requests?.set(request, response);
-  response.once('close', () => requests?.delete(request));
+export function addOpenRequest(request: IncomingMessage, response: ServerResponse): void {
+  requestsOf.get(request.socket)?.set(request, response);
+}
+
+/** Call it when the response to the request has been produced, or cannot be. */
+export function removeOpenRequest(request: IncomingMessage): void {
+  requestsOf.get(request.socket)?.delete(request);
 }
 
 /** The open connections of a server, each with its open requests. */
@@ -33,7 +36,10 @@ function trackConnections(server: Server): ReadonlyMap<Socket, ReadonlyMap<Incom
     connections.set(socket, requests);
     socket.once('close', () => connections.delete(socket));
   });
-  server.on('request', trackRequest);
+  server.on('request', (request, response) => {
+    addOpenRequest(request, response);
+    response.once('close', () => removeOpenRequest(request));
+  });
   return connections;
 }
 
@@ -61,7 +67,9 @@ export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'
     if (!isInProgress(socket)) socket.destroy();
   };
   const closeIdle = () => {
-    for (const [socket, requests] of connections) if (socket.bytesWritten > 0 && requests.size === 0) socket.destroy();
+    for (const [socket, requests] of connections) {
+      if (socket.bytesWritten > 0 && socket.writableLength === 0 && requests.size === 0) socket.destroy();
+    }
   };
   // Replaced, because Node calls it on close and resets connections whose response is written but not yet delivered.
   server.closeIdleConnections = () => {};

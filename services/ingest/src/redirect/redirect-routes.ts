@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isScriptPath, scriptResponse } from '@waymark/browser-script';
 import { BROWSER_TRACK_PATHS } from '@waymark/contract';
-import { closeIfPipelinedTooDeep, trackRequest } from '@waymark/http-kit';
+import { addOpenRequest, closeIfPipelinedTooDeep, removeOpenRequest } from '@waymark/http-kit';
 import type { FastifyInstance } from 'fastify';
 import { originForm } from './address/short-address.js';
 import { BAD_REQUEST_PAGE } from './pages/pages.js';
@@ -148,11 +148,15 @@ export function serveVisitsDirectly(
       return;
     }
     if (closeIfPipelinedTooDeep(request, response)) return;
-    trackRequest(request, response);
+    addOpenRequest(request, response);
     const startedMs = performance.now();
     serve(redirector, request.url ?? '/', request, response, () => isClosing).then(
-      (status) => countVisit(status, performance.now() - startedMs),
+      (status) => {
+        removeOpenRequest(request);
+        countVisit(status, performance.now() - startedMs);
+      },
       (err: unknown) => {
+        removeOpenRequest(request);
         deps.logger.error({ err }, 'a response could not be sent');
         response.destroy();
       },

@@ -30,6 +30,27 @@ async function exchange(port: number, bytes: string): Promise<string> {
   return text;
 }
 
+/** A link app, listening, that records no click before `held` resolves. */
+async function holdingClicks(held: () => Promise<void>) {
+  const app = buildLinkApp(
+    { logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'http://x', trustedProxies: [] },
+    {
+      ...ingest.deps,
+      producers: [
+        {
+          ...ingest.producer,
+          async recordClick(click) {
+            await held();
+            return ingest.producer.recordClick(click);
+          },
+        },
+      ],
+    },
+  );
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return { app, port: (app.server.address() as AddressInfo).port };
+}
+
 describe('over a socket', () => {
   it('a visitor who sends more than fifty requests without waiting is cut off, and no more of them are processed', async () => {
     const { key } = await ingest.link({ trackConversion: true });
@@ -56,23 +77,7 @@ describe('over a socket', () => {
     const held = new Promise<void>((resolve) => {
       letGo = resolve;
     });
-    const app = buildLinkApp(
-      { logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'http://x', trustedProxies: [] },
-      {
-        ...ingest.deps,
-        producers: [
-          {
-            ...ingest.producer,
-            async recordClick(click) {
-              await held;
-              return ingest.producer.recordClick(click);
-            },
-          },
-        ],
-      },
-    );
-    await app.listen({ host: '127.0.0.1', port: 0 });
-    const { port } = app.server.address() as AddressInfo;
+    const { app, port } = await holdingClicks(() => held);
     const socket = connect(port, '127.0.0.1');
     socket.write(`GET /${key} HTTP/1.1\r\nHost: ${DOMAIN}\r\nUser-Agent: ${BROWSER}\r\n\r\n`);
     await once(app.server, 'request');
@@ -90,23 +95,7 @@ describe('over a socket', () => {
   it('answers a visit that is in progress when the app closes, also after idle and silent connections were closed', async () => {
     const { key } = await ingest.link();
     const gates: (() => void)[] = [];
-    const app = buildLinkApp(
-      { logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'http://x', trustedProxies: [] },
-      {
-        ...ingest.deps,
-        producers: [
-          {
-            ...ingest.producer,
-            async recordClick(click) {
-              await new Promise<void>((resolve) => gates.push(resolve));
-              return ingest.producer.recordClick(click);
-            },
-          },
-        ],
-      },
-    );
-    await app.listen({ host: '127.0.0.1', port: 0 });
-    const { port } = app.server.address() as AddressInfo;
+    const { app, port } = await holdingClicks(() => new Promise<void>((resolve) => gates.push(resolve)));
     const socket = connect(port, '127.0.0.1');
     const closed = once(socket, 'close');
     let text = '';
