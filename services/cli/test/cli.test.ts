@@ -175,6 +175,16 @@ describe('waymark', { timeout: 120_000 }, () => {
     });
   });
 
+  it('keeps the quotas of commands that run at once', async () => {
+    await json('workspace', 'create', '--slug', 'quotas', '--plan', 'free');
+    const quotas = ['linksPerMonth=5', 'domains=6', 'tags=7', 'folders=8'];
+    const update = (quota: string) => runCli(env, 'workspace', 'update', 'quotas', '--quotas', quota);
+    const runs = await Promise.all(quotas.map(update));
+    expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    const { workspace } = await json<{ workspace: unknown }>('workspace', 'update', 'quotas', '--name', 'Quotas');
+    expect(workspace).toMatchObject({ quotas: { linksPerMonth: 5, domains: 6, tags: 7, folders: 8 } });
+  });
+
   it('rejects limits that are no whole numbers or too small, and keeps the workspace as it was', async () => {
     await json('workspace', 'create', '--slug', 'bounds', '--plan', 'pro');
     const refusalOf = async (option: string) => {

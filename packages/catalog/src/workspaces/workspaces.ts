@@ -218,13 +218,20 @@ export function createWorkspaces(
     /**
      * Changes a workspace.
      *
-     * @throws ApiError not_found, conflict (slug), unprocessable_entity
+     * @param change the fields to set, or a function that derives them from the stored workspace, which no other change can alter meanwhile
+     * @throws ApiError not_found, conflict (slug), unprocessable_entity, and what `change` throws
      */
-    async update(id: string, patch: WorkspacePatch): Promise<WorkspaceRecord> {
-      if (patch.slug !== undefined) checkSlug(patch.slug);
-      if (patch.allowedHostnames !== undefined) checkHostnames(patch.allowedHostnames);
+    async update(
+      id: string,
+      change: WorkspacePatch | ((stored: WorkspaceRecord) => WorkspacePatch),
+    ): Promise<WorkspaceRecord> {
       const updatedAt = new Date(deps.now()).toISOString();
-      const updated = await workspaces.update(id, id, (record) => ({ ...record, ...patch, updatedAt }));
+      const updated = await workspaces.update(id, id, (record) => {
+        const patch = typeof change === 'function' ? change(record) : change;
+        if (patch.slug !== undefined) checkSlug(patch.slug);
+        if (patch.allowedHostnames !== undefined) checkHostnames(patch.allowedHostnames);
+        return { ...record, ...patch, updatedAt };
+      });
       if (updated === undefined) throw new ApiError('not_found', 'Workspace not found.');
       return updated;
     },

@@ -148,13 +148,15 @@ export function updateWorkspace(idOrSlug: string | undefined, options: UpdateOpt
   const requested = idOrSlug ?? requiredText('workspace', options.workspace);
   return withCatalog(async (catalog) => {
     const current = await findWorkspace(catalog, requested);
-    const [patch, programChanges] = [workspacePatch(options, current), programPatch(options)];
+    const programChanges = programPatch(options);
     const isProgramChanged = Object.keys(programChanges).length > 0;
-    if (Object.keys(patch).length === 0 && !isProgramChanged) {
+    if (Object.keys(workspacePatch(options, current)).length === 0 && !isProgramChanged) {
       throw new CommandError('nothing to change; see: waymark workspace update --help');
     }
     if (isProgramChanged) await updateProgram(catalog, current, programChanges);
-    const workspace = describeWorkspace(await catalog.workspaces.update(current.id, patch));
+    const workspace = describeWorkspace(
+      await catalog.workspaces.update(current.id, (stored) => workspacePatch(options, stored)),
+    );
     return {
       data: { workspace },
       lines: Object.entries(workspace).map(([field, value]) => `${field}: ${JSON.stringify(value)}`),
