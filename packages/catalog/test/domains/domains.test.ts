@@ -41,6 +41,32 @@ it('when a move is killed, links still redirect, and the next update completes t
   expect(await after.domains.findBySlug(host)).toBeUndefined();
 });
 
+it('while links are moved, a key on one of the two hosts cannot be used on the other, so that the move ends', async () => {
+  const { workspace, domain, host } = await aWorkspace(catalog);
+  if (domain === undefined) throw new Error('the workspace has a domain');
+  const create = (on: Catalog, slug: string, key: string) =>
+    on.links.create(workspace.id, { domain: slug, key, url: 'https://acme.com' });
+  const link = await create(catalog, host, 'one');
+  const slug = `new.${host}`;
+  await renameOnly(domain, slug);
+  const next = stores.catalog();
+  const other = await create(next, slug, 'two');
+  const taken = { code: 'conflict' };
+  await expect(create(next, slug, 'one')).rejects.toMatchObject(taken);
+  await expect(create(next, host, 'two')).rejects.toMatchObject(taken);
+  const rename = next.links.update(workspace.id, other.id, (record) => ({ ...record, key: 'one' }));
+  await expect(rename).rejects.toMatchObject(taken);
+  const both = [host, slug].map((one) => ({ domain: one, key: 'three', url: 'https://acme.com' }));
+  expect(await next.links.createMany(workspace.id, both)).toMatchObject([{ key: 'three' }, taken]);
+  const race = await Promise.allSettled([create(next, slug, 'four'), create(stores.catalog(), host, 'four')]);
+  expect(race.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  await next.domains.update(workspace.id, domain.id, {});
+  const after = stores.catalog();
+  expect((await after.links.findByAddress(slug, 'one'))?.id).toBe(link.id);
+  expect((await after.links.findByAddress(slug, 'two'))?.id).toBe(other.id);
+  expect(await after.domains.findBySlug(host)).toBeUndefined();
+});
+
 it('removing a domain whose move was killed removes the links of both slugs', async () => {
   const { workspace, domain, host } = await aWorkspace(catalog);
   if (domain === undefined) throw new Error('the workspace has a domain');
