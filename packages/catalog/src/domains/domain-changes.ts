@@ -18,6 +18,9 @@ interface DomainResource {
   remove(workspaceId: string, id: string): Promise<DomainRecord>;
 }
 
+/** The hosts on which a domain has links. The old one first: an unfinished move moves links from it to the new one. */
+const hostsOf = ({ movedFrom, slug }: DomainRecord) => [...(movedFrom === null ? [] : [movedFrom]), slug];
+
 /** Creates, moves and removes domains together with their links. */
 export function createDomainChanges(
   stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
@@ -117,13 +120,13 @@ export function createDomainChanges(
     async remove(workspaceId: string, id: string): Promise<DomainRecord> {
       const domain = await domains.get(workspaceId, id);
       if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
-      // The old slug first: an unfinished move moves links from it to the new one, where they are removed afterwards.
-      const slugs = [...(domain.movedFrom === null ? [] : [domain.movedFrom]), domain.slug];
       // The root link is removed after the domain, so that no reader sees a domain without its root link.
       const notRoot = { sql: "key != '_root'", values: {} };
-      for (const slug of slugs) await removeAll(links, workspaceId, [equals('domain', slug), notRoot]);
+      for (const host of hostsOf(domain)) await removeAll(links, workspaceId, [equals('domain', host), notRoot]);
       const removed = await resource.remove(workspaceId, id);
-      for (const slug of slugs) await removeAll(links, workspaceId, [equals('domain', slug)]);
+      // Another request may have renamed the domain since.
+      const hosts = new Set([...hostsOf(domain), ...hostsOf(removed)]);
+      for (const host of hosts) await removeAll(links, workspaceId, [equals('domain', host)]);
       if (removed.primary) await ensurePrimary(workspaceId);
       return removed;
     },

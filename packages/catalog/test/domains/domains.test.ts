@@ -1,5 +1,6 @@
 import { insertRows } from '@waymark/clickhouse';
 import { NAMES_TABLE } from '@waymark/event-format';
+import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Catalog, DomainRecord } from '../../src/index.js';
 import { nameRow, numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
@@ -76,6 +77,36 @@ it('removing a domain whose move was killed removes the links of both slugs', as
   await next.domains.remove(workspace.id, domain.id);
   expect(await next.links.get(workspace.id, link.id)).toBeUndefined();
   expect(await next.links.findByAddress(host, '_root')).toBeUndefined();
+});
+
+it('removing a domain that is renamed meanwhile also removes the links that were made on its new address', async () => {
+  const { workspace, domain, host } = await aWorkspace(catalog);
+  if (domain === undefined) throw new Error('the workspace has a domain');
+  const create = (slug: string) => catalog.links.create(workspace.id, { domain: slug, url: 'https://acme.com' });
+  const held = await create(host);
+  const lock = `waymark:lock:record/links/${held.id}`;
+  await stores.client.set(lock, 'of the test');
+  const { client } = stores.database;
+  const rows = client.rows;
+  const isRemoving = new Promise<void>((resolve) => {
+    client.rows = ((read: Parameters<typeof rows>[0]) => {
+      if (read.query.includes('FROM links')) resolve();
+      return rows(read);
+    }) as typeof rows;
+  });
+  const removing = catalog.domains.remove(workspace.id, domain.id);
+  await isRemoving;
+  client.rows = rows;
+  const other = stores.catalog();
+  const slug = `new.${host}`;
+  const renaming = other.domains.update(workspace.id, domain.id, { slug });
+  renaming.catch(() => undefined);
+  await waitFor(() => other.domains.findBySlug(slug), { what: 'the new address' });
+  const late = await create(slug);
+  await stores.client.del(lock);
+  await Promise.allSettled([removing, renaming]);
+  await removing;
+  for (const { id } of [held, late]) expect(await stores.catalog().links.get(workspace.id, id)).toBeUndefined();
 });
 
 it('a change of the primary domain is visible to every process at once', async () => {
