@@ -53,13 +53,22 @@ export function createDomainChanges(
     return moved;
   }
 
-  /** Makes one domain primary and all others not. All domains of the workspace are locked meanwhile, so there is only ever one. */
-  async function setPrimary(workspaceId: string, id: string): Promise<void> {
+  /**
+   * Makes one domain primary and all others not. All domains of the workspace are locked meanwhile, so there is only ever one.
+   *
+   * @returns false, and changes nothing, when the domain has been removed
+   */
+  async function setPrimary(workspaceId: string, id: string): Promise<boolean> {
     const ids = (await all(workspaceId)).map((domain) => domain.id);
     const updatedAt = new Date(deps.now()).toISOString();
-    await domains.updateMany(workspaceId, ids, (domain) =>
-      domain.primary === (domain.id === id) ? domain : { ...domain, primary: domain.id === id, updatedAt },
-    );
+    let isPresent = false;
+    await domains.updateMany(workspaceId, [...ids, id], async (domain) => {
+      // Read under its lock: it may have been removed since the list was read.
+      isPresent = (await domains.table.get(workspaceId, id)) !== undefined;
+      const primary = domain.id === id;
+      return !isPresent || domain.primary === primary ? domain : { ...domain, primary, updatedAt };
+    });
+    return isPresent;
   }
 
   /** Makes the oldest domain primary if none is. */
@@ -67,9 +76,12 @@ export function createDomainChanges(
     if ((await all(workspaceId)).some(({ primary }) => primary)) return;
     const lock = await deps.locks.take([`primary/${workspaceId}`]);
     await underLock(lock, async () => {
-      const present = await all(workspaceId);
-      const [oldest] = present;
-      if (oldest !== undefined && !present.some(({ primary }) => primary)) await setPrimary(workspaceId, oldest.id);
+      for (;;) {
+        const present = await all(workspaceId);
+        const [oldest] = present;
+        if (oldest === undefined || present.some(({ primary }) => primary)) return;
+        if (await setPrimary(workspaceId, oldest.id)) return;
+      }
     });
   }
 
@@ -105,8 +117,8 @@ export function createDomainChanges(
 
     /** @throws ApiError not_found */
     async makePrimary(workspaceId: string, id: string): Promise<DomainRecord> {
-      await setPrimary(workspaceId, id);
-      const domain = await domains.get(workspaceId, id);
+      const isSet = await setPrimary(workspaceId, id);
+      const domain = isSet ? await domains.get(workspaceId, id) : undefined;
       if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
       return domain;
     },

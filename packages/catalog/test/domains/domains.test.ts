@@ -27,6 +27,20 @@ async function renameOnly(domain: DomainRecord, slug: string): Promise<void> {
   await wipeCaches(stores.client);
 }
 
+/** Resolves when rows of the table have been read. */
+async function readOf(table: string): Promise<void> {
+  const { client } = stores.database;
+  const { rows } = client;
+  await new Promise<void>((resolve, reject) => {
+    client.rows = (async (read: Parameters<typeof rows>[0]) => {
+      const result = rows(read);
+      if (read.query.includes(`FROM ${table} `)) result.then(() => resolve(), reject);
+      return result;
+    }) as typeof rows;
+  });
+  client.rows = rows;
+}
+
 it('when a move is killed, links still redirect, and the next update completes the move', async () => {
   const { workspace, domain, host } = await aWorkspace(catalog);
   if (domain === undefined) throw new Error('the workspace has a domain');
@@ -86,17 +100,9 @@ it('removing a domain that is renamed meanwhile also removes the links that were
   const held = await create(host);
   const lock = `waymark:lock:record/links/${held.id}`;
   await stores.client.set(lock, 'of the test');
-  const { client } = stores.database;
-  const rows = client.rows;
-  const isRemoving = new Promise<void>((resolve) => {
-    client.rows = ((read: Parameters<typeof rows>[0]) => {
-      if (read.query.includes('FROM links')) resolve();
-      return rows(read);
-    }) as typeof rows;
-  });
+  const read = readOf('links');
   const removing = catalog.domains.remove(workspace.id, domain.id);
-  await isRemoving;
-  client.rows = rows;
+  await read;
   const other = stores.catalog();
   const slug = `new.${host}`;
   const renaming = other.domains.update(workspace.id, domain.id, { slug });
@@ -128,6 +134,22 @@ it('a change of the primary domain is visible to every process at once', async (
   await becomes(`new.${host}`);
   await catalog.domains.remove(workspace.id, second.id);
   await becomes(host);
+});
+
+it('a domain that is removed while it becomes the primary one leaves the primary domain as it was', async () => {
+  const { workspace, domain: first, host } = await aWorkspace(catalog);
+  if (first === undefined) throw new Error('the workspace has a domain');
+  const second = await catalog.domains.create(workspace.id, { slug: `two.${host}` });
+  const lock = `waymark:lock:record/domains/${first.id}`;
+  await stores.client.set(lock, 'of the test');
+  const read = readOf('domains');
+  const making = catalog.domains.makePrimary(workspace.id, second.id);
+  making.catch(() => undefined);
+  await read;
+  await stores.catalog().domains.remove(workspace.id, second.id);
+  await stores.client.del(lock);
+  await expect(making).rejects.toMatchObject({ code: 'not_found' });
+  expect((await stores.catalog().domains.get(workspace.id, first.id))?.primary).toBe(true);
 });
 
 it('a domain that is refused is named by its slug, although the address of its root link is taken as well', async () => {
