@@ -26,6 +26,7 @@ import {
   groupType,
   importJobType,
   isRootLink,
+  linkAddress,
   linkType,
   partnerTagType,
   partnerType,
@@ -58,7 +59,7 @@ import { createResources, type ResourceDeps } from './resources/resource.js';
 import { createSealedValues } from './secrets/sealed-values.js';
 import { createSecretBox } from './secrets/secret-box.js';
 import { createLocalNames } from './store/local-cache.js';
-import type { ReadOptions } from './store/record-reader.js';
+import { API_READ, type ReadOptions } from './store/record-reader.js';
 import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type StoreDeps } from './store/record-store.js';
 import { createNamesTable } from './store/unique-names.js';
 import { affectedTotalsOf, type CountedInsert } from './totals/affected-totals.js';
@@ -166,6 +167,13 @@ export function createCatalog(options: CatalogOptions) {
   const domainStore = createRecordStore(domainType, deps, { entriesMax: others, isOrphan: isOrphanDomain });
   const linkStore = createRecordStore(linkType, deps, {
     entriesMax: Math.min(LINKS_KEPT, cachedMax),
+    // While a domain is renamed, a link on one of its hosts and one on the other cannot have the same key: they could not be moved.
+    async reservedFor({ kind, scope: host, name: key }) {
+      if (kind !== 'link') return [];
+      const domain = await domainStore.findByName(domainHost(host), API_READ);
+      if (domain === undefined || domain.movedFrom === null) return [];
+      return [linkAddress(domain.slug === host ? domain.movedFrom : domain.slug, key)];
+    },
     async isOrphan(link) {
       if (!isRootLink(link)) return false;
       const domain = await domainStore.findOwnerUncached(domainHost(link.domain));

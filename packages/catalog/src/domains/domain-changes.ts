@@ -18,6 +18,9 @@ interface DomainResource {
   remove(workspaceId: string, id: string): Promise<DomainRecord>;
 }
 
+/** The hosts on which a domain has links. The old one first: an unfinished move moves links from it to the new one. */
+const hostsOf = ({ movedFrom, slug }: DomainRecord) => [...(movedFrom === null ? [] : [movedFrom]), slug];
+
 /** Creates, moves and removes domains together with their links. */
 export function createDomainChanges(
   stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
@@ -50,13 +53,22 @@ export function createDomainChanges(
     return moved;
   }
 
-  /** Makes one domain primary and all others not. All domains of the workspace are locked meanwhile, so there is only ever one. */
-  async function setPrimary(workspaceId: string, id: string): Promise<void> {
+  /**
+   * Makes one domain primary and all others not. All domains of the workspace are locked meanwhile, so there is only ever one.
+   *
+   * @returns false, and changes nothing, when the domain has been removed
+   */
+  async function setPrimary(workspaceId: string, id: string): Promise<boolean> {
     const ids = (await all(workspaceId)).map((domain) => domain.id);
     const updatedAt = new Date(deps.now()).toISOString();
-    await domains.updateMany(workspaceId, ids, (domain) =>
-      domain.primary === (domain.id === id) ? domain : { ...domain, primary: domain.id === id, updatedAt },
-    );
+    let isPresent = false;
+    await domains.updateMany(workspaceId, [...ids, id], async (domain) => {
+      // Read under its lock: it may have been removed since the list was read.
+      isPresent = (await domains.table.get(workspaceId, id)) !== undefined;
+      const primary = domain.id === id;
+      return !isPresent || domain.primary === primary ? domain : { ...domain, primary, updatedAt };
+    });
+    return isPresent;
   }
 
   /** Makes the oldest domain primary if none is. */
@@ -64,9 +76,12 @@ export function createDomainChanges(
     if ((await all(workspaceId)).some(({ primary }) => primary)) return;
     const lock = await deps.locks.take([`primary/${workspaceId}`]);
     await underLock(lock, async () => {
-      const present = await all(workspaceId);
-      const [oldest] = present;
-      if (oldest !== undefined && !present.some(({ primary }) => primary)) await setPrimary(workspaceId, oldest.id);
+      for (;;) {
+        const present = await all(workspaceId);
+        const [oldest] = present;
+        if (oldest === undefined || present.some(({ primary }) => primary)) return;
+        if (await setPrimary(workspaceId, oldest.id)) return;
+      }
     });
   }
 
@@ -102,8 +117,8 @@ export function createDomainChanges(
 
     /** @throws ApiError not_found */
     async makePrimary(workspaceId: string, id: string): Promise<DomainRecord> {
-      await setPrimary(workspaceId, id);
-      const domain = await domains.get(workspaceId, id);
+      const isSet = await setPrimary(workspaceId, id);
+      const domain = isSet ? await domains.get(workspaceId, id) : undefined;
       if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
       return domain;
     },
@@ -117,13 +132,13 @@ export function createDomainChanges(
     async remove(workspaceId: string, id: string): Promise<DomainRecord> {
       const domain = await domains.get(workspaceId, id);
       if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
-      // The old slug first: an unfinished move moves links from it to the new one, where they are removed afterwards.
-      const slugs = [...(domain.movedFrom === null ? [] : [domain.movedFrom]), domain.slug];
       // The root link is removed after the domain, so that no reader sees a domain without its root link.
       const notRoot = { sql: "key != '_root'", values: {} };
-      for (const slug of slugs) await removeAll(links, workspaceId, [equals('domain', slug), notRoot]);
+      for (const host of hostsOf(domain)) await removeAll(links, workspaceId, [equals('domain', host), notRoot]);
       const removed = await resource.remove(workspaceId, id);
-      for (const slug of slugs) await removeAll(links, workspaceId, [equals('domain', slug)]);
+      // Another request may have renamed the domain since.
+      const hosts = new Set([...hostsOf(domain), ...hostsOf(removed)]);
+      for (const host of hosts) await removeAll(links, workspaceId, [equals('domain', host)]);
       if (removed.primary) await ensurePrimary(workspaceId);
       return removed;
     },

@@ -5,7 +5,7 @@ import { unavailable } from '../model/errors.js';
 import type { Lock, LockOptions } from '../redis/locks.js';
 import type { CacheWrites } from './cache-writes.js';
 import { createCreationBatcher } from './creation-batcher.js';
-import type { NameOwners, Orphan } from './name-owners.js';
+import { type NameOwners, type Orphan, reservedNames } from './name-owners.js';
 import {
   type CreationFault,
   checkPossible,
@@ -27,6 +27,8 @@ export interface Creation {
   readonly names: readonly Name[];
   /** See {@link NewRecord}. */
   readonly hasRandomNames: boolean;
+  /** See {@link reservedNames}. */
+  reserved(): Promise<readonly Name[]>;
   /**
    * Checks that the names and the id are free.
    *
@@ -59,8 +61,13 @@ async function checkAndName<T>(
 const chosenNameRows = (creations: readonly Creation[]) =>
   creations.flatMap((creation) => (creation.hasRandomNames ? [] : creation.nameRows()));
 
-const lockNames = (creations: readonly Creation[]) =>
-  creations.flatMap(({ names, lockName }) => [lockName, ...names.map(nameLock)]);
+const lockNames = (creations: readonly Creation[], reserved: readonly (readonly Name[])[]) =>
+  creations.flatMap(({ names, lockName }, index) => [
+    lockName,
+    ...[...names, ...(reserved[index] ?? [])].map(nameLock),
+  ]);
+
+const allReserved = (creations: readonly Creation[]) => Promise.all(creations.map((creation) => creation.reserved()));
 
 /**
  * Creates records, possibly of several types: all, or none if one is refused. Inserts first the rows of all names, then the records in the
@@ -72,7 +79,8 @@ const lockNames = (creations: readonly Creation[]) =>
 export async function createRecords(deps: WriteDeps, creations: readonly Creation[]): Promise<void> {
   for (const name of creations.flatMap(({ names }) => names)) checkPossible(name);
   const checkAll = async () => (await Promise.all(creations.map((creation) => creation.check()))).flat();
-  const lock = await deps.locks.take(lockNames(creations), { whileBusy: checkAll });
+  const names = lockNames(creations, await allReserved(creations));
+  const lock = await deps.locks.take(names, { whileBusy: checkAll });
   await underLock(lock, async () => {
     for (const orphan of await checkAndName(deps, creations, lock, checkAll)) await orphan.remove(lock);
     await deps.commitNames.add(chosenNameRows(creations), lock.workUntilMs);
@@ -86,10 +94,10 @@ function refuseBusy(): never {
   throw new NamesBusyError('a name is held');
 }
 
-/** For each creation the error of its names, if any: a name that cannot be stored, or that an earlier creation of the batch has. */
-function faultsAmong(creations: readonly Creation[]): CreationFault[] {
+/** For each creation the error of its names, if any: a name that cannot be stored, or that an earlier creation of the batch has or reserves. */
+function faultsAmong(creations: readonly Creation[], reserved: readonly (readonly Name[])[]): CreationFault[] {
   const taken = new Set<string>();
-  return creations.map(({ names }) => {
+  return creations.map(({ names }, index) => {
     try {
       for (const name of names) {
         checkPossible(name);
@@ -99,7 +107,7 @@ function faultsAmong(creations: readonly Creation[]): CreationFault[] {
       if (err instanceof ApiError) return err;
       throw err;
     }
-    for (const name of names) taken.add(nameKey(name));
+    for (const name of [...names, ...(reserved[index] ?? [])]) taken.add(nameKey(name));
     return undefined;
   });
 }
@@ -122,6 +130,7 @@ export function createCreator<R extends CatalogRecord>(
       names,
       hasRandomNames,
       lockName: recordLock(kind, record.id),
+      reserved: () => reservedNames(own, names),
       async check() {
         const [isUsed, orphans] = await Promise.all([
           deps.namesTable.isUsed({
@@ -153,8 +162,10 @@ export function createCreator<R extends CatalogRecord>(
     options?: LockOptions,
   ): Promise<readonly CreationFault[]> {
     const creations = records.map(({ record, hasRandomNames }) => prepare(record, hasRandomNames));
-    const faults = faultsAmong(creations);
-    const lock = await deps.locks.take(lockNames(creations.filter((_creation, index) => !faults[index])), options);
+    const reserved = await allReserved(creations);
+    const faults = faultsAmong(creations, reserved);
+    const isFaultless = (_item: unknown, index: number) => faults[index] === undefined;
+    const lock = await deps.locks.take(lockNames(creations.filter(isFaultless), reserved.filter(isFaultless)), options);
     const check = async (creation: Creation, index: number) => {
       if (faults[index] !== undefined) return;
       try {

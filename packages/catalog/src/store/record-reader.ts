@@ -226,7 +226,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     failingUntilMs = now() + FAILING_MS;
   }
 
-  /** The first of the records with a row for the name, by id, that still exists and has the name. */
+  /** The first of the records with a row for the name, in the order of the rows, that still exists and has the name. */
   async function ownerAmong(rows: readonly NameRow[], name: Name): Promise<Stored<R> | undefined> {
     for (const { workspaceNumber, number } of rows) {
       const stored = await table.get(formatResourceId('workspace', workspaceNumber), table.publicId(number));

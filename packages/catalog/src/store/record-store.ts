@@ -3,7 +3,7 @@ import { type ClickHouseClient, insertRows, QUORUM_INSERT, SEQUENTIAL_READ } fro
 import type { EventRow } from '@waymark/event-format';
 import { createGroupCommit, type GroupCommit } from '../clickhouse/group-commit.js';
 import type { ReadList } from '../clickhouse/list-reads.js';
-import { type CatalogRecord, type EntityType, recordColumns } from '../model/entity-type.js';
+import { type CatalogRecord, type EntityType, type Name, recordColumns } from '../model/entity-type.js';
 import { type PendingRecords, withPending } from '../pending/pending-records.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
 import { createLocalRecords } from './local-cache.js';
@@ -66,6 +66,8 @@ export interface StoreOptions<R extends CatalogRecord> {
   readonly entriesMax: number;
   /** See `RecordDeps`. */
   readonly isOrphan?: (record: R) => Promise<boolean>;
+  /** See `RecordDeps`. */
+  readonly reservedFor?: (name: Name) => Promise<readonly Name[]>;
   /** The pending records of the type; by default it has none. */
   readonly pending?: PendingRecords<R>;
 }
@@ -125,6 +127,7 @@ export function createRecordStore<R extends CatalogRecord>(
     commit,
     localRecords,
     ...(options.isOrphan === undefined ? {} : { isOrphan: options.isOrphan }),
+    ...(options.reservedFor === undefined ? {} : { reservedFor: options.reservedFor }),
   });
   return {
     ...reader,

@@ -2,7 +2,7 @@ import { parseResourceId } from '@waymark/contract';
 import { type CatalogRecord, type Name, nameKey, nameRow, recordRow, type Stored } from '../model/entity-type.js';
 import type { Lock } from '../redis/locks.js';
 import type { CacheWrites, Written } from './cache-writes.js';
-import type { NameOwners } from './name-owners.js';
+import { type NameOwners, reservedNames } from './name-owners.js';
 import {
   checkPossible,
   NameTakenError,
@@ -90,7 +90,8 @@ export function createChanger<R extends CatalogRecord>(
     checkDistinct(gained);
     const checkGained = async () =>
       (await Promise.all(written.map((one) => checkOwners(one.gained, one.stored.record.id)))).flat();
-    const nameLocks = await deps.locks.take(gained.map(nameLock), { whileBusy: checkGained });
+    const locked = [...gained, ...(await reservedNames(own, gained))];
+    const nameLocks = await deps.locks.take(locked.map(nameLock), { whileBusy: checkGained });
     await underLock(nameLocks, async () => {
       for (const orphan of await checkGained()) await orphan.remove(lock);
       await setWriteMarkers(workspaceId, written);

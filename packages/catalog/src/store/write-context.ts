@@ -66,6 +66,8 @@ export interface RecordDeps<R extends CatalogRecord> {
   readonly localRecords: LocalRecords<R>;
   /** Whether a record is left over from a killed creation of several records: its names may be reassigned. */
   readonly isOrphan?: (record: R) => Promise<boolean>;
+  /** Names that must be free, too, for a record to get this name: the record that has one of them is about to get this one. */
+  readonly reservedFor?: (name: Name) => Promise<readonly Name[]>;
 }
 
 /**

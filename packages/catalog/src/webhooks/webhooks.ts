@@ -5,6 +5,7 @@ import { type NewWebhook, WEBHOOK_RULES } from '../resources/named-resources.js'
 import { createResources, type ResourceDeps } from '../resources/resource.js';
 import type { SecretBox } from '../secrets/secret-box.js';
 import type { RecordStore } from '../store/record-store.js';
+import { underLock } from '../store/write-context.js';
 import type { ActiveWebhooks } from './active-webhooks.js';
 
 const SECRET_BYTES = 16;
@@ -35,7 +36,12 @@ export function createWebhooks(
     },
 
     /** Attaches the webhook to exactly these links. Ids of links that the workspace does not have are ignored. */
-    attachLinks: links.attach,
+    async attachLinks(workspaceId: string, webhookId: string, linkIds: readonly string[]): Promise<void> {
+      const lock = await deps.locks.take([`webhook-links/${webhookId}`]);
+      await underLock(lock, () => links.attach(workspaceId, webhookId, linkIds));
+      // Its removal detaches the webhook from links, maybe before these were attached.
+      if ((await store.get(workspaceId, webhookId)) === undefined) await links.detach(workspaceId, webhookId);
+    },
 
     /** The enabled webhooks of a workspace, from a cache in this process. */
     active: active.of,

@@ -1,5 +1,6 @@
 import { insertRows } from '@waymark/clickhouse';
 import { NAMES_TABLE } from '@waymark/event-format';
+import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Catalog, DomainRecord } from '../../src/index.js';
 import { nameRow, numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
@@ -26,6 +27,20 @@ async function renameOnly(domain: DomainRecord, slug: string): Promise<void> {
   await wipeCaches(stores.client);
 }
 
+/** Resolves when rows of the table have been read. */
+async function readOf(table: string): Promise<void> {
+  const { client } = stores.database;
+  const { rows } = client;
+  await new Promise<void>((resolve, reject) => {
+    client.rows = (async (read: Parameters<typeof rows>[0]) => {
+      const result = rows(read);
+      if (read.query.includes(`FROM ${table} `)) result.then(() => resolve(), reject);
+      return result;
+    }) as typeof rows;
+  });
+  client.rows = rows;
+}
+
 it('when a move is killed, links still redirect, and the next update completes the move', async () => {
   const { workspace, domain, host } = await aWorkspace(catalog);
   if (domain === undefined) throw new Error('the workspace has a domain');
@@ -41,6 +56,32 @@ it('when a move is killed, links still redirect, and the next update completes t
   expect(await after.domains.findBySlug(host)).toBeUndefined();
 });
 
+it('while links are moved, a key on one of the two hosts cannot be used on the other, so that the move ends', async () => {
+  const { workspace, domain, host } = await aWorkspace(catalog);
+  if (domain === undefined) throw new Error('the workspace has a domain');
+  const create = (on: Catalog, slug: string, key: string) =>
+    on.links.create(workspace.id, { domain: slug, key, url: 'https://acme.com' });
+  const link = await create(catalog, host, 'one');
+  const slug = `new.${host}`;
+  await renameOnly(domain, slug);
+  const next = stores.catalog();
+  const other = await create(next, slug, 'two');
+  const taken = { code: 'conflict' };
+  await expect(create(next, slug, 'one')).rejects.toMatchObject(taken);
+  await expect(create(next, host, 'two')).rejects.toMatchObject(taken);
+  const rename = next.links.update(workspace.id, other.id, (record) => ({ ...record, key: 'one' }));
+  await expect(rename).rejects.toMatchObject(taken);
+  const both = [host, slug].map((one) => ({ domain: one, key: 'three', url: 'https://acme.com' }));
+  expect(await next.links.createMany(workspace.id, both)).toMatchObject([{ key: 'three' }, taken]);
+  const race = await Promise.allSettled([create(next, slug, 'four'), create(stores.catalog(), host, 'four')]);
+  expect(race.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  await next.domains.update(workspace.id, domain.id, {});
+  const after = stores.catalog();
+  expect((await after.links.findByAddress(slug, 'one'))?.id).toBe(link.id);
+  expect((await after.links.findByAddress(slug, 'two'))?.id).toBe(other.id);
+  expect(await after.domains.findBySlug(host)).toBeUndefined();
+});
+
 it('removing a domain whose move was killed removes the links of both slugs', async () => {
   const { workspace, domain, host } = await aWorkspace(catalog);
   if (domain === undefined) throw new Error('the workspace has a domain');
@@ -50,6 +91,28 @@ it('removing a domain whose move was killed removes the links of both slugs', as
   await next.domains.remove(workspace.id, domain.id);
   expect(await next.links.get(workspace.id, link.id)).toBeUndefined();
   expect(await next.links.findByAddress(host, '_root')).toBeUndefined();
+});
+
+it('removing a domain that is renamed meanwhile also removes the links that were made on its new address', async () => {
+  const { workspace, domain, host } = await aWorkspace(catalog);
+  if (domain === undefined) throw new Error('the workspace has a domain');
+  const create = (slug: string) => catalog.links.create(workspace.id, { domain: slug, url: 'https://acme.com' });
+  const held = await create(host);
+  const lock = `waymark:lock:record/links/${held.id}`;
+  await stores.client.set(lock, 'of the test');
+  const read = readOf('links');
+  const removing = catalog.domains.remove(workspace.id, domain.id);
+  await read;
+  const other = stores.catalog();
+  const slug = `new.${host}`;
+  const renaming = other.domains.update(workspace.id, domain.id, { slug });
+  renaming.catch(() => undefined);
+  await waitFor(() => other.domains.findBySlug(slug), { what: 'the new address' });
+  const late = await create(slug);
+  await stores.client.del(lock);
+  await Promise.allSettled([removing, renaming]);
+  await removing;
+  for (const { id } of [held, late]) expect(await stores.catalog().links.get(workspace.id, id)).toBeUndefined();
 });
 
 it('a change of the primary domain is visible to every process at once', async () => {
@@ -71,6 +134,22 @@ it('a change of the primary domain is visible to every process at once', async (
   await becomes(`new.${host}`);
   await catalog.domains.remove(workspace.id, second.id);
   await becomes(host);
+});
+
+it('a domain that is removed while it becomes the primary one leaves the primary domain as it was', async () => {
+  const { workspace, domain: first, host } = await aWorkspace(catalog);
+  if (first === undefined) throw new Error('the workspace has a domain');
+  const second = await catalog.domains.create(workspace.id, { slug: `two.${host}` });
+  const lock = `waymark:lock:record/domains/${first.id}`;
+  await stores.client.set(lock, 'of the test');
+  const read = readOf('domains');
+  const making = catalog.domains.makePrimary(workspace.id, second.id);
+  making.catch(() => undefined);
+  await read;
+  await stores.catalog().domains.remove(workspace.id, second.id);
+  await stores.client.del(lock);
+  await expect(making).rejects.toMatchObject({ code: 'not_found' });
+  expect((await stores.catalog().domains.get(workspace.id, first.id))?.primary).toBe(true);
 });
 
 it('a domain that is refused is named by its slug, although the address of its root link is taken as well', async () => {

@@ -115,18 +115,56 @@ describe('names', () => {
     });
     expect(link.key).toMatch(/^c\/[0-9A-Za-z]{9}$/);
   });
+});
 
-  it('with two owners belong to the lower id', async () => {
+describe('an insert with a lost answer that ClickHouse carries out after its locks have expired', () => {
+  /** Runs `work` while the first insert of links is held back and its answer is lost. @returns the function that carries the insert out */
+  async function withLateInsert(work: () => Promise<unknown>): Promise<() => Promise<unknown>> {
+    const { client } = stores.database;
+    const insert = client.insert.bind(client);
+    let late: (() => Promise<unknown>) | undefined;
+    client.insert = ((params: Parameters<typeof insert>[0]) => {
+      if (params.table !== 'links' || late !== undefined) return insert(params);
+      late = () => insert(params);
+      return Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }));
+    }) as typeof client.insert;
+    await expect(work()).rejects.toBeInstanceOf(UnknownOutcomeError);
+    client.insert = insert;
+    await stores.client.del(...(await stores.client.keys('*waymark:lock:*')));
+    return async () => late?.();
+  }
+
+  const deleteCaches = async () => stores.client.del(...(await stores.client.keys('*waymark:cache:*')));
+
+  it.each([
+    [
+      'a creation',
+      async (workspaceId: string, domain: string) => {
+        await catalog.links.create(workspaceId, {
+          domain,
+          key: 'late',
+          externalId: 'late',
+          url: 'https://acme.com/first',
+        });
+      },
+    ],
+    [
+      'a rename',
+      async (workspaceId: string, _domain: string, spareId: string) => {
+        await catalog.links.update(workspaceId, spareId, (link) => ({ ...link, key: 'late', externalId: 'late' }));
+      },
+    ],
+  ])('takes no name from the record that got it since: %s', async (_what, late) => {
     const { workspace, host } = await aWorkspace(catalog);
-    const fields = { workspaceId: workspace.id, domain: host, key: 'twice' };
-    const older = aLinkRecord({ ...fields, url: 'https://older.com' });
-    const newer = aLinkRecord({ ...fields, url: 'https://newer.com' });
-    for (const record of [newer, older]) {
-      await leaveRecord(linkType, record);
-      await leaveNames(linkType, record);
-    }
-    expect(older.id < newer.id).toBe(true);
-    expect((await catalog.links.findByAddress(host, 'twice'))?.url).toBe('https://older.com');
+    const spare = await catalog.links.create(workspace.id, { domain: host, url: 'https://acme.com/spare' });
+    const carryOut = await withLateInsert(() => late(workspace.id, host, spare.id));
+    const fields = { domain: host, key: 'late', externalId: 'late', url: 'https://acme.com/second' };
+    const link = await catalog.links.create(workspace.id, fields);
+    await carryOut();
+    await deleteCaches();
+    const fresh = stores.catalog();
+    expect((await fresh.links.findByAddress(host, 'late'))?.id).toBe(link.id);
+    expect((await fresh.links.findByExternalId(workspace.id, 'late'))?.id).toBe(link.id);
   });
 });
 

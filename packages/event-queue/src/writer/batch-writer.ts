@@ -24,6 +24,8 @@ export interface WriterJob {
   readonly discarded: readonly number[];
   /** Whether this or another worker has taken it before. */
   readonly isRedelivered: boolean;
+  /** When it was added to the queue, for a job from a spool the last time, epoch milliseconds by the clock of the process that added it. */
+  readonly addedAt: number;
   /** When the worker took it, epoch milliseconds. */
   readonly receivedAt: number;
 }
@@ -67,6 +69,11 @@ type SkippedOf = (job: WriterJob) => readonly number[];
  * the insert. Entries live five minutes longer than this, to allow for differences between clocks.
  */
 const LOOK_UP_FIRST_AGE_MS = 10 * 60_000;
+/**
+ * The same for a job that was added so long after it was created, such as from a spool. It does not depend on the clock of the writer: the
+ * clocks of two producers may differ by ten minutes.
+ */
+const LOOK_UP_FIRST_DELAY_MS = 5 * 60_000;
 
 /** Writes event rows exactly once. */
 export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
@@ -231,10 +238,11 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
    * be so for an old job; for the replay of a dead letter, because another replay deletes the entry; and for a job that was taken before,
    * because its entry expires early when the clock of Redis was behind and is put right.
    */
-  const needsLookUp = ({ id, isRedelivered }: WriterJob): boolean => {
+  const needsLookUp = ({ id, isRedelivered, addedAt }: WriterJob): boolean => {
     const time = jobIdTime(id);
-    if (isRedelivered) return true;
-    return time === undefined || isRowJobId(id) || now() - time > LOOK_UP_FIRST_AGE_MS;
+    if (isRedelivered || time === undefined || isRowJobId(id)) return true;
+    // A negative delay shows that a clock was set back since.
+    return now() - time > LOOK_UP_FIRST_AGE_MS || Math.abs(addedAt - time) > LOOK_UP_FIRST_DELAY_MS;
   };
 
   return {

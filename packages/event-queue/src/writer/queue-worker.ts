@@ -102,7 +102,7 @@ export function createQueueWorker(options: QueueWorkerOptions): QueueWorker {
     held.add(arrival);
     try {
       const isRedelivered = job.attemptsStarted > 1;
-      const taken = { id: jobId, data, discarded, isRedelivered, receivedAt: arrival.at };
+      const taken = { id: jobId, data, discarded, isRedelivered, addedAt: job.timestamp, receivedAt: arrival.at };
       await coalescer.add(taken, { version: data.v, rows: data.rows, bytes: data.size });
     } finally {
       held.delete(arrival);

@@ -123,6 +123,33 @@ describe('the clock of Redis', () => {
   });
 });
 
+describe('the clock of a producer', () => {
+  const MINUTE_MS = 60_000;
+
+  /** The id of a job that was created at that time. */
+  function jobIdAt(timeMs: number): string {
+    const hex = timeMs.toString(16).padStart(12, '0');
+    return `${hex.slice(0, 8)}-${hex.slice(8)}${createJobId().slice(13)}`;
+  }
+
+  it('may be eight minutes ahead: a stored job that the spool delivers after a quarter of an hour is not stored twice', async () => {
+    writers.push(fixture.aWriter({ now: () => Date.now() - 8 * MINUTE_MS }));
+    const createdMs = Date.now() - 17 * MINUTE_MS;
+    const workspaceId = String(++workspace);
+    const rows = Array.from({ length: 5 }, () =>
+      aClick({ workspaceId, timestampMs: createdMs, clickId: createEventId(createdMs) }),
+    );
+    const jobId = jobIdAt(createdMs);
+    await fixture.add('click', rows, { jobId });
+    await fixture.untilDrained();
+    // Its manifest entry has expired, two minutes ago.
+    await fixture.admin.del(batchOfJobKey(jobId));
+    await fixture.add('click', rows, { jobId });
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(5));
+  });
+});
+
 describe('dead letters', () => {
   const poisoned = () => {
     const { workspaceId, rows } = clicks(3);

@@ -6,6 +6,7 @@ import {
   draftCustomer,
   type LinkRecord,
 } from '@waymark/catalog';
+import { parseResourceId } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
 import {
   CUSTOMER_CLAIM_MS,
@@ -47,7 +48,7 @@ export interface TrackedCustomers {
   /** The customer of that external id. Its claim must be held. */
   find(hold: HeldClaims, workspaceId: string, externalId: string): Promise<CustomerRecord | undefined>;
   /** The record of a new customer, attributed to a click. */
-  draft(workspaceId: string, details: CustomerDetails, click: EventRow, link: LinkRecord): CustomerRecord;
+  draft(workspaceId: string, details: CustomerDetails, click: EventRow, link: LinkRecord): Promise<CustomerRecord>;
   /**
    * The customer's claim, if this request holds it. The commit has to make it final, so that the next request finds the record in Redis.
    */
@@ -63,6 +64,29 @@ export function newCustomer(record: CustomerRecord): {
 } {
   const row = customerRow(record, FIRST_VERSION);
   return { row: { kind: 'customer', row }, state: pendingCustomer(row) };
+}
+
+/** Clocks of machines may differ by this much. */
+const CLOCK_MS = 10 * 60_000;
+
+/**
+ * Drafts a customer with an id that is later than the erasures of its external id. An erasure includes the customers whose ids are not later
+ * than its acceptance, so somebody who gets the external id afterwards needs such an id, also while the clock of this process is behind.
+ */
+async function draftedAfterErasures(
+  { people }: Catalog['erasures'],
+  nowMs: number,
+  draftAt: (timeMs: number) => CustomerRecord,
+): Promise<CustomerRecord> {
+  // If ClickHouse does not answer, the last copy.
+  const erased = await people.current().catch(() => people.peek());
+  for (let record = draftAt(nowMs); ; ) {
+    const workspace = parseResourceId('workspace', record.workspaceId) ?? '';
+    const erasure = erased?.erasureOf(workspace, parseResourceId('customer', record.id) ?? '', record.externalId);
+    const acceptedMs = erasure === undefined ? undefined : Date.parse(erasure.createdAt);
+    if (acceptedMs === undefined || acceptedMs > nowMs + CLOCK_MS) return record;
+    record = draftAt(acceptedMs + 1);
+  }
 }
 
 export interface TrackedCustomersDeps {
@@ -97,24 +121,22 @@ export function createTrackedCustomers(deps: TrackedCustomersDeps): TrackedCusto
       return orUnavailable('customer look-up', catalog.customers.findByExternalId(workspaceId, externalId));
     },
 
-    draft(workspaceId, details, click, link) {
+    async draft(workspaceId, details, click, link) {
       const { clickId, timestampMs, country } = readClick(click);
-      const record = draftCustomer(
-        workspaceId,
-        {
-          externalId: details.customerExternalId,
-          name: details.customerName || null,
-          email: details.customerEmail || null,
-          avatar: details.customerAvatar || null,
-          country: country === UNKNOWN_COUNTRY ? null : country,
-          clickId,
-          linkId: link.id,
-          programId: link.programId,
-          partnerId: link.partnerId,
-          clickedAt: new Date(timestampMs).toISOString(),
-        },
-        now(),
-      );
+      const fields = {
+        externalId: details.customerExternalId,
+        name: details.customerName || null,
+        email: details.customerEmail || null,
+        avatar: details.customerAvatar || null,
+        country: country === UNKNOWN_COUNTRY ? null : country,
+        clickId,
+        linkId: link.id,
+        programId: link.programId,
+        partnerId: link.partnerId,
+        clickedAt: new Date(timestampMs).toISOString(),
+      };
+      const draftAt = (timeMs: number) => draftCustomer(workspaceId, fields, timeMs);
+      const record = await draftedAfterErasures(catalog.erasures, now(), draftAt);
       return { ...record, name: customerName(record) };
     },
 

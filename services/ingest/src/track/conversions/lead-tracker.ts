@@ -75,7 +75,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     if (filterMark === undefined) return undefined;
     try {
       const { click, link } = await finding;
-      const customer = customers.draft(workspaceId, body, click, link);
+      const customer = await customers.draft(workspaceId, body, click, link);
       const { clickId } = readClick(click);
       const finals = [
         customers.newClaim(customer),
@@ -120,7 +120,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const { click, link } = await finding;
       // The request may have named the click by an alias.
       const { clickId } = readClick(click);
-      const customer = known ?? customers.draft(workspaceId, body, click, link);
+      const customer = known ?? (await customers.draft(workspaceId, body, click, link));
       const response = responseFor(clickId, link, customer);
       const { rows, state } = rowsAndState(body, customer, known === undefined, click);
       // A deferred lead of an existing customer records nothing.

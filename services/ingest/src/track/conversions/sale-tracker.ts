@@ -148,7 +148,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
   /** Direct sale tracking: creates the customer from the click, and records a lead first. */
   async function attributeNew(workspaceId: string, body: TrackSaleBody, clickId: string): Promise<Attribution> {
     const { click, link } = await findClickAndLink(catalog, clicks, workspaceId, clickId);
-    const customer = customers.draft(workspaceId, body, click, link);
+    const customer = await customers.draft(workspaceId, body, click, link);
     const eventName = body.leadEventName || DIRECT_LEAD_NAME;
     const lead = { click, customerId: customer.id, eventName, metadata: body.metadata ?? null, quantity: 1 };
     const { row, state } = newCustomer(customer);
