@@ -77,11 +77,13 @@ function summaryOf(headers: Headers): ReadSummary {
   return { readRows: count('read_rows'), readBytes: count('read_bytes') };
 }
 
-function searchOf({ parameters = {}, settings = {}, queryId }: RowsRead): URLSearchParams {
+/** @param common settings of every read, which those of this read override */
+function searchOf({ parameters = {}, settings, queryId }: RowsRead, common: ReadSettings): URLSearchParams {
   const search = new URLSearchParams();
   if (queryId !== undefined) search.append('query_id', queryId);
   for (const [name, value] of Object.entries(parameters)) search.append(`param_${name}`, formatQueryParams({ value }));
-  for (const [name, value] of Object.entries(settings)) {
+  // Object.assign, because an object that begins with a spread takes V8 1.7 µs for each property that is then added, here 30 µs.
+  for (const [name, value] of Object.entries(Object.assign({}, common, settings))) {
     if (value !== undefined) search.append(name, typeof value === 'boolean' ? String(Number(value)) : String(value));
   }
   return search;
@@ -207,8 +209,8 @@ export function createRowReader(options: RowReaderOptions): RowReader {
 
   /** Runs a statement. @returns the parts of its complete result */
   async function resultOf(read: RowsRead): Promise<Buffer[]> {
-    const { query, settings, signal, onSummary } = read;
-    const search = searchOf({ ...read, settings: { ...common, ...settings } });
+    const { query, signal, onSummary } = read;
+    const search = searchOf(read, common);
     const response = await pool.request({
       method: 'POST',
       path: `/?${search}`,
