@@ -92,8 +92,10 @@ export function splitPayload(payload: string): PayloadParts {
   const id = click + CLICK_START.length;
   const idEnd = find(payload, CLICK_ID_END, id);
   const attributes = find(payload, ATTRIBUTES_START, idEnd) + 1;
+  const { sale, metadata } = readConversion(payload, click);
   return {
-    ...readConversion(payload, click),
+    sale,
+    metadata,
     click: payload.slice(click + '"click":'.length, -PAYLOAD_TAIL.length),
     clickId: payload.slice(id, idEnd),
     attributes: payload.slice(attributes, find(payload, ATTRIBUTES_END, attributes)),

@@ -39,7 +39,7 @@ export function queryRows<Row extends readonly unknown[]>(
   return clickhouse.rows<Row>({
     query,
     parameters,
-    settings: { ...settings, ...READ_LIMITS },
+    settings: Object.assign({}, settings, READ_LIMITS),
     signal: AbortSignal.timeout(ANSWER_MS_MAX),
   });
 }

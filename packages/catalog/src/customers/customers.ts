@@ -19,7 +19,7 @@ export type { NewCustomer };
 export function draftCustomer(workspaceId: string, input: NewCustomer, nowMs: number): CustomerRecord {
   const time = new Date(nowMs).toISOString();
   const id = createResourceId('customer', nowMs);
-  return { ...CUSTOMER_RULES.complete(input), id, workspaceId, createdAt: time, updatedAt: time };
+  return { id, workspaceId, createdAt: time, updatedAt: time, ...CUSTOMER_RULES.complete(input) };
 }
 
 /** The row of a customer for a job of the kind `customer`. */

@@ -77,11 +77,13 @@ function summaryOf(headers: Headers): ReadSummary {
   return { readRows: count('read_rows'), readBytes: count('read_bytes') };
 }
 
-function searchOf({ parameters = {}, settings = {}, queryId }: RowsRead): URLSearchParams {
+/** @param common settings of every read, which those of this read override */
+function searchOf({ parameters = {}, settings, queryId }: RowsRead, common: ReadSettings): URLSearchParams {
   const search = new URLSearchParams();
   if (queryId !== undefined) search.append('query_id', queryId);
   for (const [name, value] of Object.entries(parameters)) search.append(`param_${name}`, formatQueryParams({ value }));
-  for (const [name, value] of Object.entries(settings)) {
+  // Object.assign, because an object that begins with a spread takes V8 1.7 µs for each property that is then added, here 30 µs.
+  for (const [name, value] of Object.entries(Object.assign({}, common, settings))) {
     if (value !== undefined) search.append(name, typeof value === 'boolean' ? String(Number(value)) : String(value));
   }
   return search;
@@ -94,10 +96,19 @@ async function textOf({ headers, body }: Dispatcher.ResponseData): Promise<strin
   return bytes.byteLength === 0 ? '' : (await unzip(bytes)).toString('utf8');
 }
 
-/** The chunks of a large body as they arrived, because joining them would need twice the memory. A compressed body becomes one chunk. */
+/**
+ * The parts of a body as they arrived. They are not joined, because the kernel has to provide every page of a large buffer or string, which
+ * takes several times as long as parsing the rows. A compressed body becomes one part.
+ */
 async function partsOf({ headers, body }: Dispatcher.ResponseData): Promise<Buffer[]> {
   const parts: Buffer[] = [];
-  for await (const part of body) parts.push(part as Buffer);
+  await new Promise((resolve, reject) => {
+    // The asynchronous iterator of a stream would take longer.
+    body
+      .on('data', (part: Buffer) => parts.push(part))
+      .once('end', resolve)
+      .once('error', reject);
+  });
   const isCompressed = header(headers, 'content-encoding') === 'gzip' && parts.length > 0;
   return isCompressed ? [await unzip(Buffer.concat(parts))] : parts;
 }
@@ -113,25 +124,6 @@ function rowOf<Row>(line: string): Row {
 /** After parsing this many characters, which takes a few milliseconds, other work of the process has a turn. */
 const CHARS_AT_ONCE = 1_000_000;
 
-/** Parses rows: each is a line of JSON, because line feeds in strings are escaped. */
-async function rowsOf<Row>(text: string, headers: Headers): Promise<Row[]> {
-  const tag = header(headers, EXCEPTION_TAG_HEADER_NAME.toLowerCase());
-  // If a query fails after its first rows, the server appends the error to them.
-  if (tag !== '' && text.endsWith('__exception__\r\n')) throw extractErrorAtTheEndOfChunk(Buffer.from(text), tag);
-  const lines = text.split('\n');
-  if (lines.pop() !== '') throw new Error('the response ends in the middle of a row');
-  const rows: Row[] = [];
-  let chars = 0;
-  for (const line of lines) {
-    rows.push(rowOf<Row>(line));
-    chars += line.length;
-    if (chars < CHARS_AT_ONCE) continue;
-    chars = 0;
-    await nextTurn();
-  }
-  return rows;
-}
-
 const LINE_FEED = '\n'.charCodeAt(0);
 /** Bytes at the end of a result that are searched for the mark of an error; more than the mark has. */
 const END_BYTES = 32;
@@ -144,24 +136,49 @@ function* linesOf(parts: Buffer[]): Generator<string> {
   for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
     let start = 0;
     for (let end = part.indexOf(LINE_FEED); end >= 0; end = part.indexOf(LINE_FEED, start)) {
-      const line = part.subarray(start, end);
-      yield begun.length === 0 ? line.toString() : Buffer.concat([...begun, line]).toString();
-      begun = [];
+      yield begun.length === 0
+        ? part.toString('utf8', start, end)
+        : Buffer.concat([...begun, part.subarray(start, end)]).toString();
+      if (begun.length > 0) begun = [];
       start = end + 1;
     }
     if (start < part.length) begun.push(part.subarray(start));
   }
 }
 
-/** The rows of a result that {@link checkEnd} has accepted, each parsed when the iteration reaches it. They can be iterated once. */
+/**
+ * The rows of a result that {@link checkEnd} has accepted, each parsed when the iteration reaches it. They can be iterated once. Each is a
+ * line of JSON, because line feeds in strings are escaped.
+ */
 function* lazyRowsOf<Row>(parts: Buffer[]): Generator<Row> {
   for (const line of linesOf(parts)) yield rowOf<Row>(line);
 }
 
-/** Checks that a result is complete. @throws ClickHouseError for an error at its end; Error when it ends within a row */
-async function checkEnd(parts: readonly Buffer[], headers: Headers): Promise<void> {
-  const end = Buffer.concat(parts.slice(-2)).subarray(-END_BYTES).toString('latin1');
-  if (end.endsWith('__exception__\r\n')) await rowsOf(Buffer.concat(parts).toString(), headers);
+/** The rows of a result that {@link checkEnd} has accepted. */
+async function rowsOf<Row>(parts: Buffer[]): Promise<Row[]> {
+  const rows: Row[] = [];
+  let chars = 0;
+  for (const line of linesOf(parts)) {
+    rows.push(rowOf<Row>(line));
+    chars += line.length;
+    if (chars < CHARS_AT_ONCE) continue;
+    chars = 0;
+    await nextTurn();
+  }
+  return rows;
+}
+
+/**
+ * Checks that a result is complete. If a query fails after its first rows, the server appends the error to them.
+ *
+ * @throws ClickHouseError for an error at its end; Error when it ends within a row
+ */
+function checkEnd(parts: readonly Buffer[], headers: Headers): void {
+  // Each part has a byte at least.
+  const ends = parts.slice(-END_BYTES).map((part) => part.subarray(-END_BYTES));
+  const end = Buffer.concat(ends).toString('latin1');
+  const tag = header(headers, EXCEPTION_TAG_HEADER_NAME.toLowerCase());
+  if (tag !== '' && end.endsWith('__exception__\r\n')) throw extractErrorAtTheEndOfChunk(Buffer.concat(parts), tag);
   if (end !== '' && !end.endsWith('\n')) throw new Error('the response ends in the middle of a row');
 }
 
@@ -190,10 +207,10 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     ...(isCompressed ? { enable_http_compression: 1 } : {}),
   };
 
-  /** Sends a statement. @returns its successful response, whose body has not been read yet */
-  async function answerTo(read: RowsRead): Promise<Dispatcher.ResponseData> {
-    const { query, settings, signal, onSummary } = read;
-    const search = searchOf({ ...read, settings: { ...common, ...settings } });
+  /** Runs a statement. @returns the parts of its complete result */
+  async function resultOf(read: RowsRead): Promise<Buffer[]> {
+    const { query, signal, onSummary } = read;
+    const search = searchOf(read, common);
     const response = await pool.request({
       method: 'POST',
       path: `/?${search}`,
@@ -205,21 +222,14 @@ export function createRowReader(options: RowReaderOptions): RowReader {
       throw parseError(await textOf(response));
     }
     onSummary?.(summaryOf(response.headers));
-    return response;
+    const parts = await partsOf(response);
+    checkEnd(parts, response.headers);
+    return parts;
   }
 
   return {
-    async rows<Row extends readonly unknown[]>(read: RowsRead) {
-      const response = await answerTo(read);
-      return rowsOf<Row>(await textOf(response), response.headers);
-    },
-
-    async lazyRows<Row extends readonly unknown[]>(read: RowsRead) {
-      const response = await answerTo(read);
-      const parts = await partsOf(response);
-      await checkEnd(parts, response.headers);
-      return lazyRowsOf<Row>(parts);
-    },
+    rows: async <Row extends readonly unknown[]>(read: RowsRead) => rowsOf<Row>(await resultOf(read)),
+    lazyRows: async <Row extends readonly unknown[]>(read: RowsRead) => lazyRowsOf<Row>(await resultOf(read)),
 
     // Aborts reads in progress, as the official client does, so that a hanging server does not delay shutdown.
     close: () => pool.destroy(),

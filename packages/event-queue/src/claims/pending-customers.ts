@@ -34,10 +34,10 @@ export interface PendingCustomer {
  */
 export function pendingCustomer(row: EventRow): StateValue[] {
   const [workspace, number, , , externalId] = row;
-  const entry = { ttlMs: PENDING_MS_MAX };
+  const ttlMs = PENDING_MS_MAX;
   return [
-    { ...entry, key: recordsKey(String(workspace)), field: String(number), value: String(row.at(-1)) },
-    { ...entry, key: namesKey(String(workspace)), field: String(externalId), value: String(number) },
+    { key: recordsKey(String(workspace)), field: String(number), value: String(row.at(-1)), ttlMs },
+    { key: namesKey(String(workspace)), field: String(externalId), value: String(number), ttlMs },
   ];
 }
 

@@ -140,7 +140,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
 
     const outcome = visitOutcome(prepared, { visit, nowMs, cookies, random });
     if (outcome.action === 'show') {
-      const { clickId } = await count({ ...counted, url: link.url });
+      const { clickId } = await count({ url: link.url, ...counted });
       if (hasCookies) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
       return pageResponse(outcome.page, headers);
     }
@@ -149,7 +149,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     const destination = finalDestination(target, { query, via: prepared.via, isPasswordCorrect });
     // The visitor's own parameters may identify them, so they are not recorded.
     const url = isIdentified ? destination.recorded : withoutClickId(outcome.target);
-    const { clickId, isRecorded } = await count({ ...counted, url });
+    const { clickId, isRecorded } = await count({ url, ...counted });
     // Set even when the visit does not count, because the server never reads this cookie.
     if (hasCookies) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
     if (hasCookies && outcome.cookie !== undefined)

@@ -81,7 +81,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
         customers.newClaim(customer),
         ...(body.mode === 'deferred' ? [] : [firstLeadClaim(customer, body.eventName, clickId)]),
       ];
-      await producer.commit({ ...rowsAndState(body, customer, true, click), finals, filterMark });
+      await producer.commit({ finals, filterMark, ...rowsAndState(body, customer, true, click) });
       return responseFor(clickId, link, customer);
     } catch (err) {
       if (err instanceof ClaimHeldError) {

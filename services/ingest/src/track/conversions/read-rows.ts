@@ -15,7 +15,7 @@ export function readRows(
   return clickhouse.rows<string[]>({
     query,
     parameters,
-    settings: { ...SETTINGS, log_comment: `POST /track workspace ${workspaceId}` },
+    settings: { log_comment: `POST /track workspace ${workspaceId}`, ...SETTINGS },
     signal: AbortSignal.timeout(READ_MS_MAX),
   });
 }

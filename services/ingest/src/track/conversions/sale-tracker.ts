@@ -211,7 +211,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
       saleType,
     });
     const invoice = invoiceId === null ? undefined : invoiceClaim(customer.workspaceId, invoiceId);
-    const answer: InvoiceAnswer = { ...response, linkId: link.id };
+    const answer: InvoiceAnswer = { linkId: link.id, ...response };
     await producer.commit({
       rows: [...attribution.rows, { kind: 'sale', row }],
       finals: [
