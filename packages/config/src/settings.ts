@@ -23,7 +23,11 @@ import {
 
 /** The type of each environment variable. Every variable has a default or is optional. */
 const environmentSchema = z.object({
-  HOST: z.string().default('127.0.0.1'),
+  // Fastify would listen on `localhost` with a second server for its other address, to which no limit on connections applies.
+  HOST: z
+    .string()
+    .default('127.0.0.1')
+    .transform((host) => (host === 'localhost' ? '127.0.0.1' : host)),
   API_PORT: port.default(3000),
   LINK_PORT: port.default(3001),
   WRITER_PORT: port.default(3002),

@@ -88,6 +88,10 @@ describe('loadSettings', () => {
     });
   });
 
+  it('listens on one address with HOST=localhost, because its limits on connections apply to one', () => {
+    expect(loadSettings({ HOST: 'localhost' })).toMatchObject({ host: '127.0.0.1', baseUrl: 'http://127.0.0.1:3000' });
+  });
+
   it('reads every kind of value', () => {
     const settings = loadSettings({
       HOST: '0.0.0.0',

@@ -103,6 +103,17 @@ function logError(request: FastifyRequest, error: ApiError): void {
   }
 }
 
+/**
+ * Fastify closes the connection after a refused body, and so loses the response to a client that is still sending it. With this header Node
+ * discards the rest of the body instead, for as long as a request may take to arrive. While the app closes, the header is on the raw response.
+ */
+function keepConnection(reply: FastifyReply): void {
+  const { raw } = reply;
+  if (raw.shouldKeepAlive && !raw.hasHeader('connection') && reply.hasHeader('connection')) {
+    reply.header('connection', 'keep-alive');
+  }
+}
+
 /** Sends an error response and logs the error. The body is sent as text, because the response schemas of routes would reject it. */
 export function sendError(
   docBase: string,
@@ -115,6 +126,7 @@ export function sendError(
   if (error.retryAfterSeconds !== undefined) {
     reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfterSeconds))));
   }
+  keepConnection(reply);
   return reply
     .code(error.status)
     .headers(error.headers)

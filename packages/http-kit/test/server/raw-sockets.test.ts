@@ -172,6 +172,24 @@ describe('sizes', () => {
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { message: 'The request body is too large.' } });
   });
+
+  const tooLarge = JSON.stringify({ a: 'x'.repeat(8_000_000) });
+  it.each([
+    ['with its length', `content-length: ${tooLarge.length}\r\n\r\n${tooLarge}`],
+    ['in chunks', `transfer-encoding: chunked\r\n\r\n${tooLarge.length.toString(16)}\r\n${tooLarge}\r\n0\r\n\r\n`],
+  ])(
+    'a client that reads nothing before it has sent a far too large body %s gets the error, and may send more',
+    async (_how, rest) => {
+      const port = await listen();
+      const { socket, answer } = talk(port);
+      socket.pause();
+      const head = 'POST /echo HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n';
+      await new Promise((resolve) => socket.write(head + rest, resolve));
+      socket.write('GET /echo HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
+      socket.resume();
+      expect(await answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*The request body is too large\.[\s\S]*HTTP\/1\.1 200 /);
+    },
+  );
 });
 
 describe('slow clients', () => {
