@@ -17,7 +17,7 @@ function lazily<Args extends unknown[], Result extends CommandResult | undefined
 }
 
 /** Creates the parser of a command line. It keeps the parsed values, so each command line needs its own. */
-function createParser(): CAC {
+export function createParser(): CAC {
   const cli = cac('waymark');
   cli.option('--json', 'Print JSON');
 
