@@ -96,7 +96,7 @@ export function createParser(): CAC {
     .action(lazily(async () => (await import('./commands/personal-data/retention.js')).retainWorkspaces));
 
   cli
-    .command('dead-letters list', 'List rows that ClickHouse rejected, oldest first')
+    .command('dead-letters list', 'List rows that ClickHouse or the checks of the writer refused, oldest first')
     .option('--limit <number>', 'Maximum number of rows', { default: 100 })
     .action(lazily(async () => (await import('./commands/dead-letters.js')).showDeadLetters));
   cli
