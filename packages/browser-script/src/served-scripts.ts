@@ -41,7 +41,7 @@ const EMPTY = Buffer.alloc(0);
 /** Browsers request the script at most once an hour, mostly answered with a 304; after an upgrade they have the new one within the hour. */
 const HEADERS = {
   'content-type': 'text/javascript; charset=utf-8',
-  'cache-control': 'public, max-age=3600, stale-while-revalidate=86400',
+  'cache-control': 'public, max-age=3600',
   vary: 'accept-encoding',
   'x-content-type-options': 'nosniff',
   // Pages of every site load it, those with `integrity` with CORS.

@@ -36,6 +36,12 @@ it('a refused coding is not sent', () => {
   expect(sent.headers['content-encoding']).toBe('gzip');
 });
 
+it('no cache has a script for longer than an hour, so that an upgrade, or a tag with a new hash, reaches visitors within the hour', () => {
+  for (const path of SCRIPT_PATHS) {
+    expect([path, scriptResponse(path, {}).headers['cache-control']]).toEqual([path, 'public, max-age=3600']);
+  }
+});
+
 it('the script that a client has is answered with 304, in whichever coding it has it', () => {
   const [path] = SCRIPT_PATHS as readonly [string];
   const { etag } = scriptResponse(path, { 'accept-encoding': 'br' }).headers;

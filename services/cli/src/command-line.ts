@@ -17,7 +17,7 @@ function lazily<Args extends unknown[], Result extends CommandResult | undefined
 }
 
 /** Creates the parser of a command line. It keeps the parsed values, so each command line needs its own. */
-function createParser(): CAC {
+export function createParser(): CAC {
   const cli = cac('waymark');
   cli.option('--json', 'Print JSON');
 
@@ -96,7 +96,7 @@ function createParser(): CAC {
     .action(lazily(async () => (await import('./commands/personal-data/retention.js')).retainWorkspaces));
 
   cli
-    .command('dead-letters list', 'List rows that ClickHouse rejected, oldest first')
+    .command('dead-letters list', 'List rows that ClickHouse or the checks of the writer refused, oldest first')
     .option('--limit <number>', 'Maximum number of rows', { default: 100 })
     .action(lazily(async () => (await import('./commands/dead-letters.js')).showDeadLetters));
   cli

@@ -16,7 +16,7 @@ import {
 export const EVENT_KINDS = ['clicks', 'leads', 'sales'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** Values of the parameter `interval` (docs/reference/dates.md). */
+/** Values of the parameter `interval` (docs/reference/events.md). */
 export const INTERVALS = ['24h', '7d', '30d', '90d', '1y', 'mtd', 'qtd', 'ytd', 'all'] as const;
 export type Interval = (typeof INTERVALS)[number];
 
@@ -59,11 +59,16 @@ const multiValueShape = Object.fromEntries(
   ]),
 ) as Record<MultiValueFilter, typeof queryValues>;
 
+/** The parameter `interval` of a request. @param byDefault the range of a request with neither `interval` nor `start` */
+export function intervalParameter(byDefault: Interval) {
+  return queryEnum(INTERVALS).describe(
+    `The range when no \`start\` is given, \`${byDefault}\` by default: the last 24 hours, a number of days or a year up to the end of today, the month, quarter or year to date, or all of time.`,
+  );
+}
+
 /** Parameters of a range of time. */
 const rangeShape = {
-  interval: queryEnum(INTERVALS).describe(
-    'The range when no `start` is given: the last 24 hours by default, a number of days or a year up to the end of today, the month, quarter or year to date, or all of time.',
-  ),
+  interval: intervalParameter('24h'),
   start: queryTextUpTo(DATE_CHARS_MAX).describe(
     `Where the range begins, in place of \`interval\`: ${DATE_FORMS}. A day or a longer period means its first moment, in \`timezone\`.`,
   ),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { analyticsRowSchemas } from '../events/analytics.js';
-import { eventFilterShape } from '../events/events-query.js';
+import { eventFilterShape, intervalParameter } from '../events/events-query.js';
 import { closedQuery } from '../values/closed-query.js';
 import { queryEnum, queryText } from '../values/query-values.js';
 
@@ -11,7 +11,7 @@ export const partnerAnalyticsQuerySchema = closedQuery({
   groupBy: queryEnum(['count', 'timeseries', 'top_links']).describe(
     'One number for all (`count`, the default), a row for each bucket of time, or a row for each link.',
   ),
-  interval: eventFilterShape.interval,
+  interval: intervalParameter('all'),
   start: eventFilterShape.start,
   end: eventFilterShape.end,
   timezone: eventFilterShape.timezone,

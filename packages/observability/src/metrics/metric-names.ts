@@ -7,7 +7,10 @@ export const METRICS = {
     'waymark_queue_oldest_job_age_seconds',
     'Age of the oldest of the jobs that are written next, by kind, 0 when none waits',
   ],
-  deadLetters: ['waymark_dead_letters', 'Rows that ClickHouse refused, waiting for an operator to replay them'],
+  deadLetters: [
+    'waymark_dead_letters',
+    'Rows that ClickHouse or the writer refused, waiting for an operator to replay them',
+  ],
   spoolFiles: ['waymark_spool_files', 'Files of clicks spooled on disk while Redis is away'],
   spoolBytes: ['waymark_spool_bytes', 'Bytes in them'],
   spoolLimit: ['waymark_spool_limit_bytes', 'Size that the spool of this process may have (SPOOL_MAX_MB)'],

@@ -117,7 +117,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     kind: 'plot',
     id: 'dead-letters',
     title: 'Dead letters',
-    about: 'Rows rejected by ClickHouse. See npx waymark dead-letters.',
+    about: 'Rows refused by ClickHouse or the checks of the writer. See npx waymark dead-letters.',
     empty: 'Dead letters have not been counted in this range.',
     unit: 'count',
     counted: 'rows',

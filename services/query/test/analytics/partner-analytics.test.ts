@@ -1,5 +1,10 @@
 import type { LinkRecord, PartnerRecord } from '@waymark/catalog';
-import { parseResourceId, partnerAnalyticsAnswerSchema } from '@waymark/contract';
+import {
+  analyticsQuerySchema,
+  parseResourceId,
+  partnerAnalyticsAnswerSchema,
+  partnerAnalyticsQuerySchema,
+} from '@waymark/contract';
 import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NOW, startQuery, type TestQuery } from '../test-query.js';
@@ -53,6 +58,11 @@ describe('GET /partners/analytics', () => {
     expect(body).toEqual({ clicks: 2, leads: 1, sales: 1, saleAmount: 500, earnings: 0 });
     expect((await get('tenantId=ada&interval=24h')).body).toMatchObject({ clicks: 1 });
     expect((await get('tenantId=ada&start=2026-10-01&end=2026-10-31')).body).toMatchObject({ clicks: 1, leads: 0 });
+  });
+
+  it('names the range that it has by default, unlike that of GET /analytics', () => {
+    expect(partnerAnalyticsQuerySchema.out.shape.interval.description).toContain('`all` by default');
+    expect(analyticsQuerySchema.out.shape.interval.description).toContain('`24h` by default');
   });
 
   it('ignores an end without a start', async () => {
