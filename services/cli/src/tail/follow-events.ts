@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { askedPauseMs } from '../asked-pause.js';
 import { CommandError } from '../command-error.js';
-import { readBlocks } from './event-stream.js';
+import { readBlocks } from './server-sent-events.js';
 
 /** Options of {@link followEvents}. */
 export interface FollowOptions {
