@@ -1,7 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import { analyticsAnswerSchema, analyticsQuerySchema } from '@waymark/contract';
 import { type App, sendJson } from '@waymark/http-kit';
-import { whileChecked } from '../plan-check.js';
+import { whileChecked } from '../usage-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindRequest } from './bind-request.js';
 import { readGroups } from './read-groups.js';

@@ -3,7 +3,7 @@ import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { formatCursor, parse, parseCursor } from '@waymark/event-query';
 import { type App, jsonArray, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
-import { whileChecked } from '../plan-check.js';
+import { whileChecked } from '../usage-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindEvents } from './bind-events.js';
 import { nextLink, positionOf } from './next-link.js';
