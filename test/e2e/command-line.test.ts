@@ -98,7 +98,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     await json('key', 'revoke', key.id);
   });
 
-  it('prints events as they are stored as lines of JSON, ends when its reader does, and revokes its key', async () => {
+  it('prints events as they are stored as lines of JSON, ends when its reader ends, and revokes its key', async () => {
     const child = runShell(`"$NODE" "$BIN" tail --event clicks --trigger link | head -n 2`, {
       ...{ DATA_DIR: up.dataDir, NODE: process.execPath, BIN },
     });
@@ -151,7 +151,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     expect(stored.join()).not.toContain('canary-late');
   });
 
-  it('erases again who was erased after the backup that was restored, and leaves out who came later', async () => {
+  it('erases again the people whose erasure the restored backup lacks, and leaves out customers that it lacks', async () => {
     const erased = await json<Erasure>('erasure', 'create', `ext_gone-before`, '--mode', 'delete');
     const { id: customer } = await call<{ id: string }>('/customers', { externalId: 'restored', country: 'FR' });
     // As the list was printed before the restore: the erasure is not in this installation, the second customer never was.

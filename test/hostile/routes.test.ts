@@ -229,8 +229,8 @@ it.each([
   ['domain of the path', (text: string) => `//${text}/`],
   ['query', (text: string) => `/none?x=${text}&${text}=1`],
   ['password and destination', (text: string) => `/none?pw=${text}&redir_url=${text}`],
-  ['way in', (text: string) => `/none?via=${text}&qr=${text}&dub_id=${text}`],
-])('no visit is held up by a long %s, or fails', async (place, url) => {
+  ['parameter that describes the visit', (text: string) => `/none?via=${text}&qr=${text}&dub_id=${text}`],
+])('no visit blocks or fails for a long %s', async (place, url) => {
   const asks = HOSTILE_TEXTS.flatMap((text) =>
     [text, encodeURIComponent(text)].map((one) => {
       const ascii = one.replace(/[^\x21-\x7e]/g, 'x').slice(0, HEADER_CHARS_MAX / 2);

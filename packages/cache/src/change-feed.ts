@@ -98,7 +98,7 @@ export function createChangeFeed<Message extends object, Change>({
 
   const acknowledge = createAcknowledger((publisher, numbers) => {
     const message = JSON.stringify([lease.id, numbers]);
-    // If this fails, the publisher waits until this process' lease expires.
+    // If this fails, the publisher waits until the lease of this process expires.
     connections.run((client) => client.publish(`${acknowledgedPrefix}${publisher}`, message)).catch(() => undefined);
   });
 

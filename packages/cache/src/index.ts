@@ -10,4 +10,4 @@ export { createDataLoader, type DataLoaderOptions } from './data-loader.js';
 export { createLru } from './lru.js';
 export { type PollOptions, pollUntil } from './poll-until.js';
 export { type CacheBound, createTrackedCache, type TrackedCache, type TrackedCacheOptions } from './tracked-cache.js';
-export { withTimeout } from './with-timeout.js';
+export { answerWithin, withTimeout } from './with-timeout.js';

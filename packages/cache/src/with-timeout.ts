@@ -14,3 +14,14 @@ export async function withTimeout<T>(work: Promise<T>, limitMs: number, onTimeou
     clearTimeout(timer);
   }
 }
+
+/**
+ * Resolves or rejects as `work` does, or rejects with `no answer within … s` once `limitMs` have passed. `work` is not cancelled.
+ *
+ * @param what begins the message of the error
+ */
+export function answerWithin<T>(work: Promise<T>, limitMs: number, what?: string): Promise<T> {
+  return withTimeout(work, limitMs, () => {
+    throw new Error(`${what === undefined ? '' : `${what}: `}no answer within ${limitMs / 1000} s`);
+  });
+}

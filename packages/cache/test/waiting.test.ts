@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { pollUntil, withTimeout } from '../src/index.js';
+import { answerWithin, pollUntil, withTimeout } from '../src/index.js';
 
 const never = new Promise<string>(() => undefined);
 
@@ -25,6 +25,12 @@ it('withTimeout returns an answer that arrived while the process was blocked', a
   const untilMs = performance.now() + 5;
   while (performance.now() < untilMs);
   expect(await result).toBe('in time');
+});
+
+it('answerWithin returns the outcome, or an error with the limit in seconds once it has passed', async () => {
+  expect(await answerWithin(Promise.resolve('done'), 10_000)).toBe('done');
+  await expect(answerWithin(never, 1)).rejects.toThrow(/^no answer within 0\.001 s$/);
+  await expect(answerWithin(never, 1, 'redis')).rejects.toThrow(/^redis: no answer within 0\.001 s$/);
 });
 
 it('pollUntil calls isDone until it returns true', async () => {

@@ -20,7 +20,7 @@ export {
   WEBHOOK_VISIBILITY,
 } from './links/link-visibility.js';
 export type { LinkSort } from './links/links-by-total.js';
-export { draftLink, type LinkDraft, type NewLink, prefixedKey } from './links/new-link.js';
+export { type LinkDraft, type NewLink, newLinkRecord, prefixedKey } from './links/new-link.js';
 export {
   API_KEYS_TABLE,
   ERASURES_TABLE,

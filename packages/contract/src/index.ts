@@ -1,6 +1,5 @@
 import './schema-names.js';
 
-export * from './errors.js';
 export * from './events/analytics.js';
 export * from './events/analytics-query.js';
 export * from './events/browser-endpoints.js';
@@ -20,6 +19,7 @@ export { EXPORT_FORMATS, type ExportFormat, type ExportQuery } from './exports/e
 export * from './exports/export-schedule.js';
 export * from './exports/record-export.js';
 export { entityTagsOf, isNoneMatchHit } from './http/entity-tags.js';
+export * from './http/errors.js';
 export * from './http/path-params.js';
 export { retryAfterMs } from './http/retry-after.js';
 export * from './imports/import-job.js';

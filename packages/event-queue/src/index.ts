@@ -3,7 +3,7 @@ export * from './claims/claim-names.js';
 export { type ClaimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS } from './claims/claim-value.js';
 export { ClaimHeldError, type Claims } from './claims/claims.js';
 export { blockFilters, FILTERS_BLOCKED_MS, type FilterMark } from './claims/filter-marks.js';
-export { LATEST_LEAD_MS, latestLeadKey } from './claims/latest-lead.js';
+export { LATEST_LEAD_MS, latestLeadKey, removeLatestLead } from './claims/latest-lead.js';
 export {
   findPendingCustomer,
   PENDING_MS_MAX,

@@ -28,8 +28,8 @@ export interface JobRunnerDeps<R extends JobRecord> {
   /** The table of the jobs' records. A change in it wakes the runner. */
   readonly table: string;
   readonly get: (workspaceId: string, id: string) => Promise<R | undefined>;
-  /** Reads the jobs of all workspaces that have not ended or are unreported, oldest first. It may return other jobs too. */
-  readonly open: () => Promise<readonly R[]>;
+  /** Reads the open jobs of all workspaces, which have not ended or are unreported, oldest first. It may return other jobs too. */
+  readonly listOpen: () => Promise<readonly R[]>;
   /** Records that the next attempt begins, unless the job has ended. @returns the record after that */
   readonly begin: (job: R) => Promise<R>;
   /** Takes a slot of the workspace. @returns the function that frees it; undefined when all its slots are taken */
@@ -161,7 +161,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
 
   /** Starts as many jobs as may run. @returns milliseconds until the next poll */
   async function poll(): Promise<number> {
-    const open = await deps.open();
+    const open = await deps.listOpen();
     const areReported = await reportEnds(open);
     const turnOf = ({ workspaceId }: JobRecord) => turns.get(workspaceId) ?? 0;
     const waiting = open

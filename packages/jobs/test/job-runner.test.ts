@@ -45,7 +45,7 @@ function createRecords(workspaceIds: readonly string[]) {
       ...{ redis, logger: { warn: () => undefined }, subscribe: () => () => undefined, now: Date.now },
       ...{ what: 'test', table: 'jobs', jobsMax, ageMsMax: 60_000 },
       get: async (_workspaceId, id) => jobs.get(id),
-      open: async () => [...jobs.values()],
+      listOpen: async () => [...jobs.values()],
       async begin({ id }) {
         const current = jobs.get(id) as Job;
         if (ended().includes(current)) return current;
@@ -173,7 +173,7 @@ it('a job that was interrupted is tried again after five seconds, not at once', 
     subscribe: (subscriber) => {
       wake = () => subscriber.onChange({ records: [{ table: 'jobs' }] } as never);
     },
-    open: async () => {
+    listOpen: async () => {
       polls += 1;
       return [...jobs.values()];
     },

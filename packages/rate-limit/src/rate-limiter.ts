@@ -131,7 +131,7 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
     else logger?.warn({ err: cause }, 'rate limits are counted in the memory of this process: Redis is unavailable');
   }
 
-  /** Whether this request calls Redis; during an outage, one request at a time does. */
+  /** Whether this request calls Redis; during an outage, one request a second does. */
   function shouldTryRedis(): boolean {
     if (isAvailable) return true;
     if (performance.now() < retryRedisAtMs) return false;

@@ -48,7 +48,7 @@ it('a backup that is interrupted leaves nothing behind, and says that there is n
   expect(backups()).toEqual([]);
 });
 
-it('what a killed backup has left is in the way of none, and is removed by the next one after an hour', async () => {
+it('what a killed backup has left hinders no later backup, and is removed by the first one after an hour', async () => {
   await endEarly('SIGKILL', backups, 'backup', join(directory, 'backups', 'monday'));
   const [left = ''] = backups();
   rmSync(join(directory, 'data', 'clickhouse'), { recursive: true });

@@ -38,7 +38,7 @@ export interface PlanCache extends CatalogSubscriber {
    * expiry unless it `isTemporary`, because links that were removed do not come back.
    */
   readonly removedLinks: RequestCache<RemovedLinks>;
-  /** Public ids of links that were removed in the last ten minutes. Events that were queued before may be inserted any moment. */
+  /** Public ids of links that were removed in the last ten minutes. Events that were queued before may be inserted at any moment. */
   recentlyRemoved(workspaceId: string): readonly string[];
   /** Numbers of events: of a workspace by kind ({@link kindKey}), and of sets of links. */
   readonly eventCounts: RequestCache<number>;
@@ -82,7 +82,7 @@ export function createPlanCache(now: () => number, isSubscribed: () => boolean):
       if (removals.length > 2 * ENTRIES_MAX) removals = removals.slice(-ENTRIES_MAX);
       for (const { workspaceId, ids } of change.counted) {
         const cached = removedLinks.get(workspaceId);
-        // If nothing is cached, a read may be running that does not see these events. Evicting the key keeps its result out of the cache.
+        // If nothing is cached, a read without these events may be running. Evicting the key keeps its result out of the cache.
         if (cached === undefined || ids.some((id) => cached.allRemovedIds?.has(id))) removedLinks.evict(workspaceId);
       }
     },

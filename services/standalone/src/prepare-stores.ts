@@ -1,4 +1,4 @@
-import { withTimeout } from '@waymark/cache';
+import { answerWithin } from '@waymark/cache';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import {
   applyPlacement,
@@ -45,9 +45,7 @@ const RESPONSE_MS_MAX = 5000;
 async function checkStores(redis: Redis, clickhouse: ClickHouseClient): Promise<void> {
   const named = async (setting: string, answer: Promise<unknown>) => {
     try {
-      await withTimeout(answer, RESPONSE_MS_MAX, () => {
-        throw new Error(`no answer within ${RESPONSE_MS_MAX / 1000} s`);
-      });
+      await answerWithin(answer, RESPONSE_MS_MAX);
     } catch (err) {
       throw new Error(`${setting}: the store cannot be used: ${err instanceof Error ? err.message : String(err)}`);
     }

@@ -18,7 +18,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startNightlyRetention } from '../src/nightly-retention.js';
 
 const DAY_MS = 86_400_000;
-/** Half past two of a night. */
+/** Half past two at night. */
 const NOW = Math.floor(Date.now() / DAY_MS) * DAY_MS + 2.5 * 3_600_000;
 
 let database: TestDatabase;
@@ -74,7 +74,7 @@ async function numbers(query: string, workspace: string, settings: Record<string
   return (rows[0] ?? []).map(Number);
 }
 
-/** Rows, and rows with an address, of the three tables of events; what the days and the quarters of an hour say; lifetime clicks. */
+/** Rows, and rows with an address, of the three tables of events; sums of the roll-ups by day and by quarter of an hour, and of all time. */
 async function stored(workspace: string) {
   const of = (table: string) =>
     numbers(`SELECT count(), countIf(ip != '') FROM ${table} WHERE workspace_id = {workspace:UInt64}`, workspace);
@@ -136,7 +136,7 @@ test('each workspace keeps what its own limits say, by one mutation a table for 
   await retention.close();
 });
 
-test('a run leaves a table alone that is being rewritten, and is repeated until it has had its turn', async () => {
+test('a run skips a table that is being rewritten, and a later run deletes its rows', async () => {
   const workspace = await aWorkspace({ eventRetentionDays: 40 });
   await storeEvents(workspace, [1, 50]);
   const options = { catalog, clickhouse: database.client, redis: client, logger, now: () => NOW };

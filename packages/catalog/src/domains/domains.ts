@@ -1,5 +1,5 @@
 import { createResourceId, type Domain } from '@waymark/contract';
-import { draftLink } from '../links/new-link.js';
+import { newLinkRecord } from '../links/new-link.js';
 import { domainHost } from '../model/entity-types.js';
 import type { DomainRecord, LinkRecord } from '../model/record-schemas.js';
 import { DOMAIN_RULES, type NewDomain } from '../resources/named-resources.js';
@@ -48,7 +48,7 @@ export function createDomains(
   const resources = createResources(domains, DOMAIN_RULES, deps, {
     /** The root link of the domain, without destination. */
     companions: ({ workspaceId, slug }) => [
-      links.prepare(draftLink(workspaceId, { domain: slug, key: '_root', url: '' }, deps.now())),
+      links.prepare(newLinkRecord(workspaceId, { domain: slug, key: '_root', url: '' }, deps.now())),
     ],
   });
 

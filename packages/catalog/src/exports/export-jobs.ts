@@ -95,8 +95,8 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
       });
     },
 
-    /** The exports of all workspaces that wait, run, have a file, or have ended without their webhooks having been sent; oldest first. */
-    open: (): Promise<ExportJobRecord[]> =>
+    /** The open exports of all workspaces: those that wait, run, have a file, or have ended without their webhooks having been sent; oldest first. */
+    listOpen: (): Promise<ExportJobRecord[]> =>
       store.table.selectEverywhere('status IN ({statuses:Array(String)}) OR unreported = 1', {
         statuses: [...UNFINISHED, 'completed'],
       }),

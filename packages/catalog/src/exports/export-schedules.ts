@@ -68,6 +68,6 @@ export function createExportSchedules(
       JSON.parse(secrets.open(encryptedCredentials, workspaceId)) as ExportCredentials,
 
     /** The schedules of all workspaces that are enabled, or for which webhooks have not been sent yet. */
-    open: (): Promise<ExportScheduleRecord[]> => store.table.selectEverywhere('disabled = 0 OR unreported = 1', {}),
+    listOpen: (): Promise<ExportScheduleRecord[]> => store.table.selectEverywhere('disabled = 0 OR unreported = 1', {}),
   };
 }

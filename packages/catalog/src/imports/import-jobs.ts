@@ -87,8 +87,8 @@ export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: S
         return { status: 'processing', attempt: current.attempt + 1, startedAt };
       }),
 
-    /** The imports of all workspaces that wait, run, have reports, or have ended without their webhooks having been sent; oldest first. */
-    open: (): Promise<ImportJobRecord[]> =>
+    /** The open imports of all workspaces: those that wait, run, have reports, or have ended without their webhooks having been sent; oldest first. */
+    listOpen: (): Promise<ImportJobRecord[]> =>
       store.table.selectEverywhere('status IN ({statuses:Array(String)}) OR has_files = 1 OR unreported = 1', {
         statuses: [...UNFINISHED],
       }),

@@ -5,7 +5,7 @@ import type { LinkRecord } from '../model/record-schemas.js';
 import type { SecretBox } from '../secrets/secret-box.js';
 import type { RecordStore } from '../store/record-store.js';
 import { NameTakenError } from '../store/write-context.js';
-import { draftLink, type NewLink, randomKey } from './new-link.js';
+import { type NewLink, newLinkRecord, randomKey } from './new-link.js';
 
 /** How many random keys are tried before a link is refused. */
 const RANDOM_KEY_TRIES = 8;
@@ -46,7 +46,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
   /** Makes the record of a new link, with a random key if the input has none. */
   function draft(workspaceId: string, input: NewLink): LinkRecord {
     const { keyLength: _length, prefix: _prefix, password, ...fields } = input;
-    const record = draftLink(workspaceId, { ...fields, key: input.key ?? randomKey(input) }, now());
+    const record = newLinkRecord(workspaceId, { ...fields, key: input.key ?? randomKey(input) }, now());
     return { ...record, encryptedPassword: password ? secrets.seal(password, record.id) : null };
   }
 

@@ -46,7 +46,11 @@ export function createHiddenFolders(folders: Pick<RecordStore<FolderRecord>, 'ge
     },
 
     /** Removes the links in hidden folders; keeps the order of the others. */
-    async seen(workspaceId: string, visibility: LinkVisibility, links: readonly LinkRecord[]): Promise<LinkRecord[]> {
+    async visible(
+      workspaceId: string,
+      visibility: LinkVisibility,
+      links: readonly LinkRecord[],
+    ): Promise<LinkRecord[]> {
       const folderIds = visibility.hidesFolders ? links.flatMap(({ folderId }) => folderId ?? []) : [];
       if (folderIds.length === 0) return [...links];
       const found = await folders.getMany(workspaceId, [...new Set(folderIds)]);

@@ -32,7 +32,7 @@ export type NewLink = Omit<LinkDraft, 'key'> & {
 };
 
 /** Makes the record of a new link, with a new id and without password. Stores nothing. */
-export function draftLink(workspaceId: string, input: LinkDraft, nowMs: number): LinkRecord {
+export function newLinkRecord(workspaceId: string, input: LinkDraft, nowMs: number): LinkRecord {
   const time = new Date(nowMs).toISOString();
   return {
     trackConversion: false,

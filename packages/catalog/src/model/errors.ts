@@ -22,7 +22,7 @@ export function unavailable(what: string, cause?: unknown): ApiError {
 }
 
 /** The outcome of `work`, or an {@link unavailable} error once `limitMs` have passed; `work` is not cancelled. */
-export function within<T>(work: Promise<T>, limitMs: number, what: string): Promise<T> {
+export function unavailableAfter<T>(work: Promise<T>, limitMs: number, what: string): Promise<T> {
   return withTimeout(work, limitMs, () => {
     throw unavailable(`${what} took longer than ${limitMs} ms`);
   });

@@ -7,7 +7,7 @@ import {
   nameKey,
   type Stored,
 } from '../model/entity-type.js';
-import { type CatalogLogger, unavailable, within } from '../model/errors.js';
+import { type CatalogLogger, unavailable, unavailableAfter } from '../model/errors.js';
 import type { PendingRecords } from '../pending/pending-records.js';
 import type { CachedName, NameOwner, RedisCache } from '../redis/record-cache.js';
 import type { LocalNames, LocalRecords } from './local-cache.js';
@@ -211,7 +211,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     const unchanged = now() < failingUntilMs ? copyOf('unchanged') : undefined;
     if (unchanged !== undefined) return unchanged;
     try {
-      return await within(read(), limitMs ?? API_READ_MS_MAX, what);
+      return await unavailableAfter(read(), limitMs ?? API_READ_MS_MAX, what);
     } catch (err) {
       noteFailure(err);
       const copy = copyOf('stale');
@@ -351,7 +351,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     if (unchanged !== undefined) return unchanged;
     const what = `${kind.table} by ids`;
     try {
-      return await within(load(workspaceId, ids), API_READ_MS_MAX, what);
+      return await unavailableAfter(load(workspaceId, ids), API_READ_MS_MAX, what);
     } catch (err) {
       noteFailure(err);
       const stale = copies('stale');

@@ -8,7 +8,7 @@ import {
   type Scope,
 } from '@waymark/contract';
 import { draftDomain } from '../domains/domains.js';
-import { draftLink } from '../links/new-link.js';
+import { newLinkRecord } from '../links/new-link.js';
 import { groupSlug, workspaceSlug } from '../model/entity-types.js';
 import type {
   ApiKeyRecord,
@@ -146,7 +146,7 @@ export function createWorkspaces(
 
   function domainCreations(domain: DomainRecord | undefined, nowMs: number): Creation[] {
     if (domain === undefined) return [];
-    const root = draftLink(domain.workspaceId, { domain: domain.slug, key: '_root', url: '' }, nowMs);
+    const root = newLinkRecord(domain.workspaceId, { domain: domain.slug, key: '_root', url: '' }, nowMs);
     return [stores.links.prepare(root), stores.domains.prepare(domain)];
   }
 

@@ -9,8 +9,8 @@ vi.mock('../../src/links/new-link.js', async (original) => {
   const real = await original<typeof import('../../src/links/new-link.js')>();
   return {
     ...real,
-    draftLink: (...given: Parameters<typeof real.draftLink>) => {
-      const record = real.draftLink(...given);
+    newLinkRecord: (...given: Parameters<typeof real.newLinkRecord>) => {
+      const record = real.newLinkRecord(...given);
       return { ...record, id: ids.shift() ?? record.id };
     },
     randomKey: (input: Parameters<typeof real.randomKey>[0]) => draws.shift() ?? real.randomKey(input),

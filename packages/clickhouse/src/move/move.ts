@@ -117,7 +117,7 @@ class Move {
 
   async #copyTables(): Promise<MovedTable[]> {
     const { source, target, state, lease, header } = this.#parts;
-    // Not once tables may have rows: some statements of migrations would rewrite their columns.
+    // Only while no table has rows, because some statements of migrations would rewrite their columns.
     if (!(await state.hasPlans())) await createTables(target.client, { cluster: target.cluster, lease });
     await untilNothingIsInserted(target);
     const keptAfter = header.startedAt + EXPIRY_MARGIN_SECONDS;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ERROR_STATUS, type ErrorCode } from '../errors.js';
+import { ERROR_STATUS, type ErrorCode } from '../http/errors.js';
 import { linkSchema } from './link.js';
 import { createLinkBodySchema, updateLinkBodySchema } from './link-body.js';
 

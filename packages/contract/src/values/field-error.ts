@@ -1,4 +1,4 @@
-import { ApiError, type ApiErrorOptions, type ErrorCode } from '../errors.js';
+import { ApiError, type ApiErrorOptions, type ErrorCode } from '../http/errors.js';
 
 /** The rules that an invalid field can break. Error messages begin with one of them; `docs/reference/errors.md` explains each. */
 export const RULE_CODES = [

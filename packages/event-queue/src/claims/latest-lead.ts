@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import { deleteIfEqual } from '@waymark/redis';
+import type { Redis } from 'ioredis';
 import { stateKey } from '../queue/keys.js';
 
 /** How long Redis stores the latest lead of a customer: longer than the lead takes to reach ClickHouse, where it is found afterwards. */
@@ -14,4 +16,9 @@ export const LATEST_LEAD_MS = 2 * 3_600_000;
 export function latestLeadKey(workspaceId: string, customerId: string, eventName?: string | undefined): string {
   const identity = JSON.stringify(eventName === undefined ? [customerId] : [customerId, eventName]);
   return stateKey(`lead-of:${workspaceId}:${hash('sha256', identity, 'base64url').slice(0, 22)}`);
+}
+
+/** Removes the latest lead of a customer from Redis, unless another click has taken its place. @param key from {@link latestLeadKey} */
+export function removeLatestLead(redis: Pick<Redis, 'eval'>, key: string, clickId: string): Promise<void> {
+  return deleteIfEqual(redis, key, clickId);
 }

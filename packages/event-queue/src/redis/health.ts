@@ -12,7 +12,7 @@ export type Load = 'normal' | 'shed-track' | 'spool-clicks';
 const SHED_TRACK_AT = 0.7;
 const SPOOL_CLICKS_AT = 0.85;
 
-/** The state of one Redis, as this process sees it. */
+/** The state of one Redis, by the probes of this process. */
 export interface RedisHealth {
   /** The load at the last probe. While Redis does not answer, it is that of the last answer. */
   load(): Load;

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 
 /**
  * The name of a spool file identifies the process that owns it: `<host>~<pid>~<start of that process>~<nonce>~<number>.spool`.
- * Another process takes the file over, by renaming it, only if the owner is dead.
+ * Another process takes the file over, by renaming it, only if the owner has ended.
  *
- * If the owner is alive after all, nothing is lost: before it acknowledges an entry, it checks that the file still has its name. So the
+ * If the owner is running after all, nothing is lost: before it acknowledges an entry, it checks that the file still has its name. So the
  * renamed file contains every entry that was acknowledged before.
  */
 
 const SUFFIX = '.spool';
 const NAME_PARTS = 5;
-/** An owner on another host counts as dead if it has not touched its file for this long. Living owners touch their files every 15 s. */
+/** An owner on another host counts as ended if it has not touched its file for this long. A running one touches its files every 15 s. */
 const FOREIGN_STALE_MS = 60_000;
 /** Index of the start time among the fields of /proc/<pid>/stat that follow the command name. */
 const START_TIME_FIELD = 19;

@@ -64,7 +64,7 @@ export function referenceName(reference: string): string {
   return reference.slice(reference.lastIndexOf('/') + 1);
 }
 
-/** The content of a body or a response, which has a single content type. */
+/** The content of a body or a response, in its first content type. Only responses that are files have several. */
 export function contentOf(part: { readonly content?: ContentByType } | undefined): Content | undefined {
   return Object.values(part?.content ?? {})[0];
 }

@@ -1,4 +1,4 @@
-import { withTimeout } from '@waymark/cache';
+import { answerWithin } from '@waymark/cache';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 
@@ -23,9 +23,7 @@ async function runChecks(app: FastifyInstance, checks: ReadinessChecks): Promise
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
       try {
-        await withTimeout(check(), CHECK_TIMEOUT_MS, () => {
-          throw new Error(`no answer in ${CHECK_TIMEOUT_MS} ms`);
-        });
+        await answerWithin(check(), CHECK_TIMEOUT_MS);
         return [name, 'ok'] as const;
       } catch (err) {
         app.log.warn({ err, check: name }, 'not ready');

@@ -1,14 +1,19 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { EVENT_ROW_VERSION, EVENT_TABLES } from '@waymark/event-format';
-import { LATEST_LEAD_MS, latestLeadKey, type PastEventsOptions, type PastRow } from '@waymark/event-queue';
+import {
+  LATEST_LEAD_MS,
+  latestLeadKey,
+  type PastEventsOptions,
+  type PastRow,
+  removeLatestLead,
+} from '@waymark/event-queue';
 
 const LEAD = EVENT_TABLES.lead.columns[EVENT_ROW_VERSION];
 const [TIME, CUSTOMER, NAME] = [LEAD.indexOf('timestamp'), LEAD.indexOf('customer_id'), LEAD.indexOf('event_name')];
 /** Tolerance for clocks that differ. */
 const AHEAD_MS = 600_000;
 const CUSTOMERS_PER_READ = 2000;
-const REMOVE_EQUAL = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
 
 export interface LatestLeadsDeps {
   /** The queue shard of the workspace. */
@@ -56,7 +61,7 @@ WHERE workspace_id = {workspace:UInt64} AND customer_id IN {customers:Array(UInt
     });
     const isStored = new Set(stored.map(([customer, click]) => `${customer} ${click}`));
     for (const { key, click, customer } of kept) {
-      if (isStored.has(`${customer} ${click}`)) await shard.eval(REMOVE_EQUAL, 1, key, click);
+      if (isStored.has(`${customer} ${click}`)) await removeLatestLead(shard, key, click);
     }
   }
 }

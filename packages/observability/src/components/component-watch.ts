@@ -1,9 +1,9 @@
+import { answerWithin } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { RedisMemory } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import type { MetricsLogger } from '../metrics/metrics-logger.js';
 import { repeat } from '../repeat.js';
-import { within } from '../within.js';
 import { type Heartbeat, startHeartbeat } from './heartbeat.js';
 import {
   createInstanceRegistry,
@@ -106,9 +106,9 @@ export function startComponentWatch(options: ComponentWatchOptions): ComponentWa
 
   async function pollServices(): Promise<void> {
     try {
-      const read = await within(registry.read(), REGISTRY_TIMEOUT_MS, 'redis');
+      const read = await answerWithin(registry.read(), REGISTRY_TIMEOUT_MS, 'redis');
       services = serviceStates(read, { now: now(), isSettled: isSettled(), self: heartbeat.instance });
-      if (isSettled()) await within(markDeadInstances(read), REGISTRY_TIMEOUT_MS, 'redis');
+      if (isSettled()) await answerWithin(markDeadInstances(read), REGISTRY_TIMEOUT_MS, 'redis');
     } catch (err) {
       logger.debug({ err }, 'status of services is unknown: Redis does not answer');
       services = services.map((status) => ({

@@ -1,4 +1,4 @@
-import { within } from '../within.js';
+import { answerWithin } from '@waymark/cache';
 
 /** The answer of a store to a check. */
 export interface StoreAnswer {
@@ -79,7 +79,7 @@ export function createStoreWatch({ name, check, now }: StoreWatchOptions): Store
     async poll() {
       try {
         const withUptime = wasDown || now() - uptimeReadAt >= UPTIME_EVERY_MS;
-        const answer = await within(check(TIMEOUT_MS, withUptime), TIMEOUT_MS, name);
+        const answer = await answerWithin(check(TIMEOUT_MS, withUptime), TIMEOUT_MS, name);
         const { uptimeSeconds, detail = current.detail } = answer;
         noteStart(uptimeSeconds);
         if (!wasDown) answeredAt = now();

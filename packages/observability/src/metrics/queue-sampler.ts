@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { answerWithin } from '@waymark/cache';
 import { oldestQueuedMs, QUEUE_KINDS, type QueueDepth, queueDepths } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { repeat } from '../repeat.js';
-import { within } from '../within.js';
 import type { MetricsLogger } from './metrics-logger.js';
 
 /** The state of the queue on one queue shard. */
@@ -89,7 +89,7 @@ export function startQueueSampler(options: QueueSamplerOptions): QueueSampler {
   async function sample(): Promise<void> {
     const samples = queueShards.map(async (redis, shard) => {
       try {
-        return [await within(sampleQueue(redis, shard, now), ANSWER_MS, 'redis')];
+        return [await answerWithin(sampleQueue(redis, shard, now), ANSWER_MS, 'redis')];
       } catch (err) {
         logger.debug({ err, shard }, 'the queue is not known: Redis does not answer');
         return [];

@@ -1,9 +1,9 @@
+import { answerWithin } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { infoField } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { type DiskSpace, diskSpace } from '../free-space.js';
 import { repeat } from '../repeat.js';
-import { within } from '../within.js';
 import type { MetricsLogger } from './metrics-logger.js';
 
 /** How safe writes to a Redis are. */
@@ -125,7 +125,7 @@ export function startStoreSampler(options: StoreSamplerOptions): StoreSampler {
 
   async function sampleRedises(): Promise<void> {
     const samples = queueShards.map((redis, shard) =>
-      within(sampleRedis(redis, shard), ANSWER_MS, 'redis').catch(noteMissing('Redis')),
+      answerWithin(sampleRedis(redis, shard), ANSWER_MS, 'redis').catch(noteMissing('Redis')),
     );
     safety = (await Promise.all(samples)).filter((sample) => sample !== undefined);
   }

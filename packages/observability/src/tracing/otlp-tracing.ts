@@ -18,9 +18,9 @@ import {
   type Sampler,
   SamplingDecision,
 } from '@opentelemetry/sdk-trace-base';
+import { answerWithin } from '@waymark/cache';
 import type { FastifyRequest } from 'fastify';
 import { VERSION } from '../version.js';
-import { within } from '../within.js';
 import type { Tracing, TracingOptions } from './tracing.js';
 
 const EXPORT_DELAY_MS = 1000;
@@ -139,7 +139,7 @@ export function createTracing({ service, settings, logger }: TracingOptions, end
     },
 
     async close() {
-      await within(provider.shutdown(), CLOSE_MS, 'the receiver of traces').catch(() => undefined);
+      await answerWithin(provider.shutdown(), CLOSE_MS, 'the receiver of traces').catch(() => undefined);
     },
   };
 }

@@ -18,5 +18,5 @@ export function visibleLinks(
   { workspace, apiKey }: LinkCaller,
   links: readonly LinkRecord[],
 ): Promise<LinkRecord[]> {
-  return hiddenFolders.seen(workspace.id, linkVisibility(apiKey), links);
+  return hiddenFolders.visible(workspace.id, linkVisibility(apiKey), links);
 }

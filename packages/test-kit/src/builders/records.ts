@@ -4,8 +4,8 @@ import {
   type DomainRecord,
   draftCustomer,
   draftDomain,
-  draftLink,
   type LinkRecord,
+  newLinkRecord,
   type WorkspaceRecord,
 } from '@waymark/catalog';
 import { createResourceId, formatResourceId } from '@waymark/contract';
@@ -64,7 +64,7 @@ export function aDomainRecord(fields: Partial<DomainRecord> = {}): DomainRecord 
 /** The link `go.acme.com/try` to `https://acme.com/try`; by default its id is new. */
 export function aLinkRecord(fields: Partial<LinkRecord> = {}): LinkRecord {
   const draft = { domain: 'go.acme.com', key: 'try', url: 'https://acme.com/try' };
-  return { ...draftLink(BUILDER_WORKSPACE_ID, draft, BUILDER_TIME_MS), ...fields };
+  return { ...newLinkRecord(BUILDER_WORKSPACE_ID, draft, BUILDER_TIME_MS), ...fields };
 }
 
 /** The customer Ada, `user_42`; by default its id is new. */

@@ -1,4 +1,4 @@
-import { withTimeout } from '@waymark/cache';
+import { answerWithin } from '@waymark/cache';
 import { migrationStatus } from '@waymark/clickhouse';
 import { maskUrl, type RunState } from '@waymark/config';
 import { checkRedisSettings, infoField, type QueueDepth, queueDepths } from '@waymark/event-queue';
@@ -19,13 +19,6 @@ async function check<T extends object>(work: () => Promise<T>): Promise<Check<T>
   } catch (err) {
     return { ok: false, error: err instanceof Error ? err.message : String(err) };
   }
-}
-
-/** Rejects when a store that hangs has not answered in time; the caller then closes its connection. */
-function inTime<T>(answer: Promise<T>): Promise<T> {
-  return withTimeout(answer, STORE_TIMEOUT_MS, () => {
-    throw new Error(`no answer within ${STORE_TIMEOUT_MS / 1000} s`);
-  });
 }
 
 function checkApi(target: Target) {
@@ -55,7 +48,7 @@ function checkRedis(target: Target, name: string, url?: string) {
       };
     };
     try {
-      return await inTime(read());
+      return await answerWithin(read(), STORE_TIMEOUT_MS);
     } finally {
       redis.disconnect();
     }
@@ -66,7 +59,10 @@ function checkClickHouse(target: Target) {
   return check(async () => {
     const clickhouse = connectClickHouse(target);
     try {
-      const migrations = await inTime(migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster }));
+      const migrations = await answerWithin(
+        migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster }),
+        STORE_TIMEOUT_MS,
+      );
       const numberOf = (...states: readonly string[]) =>
         migrations.filter(({ state }) => states.includes(state)).length;
       const notApplied = numberOf('pending', 'changed');

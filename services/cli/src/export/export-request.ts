@@ -1,6 +1,8 @@
 import {
   EVENT_KINDS,
   EXPORT_FORMATS,
+  EXPORT_RESOURCES,
+  type ExportResource,
   exportAnalyticsQuerySchema,
   exportCustomersQuerySchema,
   exportEventsQuerySchema,
@@ -10,15 +12,13 @@ import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption } from '../option-values.js';
 import type { RecordFormat } from './complete-records.js';
 
+/** The query strings of the routes that the command calls. */
 const SCHEMAS = {
   events: exportEventsQuerySchema,
   links: exportLinksQuerySchema,
   customers: exportCustomersQuerySchema,
   analytics: exportAnalyticsQuerySchema,
-} as const;
-export type ExportResource = keyof typeof SCHEMAS;
-/** The resources that can be exported. */
-export const EXPORT_RESOURCES = Object.keys(SCHEMAS) as ExportResource[];
+} as const satisfies Readonly<Record<ExportResource, unknown>>;
 
 /** Set by the command itself when it continues an export. */
 const OWN_PARAMETER = 'startingAfter';

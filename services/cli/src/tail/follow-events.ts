@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { askedPauseMs } from '../asked-pause.js';
 import { CommandError } from '../command-error.js';
-import { readBlocks } from './event-stream.js';
+import { readServerSentEvents } from './server-sent-events.js';
 
 /** Options of {@link followEvents}. */
 export interface FollowOptions {
@@ -41,12 +41,14 @@ export async function followEvents({ url, newKey, onEvent, onStatus, signal }: F
   async function readStream(response: Response): Promise<void> {
     onStatus(lastId === undefined ? 'following' : 'following again');
     isKeyNew = false;
-    for await (const { id, event, data, retry } of readBlocks(response.body as unknown as AsyncIterable<Uint8Array>)) {
+    for await (const { id, event, data, retry } of readServerSentEvents(
+      response.body as unknown as AsyncIterable<Uint8Array>,
+    )) {
       if (data !== undefined && EVENTS.has(event)) await onEvent(data);
       else if (event === 'gap' && data !== undefined) onStatus(`events are missing: ${data}`);
       else if (event === 'bye' && data !== undefined) onStatus(`the stream ends: ${data}`);
       lastId = id ?? lastId;
-      // The server sends `retry` in the first and the last block of a stream.
+      // The server sends `retry` with the first and the last event of a stream.
       if (retry !== undefined) retryMs = Number(retry);
       // Checked here, because an aborted signal does not end the loop once all of the response has arrived.
       if (signal.aborted) return;

@@ -188,7 +188,7 @@ describe('waymark export', { timeout: 120_000 }, () => {
     api.pass();
   });
 
-  it('streams to standard output, whole, and ends when its reader does', async () => {
+  it('streams the whole export to standard output, and ends when its reader ends', async () => {
     const lines = async (command: string) => {
       const child = spawn('sh', ['-c', `"$NODE" "$BIN" export events --format ndjson --api "$API" ${command}`], {
         env: environmentWith({ ...env, NODE: process.execPath, BIN, API: api.url }),

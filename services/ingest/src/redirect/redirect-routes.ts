@@ -61,7 +61,7 @@ function linkRequest(request: IncomingMessage, target: string): LinkRequest {
 }
 
 function send(answer: LinkResponse, response: ServerResponse, isClosing: boolean): void {
-  // That of a 304 would be the length of the body that is left out (RFC 9110, 8.6).
+  // In a 304 it would be the length of the body that is left out (RFC 9110, 8.6).
   if (answer.status !== 304) answer.headers.push('content-length', String(Buffer.byteLength(answer.body)));
   if (isClosing) answer.headers.push('connection', 'close');
   response.writeHead(answer.status, answer.headers).end(answer.body);

@@ -89,7 +89,7 @@ async function canSeeLink(
   const visibility = linkVisibility(apiKey);
   if (!visibility.hidesFolders) return true;
   const link = linkId === null ? undefined : await catalog.links.get(workspace.id, linkId);
-  return link !== undefined && (await catalog.hiddenFolders.seen(workspace.id, visibility, [link])).length > 0;
+  return link !== undefined && (await catalog.hiddenFolders.visible(workspace.id, visibility, [link])).length > 0;
 }
 
 /** The trackers of a workspace, and the hook that sheds load before they are called. */

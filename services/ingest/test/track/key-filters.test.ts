@@ -21,14 +21,14 @@ async function loadedFilter() {
   return { state, keys };
 }
 
-it('a filter lacks what was not stored, and no more', async () => {
+it('a filter lacks only keys that were not stored', async () => {
   const { keys } = await loadedFilter();
   expect(keys.filterOf('ws_1')?.lacks('stored')).toBe(false);
   expect(keys.filterOf('ws_1')?.lacks('another')).toBe(true);
   expect(keys.filterOf('ws_2')).toBeUndefined();
 });
 
-it('a filter ends before the claims of what was queued when it was read', async () => {
+it('a filter expires before the claims of events that were queued when it was read', async () => {
   const { state, keys } = await loadedFilter();
   state.nowMs += 2 * HOUR_MS - 11 * 60_000;
   expect(keys.filterOf('ws_1')).toBeDefined();

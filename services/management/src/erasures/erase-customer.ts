@@ -70,7 +70,7 @@ async function removeCustomer(
   return record?.clickId ?? undefined;
 }
 
-/** The id of a customer with the external id that was queued while the erasure was being accepted; undefined when there is none. */
+/** The id of the queued customer with the external id; undefined when there is none. A request may have queued it after `subjectOf`. */
 async function pendingId(deps: StoredAnswerDeps, workspaceId: string, externalId: string): Promise<string | undefined> {
   const { catalog } = deps;
   const claims = await deps.claimsOf(workspaceId);

@@ -95,10 +95,10 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
       await importJobs.update(workspaceId, id, () => ({ isUnreported: false }));
     },
 
-    /** The open imports. Also removes the files of expired imports, and directories that belong to no import. */
-    async open(): Promise<readonly ImportJobRecord[]> {
+    /** Removes the files of expired imports, and directories that belong to no import. @returns the open imports */
+    async sweep(): Promise<readonly ImportJobRecord[]> {
       const unchanged = await files.unchangedFor(LEFT_OVER_MS, now());
-      const open = await importJobs.open();
+      const open = await importJobs.listOpen();
       for (const job of open) {
         const isOver = job.expiresAt !== null && Date.parse(job.expiresAt) <= now();
         if (isOver && job.files.length > 0) await expire(job);
@@ -122,7 +122,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
           const sum = [...bytesOf.values()].reduce((total, one) => total + one, bytes);
           if (sum <= importBytesMax) return { bytes: sum, jobs: [] };
           // Files of imports that have not ended are needed.
-          const ended = (await importJobs.open()).filter((job) => !importJobs.isUnfinished(job));
+          const ended = (await importJobs.listOpen()).filter((job) => !importJobs.isUnfinished(job));
           const jobs = ended.map((job) => ({
             ...{ job, workspaceId: job.workspaceId, bytes: bytesOf.get(job.directory) ?? 0 },
             finishedAt: job.finishedAt ?? '',

@@ -54,7 +54,7 @@ export async function importJobs(app: App, deps: ImportJobsDeps): Promise<void> 
     subscribe: catalog.subscribe,
     get: catalog.importJobs.get,
     begin: catalog.importJobs.begin,
-    open: ends.open,
+    listOpen: ends.sweep,
     takeSlot(workspaceId) {
       if (busy.has(workspaceId)) return undefined;
       busy.add(workspaceId);

@@ -54,5 +54,5 @@ export const stepOf = (column: string) =>
   `toUInt32(intDiv(toUInt32(toUnixTimestamp(${column})), {step:UInt32}) * {step:UInt32})`;
 
 /** SQL condition for a time column within the range, in the type of the column, so that its index is used. */
-export const within = (column: string) =>
+export const inRange = (column: string) =>
   `${column} >= toDateTime({from:UInt32}, 'UTC') AND ${column} < toDateTime({to:UInt32}, 'UTC')`;

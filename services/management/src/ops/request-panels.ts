@@ -1,4 +1,4 @@
-import { type OpsPanel, stepOf, within } from './panel-types.js';
+import { inRange, type OpsPanel, stepOf } from './panel-types.js';
 
 /** Upper bounds of the buckets in `ops_requests.duration_ms`; the last bucket is unbounded. */
 const BUCKET_ENDS = '[1., 2., 5., 10., 25., 50., 100., 250., 500., 1000., 2500., 5000., 10000., 10000.]';
@@ -26,7 +26,7 @@ export const REQUEST_PANELS: readonly OpsPanel[] = [
     stepMin: 60,
     sql: `SELECT ${stepOf('minute')} AS at, concat(toString(intDiv(status, 100)), 'xx') AS name,
         sum(requests) * 60 / {step:UInt32} AS value
-      FROM ops_requests WHERE ${within('minute')} GROUP BY at, name`,
+      FROM ops_requests WHERE ${inRange('minute')} GROUP BY at, name`,
   },
   {
     kind: 'plot',
@@ -44,7 +44,7 @@ export const REQUEST_PANELS: readonly OpsPanel[] = [
     sql: `SELECT at, pair.1 AS name, pair.2 AS value FROM (
         SELECT ${stepOf('minute')} AS at,
           arrayJoin([('median', ${quantileOf(0.5)}), ('95 %', ${quantileOf(0.95)})]) AS pair
-        FROM ops_requests WHERE ${within('minute')} GROUP BY at)`,
+        FROM ops_requests WHERE ${inRange('minute')} GROUP BY at)`,
   },
   {
     kind: 'plot',
@@ -65,7 +65,7 @@ export const REQUEST_PANELS: readonly OpsPanel[] = [
     missing: 0,
     stepMin: 60,
     sql: `SELECT ${stepOf('minute')} AS at, if(plan = '', 'no key', plan) AS name, sum(limited) * 60 / {step:UInt32} AS value
-      FROM ops_limited_requests WHERE ${within('minute')} GROUP BY at, name`,
+      FROM ops_limited_requests WHERE ${inRange('minute')} GROUP BY at, name`,
   },
   {
     kind: 'plot',
@@ -83,7 +83,7 @@ export const REQUEST_PANELS: readonly OpsPanel[] = [
     stepMin: 15,
     sql: `SELECT ${stepOf('time')} AS at, if(metric = 'redis_used_bytes', 'used', 'limit') AS name, max(s.value) AS value
       FROM ops_samples AS s WHERE metric IN ('redis_used_bytes', 'redis_limit_bytes') AND s.value > 0
-        AND ${within('time')}
+        AND ${inRange('time')}
       GROUP BY at, name`,
   },
 ];

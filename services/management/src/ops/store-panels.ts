@@ -1,4 +1,4 @@
-import { type OpsPanel, within } from './panel-types.js';
+import { inRange, type OpsPanel } from './panel-types.js';
 
 /** Panels about queries, workspaces and storage. */
 export const STORE_PANELS: readonly OpsPanel[] = [
@@ -18,7 +18,7 @@ export const STORE_PANELS: readonly OpsPanel[] = [
     ],
     sql: `SELECT endpoint, countIf(error = '') AS slow, countIf(error != '') AS failed, max(duration_ms) AS slowest,
         argMaxIf(error, time, error != '') AS last_error, toUnixTimestamp64Milli(max(time)) AS last
-      FROM ops_slow_queries WHERE ${within('time')}
+      FROM ops_slow_queries WHERE ${inRange('time')}
       GROUP BY endpoint ORDER BY failed DESC, slow DESC, endpoint LIMIT 8`,
   },
   {
@@ -38,7 +38,7 @@ export const STORE_PANELS: readonly OpsPanel[] = [
       FROM (
         SELECT workspace_id, sumIf(e.events, kind = 'click') AS clicks, sumIf(e.events, kind = 'lead') AS leads,
           sumIf(e.events, kind = 'sale') AS sales, sum(e.events) AS events
-        FROM ops_events_per_minute AS e WHERE ${within('minute')} GROUP BY workspace_id
+        FROM ops_events_per_minute AS e WHERE ${inRange('minute')} GROUP BY workspace_id
       ) AS counted
       LEFT JOIN (SELECT workspace_id, argMax(slug, version) AS slug FROM workspaces GROUP BY workspace_id) AS named
         USING (workspace_id)
@@ -60,7 +60,7 @@ export const STORE_PANELS: readonly OpsPanel[] = [
     sql: `SELECT table, rows, parts, bytes, greatest(toInt64(bytes) - toInt64(bytes_before), 0) AS gained
       FROM (SELECT table, rows, parts, bytes FROM ops_parts WHERE database = currentDatabase()) AS present
       LEFT JOIN (
-        SELECT table, argMin(bytes, hour) AS bytes_before FROM ops_table_growth WHERE ${within('hour')} GROUP BY table
+        SELECT table, argMin(bytes, hour) AS bytes_before FROM ops_table_growth WHERE ${inRange('hour')} GROUP BY table
       ) AS before USING (table)
       ORDER BY bytes DESC, table LIMIT 6`,
   },
@@ -84,7 +84,7 @@ export const STORE_PANELS: readonly OpsPanel[] = [
       FROM (
         SELECT toUInt32OrZero(extract(metric, '@([0-9]+)')) AS shard, extract(metric, '^[a-z_]+') AS name, metric,
           argMax(value, time) AS last
-        FROM ops_samples WHERE match(metric, '^(queue|redis)_') AND ${within('time')} GROUP BY metric)
+        FROM ops_samples WHERE match(metric, '^(queue|redis)_') AND ${inRange('time')} GROUP BY metric)
       GROUP BY shard ORDER BY shard LIMIT 64`,
   },
   {

@@ -1,4 +1,4 @@
-import { type OpsPanel, stepOf, within } from './panel-types.js';
+import { inRange, type OpsPanel, stepOf } from './panel-types.js';
 
 const KINDS = [
   { name: 'clicks', tone: 'first' },
@@ -24,7 +24,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     missing: 0,
     stepMin: 15,
     sql: `SELECT ${stepOf('time')} AS at, concat(kind, 's') AS name, sum(rows) * 60 / {step:UInt32} AS value
-      FROM ops_batches WHERE ${within('time')} AND kind IN ('click', 'lead', 'sale') GROUP BY at, name`,
+      FROM ops_batches WHERE ${inRange('time')} AND kind IN ('click', 'lead', 'sale') GROUP BY at, name`,
   },
   {
     kind: 'plot',
@@ -45,7 +45,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
             ('median', toFloat64(quantileExactWeighted(0.5)(intDiv(lag_ms_min + lag_ms_max, 2), rows))),
             ('slowest', toFloat64(max(lag_ms_max)))
           ]) AS pair
-        FROM ops_batches WHERE ${within('time')} AND kind IN ('click', 'lead', 'sale') GROUP BY at)`,
+        FROM ops_batches WHERE ${inRange('time')} AND kind IN ('click', 'lead', 'sale') GROUP BY at)`,
   },
   {
     kind: 'plot',
@@ -60,7 +60,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     stepMin: 15,
     sql: `SELECT at, concat(kind, 's') AS name, sum(most) AS value FROM (
         SELECT ${stepOf('time')} AS at, ${KIND} AS kind, metric, max(value) AS most
-        FROM ops_samples WHERE match(metric, '^queue_(waiting|active|delayed):') AND ${within('time')}
+        FROM ops_samples WHERE match(metric, '^queue_(waiting|active|delayed):') AND ${inRange('time')}
         GROUP BY at, kind, metric)
       GROUP BY at, kind`,
   },
@@ -75,7 +75,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     missing: null,
     stepMin: 15,
     sql: `SELECT ${stepOf('time')} AS at, concat(${KIND}, 's') AS name, max(value) AS value
-      FROM ops_samples WHERE startsWith(metric, 'queue_oldest_ms:') AND ${within('time')} GROUP BY at, name`,
+      FROM ops_samples WHERE startsWith(metric, 'queue_oldest_ms:') AND ${inRange('time')} GROUP BY at, name`,
   },
   {
     kind: 'plot',
@@ -93,7 +93,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     stepMin: 15,
     sql: `SELECT at, pair.1 AS name, pair.2 AS value FROM (
         SELECT ${stepOf('time')} AS at, arrayJoin([('average', avg(rows)), ('largest', toFloat64(max(rows)))]) AS pair
-        FROM ops_batches WHERE ${within('time')} GROUP BY at)`,
+        FROM ops_batches WHERE ${inRange('time')} GROUP BY at)`,
   },
   {
     kind: 'plot',
@@ -111,7 +111,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     sql: `SELECT at, pair.1 AS name, pair.2 AS value FROM (
         SELECT ${stepOf('time')} AS at,
           arrayJoin([('median', toFloat64(quantile(0.5)(insert_ms))), ('slowest', toFloat64(max(insert_ms)))]) AS pair
-        FROM ops_batches WHERE ${within('time')} GROUP BY at)`,
+        FROM ops_batches WHERE ${inRange('time')} GROUP BY at)`,
   },
   {
     kind: 'plot',
@@ -125,7 +125,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     missing: null,
     stepMin: 15,
     sql: `SELECT ${stepOf('time')} AS at, 'waiting' AS name, max(value) AS value
-      FROM ops_samples WHERE metric = 'dead_letters' AND ${within('time')} GROUP BY at`,
+      FROM ops_samples WHERE metric = 'dead_letters' AND ${inRange('time')} GROUP BY at`,
   },
   {
     kind: 'plot',
@@ -143,6 +143,6 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     stepMin: 60,
     sql: `SELECT at, pair.1 AS name, pair.2 * 60 / {step:UInt32} AS value FROM (
         SELECT ${stepOf('minute')} AS at, arrayJoin([('delivered', sum(delivered)), ('failed', sum(failed))]) AS pair
-        FROM ops_webhook_deliveries WHERE ${within('minute')} GROUP BY at)`,
+        FROM ops_webhook_deliveries WHERE ${inRange('minute')} GROUP BY at)`,
   },
 ];

@@ -81,7 +81,7 @@ describe('POST /customers', () => {
     expect([status, body]).toMatchObject([422, { error: { message: expect.stringContaining('externalId') } }]);
   });
 
-  it('succeeds once of 60 concurrent requests with one external id', async () => {
+  it('succeeds for one of 60 concurrent requests with one external id', async () => {
     expect(await statusesOf(60, () => create(acme, { externalId: 'once' }))).toEqual({ 201: 1, 409: 59 });
   });
 

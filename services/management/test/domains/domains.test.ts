@@ -82,7 +82,7 @@ describe('POST /domains', () => {
     expect(codeOf(await create(acme, { slug: DEFAULT_DOMAIN }))).toEqual([409, 'conflict']);
   });
 
-  it('succeeds once of 60 concurrent requests of two workspaces for one name', async () => {
+  it('succeeds for one of 60 concurrent requests of two workspaces for one name', async () => {
     const stranger = await aCaller(management);
     const slug = aSlug();
     let turn = 0;

@@ -61,7 +61,7 @@ describe('POST /webhooks', () => {
     expect((await create(acme, aBody(fields))).status).toBe(status);
   });
 
-  it('succeeds once of 60 concurrent requests with one URL; another workspace may use it as well', async () => {
+  it('succeeds for one of 60 concurrent requests with one URL; another workspace may use it as well', async () => {
     const body = aBody();
     expect(await statusesOf(60, () => create(acme, body))).toEqual({ 201: 1, 409: 59 });
     expect((await create(await aCaller(management), body)).status).toBe(201);

@@ -1,7 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import { analyticsAnswerSchema, analyticsQuerySchema } from '@waymark/contract';
 import { type App, sendJson } from '@waymark/http-kit';
-import { whileChecked } from '../plan-check.js';
+import { whileUsageChecked } from '../usage-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindRequest } from './bind-request.js';
 import { readGroups } from './read-groups.js';
@@ -31,7 +31,7 @@ export async function analyticsRoutes(app: App, deps: AnalyticsRouteDeps): Promi
       },
     },
     async (request, reply) => {
-      const body = await whileChecked(catalog, request, async () => {
+      const body = await whileUsageChecked(catalog, request, async () => {
         const bound = await bindRequest(deps, request, request.query);
         const groups = await runReads(request, reply, (reads) => readGroups(reads, bound));
         return responseBody(request.workspace.id, bound, groups);

@@ -13,7 +13,7 @@ async function findLink(
       : await catalog.links.findByAddress(reference.domain, normaliseKey(reference.key), API_READ);
   // A link of another workspace, or in a hidden folder, gives the same 404 as one that does not exist.
   const own = found?.workspaceId === workspaceId ? [found] : [];
-  const [link] = await catalog.hiddenFolders.seen(workspaceId, visibility, own);
+  const [link] = await catalog.hiddenFolders.visible(workspaceId, visibility, own);
   if (link !== undefined) return link.id;
   throw new ApiError('not_found', 'Link not found.');
 }

@@ -58,7 +58,7 @@ async function linksById(
   const found = [...(await links.getMany(workspaceId, ids)).values()];
   const [visible, withPartnerState, tagsOf] = await Promise.all([
     // A link may have been moved into a hidden folder since the rows were read.
-    hiddenFolders.seen(workspaceId, visibility, found),
+    hiddenFolders.visible(workspaceId, visibility, found),
     links.inPartnerState(workspaceId, found),
     links.tagsOf(workspaceId, found),
   ]);

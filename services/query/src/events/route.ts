@@ -3,7 +3,7 @@ import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { formatCursor, parse, parseCursor } from '@waymark/event-query';
 import { type App, jsonArray, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
-import { whileChecked } from '../plan-check.js';
+import { whileUsageChecked } from '../usage-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindEvents } from './bind-events.js';
 import { nextLink, positionOf } from './next-link.js';
@@ -38,7 +38,7 @@ export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void>
     },
     async (request, reply) => {
       const { workspace, query } = request;
-      const { items, next } = await whileChecked(catalog, request, async () => {
+      const { items, next } = await whileUsageChecked(catalog, request, async () => {
         const list = { query, workspaceId: workspace.id };
         const cursor = parseCursor(list);
         const nowMs = cursor?.nowMs ?? now();

@@ -62,9 +62,9 @@ export async function exportJobs(app: App, deps: ExportJobsDeps): Promise<void> 
     subscribe: catalog.subscribe,
     get: catalog.exportJobs.get,
     begin: catalog.exportJobs.begin,
-    async open() {
+    async listOpen() {
       const idsWithFiles = await files.ids();
-      const open = await catalog.exportJobs.open();
+      const open = await catalog.exportJobs.listOpen();
       await ends.sweep(idsWithFiles, open);
       return open;
     },

@@ -101,7 +101,7 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
           const bytesOf = await files.bytes();
           const bytes = [...bytesOf.values()].reduce((sum, one) => sum + one, 0);
           if (bytes <= bytesMax) return { bytes, jobs: [] };
-          const jobs = (await exportJobs.open()).map((job) => ({
+          const jobs = (await exportJobs.listOpen()).map((job) => ({
             ...{ job, workspaceId: job.workspaceId, bytes: bytesOf.get(job.id) ?? 0 },
             finishedAt: job.status === 'completed' ? (job.finishedAt ?? '') : null,
           }));

@@ -12,7 +12,7 @@ import { storableBody } from '../storable-body.js';
 import type { TrackDeps } from '../track-deps.js';
 import { createBrowserReports, type ReportRequest } from './browser-reports.js';
 import { createNetworkLimits } from './network-limits.js';
-import { answerPreflights, CROSS_ORIGIN } from './preflights.js';
+import { answerPreflights, BROWSER_ROUTE } from './preflights.js';
 
 /** Browser reports are small; their longest field is a URL. */
 const BODY_BYTES_MAX = 128 * 1024;
@@ -36,7 +36,7 @@ function reportRequest(request: Pick<FastifyRequest, 'raw' | 'headers' | 'query'
 export async function browserRoutes(app: App, deps: TrackDeps): Promise<void> {
   const limits = createNetworkLimits(deps);
   const reports = createBrowserReports(deps, limits);
-  const shared = { ...CROSS_ORIGIN, bodyLimit: BODY_BYTES_MAX, onRequest: limits.countBrowserCall };
+  const shared = { ...BROWSER_ROUTE, bodyLimit: BODY_BYTES_MAX, onRequest: limits.countBrowserCall };
   answerPreflights(app, ['/track/click', '/track/open', '/track/visit']);
   app.post(
     '/track/click',

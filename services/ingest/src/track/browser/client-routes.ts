@@ -12,7 +12,7 @@ import { storableBody } from '../storable-body.js';
 import type { TrackDeps } from '../track-deps.js';
 import type { Trackers } from './client-trackers.js';
 import { callerAddress, createNetworkLimits } from './network-limits.js';
-import { answerPreflights, CROSS_ORIGIN } from './preflights.js';
+import { answerPreflights, BROWSER_ROUTE } from './preflights.js';
 import { authenticatePublishable } from './publishable-key.js';
 
 /**
@@ -31,7 +31,7 @@ export async function clientRoutes(
   const limits = createNetworkLimits(deps);
   // The network limit comes first, so that rejected calls do not count against the shared publishable key.
   const onRequest = [limits.countClientCall, authenticatePublishable(deps)];
-  const shared = { ...CROSS_ORIGIN, onRequest, preHandler: shed };
+  const shared = { ...BROWSER_ROUTE, onRequest, preHandler: shed };
   const takeDailyEvents = (request: FastifyRequest, events: number) =>
     limits.takeDailyEvents(request.workspace, callerAddress(deps.readVisit, request), events);
 

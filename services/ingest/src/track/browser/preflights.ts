@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify';
 export const HIDDEN = { hide: true } as FastifySchema;
 
 /** Options of routes that pages of any origin may call, and of their preflights. */
-export const CROSS_ORIGIN: { readonly config: { readonly crossOrigin: CrossOrigin } } = {
+export const BROWSER_ROUTE: { readonly config: { readonly crossOrigin: CrossOrigin } } = {
   config: { crossOrigin: 'scripts' },
 };
 
@@ -14,7 +14,7 @@ export function answerPreflights(scope: FastifyInstance, paths: readonly string[
   for (const path of paths) {
     scope.options(
       path,
-      { ...CROSS_ORIGIN, schema: HIDDEN },
+      { ...BROWSER_ROUTE, schema: HIDDEN },
       async (_request, reply): Promise<FastifyReply> => reply.code(204).send(),
     );
   }

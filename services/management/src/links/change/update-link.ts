@@ -18,9 +18,9 @@ import {
   settleStoredLinks,
 } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
-import { linkObject } from '../create/create-link.js';
 import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
+import { linkObjectFor } from '../read/link-object.js';
 import { bulkError } from '../routes/bulk-error.js';
 
 /** Updates links. If `changeOne` throws, none is updated. @returns the updated links, without those that were deleted meanwhile */
@@ -70,7 +70,7 @@ export async function updateFoundLink(
   );
   if (updated === undefined) throw new ApiError('not_found', 'Link not found.');
   if (updated.updatedAt !== found.updatedAt) await deps.notifier.linkChanged('link.updated', updated);
-  return linkObject(deps, caller, updated);
+  return linkObjectFor(deps, caller, updated);
 }
 
 /** The links that a bulk request selects. @throws ApiError bad_request when it has neither ids nor external ids */

@@ -1,20 +1,8 @@
-import { type LinkRecord, linkVisibility } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, type Link } from '@waymark/contract';
 import { linkContext, newLink, settleStoredLinks, withinLinkQuota } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
-
-/** The link object of one record. @param isNew whether the link was just created: then its counters are 0 and are not read */
-export async function linkObject(
-  { catalog }: LinkDeps,
-  { workspace, apiKey }: LinkCaller,
-  record: LinkRecord,
-  isNew = false,
-): Promise<Link> {
-  const [link] = await catalog.links.objects(workspace.id, [record], linkVisibility(apiKey), isNew);
-  if (link === undefined) throw new TypeError('no link object for the record');
-  return link;
-}
+import { linkObjectFor } from '../read/link-object.js';
 
 /** Creates a link, and queues its webhooks. @throws ApiError 400, 403, 404, 409 or 422 */
 export async function storeNewLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
@@ -25,7 +13,7 @@ export async function storeNewLink(deps: LinkDeps, caller: LinkCaller, body: Cre
   const [record = stored] = await settleStoredLinks(deps, workspace.id, [stored]);
   if (record instanceof ApiError) throw record;
   await deps.notifier.linkChanged('link.created', record);
-  return linkObject(deps, caller, record, true);
+  return linkObjectFor(deps, caller, record, true);
 }
 
 /** `POST /links`. @throws ApiError 400, 403, 404, 409, 422, or 429 while too many webhooks of the workspace wait */

@@ -14,9 +14,9 @@ import type { App } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
 import { exportLinks, LINK_COLUMN_SOURCES } from '@waymark/record-lists';
 import { z } from 'zod';
-import { linkObject } from '../create/create-link.js';
 import type { LinkDeps } from '../link-deps.js';
 import { requireLink } from '../read/find-link.js';
+import { linkObjectFor } from '../read/link-object.js';
 import { countLinks, listLinks } from '../read/list-links.js';
 
 /** The path parameter `linkId`: a `link_…` id, or `ext_` and an external id. */
@@ -30,7 +30,7 @@ export async function readRoutes(app: App, deps: LinkDeps & ExportDeps): Promise
   const tags = ['Links'];
 
   const linkInfo = async (caller: LinkCaller, query: LinkInfoQuery) =>
-    linkObject(deps, caller, await requireLink(deps.catalog, caller, query));
+    linkObjectFor(deps, caller, await requireLink(deps.catalog, caller, query));
 
   app.get(
     '/links',

@@ -1,13 +1,13 @@
-/** An event of a stream of server-sent events, with the texts of its fields; undefined for fields that it does not have. */
-export interface StreamBlock {
+/** A server-sent event, with the texts of its fields; undefined for fields that it does not have. */
+export interface ServerSentEvent {
   readonly id: string | undefined;
   readonly event: string | undefined;
   readonly data: string | undefined;
   readonly retry: string | undefined;
 }
 
-/** Parses a block. A field has one line, because the API never splits `data`. */
-function parseBlock(text: string): StreamBlock {
+/** Parses an event. A field has one line, because the API never splits `data`. */
+function parseEvent(text: string): ServerSentEvent {
   const fields = new Map<string, string>();
   for (const line of text.split('\n')) {
     const colon = line.indexOf(': ');
@@ -17,14 +17,14 @@ function parseBlock(text: string): StreamBlock {
   return { id, event, data, retry };
 }
 
-/** Reads the blocks of a body as they arrive. */
-export async function* readBlocks(body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamBlock> {
+/** Reads the events of a body as they arrive. A blank line ends each. */
+export async function* readServerSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of body) {
     rest += decoder.decode(chunk, { stream: true });
-    const blocks = rest.split('\n\n');
-    rest = blocks.pop() ?? '';
-    for (const block of blocks) yield parseBlock(block);
+    const texts = rest.split('\n\n');
+    rest = texts.pop() ?? '';
+    for (const event of texts) yield parseEvent(event);
   }
 }

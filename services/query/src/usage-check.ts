@@ -7,7 +7,7 @@ import type { FastifyRequest } from 'fastify';
  *
  * @throws the first of: ApiError 403 for a workspace beyond its plan, the validation error, what the reads throw
  */
-export async function whileChecked<T>(
+export async function whileUsageChecked<T>(
   { eventUsage }: Pick<Catalog, 'eventUsage'>,
   { workspace, validationError }: Pick<FastifyRequest, 'workspace' | 'validationError'>,
   read: () => Promise<T>,
