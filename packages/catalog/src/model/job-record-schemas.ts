@@ -15,12 +15,12 @@ import {
   SCHEDULED_RESOURCES,
 } from '@waymark/contract';
 import { z } from 'zod';
-import { common, text, time } from './record-fields.js';
+import { common, recordSchema, text, time } from './record-fields.js';
 
 /** Records of work in the background; see `record-schemas.ts`. */
 
 /** An export job. */
-export const exportJobRecordSchema = z.strictObject({
+export const exportJobRecordSchema = recordSchema({
   ...common,
   resource: z.enum(EXPORT_RESOURCES),
   format: z.enum(EXPORT_FORMATS),
@@ -54,7 +54,7 @@ const importReportSchema = z.strictObject({ name: z.string(), rows: z.int(), byt
 export type ImportReportFile = z.infer<typeof importReportSchema>;
 
 /** An import of links. The credential of its source is in a separate file, not in the record, so that it can be erased. */
-export const importJobRecordSchema = z.strictObject({
+export const importJobRecordSchema = recordSchema({
   ...common,
   source: z.enum(IMPORT_SOURCES),
   /** Format of the uploaded file; null for an import from an API. */
@@ -97,7 +97,7 @@ const scheduledFileSchema = z.strictObject({ name: z.string(), rows: z.int(), by
 export type ScheduledFile = z.infer<typeof scheduledFileSchema>;
 
 /** An export schedule. */
-export const exportScheduleRecordSchema = z.strictObject({
+export const exportScheduleRecordSchema = recordSchema({
   ...common,
   resource: z.enum(SCHEDULED_RESOURCES),
   frequency: z.enum(EXPORT_FREQUENCIES),
@@ -155,7 +155,7 @@ export const exportScheduleRecordSchema = z.strictObject({
 export type ExportScheduleRecord = z.infer<typeof exportScheduleRecordSchema>;
 
 /** The erasure of a person. It contains no text of the person. */
-export const erasureRecordSchema = z.strictObject({
+export const erasureRecordSchema = recordSchema({
   ...common,
   mode: z.enum(ERASURE_MODES),
   status: z.enum(ERASURE_STATUSES),

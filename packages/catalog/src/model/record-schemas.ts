@@ -11,14 +11,14 @@ import {
   webhookTriggerSchema,
 } from '@waymark/contract';
 import { z } from 'zod';
-import { common, text, time } from './record-fields.js';
+import { common, recordSchema, text, time } from './record-fields.js';
 
 /**
  * The records of each type, as they are stored as JSON in the column `data` of their tables. Ids are public ids (`link_…`), times are
  * ISO 8601 in UTC with milliseconds.
  */
 
-export const workspaceRecordSchema = z.strictObject({
+export const workspaceRecordSchema = recordSchema({
   ...common,
   name: z.string(),
   slug: z.string(),
@@ -50,7 +50,7 @@ export const workspaceRecordSchema = z.strictObject({
 });
 export type WorkspaceRecord = z.infer<typeof workspaceRecordSchema>;
 
-export const apiKeyRecordSchema = z.strictObject({
+export const apiKeyRecordSchema = recordSchema({
   ...common,
   name: z.string(),
   /** SHA-256 of the whole key, hex. The key itself is stored nowhere. */
@@ -65,7 +65,7 @@ export const apiKeyRecordSchema = z.strictObject({
 });
 export type ApiKeyRecord = z.infer<typeof apiKeyRecordSchema>;
 
-export const domainRecordSchema = z.strictObject({
+export const domainRecordSchema = recordSchema({
   ...common,
   slug: z.string(),
   verified: z.boolean(),
@@ -98,7 +98,7 @@ const linkBaselineSchema = z.strictObject({
 });
 export type LinkBaseline = z.infer<typeof linkBaselineSchema>;
 
-export const linkRecordSchema = z.strictObject({
+export const linkRecordSchema = recordSchema({
   ...common,
   domain: z.string(),
   /** As stored: case kept, non-ASCII in punycode. */
@@ -144,7 +144,7 @@ export const linkRecordSchema = z.strictObject({
 });
 export type LinkRecord = z.infer<typeof linkRecordSchema>;
 
-export const customerRecordSchema = z.strictObject({
+export const customerRecordSchema = recordSchema({
   ...common,
   externalId: z.string(),
   name: text,
@@ -162,10 +162,10 @@ export const customerRecordSchema = z.strictObject({
 });
 export type CustomerRecord = z.infer<typeof customerRecordSchema>;
 
-export const tagRecordSchema = z.strictObject({ ...common, name: z.string(), color: z.enum(TAG_COLORS) });
+export const tagRecordSchema = recordSchema({ ...common, name: z.string(), color: z.enum(TAG_COLORS) });
 export type TagRecord = z.infer<typeof tagRecordSchema>;
 
-export const folderRecordSchema = z.strictObject({
+export const folderRecordSchema = recordSchema({
   ...common,
   name: z.string(),
   description: text,
@@ -175,8 +175,8 @@ export const folderRecordSchema = z.strictObject({
 });
 export type FolderRecord = z.infer<typeof folderRecordSchema>;
 
-/** A webhook: which events are sent to which URL. Unknown fields are accepted, because older records have a list of links. */
-export const webhookRecordSchema = z.object({
+/** A webhook: which events are sent to which URL. Older records also have a list of links. */
+export const webhookRecordSchema = recordSchema({
   ...common,
   name: z.string(),
   url: z.string(),
@@ -193,7 +193,7 @@ export const webhookRecordSchema = z.object({
 export type WebhookRecord = z.infer<typeof webhookRecordSchema>;
 
 /** The partner program of a workspace. */
-export const programRecordSchema = z.strictObject({
+export const programRecordSchema = recordSchema({
   ...common,
   name: z.string(),
   /** Domain of partner links whose request names none; null = the primary domain of the workspace or, without one, the default domain. */
@@ -206,7 +206,7 @@ export const programRecordSchema = z.strictObject({
 });
 export type ProgramRecord = z.infer<typeof programRecordSchema>;
 
-export const utmTemplateRecordSchema = z.strictObject({
+export const utmTemplateRecordSchema = recordSchema({
   ...common,
   name: z.string(),
   utm_source: text,
@@ -219,7 +219,7 @@ export const utmTemplateRecordSchema = z.strictObject({
 export type UtmTemplateRecord = z.infer<typeof utmTemplateRecordSchema>;
 
 /** A group of partners. */
-export const groupRecordSchema = z.strictObject({
+export const groupRecordSchema = recordSchema({
   ...common,
   name: z.string(),
   slug: z.string(),
@@ -228,11 +228,11 @@ export const groupRecordSchema = z.strictObject({
 });
 export type GroupRecord = z.infer<typeof groupRecordSchema>;
 
-export const partnerTagRecordSchema = z.strictObject({ ...common, name: z.string() });
+export const partnerTagRecordSchema = recordSchema({ ...common, name: z.string() });
 export type PartnerTagRecord = z.infer<typeof partnerTagRecordSchema>;
 
 /** A partner in the program of a workspace: the person and their enrolment in one record. */
-export const partnerRecordSchema = z.strictObject({
+export const partnerRecordSchema = recordSchema({
   ...common,
   name: z.string(),
   username: text,

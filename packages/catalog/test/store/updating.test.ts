@@ -53,6 +53,19 @@ describe('updates', () => {
     });
   });
 
+  it('keep the fields that only a later release has', async () => {
+    const { workspace, link } = await aLink('later-release');
+    await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, isPinned: true }));
+    await catalog.workspaces.update(workspace.id, { color: 'blue' } as object);
+    await other.links.update(workspace.id, link.id, (record) => ({ ...record, comments: 'changed' }));
+    await other.workspaces.update(workspace.id, { plan: 'pro' });
+    expect(await stores.catalog().links.get(workspace.id, link.id)).toMatchObject({
+      isPinned: true,
+      comments: 'changed',
+    });
+    expect(await stores.catalog().workspaces.get(workspace.id)).toMatchObject({ color: 'blue', plan: 'pro' });
+  });
+
   it('with a lost answer that ClickHouse carries out after the lock has expired do not undo a later one', async () => {
     const { workspace, link } = await aLink('late');
     const { client } = stores.database;
