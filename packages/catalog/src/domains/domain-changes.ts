@@ -136,9 +136,10 @@ export function createDomainChanges(
       const notRoot = { sql: "key != '_root'", values: {} };
       for (const host of hostsOf(domain)) await removeAll(links, workspaceId, [equals('domain', host), notRoot]);
       const removed = await resource.remove(workspaceId, id);
-      // Another request may have renamed the domain since.
-      const hosts = new Set([...hostsOf(domain), ...hostsOf(removed)]);
-      for (const host of hosts) await removeAll(links, workspaceId, [equals('domain', host)]);
+      // Another request may have renamed the domain since. Its last hosts come last, because links may still be moved from one to the other.
+      const last = hostsOf(removed);
+      const former = hostsOf(domain).filter((host) => !last.includes(host));
+      for (const host of [...former, ...last]) await removeAll(links, workspaceId, [equals('domain', host)]);
       if (removed.primary) await ensurePrimary(workspaceId);
       return removed;
     },

@@ -1,5 +1,6 @@
 import { type ErasureMode, formatResourceId, resourceIdTime } from '@waymark/contract';
 import { ERASURES_TABLE } from '../model/entity-types.js';
+import { within } from '../model/errors.js';
 import type { ErasureRecord } from '../model/job-record-schemas.js';
 import type { CatalogSubscriber } from '../redis/catalog-changes.js';
 import type { SubjectHash } from './subject-hash.js';
@@ -30,6 +31,11 @@ export interface ErasedPeopleReader {
   /** The current people; undefined when there are none. @throws when the erasures cannot be read */
   current(): Promise<ErasedPeople | undefined>;
   /**
+   * Like `current`, for requests that must be answered without ClickHouse as well: reads only after a change was received, and after a
+   * second without an answer returns the last copy.
+   */
+  soon(): Promise<ErasedPeople | undefined>;
+  /**
    * The last copy, which may be outdated or undefined, for requests that must not wait for ClickHouse. If it is outdated, it is read again
    * in the background.
    */
@@ -40,6 +46,8 @@ export interface ErasedPeopleReader {
 export const LATE_DAYS_MAX = 31;
 /** After this time a copy is read again even if no change was received, in case a message was lost. */
 const COPY_MS_MAX = 60_000;
+/** How long {@link ErasedPeopleReader.soon} waits for ClickHouse. */
+const SOON_MS_MAX = 1_000;
 
 function peopleOf(erasures: readonly ErasureRecord[], subjects: SubjectHash): ErasedPeople {
   const customers = new Map<string, ErasureMode>();
@@ -103,8 +111,8 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
   let copy: { readonly people: ErasedPeople | undefined; readonly changes: number; readonly at: number } | undefined;
   let loading: Promise<void> | undefined;
 
-  const isCurrent = () =>
-    copy !== undefined && copy.changes === changes && isSubscribed() && now() - copy.at < COPY_MS_MAX;
+  const isUnchanged = () => copy !== undefined && copy.changes === changes && isSubscribed();
+  const isCurrent = () => copy !== undefined && isUnchanged() && now() - copy.at < COPY_MS_MAX;
 
   async function load(): Promise<void> {
     const before = changes;
@@ -126,12 +134,17 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
     return copy?.people;
   }
 
+  function peek(): ErasedPeople | undefined {
+    // A failure leaves the copy as it is, and the next request tries again.
+    if (!isCurrent() && loading === undefined) current().catch(() => undefined);
+    return copy?.people;
+  }
+
   return {
     current,
-    peek() {
-      // A failure leaves the copy as it is, and the next request tries again.
-      if (!isCurrent() && loading === undefined) current().catch(() => undefined);
-      return copy?.people;
+    peek,
+    async soon() {
+      return isUnchanged() ? peek() : within(current(), SOON_MS_MAX, 'erased people').catch(peek);
     },
     onChange({ records }) {
       if (records.some(({ table }) => table === ERASURES_TABLE)) changes += 1;

@@ -73,8 +73,9 @@ interface AcquiredName extends NameRow {
   readonly acquiredMs: number;
 }
 
+/** Within a millisecond the higher id is the newer one. So it is after a clock was set back, because the ids of a process increase. */
 function newestFirst(one: AcquiredName, other: AcquiredName): number {
-  return other.acquiredMs - one.acquiredMs || (BigInt(one.number) < BigInt(other.number) ? -1 : 1);
+  return other.acquiredMs - one.acquiredMs || (BigInt(one.number) > BigInt(other.number) ? -1 : 1);
 }
 
 /**

@@ -154,6 +154,18 @@ describe('an insert with a lost answer that ClickHouse carries out after its loc
         await catalog.links.update(workspaceId, spareId, (link) => ({ ...link, key: 'late', externalId: 'late' }));
       },
     ],
+    [
+      'a creation, after which the clock was set back',
+      async (workspaceId: string, domain: string) => {
+        const ahead = stores.catalog({ now: () => Date.now() + 480_000 });
+        await ahead.links.create(workspaceId, {
+          domain,
+          key: 'late',
+          externalId: 'late',
+          url: 'https://acme.com/first',
+        });
+      },
+    ],
   ])('takes no name from the record that got it since: %s', async (_what, late) => {
     const { workspace, host } = await aWorkspace(catalog);
     const spare = await catalog.links.create(workspace.id, { domain: host, url: 'https://acme.com/spare' });

@@ -24,7 +24,7 @@ export interface WriterJob {
   readonly discarded: readonly number[];
   /** Whether this or another worker has taken it before. */
   readonly isRedelivered: boolean;
-  /** When it was added to the queue, for a job from a spool the last time, epoch milliseconds by the clock of the process that added it. */
+  /** When it was added to the queue, the last time if several times, epoch milliseconds by the clock of the process that added it. */
   readonly addedAt: number;
   /** When the worker took it, epoch milliseconds. */
   readonly receivedAt: number;

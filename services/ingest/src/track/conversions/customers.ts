@@ -78,8 +78,7 @@ async function draftedAfterErasures(
   nowMs: number,
   draftAt: (timeMs: number) => CustomerRecord,
 ): Promise<CustomerRecord> {
-  // If ClickHouse does not answer, the last copy.
-  const erased = await people.current().catch(() => people.peek());
+  const erased = await people.soon();
   for (let record = draftAt(nowMs); ; ) {
     const workspace = parseResourceId('workspace', record.workspaceId) ?? '';
     const erasure = erased?.erasureOf(workspace, parseResourceId('customer', record.id) ?? '', record.externalId);
