@@ -107,9 +107,7 @@ async function partsOf({ headers, body }: Dispatcher.ResponseData): Promise<Buff
     body
       .on('data', (part: Buffer) => parts.push(part))
       .once('end', resolve)
-      .once('error', reject)
-      // A connection that is closed early has no `end`, and an `error` only if a reason was given.
-      .once('close', () => reject(new Error('the connection was closed within a response')));
+      .once('error', reject);
   });
   const isCompressed = header(headers, 'content-encoding') === 'gzip' && parts.length > 0;
   return isCompressed ? [await unzip(Buffer.concat(parts))] : parts;

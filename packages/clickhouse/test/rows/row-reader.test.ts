@@ -101,6 +101,22 @@ describe.each(WAYS)('%s', (_way, read) => {
     expect(err).toMatchObject({ code: '241' });
   });
 
+  it('an error at the end is found, however the response is divided', async () => {
+    const message = 'Code: 241. DB::Exception: (total) memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)\n';
+    const end = `${message.length} abcdefghijklmnop\r\n__exception__\r\n`;
+    const bytes = Buffer.from(`["1"]\n\r\n__exception__\r\nabcdefghijklmnop\r\n${message}${end}`);
+    const url = await serving(async (request, response) => {
+      request.resume();
+      response.writeHead(200, { 'X-ClickHouse-Exception-Tag': 'abcdefghijklmnop' });
+      for (const byte of bytes) {
+        response.write(Buffer.of(byte));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      response.end();
+    });
+    await expect(read(aReader({ url }), { query: 'SELECT 1' })).rejects.toMatchObject({ code: '241' });
+  });
+
   it.each([
     ['a proxy gave', 502, '<html>Bad Gateway</html>'],
     ['is no rows', 200, '<html>\nWelcome\n</html>\n'],
@@ -112,6 +128,33 @@ describe.each(WAYS)('%s', (_way, read) => {
     });
     const err = await read(aReader({ url }), { query: 'SELECT 1' }).catch((thrown: unknown) => thrown);
     expect(isInfrastructureError(err)).toBe(true);
+  });
+
+  it.each([
+    ['with a length', { 'content-length': '100' }],
+    ['in chunks', {}],
+  ])('an answer %s whose connection is cut between two rows may come later', async (_how, headers) => {
+    const url = await serving((request, response) => {
+      request.resume();
+      response.writeHead(200, headers).write('["1"]\n', () => response.destroy());
+    });
+    const err = await read(aReader({ url }), { query: 'SELECT 1' }).catch((thrown: unknown) => thrown);
+    expect(isInfrastructureError(err)).toBe(true);
+  });
+
+  it('closing the reader ends a read in the middle of the answer', async () => {
+    const url = await serving((request, response) => {
+      request.resume();
+      response.writeHead(200).write('["1"]\n');
+    });
+    const reader = aReader({ url, timeoutMs: 60_000 });
+    const headers = new EventEmitter();
+    const areRead = once(headers, 'read');
+    const statement = { query: 'SELECT 1', onSummary: () => void headers.emit('read') };
+    const rows = read(reader, statement).catch((thrown: unknown) => thrown);
+    await areRead;
+    await reader.close();
+    expect(isInfrastructureError(await rows)).toBe(true);
   });
 
   it('rows arrive whole, however the response is divided', async () => {

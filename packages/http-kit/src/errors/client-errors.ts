@@ -18,13 +18,24 @@ interface PendingResponse {
   readonly req: { readonly complete: boolean };
 }
 
+/** What Node keeps on the socket of a connection. */
+interface HttpSocket extends Socket {
+  /** The response that is sent next. */
+  readonly _httpMessage?: PendingResponse | null;
+  readonly parser?: { readonly incoming?: { readonly complete: boolean } | null } | null;
+}
+
 /**
  * Whether the response to an earlier, pipelined request has yet to be sent on this connection. The client would take anything that is
  * written now for that response.
  */
-function hasPendingResponse(socket: Socket & { readonly _httpMessage?: PendingResponse | null }): boolean {
-  const pending = socket._httpMessage;
+function hasPendingResponse({ _httpMessage: pending }: HttpSocket): boolean {
   return pending != null && (pending.headersSent || pending.req.complete);
+}
+
+/** Whether the request that is arriving was answered before its end. The client would take a second answer for that to its next request. */
+function isAnswered({ _httpMessage: pending, parser }: HttpSocket): boolean {
+  return pending == null && parser?.incoming?.complete === false;
 }
 
 /**
@@ -40,7 +51,7 @@ export function createClientErrorHandler(
   return (err, socket) => {
     if (err.code === 'ECONNRESET' || socket.destroyed || socket.writableEnded) return;
     if (err.code === TIMEOUT && hasLongBody(socket)) return;
-    if (!socket.writable || hasPendingResponse(socket)) {
+    if (!socket.writable || hasPendingResponse(socket) || isAnswered(socket)) {
       socket.destroy();
       return;
     }

@@ -206,6 +206,16 @@ describe('slow clients', () => {
     expectErrorBody(await talk(port, bytes).answer, 'The request took too long to arrive.');
   });
 
+  it.each([
+    ['never ends', 'application/json', 'content-length: 9000000\r\n\r\n{'],
+    ['is not valid HTTP', 'text/plain', 'transfer-encoding: chunked\r\n\r\n'],
+  ])('a body that %s after its request was answered gets no second answer', async (_what, type, rest) => {
+    const port = await listen({ timeoutsMs });
+    const { socket, answer } = talk(port, `POST /echo HTTP/1.1\r\nhost: a\r\ncontent-type: ${type}\r\n${rest}`);
+    socket.once('data', () => socket.write('zz\r\n'));
+    expect((await answer).match(/HTTP\/1\.1 .*/g)).toEqual(['HTTP/1.1 400 Bad Request']);
+  });
+
   it('a client that disconnects in the middle of its body does not affect others', async () => {
     const port = await listen();
     const { socket } = talk(
