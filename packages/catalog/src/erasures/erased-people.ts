@@ -1,6 +1,6 @@
+import { answerWithin } from '@waymark/cache';
 import { type ErasureMode, formatResourceId, resourceIdTime } from '@waymark/contract';
 import { ERASURES_TABLE } from '../model/entity-types.js';
-import { within } from '../model/errors.js';
 import type { ErasureRecord } from '../model/job-record-schemas.js';
 import type { CatalogSubscriber } from '../redis/catalog-changes.js';
 import type { SubjectHash } from './subject-hash.js';
@@ -144,7 +144,7 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
     current,
     peek,
     async soon() {
-      return isUnchanged() ? peek() : within(current(), SOON_MS_MAX, 'erased people').catch(peek);
+      return isUnchanged() ? peek() : answerWithin(current(), SOON_MS_MAX).catch(peek);
     },
     onChange({ records }) {
       if (records.some(({ table }) => table === ERASURES_TABLE)) changes += 1;
