@@ -16,6 +16,7 @@ import {
   recordRow,
 } from '../../src/model/entity-type.js';
 import { domainType, linkType } from '../../src/model/entity-types.js';
+import { withLateInsert } from '../late-insert.js';
 import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
 import { startGate } from './store-gate.js';
 
@@ -118,22 +119,6 @@ describe('names', () => {
 });
 
 describe('an insert with a lost answer that ClickHouse carries out after its locks have expired', () => {
-  /** Runs `work` while the first insert of links is held back and its answer is lost. @returns the function that carries the insert out */
-  async function withLateInsert(work: () => Promise<unknown>): Promise<() => Promise<unknown>> {
-    const { client } = stores.database;
-    const insert = client.insert.bind(client);
-    let late: (() => Promise<unknown>) | undefined;
-    client.insert = ((params: Parameters<typeof insert>[0]) => {
-      if (params.table !== 'links' || late !== undefined) return insert(params);
-      late = () => insert(params);
-      return Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }));
-    }) as typeof client.insert;
-    await expect(work()).rejects.toBeInstanceOf(UnknownOutcomeError);
-    client.insert = insert;
-    await stores.client.del(...(await stores.client.keys('*waymark:lock:*')));
-    return async () => late?.();
-  }
-
   const deleteCaches = async () => stores.client.del(...(await stores.client.keys('*waymark:cache:*')));
 
   it.each([
@@ -169,7 +154,7 @@ describe('an insert with a lost answer that ClickHouse carries out after its loc
   ])('takes no name from the record that got it since: %s', async (_what, late) => {
     const { workspace, host } = await aWorkspace(catalog);
     const spare = await catalog.links.create(workspace.id, { domain: host, url: 'https://acme.com/spare' });
-    const carryOut = await withLateInsert(() => late(workspace.id, host, spare.id));
+    const carryOut = await withLateInsert(stores, () => late(workspace.id, host, spare.id));
     const fields = { domain: host, key: 'late', externalId: 'late', url: 'https://acme.com/second' };
     const link = await catalog.links.create(workspace.id, fields);
     await carryOut();

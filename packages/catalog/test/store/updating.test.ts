@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { nameRow, numberOf } from '../../src/model/entity-type.js';
 import { linkAddress } from '../../src/model/entity-types.js';
+import { withLateInsert } from '../late-insert.js';
 import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
 
 let stores: TestStores;
@@ -68,23 +69,14 @@ describe('updates', () => {
 
   it('with a lost answer that ClickHouse carries out after the lock has expired do not undo a later one', async () => {
     const { workspace, link } = await aLink('late');
-    const { client } = stores.database;
-    const insert = client.insert.bind(client);
-    let late: (() => Promise<unknown>) | undefined;
-    client.insert = ((params: Parameters<typeof insert>[0]) => {
-      if (params.table !== 'links' || late !== undefined) return insert(params);
-      late = () => insert(params);
-      return Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }));
-    }) as typeof client.insert;
     const set = (url: string) => catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url }));
-    await expect(set('https://acme.com/first')).rejects.toThrow();
-    const locks = await stores.client.keys('*waymark:lock:record*');
-    await stores.client.del(...locks);
+    const insertLate = await withLateInsert(stores, () => set('https://acme.com/first'));
     await set('https://acme.com/second');
-    await late?.();
-    client.insert = insert;
+    await insertLate();
     expect((await stores.catalog().links.get(workspace.id, link.id))?.url).toBe('https://acme.com/second');
-    const rows = await client.rows<[string]>({ query: "SELECT url FROM links FINAL WHERE key = 'late'" });
+    const rows = await stores.database.client.rows<[string]>({
+      query: "SELECT url FROM links FINAL WHERE key = 'late'",
+    });
     expect(rows).toEqual([['https://acme.com/second']]);
   });
 
