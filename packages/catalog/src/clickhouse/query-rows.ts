@@ -39,6 +39,7 @@ export function queryRows<Row extends readonly unknown[]>(
   return clickhouse.rows<Row>({
     query,
     parameters,
+    // Not a spread, for the reason in packages/clickhouse/src/rows/row-reader.ts.
     settings: Object.assign({}, settings, READ_LIMITS),
     signal: AbortSignal.timeout(ANSWER_MS_MAX),
   });

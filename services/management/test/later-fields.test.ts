@@ -1,0 +1,72 @@
+import type { Catalog } from '@waymark/catalog';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aCaller, type Caller, startManagement, type TestManagement } from './test-management.js';
+
+/** What a process of a later release has added to a record; see `recordSchema` of the catalog. */
+const ADDED: object = { addedLater: 'a later release' };
+
+let management: TestManagement;
+let caller: Caller;
+
+beforeAll(async () => {
+  management = await startManagement();
+  caller = await aCaller(management);
+});
+afterAll(() => management.close());
+
+interface Resource {
+  readonly path: string;
+  readonly body: object;
+  readonly change: object;
+  /** Stores the field as a process of the later release would. */
+  readonly add: (catalog: Catalog, workspaceId: string, id: string) => Promise<object>;
+  readonly read: (catalog: Catalog, workspaceId: string, id: string) => Promise<object | undefined>;
+}
+
+describe('a record with a field of a later release', () => {
+  it.each<Resource>([
+    {
+      ...{ path: '/tags', body: { name: 'news' }, change: { name: 'press' } },
+      add: ({ tags }, ...ids) => tags.update(...ids, () => ADDED),
+      read: ({ tags }, ...ids) => tags.get(...ids),
+    },
+    {
+      ...{ path: '/folders', body: { name: 'spring' }, change: { name: 'summer' } },
+      add: ({ folders }, ...ids) => folders.update(...ids, () => ADDED),
+      read: ({ folders }, ...ids) => folders.get(...ids),
+    },
+    {
+      path: '/webhooks',
+      body: { name: 'Hook', url: 'https://hooks.example/', triggers: ['link.created'] },
+      change: { name: 'Other hook' },
+      add: ({ webhooks }, ...ids) => webhooks.update(...ids, () => ADDED),
+      read: ({ webhooks }, ...ids) => webhooks.get(...ids),
+    },
+    {
+      ...{ path: '/domains', body: { slug: 'go.later.example' }, change: { archived: true } },
+      add: ({ domains }, ...ids) => domains.update(...ids, ADDED),
+      read: ({ domains }, ...ids) => domains.get(...ids),
+    },
+    {
+      ...{ path: '/customers', body: { externalId: 'user_1', country: 'FR' }, change: { name: 'Ada' } },
+      add: ({ customers }, ...ids) => customers.update(...ids, () => ADDED),
+      read: ({ customers }, ...ids) => customers.get(...ids),
+    },
+    {
+      ...{ path: '/links', body: { url: 'https://acme.example/' }, change: { comments: 'checked' } },
+      add: ({ links }, ...ids) => links.update(...ids, (link) => ({ ...link, ...ADDED })).then((link) => link ?? {}),
+      read: ({ links }, ...ids) => links.get(...ids),
+    },
+  ])('is answered by $path without that field, and keeps it when it is changed', async (resource) => {
+    const { path, body, change, add, read } = resource;
+    const { catalog } = management;
+    const { body: created } = await caller.call<{ id: string; slug?: string }>('POST', path, body);
+    expect(await add(catalog, caller.workspaceId, created.id)).toMatchObject(ADDED);
+    const listed = await caller.get<readonly { id: string }[]>(path);
+    expect([listed.status, JSON.stringify(listed.body)]).toEqual([200, expect.stringContaining(created.id)]);
+    const changed = await caller.call('PATCH', `${path}/${created.slug ?? created.id}`, change);
+    expect([changed.status, changed.body]).toEqual([200, expect.objectContaining(change)]);
+    expect(JSON.stringify([listed.body, changed.body])).not.toContain('addedLater');
+    expect(await read(catalog, caller.workspaceId, created.id)).toMatchObject(ADDED);
+  });
+});
