@@ -110,14 +110,16 @@ WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
     return newest.filter((id) => !excluded.has(id));
   }
 
-  /** The page of a list whose first links are `ids`; undefined when the page ends beyond them. */
+  /** The page of a list whose first links are `ids`; undefined when the page ends beyond them, or links of it were just removed. */
   async function pageOf(
     workspaceId: string,
     { limit, offset }: TopPage,
     ids: readonly string[],
   ): Promise<LinkRecord[] | undefined> {
     const end = offset + limit;
-    return ids.length < end ? undefined : lists.read(workspaceId, ids.slice(offset, end));
+    if (ids.length < end) return undefined;
+    const page = await lists.read(workspaceId, ids.slice(offset, end));
+    return page.length < limit ? undefined : page;
   }
 
   /** The first page. Reads the records at once and skips those that are not listed, because they are few. */

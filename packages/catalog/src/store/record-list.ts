@@ -30,6 +30,9 @@ export interface ListRequest {
 /** The order of creation, because ids begin with the time of creation. Every type has this order. */
 export const BY_CREATION: SortRule = { by: 'id' };
 
+/** Rounds in which a page is filled again whose records were removed while it was read. Further rounds read only what is new on it. */
+const ROUNDS_MAX = 5;
+
 /** Lists records of one type page by page. Records with equal sort values are ordered by id. */
 export function createRecordList<R extends CatalogRecord>(
   kind: EntityType<R>,
@@ -110,9 +113,19 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
     listIds,
     read,
 
-    /** A page of records. Finds their ids first, which reads small columns only, and then reads these records. */
+    /**
+     * A page of records. Finds their ids first, which reads small columns only, and then reads these records. Those that are removed in
+     * between are replaced by the ones that follow, because a page with fewer than `limit` records is taken for the last one.
+     */
     async list(workspaceId: string, request: ListRequest): Promise<R[]> {
-      return read(workspaceId, await listIds(workspaceId, request));
+      const found = new Map<string, R>();
+      for (let round = 1; ; round++) {
+        const ids = await listIds(workspaceId, request);
+        const unread = ids.filter((id) => !found.has(id));
+        for (const record of await read(workspaceId, unread)) found.set(record.id, record);
+        const page = ids.flatMap((id) => found.get(id) ?? []);
+        if (page.length === ids.length || ids.length < request.limit || round === ROUNDS_MAX) return page;
+      }
     },
 
     /**
