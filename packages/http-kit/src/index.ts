@@ -11,6 +11,7 @@ export { domainCheckRoutes } from './auth/domain-check.js';
 export { type RouteRequirements, registerRequirements } from './auth/route-requirements.js';
 export { escapeHtml, Html, html } from './docs/html.js';
 export { parseInput } from './errors/validator.js';
+export { afterAnswer, answeredStatus } from './requests/after-answer.js';
 export type { CrossOrigin } from './requests/cross-origin.js';
 export { jsonArray, sendJson, sendJsonText } from './requests/json-text.js';
 export { allowLongBody, type LongBody, type LongBodyLimits } from './requests/long-body.js';

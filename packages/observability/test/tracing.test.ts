@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type App, createApp, createLogger } from '@waymark/http-kit';
 import { elapsedMs, leastOf, waitFor } from '@waymark/test-kit';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { requestCountPlugin, startTracing, type Tracing } from '../src/index.js';
 import { createRequestCounts } from '../src/metrics/request-counts.js';
@@ -61,6 +61,10 @@ beforeAll(async () => {
       const caller = { endpoint: 'GET /links/:linkId', workspaceId: 'ws_1', requestId: request.id };
       tracing.query(caller, { durationMs: 5, readRows: 7, readBytes: 70, error: '' });
       return { ok: true };
+    });
+    routes.get('/slow', (request) => {
+      request.socket.destroy();
+      return new Promise(() => undefined);
     });
     routes.get('/broken', async () => {
       throw new Error('hunter-error');
@@ -124,6 +128,11 @@ it('a failure is an error without its message, and a path without a route is not
   expect(attributesOf(await spanNamed('GET unknown'))['http.response.status_code']).toBe(404);
 });
 
+it('a request whose client disconnects before its answer is a span with status 499', async () => {
+  await expect(fetch(`${url}/slow`)).rejects.toThrow();
+  expect(attributesOf(await spanNamed('GET /slow'))['http.response.status_code']).toBe(499);
+});
+
 it('an insert batch that a writer stored is a span', async () => {
   const batch = {
     kind: 'click',
@@ -153,7 +162,7 @@ it('a caller cannot have its requests traced by a choice of trace id or flag', a
       const headers = { traceparent: `00-${traceId}-${PARENT.spanId}-01` };
       const request = { id: traceId, method: 'GET', headers } as unknown as FastifyRequest;
       made.begin(request);
-      made.end(request, { raw: { statusCode: 200 } } as FastifyReply, 'GET /links');
+      made.end(request, 200, 'GET /links');
     }
     await made.close();
   };

@@ -70,21 +70,21 @@ export function workspaceOf(request: FastifyRequest): string | null {
   return workspace?.id ?? null;
 }
 
-/** Logs a line for each completed request, at `debug` only: at thousands of redirects a second, the proxy should write the access log. */
-export class RequestLogController extends LogController {
+/**
+ * Logs a line for a request that was answered, at `debug` only: at thousands of redirects a second, the proxy should write the access log.
+ */
+export function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
+  const workspaceId = workspaceOf(request);
+  reply.log.debug({ req: request, res: reply, workspaceId, elapsedMs: reply.elapsedTime }, 'request completed');
+}
+
+/** Replaces the lines that Fastify logs for each request; see {@link logAnswer}. */
+export class SilentLogController extends LogController {
   constructor() {
     super({ requestIdLogLabel: 'requestId' });
   }
 
   override incomingRequest(): void {}
-
-  override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
-    const workspaceId = workspaceOf(request);
-    // Not for a stream, which usually ends because its client disconnects.
-    if (error && request.streamBeganMs === undefined)
-      reply.log.warn({ req: request, res: reply, workspaceId, err: error }, 'response aborted');
-    else reply.log.debug({ req: request, res: reply, workspaceId, elapsedMs: reply.elapsedTime }, 'request completed');
-  }
-
+  override requestCompleted(): void {}
   override routeNotFound(): void {}
 }

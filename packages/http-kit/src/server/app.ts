@@ -16,11 +16,12 @@ import { describeRoute, openApiPlugin } from '../docs/open-api.js';
 import { createClientErrorHandler } from '../errors/client-errors.js';
 import { sendError } from '../errors/error-mapper.js';
 import { validatorCompiler } from '../errors/validator.js';
+import { afterAnswer } from '../requests/after-answer.js';
 import { bodySizeError } from '../requests/body-size.js';
 import { CROSS_ORIGIN_HEADERS } from '../requests/cross-origin.js';
 import { refuseHead } from '../requests/refuse-head.js';
 import { requestId } from '../requests/request-id.js';
-import { createRequestLogger, RequestLogController } from '../requests/request-logger.js';
+import { createRequestLogger, logAnswer, SilentLogController } from '../requests/request-logger.js';
 import { wellFormedBody } from '../requests/well-formed-body.js';
 import { closeConnections } from './close-connections.js';
 import { healthPlugin, type ReadinessChecks } from './health.js';
@@ -148,7 +149,7 @@ export function createApp(options: CreateAppOptions): App {
 
   const app: App = Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
-    logController: new RequestLogController(),
+    logController: new SilentLogController(),
     childLoggerFactory: createRequestLogger,
     genReqId: requestId,
     requestIdHeader: false,
@@ -190,6 +191,7 @@ export function createApp(options: CreateAppOptions): App {
   app.decorateRequest('isOverLimit', false);
   app.decorateRequest('streamBeganMs', undefined);
   acceptJsonOnly(app);
+  afterAnswer(app, logAnswer);
   dropUnreadAnswers(app, timeouts.unreadAnswer);
   addRequestHooks(app, options.requireHttps === true, options.plainHttpPaths ?? []);
 

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+import { answeredStatus } from '../requests/after-answer.js';
 import { standardOutputFile } from './log-destination.js';
 
 export type { Logger };
@@ -70,7 +71,7 @@ function errorFields(err: Error): unknown {
 const serializers: LoggerOptions['serializers'] = {
   err: errorFields,
   req: (request: FastifyRequest) => ({ method: request.method, path: pathOf(request.url), ip: networkOf(request.ip) }),
-  res: (reply: FastifyReply) => ({ status: reply.statusCode }),
+  res: (reply: FastifyReply) => ({ status: answeredStatus(reply) }),
 };
 
 /** A JSON lines logger that redacts secrets by field name. Writes are synchronous, so the last line before a crash is not lost. */

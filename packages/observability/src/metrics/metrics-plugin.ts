@@ -1,5 +1,5 @@
-import { type AdminGuardOptions, adminGuard } from '@waymark/http-kit';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type AdminGuardOptions, adminGuard, afterAnswer, answeredStatus } from '@waymark/http-kit';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Operations } from '../operations.js';
 import { VISIT_ROUTE } from './request-counts.js';
@@ -28,13 +28,12 @@ export const requestCountPlugin = fp<RequestCountOptions>(
         done();
       });
     }
-    app.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
+    afterAnswer(app, (request, reply) => {
       const { callerPlan: plan, isOverLimit, streamBeganMs } = request;
-      const status = reply.raw.statusCode;
+      const status = answeredStatus(reply);
       const route = routeOf(request, isLinkPort);
       requests.count({ route, plan, status }, streamBeganMs ?? reply.elapsedTime, isOverLimit);
-      tracing?.end(request, reply, route);
-      done();
+      tracing?.end(request, status, route);
     });
   },
   { name: 'request-count' },

@@ -98,11 +98,10 @@ export function createTracing({ service, settings, logger }: TracingOptions, end
       spans.set(request.id, tracer.startSpan(request.method, { kind: SpanKind.SERVER }, parent));
     },
 
-    end(request, reply, route) {
+    end(request, status, route) {
       const open = spans.get(request.id);
       if (open === undefined) return;
       spans.delete(request.id);
-      const status = reply.raw.statusCode;
       const [method = '', pattern = ''] = route.split(' ');
       const { workspace } = request as { readonly workspace?: { readonly id: string } | null };
       open.updateName(route);

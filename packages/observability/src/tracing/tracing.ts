@@ -1,6 +1,6 @@
 import type { QueryCaller, QueryReport } from '@waymark/clickhouse';
 import type { WriteReport } from '@waymark/event-queue';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { MetricsLogger } from '../metrics/metrics-logger.js';
 
 /** Settings of tracing. */
@@ -24,8 +24,8 @@ export interface TracingOptions {
 export interface Tracing {
   /** Begins the span of a request. */
   begin(request: FastifyRequest): void;
-  /** Ends the span of a request. @param route method and pattern of the route */
-  end(request: FastifyRequest, reply: FastifyReply, route: string): void;
+  /** Ends the span of a request. @param status of its answer @param route method and pattern of the route */
+  end(request: FastifyRequest, status: number, route: string): void;
   /** Adds a query of the API, below its request. */
   query(caller: QueryCaller, report: QueryReport): void;
   /** Adds an insert batch that the writer has stored. */
