@@ -15,9 +15,14 @@ async function distributedTables(client: ClickHouseClient): Promise<[name: strin
   });
 }
 
-/** The names of the `Distributed` tables, whose rows are spread over the shards. */
+/** The names of the `Distributed` tables whose rows are spread over the shards. Those of views (`report_…`) have no rows of their own. */
 export async function shardedTables(client: ClickHouseClient): Promise<string[]> {
-  return (await distributedTables(client)).map(([name]) => name);
+  const rows = await client.rows<[string]>({
+    query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed'
+      AND concat(name, '_local') NOT IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'View')
+      ORDER BY name`,
+  });
+  return rows.map(([name]) => name);
 }
 
 /** The names of those `Distributed` tables of a server whose sharding key does not follow the placement. */

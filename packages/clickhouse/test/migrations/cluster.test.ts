@@ -43,8 +43,8 @@ describe('a cluster', () => {
     for (const sql of others) expect(await asPrinted(sql)).toMatch(/ ON CLUSTER waymark\b/);
   });
 
-  test('has a Distributed table for each local one, which is replicated', () => {
-    const local = namesIn(/^CREATE TABLE IF NOT EXISTS (\w+)_local /g);
+  test('has a Distributed table for each local table, which is replicated, and for each local view', () => {
+    const local = namesIn(/^CREATE (?:TABLE|VIEW) IF NOT EXISTS (\w+)_local /g);
     const distributed = namesIn(
       /^CREATE TABLE IF NOT EXISTS (\w+) ON CLUSTER waymark AS \w+_local ENGINE = Distributed/g,
     );
@@ -76,9 +76,12 @@ describe('a cluster', () => {
     }
   });
 
-  test('reads the Distributed tables in views that are not materialized', () => {
-    for (const sql of statements.filter((text) => text.startsWith('CREATE VIEW')))
-      expect(sql).not.toMatch(/ FROM \w+_local\b/);
+  test('reads only local tables in local views, and the Distributed tables in other views that are not materialized', () => {
+    for (const sql of statements.filter((text) => text.startsWith('CREATE VIEW'))) {
+      const isLocal = /^CREATE VIEW IF NOT EXISTS \w+_local /.test(sql);
+      const tables = [...sql.matchAll(/ FROM (\w+)/g)].map(([, table = '']) => table);
+      expect([sql, tables.filter((table) => table.endsWith('_local') !== isLocal)]).toEqual([sql, []]);
+    }
   });
 
   test('has the retention set on its local tables, by statements that only need a cluster', async () => {

@@ -39,7 +39,8 @@ test('a new cluster has every table on every node, replicated as the engine acce
   const names =
     "SELECT name FROM system.tables WHERE database = 'replicated' AND engine LIKE 'Replicated%' ORDER BY name";
   const replicated = (await client.rows<[string]>({ query: names })).map(([name]) => name);
-  const local = await client.rows<[string]>({ query: keys });
+  const distributed = await client.rows<[string]>({ query: keys });
+  const local = distributed.filter(([name]) => !name.startsWith('report_'));
   expect(local.length).toBeGreaterThan(25);
   expect(replicated).toEqual(expect.arrayContaining(local.map(([name]) => `${name}_local`)));
   const partition =
@@ -97,6 +98,24 @@ describe('rows are placed by logical shards', () => {
     await expect(client.rows({ query: 'SELECT link_id FROM click_events', settings })).rejects.toMatchObject({
       code: '507',
     });
+  });
+
+  test('a report of a workspace is counted and joined by its shard only, without the events of removed links', async () => {
+    const link = (version: number, deleted: number) =>
+      client.command({
+        query: `INSERT INTO links (workspace_id, id, version, deleted, domain, key) VALUES (841, 5, ${version}, ${deleted}, 'go.acme.com', 'try')`,
+      });
+    const report = () =>
+      client.rows({
+        query: `SELECT c.link_id, l.short_link, count() FROM report_clicks AS c
+          LEFT JOIN report_links AS l ON l.workspace_id = c.workspace_id AND l.link_id = c.link_id
+          WHERE c.workspace_id = 841 GROUP BY c.link_id, l.short_link`,
+        settings: { force_optimize_skip_unused_shards: 2 },
+      });
+    await link(1, 0);
+    expect(await report()).toEqual([['5', 'https://go.acme.com/try', '1']]);
+    await link(2, 1);
+    expect(await report()).toEqual([]);
   });
 
   test('a move that was killed when only one server had changed a table is completed', async () => {
