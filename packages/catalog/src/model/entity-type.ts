@@ -120,14 +120,14 @@ export function hasNul({ scope, name }: Name): boolean {
 }
 
 /**
- * Whether a record could have the name. Impossible names are not looked up: NUL cannot be sent in a query parameter, and anonymous requests
- * must not fill the caches with long texts.
+ * Whether a record could have the name. Impossible names are not looked up: NUL cannot be sent in a query parameter, anonymous requests
+ * must not fill the caches with long texts, and with a slash in its scope a name would have the {@link nameKey} of another one.
  */
 export function isPossibleName(name: Name): boolean {
-  return name.scope.length + name.name.length <= NAME_CHARS_MAX && !hasNul(name);
+  return name.scope.length + name.name.length <= NAME_CHARS_MAX && !hasNul(name) && !name.scope.includes('/');
 }
 
-/** The name as one text, for maps, cache keys and locks. Unambiguous, because no kind and no scope contains a slash. */
+/** The name as one text, for maps, cache keys and locks. Unambiguous for {@link isPossibleName possible} names: no kind contains a slash. */
 export function nameKey({ kind, scope, name }: Name): string {
   return `${kind}/${scope}/${name}`;
 }

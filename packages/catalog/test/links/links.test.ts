@@ -17,6 +17,19 @@ beforeAll(async () => {
 });
 afterAll(() => stores.close());
 
+describe('the look-up of an address', () => {
+  it('whose host has a slash, as a caller of another workspace may send it, hides no link with a slash in its key', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const link = await catalog.links.create(workspace.id, { domain: host, key: 'a/b', url: 'https://a.com' });
+    const others = stores.catalog();
+    for (const process of [catalog, others]) {
+      expect(await process.links.findByAddress(host, 'a/b')).toEqual(link);
+      expect(await process.links.findByAddress(`${host}/a`, 'b')).toBeUndefined();
+      expect(await process.links.findByAddress(host, 'a/b')).toEqual(link);
+    }
+  });
+});
+
 describe('the link object', () => {
   it('has the 51 fields of the contract, with defaults for fields that were not given', async () => {
     const { workspace, host } = await aWorkspace(catalog);
