@@ -227,7 +227,11 @@ export function createCatalog(options: CatalogOptions) {
     workspaces,
     queueShards,
     keys: createKeys(apiKeyStore, workspaces, quotas, now),
-    domains: createDomains({ domains: domainStore, links: linkStore }, resourceDeps, redirectRead),
+    domains: createDomains(
+      { domains: domainStore, links: linkStore, isOrphan: isOrphanDomain },
+      resourceDeps,
+      redirectRead,
+    ),
     quotas,
     links: createLinks({
       store: linkStore,

@@ -1,4 +1,4 @@
-import { asciiDomain, fieldError } from '@waymark/contract';
+import { ApiError, asciiDomain, fieldError, withoutPort } from '@waymark/contract';
 
 const SLUG = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
 
@@ -10,4 +10,15 @@ export function domainSlug(name: string): string {
   if (slug.startsWith('www.'))
     throw fieldError('invalid_format', 'slug', 'must not begin with "www.": it is left out of every address');
   return slug;
+}
+
+/**
+ * Checks that a new domain does not have the host of the default domain, which every workspace may use and none owns, not even with another
+ * port or none: its links would take precedence over those of the default domain.
+ *
+ * @throws ApiError conflict
+ */
+export function checkNotShared(slug: string, defaultDomain: string | undefined): void {
+  if (defaultDomain === undefined || withoutPort(slug) !== withoutPort(defaultDomain)) return;
+  throw new ApiError('conflict', `The domain "${slug}" is already in use.`);
 }

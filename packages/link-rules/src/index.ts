@@ -1,5 +1,5 @@
 export { changedLink } from './change-link.js';
-export { domainSlug } from './domain-slug.js';
+export { checkNotShared, domainSlug } from './domain-slug.js';
 export { checkBulkImage, completeLink, draftLink } from './draft-link.js';
 export { destinationOf } from './link-fields.js';
 export { checkLinkQuota, linksThisMonth, withinLinkQuota } from './link-quota.js';

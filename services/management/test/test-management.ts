@@ -47,7 +47,7 @@ export interface Answer<Body = Link & ErrorBody> {
 /** Starts the service on real stores, without a port. */
 export async function startManagement(
   now: () => number = Date.now,
-  settings: Partial<Pick<ManagementDeps, 'importBytesMax' | 'importFileBytesMax'>> = {},
+  settings: Partial<Pick<ManagementDeps, 'importBytesMax' | 'importFileBytesMax' | 'defaultDomain'>> = {},
 ): Promise<TestManagement> {
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
   const client = new Redis(redis.url);

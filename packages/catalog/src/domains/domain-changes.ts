@@ -1,4 +1,4 @@
-import { ApiError } from '@waymark/contract';
+import { ApiError, withoutPort } from '@waymark/contract';
 import type { DomainRecord, LinkRecord } from '../model/record-schemas.js';
 import type { NewDomain } from '../resources/named-resources.js';
 import type { Fields } from '../resources/resource.js';
@@ -18,19 +18,39 @@ interface DomainResource {
   remove(workspaceId: string, id: string): Promise<DomainRecord>;
 }
 
+/** What domains and their links are stored in. */
+export interface DomainStores {
+  readonly domains: RecordStore<DomainRecord>;
+  readonly links: RecordStore<LinkRecord>;
+  /** Whether a killed creation of a workspace has left the domain behind. */
+  readonly isOrphan: (domain: DomainRecord) => Promise<boolean>;
+}
+
 /** The hosts on which a domain has links. The old one first: an unfinished move moves links from it to the new one. */
 const hostsOf = ({ movedFrom, slug }: DomainRecord) => [...(movedFrom === null ? [] : [movedFrom]), slug];
 
 /** Creates, moves and removes domains together with their links. */
-export function createDomainChanges(
-  stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
-  resource: DomainResource,
-  deps: WriteDeps,
-) {
-  const { domains, links } = stores;
+export function createDomainChanges(stores: DomainStores, resource: DomainResource, deps: WriteDeps) {
+  const { domains, links, isOrphan } = stores;
 
   const all = async (workspaceId: string): Promise<DomainRecord[]> =>
     (await domains.table.select(workspaceId, 'ORDER BY id', {})).map(({ record }) => record);
+
+  /**
+   * Checks that no other workspace has a domain with the same host and another port, or none. A visit whose host has a port finds the domain
+   * without the port first, so a workspace could take over the links of the other one.
+   *
+   * @throws ApiError conflict
+   */
+  async function checkHost(workspaceId: string, slug: string): Promise<void> {
+    const host = withoutPort(slug);
+    const condition = '(slug = {host:String} OR startsWith(slug, {start:String})) AND slug != {slug:String}';
+    const sameHost = await domains.table.selectEverywhere(condition, { host, start: `${host}:`, slug });
+    for (const other of sameHost) {
+      if (other.workspaceId !== workspaceId && !(await isOrphan(other)))
+        throw new ApiError('conflict', `The domain "${slug}" is already in use.`);
+    }
+  }
 
   /** Moves the links on the host `from` to the present slug of the domain. */
   function moveLinks({ workspaceId, slug }: DomainRecord, from: string): Promise<void> {
@@ -92,6 +112,7 @@ export function createDomainChanges(
      * @throws ApiError forbidden (quota), conflict when the domain is in use, by any workspace
      */
     async create(workspaceId: string, input: NewDomain, countMax: number | null = null): Promise<DomainRecord> {
+      await checkHost(workspaceId, input.slug);
       const domain = await resource.create(workspaceId, input, countMax);
       await ensurePrimary(workspaceId);
       return (await domains.get(workspaceId, domain.id)) ?? domain;
@@ -105,6 +126,7 @@ export function createDomainChanges(
     async update(workspaceId: string, id: string, patch: Partial<Fields<DomainRecord>>): Promise<DomainRecord> {
       const before = await domains.get(workspaceId, id);
       if (before !== undefined) await finishMove(before);
+      if (patch.slug !== undefined && patch.slug !== before?.slug) await checkHost(workspaceId, patch.slug);
       const changed = await resource.update(workspaceId, id, (domain) => {
         const isMoved = patch.slug !== undefined && patch.slug !== domain.slug;
         if (isMoved && domain.movedFrom !== null) {

@@ -1,12 +1,11 @@
 import { createResourceId, type Domain } from '@waymark/contract';
 import { newLinkRecord } from '../links/new-link.js';
 import { domainHost } from '../model/entity-types.js';
-import type { DomainRecord, LinkRecord } from '../model/record-schemas.js';
+import type { DomainRecord } from '../model/record-schemas.js';
 import { DOMAIN_RULES, type NewDomain } from '../resources/named-resources.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
 import type { ReadOptions } from '../store/record-reader.js';
-import type { RecordStore } from '../store/record-store.js';
-import { createDomainChanges } from './domain-changes.js';
+import { createDomainChanges, type DomainStores } from './domain-changes.js';
 import { createPrimaryDomains } from './primary-domains.js';
 
 export type { NewDomain };
@@ -39,11 +38,7 @@ function domainObject(record: DomainRecord): Domain {
 }
 
 /** The operations on domains. */
-export function createDomains(
-  stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
-  deps: ResourceDeps,
-  redirectRead: ReadOptions,
-) {
+export function createDomains(stores: DomainStores, deps: ResourceDeps, redirectRead: ReadOptions) {
   const { domains, links } = stores;
   const resources = createResources(domains, DOMAIN_RULES, deps, {
     /** The root link of the domain, without destination. */

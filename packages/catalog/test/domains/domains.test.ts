@@ -115,6 +115,21 @@ it('removing a domain that is renamed meanwhile also removes the links that were
   for (const { id } of [held, late]) expect(await stores.catalog().links.get(workspace.id, id)).toBeUndefined();
 });
 
+it('a workspace gets no domain with the host of another workspace, whose domain has a port', async () => {
+  const [owner, other] = [await aWorkspace(catalog), await aWorkspace(catalog)];
+  const host = `ports.${owner.host}`;
+  const withPort = await catalog.domains.create(owner.workspace.id, { slug: `${host}:8443` });
+  const conflict = { code: 'conflict', message: `The domain "${host}" is already in use.` };
+  await expect(catalog.domains.create(other.workspace.id, { slug: host })).rejects.toMatchObject(conflict);
+  const renamed = catalog.domains.update(other.workspace.id, other.domain?.id ?? '', { slug: host });
+  await expect(renamed).rejects.toMatchObject(conflict);
+  const nextPort = catalog.domains.create(other.workspace.id, { slug: `${host}:8444` });
+  await expect(nextPort).rejects.toMatchObject({ code: 'conflict' });
+  await catalog.domains.create(other.workspace.id, { slug: `${host}.other.example` });
+  expect((await catalog.domains.create(owner.workspace.id, { slug: host })).workspaceId).toBe(owner.workspace.id);
+  await catalog.domains.update(owner.workspace.id, withPort.id, { slug: `${host}:8444` });
+});
+
 it('a change of the primary domain is visible to every process at once', async () => {
   const { workspace, domain: first, host } = await aWorkspace(catalog);
   if (first === undefined) throw new Error('the workspace has a domain');

@@ -20,3 +20,8 @@ export function domainName(requested: string): string {
   const name = requested.toLowerCase();
   return (NOT_ASCII.test(name) ? asciiDomain(name) : undefined) ?? name;
 }
+
+/** The host of a domain, which may have a port. */
+export function withoutPort(domain: string): string {
+  return domain.replace(/:\d+$/, '');
+}

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { domainToASCII } from 'node:url';
 import { createTrackedCache } from '@waymark/cache';
 import { API_READ, type Catalog } from '@waymark/catalog';
-import { ApiError } from '@waymark/contract';
+import { ApiError, withoutPort } from '@waymark/contract';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { z } from 'zod';
 import type { App } from '../server/app.js';
@@ -44,7 +44,7 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
     ttlMs: (registered) => (registered ? REGISTERED_TTL_MS : UNREGISTERED_TTL_MS),
     now: () => performance.now(),
   });
-  const ownHost = defaultDomain?.replace(/:\d+$/, '');
+  const ownHost = defaultDomain && withoutPort(defaultDomain);
 
   /** Looks up a host as redirects do: without `www.` first, then as given. */
   async function isRegistered(host: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { API_READ, type DomainRecord, foreignDomain, workspaceLimits } from '@waymark/catalog';
 import { ApiError, hasPermission, type Permission } from '@waymark/contract';
-import { domainSlug, type LinkAuthor, type LinkRuleDeps } from '@waymark/link-rules';
+import { checkNotShared, domainSlug, type LinkAuthor, type LinkRuleDeps } from '@waymark/link-rules';
 import type { SourceTag } from '../model/source-link.js';
 import { madeOrFound } from './made-by-others.js';
 
@@ -63,6 +63,7 @@ export function createReferencedResources(
     const found = await catalog.domains.findBySlug(slug, API_READ);
     if (found !== undefined) return checkIsOwn(found);
     const checked = domainSlug(slug);
+    checkNotShared(checked, defaultDomain);
     checkMayMake('domain', checked, 'domains.write');
     if (isDry) {
       plannedDomains.add(checked);

@@ -165,6 +165,18 @@ describe('an import', () => {
     expect(await imports.catalog.domains.findBySlug(domain, API_READ)).toBeUndefined();
   });
 
+  it('makes no domain with the host of the default domain, which has a port', async () => {
+    const acme = await imports.workspace();
+    const shared = `shared.${acme.host}`;
+    const deps = { catalog: imports.catalog, defaultDomain: `${shared}:8443`, now: Date.now };
+    const { created, rejections } = await imports.table(acme, `short link,url\n${shared}/a,https://a.com\n`, { deps });
+    expect([created, rejections.map(({ reason }) => reason)]).toEqual([
+      0,
+      [`The domain "${shared}" is already in use.`],
+    ]);
+    expect(await imports.catalog.domains.findBySlug(shared, API_READ)).toBeUndefined();
+  });
+
   it('says in a dry run what it would do, and makes no link, tag, folder or domain', async () => {
     const acme = await imports.workspace();
     const table = `url,key,tags,folder,domain\nhttps://a.test,a,new,F,dry.${acme.host}\nhttps://b.test,b,,,\nno url,c,,,\n`;

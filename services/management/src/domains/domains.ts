@@ -7,17 +7,13 @@ import {
   workspaceLimits,
 } from '@waymark/catalog';
 import { ApiError, domainName, type UpdateDomainBody } from '@waymark/contract';
+import { checkNotShared } from '@waymark/link-rules';
 import { domainFields } from './domain-fields.js';
 
 export interface DomainDeps {
   readonly catalog: Catalog;
   /** The domain that every workspace may use and none owns. */
   readonly defaultDomain: string | undefined;
-}
-
-function checkNotShared({ defaultDomain }: DomainDeps, slug: string | undefined): void {
-  if (slug === undefined || slug !== defaultDomain) return;
-  throw new ApiError('conflict', `The domain "${slug}" is already in use.`);
 }
 
 /** The workspace's domain with that slug. @throws ApiError not_found, forbidden when it belongs to another workspace */
@@ -42,7 +38,7 @@ export function createDomain(
   body: UpdateDomainBody & { readonly slug: string },
 ): Promise<DomainRecord> {
   const fields = domainFields(workspace.plan, body);
-  checkNotShared(deps, fields.slug);
+  if (fields.slug !== undefined) checkNotShared(fields.slug, deps.defaultDomain);
   const { domains } = workspaceLimits(workspace).quotas;
   return deps.catalog.domains.create(workspace.id, { slug: body.slug, ...fields }, domains);
 }
@@ -56,7 +52,7 @@ export async function updateDomain(
 ): Promise<DomainRecord> {
   const { id } = await ownDomain(deps.catalog, workspace.id, slug);
   const fields = domainFields(workspace.plan, body);
-  checkNotShared(deps, fields.slug);
+  if (fields.slug !== undefined) checkNotShared(fields.slug, deps.defaultDomain);
   return deps.catalog.domains.update(workspace.id, id, fields);
 }
 

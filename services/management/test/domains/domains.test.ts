@@ -1,5 +1,5 @@
 import { type Domain, domainSchema, type Link } from '@waymark/contract';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   type Answer,
   aCaller,
@@ -80,6 +80,17 @@ describe('POST /domains', () => {
     const stranger = await aCaller(management);
     expect(codeOf(await create(acme, { slug: stranger.host }))).toEqual([409, 'conflict']);
     expect(codeOf(await create(acme, { slug: DEFAULT_DOMAIN }))).toEqual([409, 'conflict']);
+  });
+
+  it('answers 409 for the host of the default domain, which has a port', async () => {
+    const other = await startManagement(Date.now, { defaultDomain: 'go.example.com:8443' });
+    onTestFinished(() => other.close());
+    const caller = await aCaller(other);
+    expect(codeOf(await create(caller, { slug: 'go.example.com' }))).toEqual([409, 'conflict']);
+    const renamed = await caller.call<{ error?: { code: string } }>('PATCH', `/domains/${caller.host}`, {
+      slug: 'go.example.com',
+    });
+    expect(codeOf(renamed)).toEqual([409, 'conflict']);
   });
 
   it('succeeds for one of 60 concurrent requests of two workspaces for one name', async () => {
