@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -107,6 +107,18 @@ describe('waymark import', { timeout: 120_000 }, () => {
     expect(readFileSync(report, 'utf8')).toContain('2,invalid_format');
     await of(aFile('right.csv', 'url,key\nhttps://a.test,a\n'));
     expect([existsSync(report), existsSync(join(dir, 'again-lost.csv'))]).toEqual([false, false]);
+  });
+
+  it('writes its report to no file that another user has put beside it', async () => {
+    const report = join(dir, 'planted-rejected.csv');
+    const victim = aFile('victim', 'untouched');
+    symlinkSync(victim, `${report}.part`);
+    const args = ['--workspace', 'acme', '--domain', 'planted.acme.test', '--report', join(dir, 'planted')];
+    const { code } = await runCommand(env, 'import', 'csv', aFile('planted.csv', 'url,key\nnot a url,b\n'), ...args);
+    expect(code).toBe(1);
+    expect(readFileSync(victim, 'utf8')).toBe('untouched');
+    const written = lstatSync(report);
+    expect([written.isFile(), written.mode & 0o777]).toEqual([true, 0o600]);
   });
 
   it('reads an API with the key of the environment, which it never prints', async () => {

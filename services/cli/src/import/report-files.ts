@@ -7,6 +7,7 @@ import {
   type ImportCounts,
   type ImportReport,
 } from '@waymark/import';
+import { draftOf } from '../drafts.js';
 
 const BUFFER_CHARS = 65_536;
 const LINE_EVERY_MS = 10_000;
@@ -17,7 +18,7 @@ const LINE_EVERY_MS = 10_000;
  * @param sourcePath the file that is imported. It may be the report of an earlier run, which is only replaced after all of it was read
  */
 function createTable(path: string, sourcePath?: string) {
-  const writtenPath = `${path}.part`;
+  const writtenPath = draftOf(path);
   let handle: FileHandle | undefined;
   let buffer = '';
   let rows = 0;
@@ -26,8 +27,8 @@ function createTable(path: string, sourcePath?: string) {
     if (buffer === '') return;
     const text = buffer;
     buffer = '';
-    // Only the owner can read it, because rows may contain passwords of links.
-    handle ??= await open(writtenPath, 'w', 0o600);
+    // Only the owner can read it, because rows may contain passwords of links. `x`: another user may have put a file of theirs there.
+    handle ??= await open(writtenPath, 'wx', 0o600);
     await handle.appendFile(text);
   }
 
