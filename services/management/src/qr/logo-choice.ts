@@ -1,4 +1,4 @@
-import { API_READ, type Catalog, normaliseKey } from '@waymark/catalog';
+import { API_READ, type Catalog, type DomainRecord, type LinkRecord, normaliseKey } from '@waymark/catalog';
 import { parseUrl, planAtLeast, type QrQuery } from '@waymark/contract';
 
 const HTTP_URL = /^https?:\/\//i;
@@ -11,8 +11,20 @@ export interface LogoChoice {
   readonly isRequested: boolean;
 }
 
-/** The short link at a URL, whose query is ignored, and its workspace; undefined when there is no such link. */
-async function findLink(catalog: Catalog, url: string) {
+/** Where links and their domains are looked up. */
+export interface LogoDeps {
+  readonly catalog: Catalog;
+  /** The domain that all workspaces share, so that none of them can archive it. */
+  readonly defaultDomain: string | undefined;
+}
+
+/** Whether visits of the link are answered as if it did not exist. */
+function isOutOfService(link: LinkRecord, domain: DomainRecord | undefined, defaultDomain: string | undefined) {
+  return link.disabledAt !== null || (domain?.archived === true && link.domain !== defaultDomain);
+}
+
+/** The short link at a URL, whose query is ignored, its workspace and its domain; undefined when a visit would find no link. */
+async function findLink({ catalog, defaultDomain }: LogoDeps, url: string) {
   const parsed = parseUrl(url);
   if (parsed === undefined) return undefined;
   const { protocol, host, pathname } = parsed;
@@ -24,15 +36,23 @@ async function findLink(catalog: Catalog, url: string) {
     return undefined;
   }
   const link = await catalog.links.findByAddress(host.replace(/^www\./, ''), normaliseKey(key), API_READ);
-  return link && { link, workspace: await catalog.workspaces.get(link.workspaceId) };
+  if (link === undefined) return undefined;
+  const [workspace, domain] = await Promise.all([
+    catalog.workspaces.get(link.workspaceId),
+    catalog.domains.findBySlug(link.domain, API_READ),
+  ]);
+  return isOutOfService(link, domain, defaultDomain) ? undefined : { workspace, domain };
 }
 
-/** Chooses the logo of a QR code. Undefined for URLs that are not short links, for the free plan, and with `hideLogo`. */
-export async function chooseLogo(catalog: Catalog, query: QrQuery, url: string): Promise<LogoChoice | undefined> {
+/**
+ * Chooses the logo of a QR code. Undefined for URLs that are not short links, for links that are out of service, so that the answer does not
+ * reveal whether such a link exists, for the free plan, and with `hideLogo`.
+ */
+export async function chooseLogo(deps: LogoDeps, query: QrQuery, url: string): Promise<LogoChoice | undefined> {
   if (query.hideLogo === true) return undefined;
-  const found = await findLink(catalog, url);
+  const found = await findLink(deps, url);
   if (found?.workspace === undefined || !planAtLeast(found.workspace.plan, 'pro')) return undefined;
   if (query.logo !== undefined && HTTP_URL.test(query.logo)) return { source: query.logo, isRequested: true };
-  const domain = await catalog.domains.findBySlug(found.link.domain, API_READ);
-  return domain?.logo ? { source: domain.logo, isRequested: false } : undefined;
+  const logo = found.domain?.logo;
+  return logo ? { source: logo, isRequested: false } : undefined;
 }

@@ -1,8 +1,8 @@
-import { type Catalog, normaliseUrl } from '@waymark/catalog';
+import { normaliseUrl } from '@waymark/catalog';
 import { fieldError, type QrQuery } from '@waymark/contract';
 import type { Outbound } from '@waymark/outbound';
 import { LRUCache } from 'lru-cache';
-import { chooseLogo, type LogoChoice } from './logo-choice.js';
+import { chooseLogo, type LogoChoice, type LogoDeps } from './logo-choice.js';
 import { loadLogo } from './logo-image.js';
 import { parseColor, renderQr } from './render-qr.js';
 import { yieldToRequests } from './yield-to-requests.js';
@@ -11,8 +11,7 @@ const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 /** TTL of cached codes, because the logo at a URL may change. */
 const CACHE_TTL_MS = 600_000;
 
-export interface QrDeps {
-  readonly catalog: Catalog;
+export interface QrDeps extends LogoDeps {
   readonly outbound: Outbound;
 }
 
@@ -23,7 +22,7 @@ interface QrRequest {
 }
 
 /** Draws QR codes and caches them; concurrent requests for the same code share one drawing. */
-export function createQrImages({ catalog, outbound }: QrDeps) {
+export function createQrImages({ outbound, ...logos }: QrDeps) {
   async function draw({ query, url, logo }: QrRequest): Promise<Buffer> {
     const load = (choice: LogoChoice) =>
       loadLogo(outbound, choice.source).catch((err: unknown) => {
@@ -60,7 +59,7 @@ export function createQrImages({ catalog, outbound }: QrDeps) {
     async image(query: QrQuery): Promise<Buffer> {
       const url = normaliseUrl(query.url);
       if (url === undefined) throw fieldError('invalid_format', 'url', 'must be a URL');
-      const logo = await chooseLogo(catalog, query, url);
+      const logo = await chooseLogo(logos, query, url);
       const { size, level, fgColor, bgColor, margin } = query;
       const key = JSON.stringify([url, size, level, fgColor, bgColor, margin, logo?.source]);
       return images.forceFetch(key, { context: { query, url, logo } });

@@ -191,6 +191,20 @@ describe('a logo', () => {
     expect(fetched).toEqual([]);
   });
 
+  it('is left out for links that are out of service, as for those that do not exist', async () => {
+    const { workspaceId, host } = await aCaller(management);
+    const { links, domains } = management.catalog;
+    const disabledAt = new Date().toISOString();
+    await links.create(workspaceId, { domain: host, key: 'off', url: 'https://acme.com', disabledAt });
+    await links.create(workspaceId, { domain: host, key: 'on', url: 'https://acme.com' });
+    const logo = `${imagesUrl}/page.png`;
+    const statusOf = async (key: string) => (await getQr({ url: `https://${host}/${key}`, logo })).status;
+    expect(await Promise.all(['on', 'off', 'absent'].map(statusOf))).toEqual([422, 200, 200]);
+    const domain = await domains.findBySlug(host);
+    await domains.update(workspaceId, domain?.id ?? '', { archived: true });
+    expect(await Promise.all(['on', 'off', 'absent'].map(statusOf))).toEqual([200, 200, 200]);
+  });
+
   it('of the domain is used when the request has none, and left out when it cannot be loaded', async () => {
     const caller = await aCaller(management);
     const domain = await management.catalog.domains.findBySlug(caller.host);
