@@ -11,14 +11,15 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const base = await startServiceBase({ service: 'management', settings, logger });
   const { clickhouse, catalog, rateLimiter, operations, adminKeys } = base;
   const queueShards = base.queues.map((queue) => queue.redis);
-  const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
+  const waitReplicas = settings.redisWaitReplicas;
+  const notifier = createWebhookNotifier({ catalog, queueShards, waitReplicas, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const app = buildApp(
     { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: base.checkRedis } },
     {
       ...{ catalog, clickhouse, rateLimiter, outbound, notifier, now: Date.now },
       claimsOf: base.claimsOf,
-      queueShards,
+      ...{ queueShards, waitReplicas },
       ...{ redis: base.redis, logger, dataDir: settings.dataDir, importBytesMax: settings.importBytesMax },
       ...{ baseUrl: settings.baseUrl, defaultDomain: settings.defaultDomain },
       exportSlots: createExportSlots(),

@@ -28,7 +28,10 @@ export interface QueryDeps extends ExportDeps, JobSettings, ScheduleSettings {
   readonly redis: Redis;
   /** A connection to each queue shard, by its number. Streams open connections of their own to the same servers. */
   readonly queueShards: readonly Redis[];
-  /** How many replicas of Redis must confirm an event's place in the tail before a stream sends it; 0 by default. */
+  /**
+   * How many replicas of Redis must confirm an event's place in the tail before a stream sends it, and that the end of an export is queued for
+   * webhooks; 0 by default.
+   */
   readonly waitReplicas?: number | undefined;
   readonly streamTimes?: Partial<StreamTimes> | undefined;
   readonly now: () => number;

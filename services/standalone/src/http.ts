@@ -34,7 +34,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   api.register(async (routes) => opsRoutes(routes as App, ops));
   api.register(authPlugin, { catalog, rateLimiter });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
-  const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
+  const notifier = createWebhookNotifier({ catalog, queueShards, waitReplicas, logger, now: Date.now });
   const shared = { catalog, exportSlots: createExportSlots(), now: Date.now };
   const { dataDir, exportBytesMax, importBytesMax, baseUrl, outboundAllowedRanges } = settings;
   const jobs = {
@@ -52,6 +52,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     ...jobs,
     clickhouse,
     queueShards,
+    waitReplicas,
     claimsOf: base.claimsOf,
     outbound,
     rateLimiter,

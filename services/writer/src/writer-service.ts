@@ -99,7 +99,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
     closeMs: settings.shutdownDeadlineMs * DELIVERIES_SHARE,
     logger,
   });
-  const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
+  const notifier = createWebhookNotifier({ catalog, queueShards, waitReplicas, logger, now: Date.now });
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
   const abTests = startAbTests({ catalog, redis, logger, onChanged });
   const retention = startNightlyRetention({ catalog, clickhouse, redis, cluster, logger });

@@ -1,4 +1,5 @@
 import type { EventTableKind } from '@waymark/event-format';
+import { createReplication, type Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { createJobAdder, type JobAdder, type Transaction } from './job-adder.js';
 import { jobKey, queueKey, stateKey, WEBHOOK_QUEUE } from './keys.js';
@@ -51,7 +52,7 @@ export async function addWebhookJobs(adder: JobAdder, multi: Transaction, jobs: 
 
 /** Adds webhook jobs that do not belong to an insert. */
 export interface WebhookJobSender {
-  /** Resolves when Redis has all jobs. Rejects if that is uncertain; a retry under the same ids is safe. */
+  /** Resolves when Redis and its replicas have all jobs. Rejects if that is uncertain; a retry under the same ids is safe. */
   send(jobs: readonly WebhookJob[]): Promise<void>;
   /**
    * Like `send`, for jobs that may be sent again long after: does nothing if jobs were sent under the same name in the last thirty days,
@@ -72,25 +73,41 @@ redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
 return 1`;
 const SENT_MS = 30 * 24 * 3_600_000;
 
-/** Creates a sender. @param redis the Redis of a queue shard; the connection may be shared */
-export function createWebhookJobSender(redis: Redis): WebhookJobSender {
+/**
+ * Creates a sender.
+ *
+ * @param redis the Redis of a queue shard; the connection may be shared
+ * @param replication of the same connection. By default no replicas are awaited, as is right for jobs that replace another one: a failover
+ * that loses them also undoes the completion of that one, which comes after them
+ */
+export function createWebhookJobSender(
+  redis: Redis,
+  replication: Replication = createReplication(redis, 0),
+): WebhookJobSender {
   const adder = createJobAdder(redis);
+
+  async function add(jobs: readonly WebhookJob[]): Promise<void> {
+    const multi = await adder.transaction();
+    await addWebhookJobs(adder, multi, jobs);
+    await adder.run(multi);
+  }
+
+  async function addOnce(sent: string, jobs: readonly WebhookJob[]): Promise<void> {
+    if ((await redis.exists(sent)) > 0) return;
+    const multi = await adder.transaction();
+    await addWebhookJobs(adder, multi, jobs);
+    const keys = [sent, ...jobs.map(({ id }) => jobKey(WEBHOOK_QUEUE, id))];
+    multi.eval(MARK_AS_SENT, keys.length, ...keys, SENT_MS);
+    await adder.run(multi);
+  }
+
   return {
     async send(jobs) {
-      if (jobs.length === 0) return;
-      const multi = await adder.transaction();
-      await addWebhookJobs(adder, multi, jobs);
-      await adder.run(multi);
+      if (jobs.length > 0) await replication.confirmed(() => add(jobs));
     },
 
     async sendOnce(name, jobs) {
-      const sent = stateKey(`webhooks-sent:${name}`);
-      if (jobs.length === 0 || (await redis.exists(sent)) > 0) return;
-      const multi = await adder.transaction();
-      await addWebhookJobs(adder, multi, jobs);
-      const keys = [sent, ...jobs.map(({ id }) => jobKey(WEBHOOK_QUEUE, id))];
-      multi.eval(MARK_AS_SENT, keys.length, ...keys, SENT_MS);
-      await adder.run(multi);
+      if (jobs.length > 0) await replication.confirmed(() => addOnce(stateKey(`webhooks-sent:${name}`), jobs));
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ExportEndData, ImportJob } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger, type WebhookJobSender } from '@waymark/event-queue';
+import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { createWaitingBodies, type WaitingBodies } from '../delivery/waiting-bodies.js';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
@@ -28,6 +29,8 @@ export interface JobNotifierDeps {
    * its scripts on them.
    */
   readonly queueShards: readonly Redis[];
+  /** How many replicas of Redis must confirm the jobs; 0 by default. */
+  readonly waitReplicas?: number | undefined;
   readonly logger: Pick<QueueLogger, 'debug'>;
 }
 
@@ -36,7 +39,7 @@ export interface JobNotifier {
   /**
    * Queues the deliveries of an end. However often it is called for an end, each webhook gets one delivery.
    *
-   * @throws when a store is unavailable: then it must be called again
+   * @throws when a store is unavailable, or replicas have not confirmed: then it must be called again
    */
   ended(end: JobEnd): Promise<void>;
   /** Disconnects. */
@@ -54,7 +57,7 @@ interface OpenedShard {
 }
 
 /** Creates the notifier. It connects to a queue shard at the first end of a workspace there. */
-export function createJobNotifier({ catalog, queueShards, logger }: JobNotifierDeps): JobNotifier {
+export function createJobNotifier({ catalog, queueShards, waitReplicas = 0, logger }: JobNotifierDeps): JobNotifier {
   const opened = new Map<Redis, OpenedShard>();
 
   function opening(shard: Redis): OpenedShard {
@@ -62,7 +65,7 @@ export function createJobNotifier({ catalog, queueShards, logger }: JobNotifierD
     if (known !== undefined) return known;
     const connection = shard.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
     connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
-    const sender = createWebhookJobSender(connection);
+    const sender = createWebhookJobSender(connection, createReplication(connection, waitReplicas));
     const made = { connection, sender, waiting: createWaitingBodies(connection) };
     opened.set(shard, made);
     return made;

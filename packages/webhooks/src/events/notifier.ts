@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Catalog, type LinkRecord, WEBHOOK_VISIBILITY } from '@waymark/catalog';
 import { ApiError, type Partner, type WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger, type WebhookJob, type WebhookJobSender } from '@waymark/event-queue';
+import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { createWaitingBodies, REFUSED_FROM_BYTES, type WaitingBodies } from '../delivery/waiting-bodies.js';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
@@ -16,6 +17,8 @@ export interface WebhookNotifierDeps {
    * them.
    */
   readonly queueShards: readonly Redis[];
+  /** How many replicas of Redis must confirm the jobs; 0 by default. */
+  readonly waitReplicas?: number | undefined;
   readonly logger: Pick<QueueLogger, 'debug' | 'error'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -96,7 +99,7 @@ async function queue({ sender, waiting }: Shard, workspaceId: string, jobs: read
 
 /** Creates the notifier, and connects to every queue shard. */
 export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifier {
-  const { catalog, queueShards, logger, now, pausesMs = PAUSES_MS } = deps;
+  const { catalog, queueShards, waitReplicas = 0, logger, now, pausesMs = PAUSES_MS } = deps;
   const closing = new AbortController();
   /** Number of changes that wait for their next attempt. */
   let retrying = 0;
@@ -106,7 +109,10 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
     return connection;
   });
   const shards = connections.map(
-    (connection): Shard => ({ sender: createWebhookJobSender(connection), waiting: createWaitingBodies(connection) }),
+    (connection): Shard => ({
+      sender: createWebhookJobSender(connection, createReplication(connection, waitReplicas)),
+      waiting: createWaitingBodies(connection),
+    }),
   );
 
   /**

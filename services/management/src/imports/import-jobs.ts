@@ -30,6 +30,8 @@ export interface ImportJobsDeps extends ImportSettings {
   readonly catalog: Catalog;
   /** The Redis of each queue shard, by number. */
   readonly queueShards: readonly Redis[];
+  /** How many replicas of Redis must confirm that the end of an import is queued for webhooks; 0 by default. */
+  readonly waitReplicas?: number | undefined;
   readonly outbound: Outbound;
   readonly defaultDomain: string | undefined;
   readonly now: () => number;

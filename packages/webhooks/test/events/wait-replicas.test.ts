@@ -1,0 +1,86 @@
+import { type Catalog, createCatalog } from '@waymark/catalog';
+import type { ExportEndData } from '@waymark/contract';
+import { queueDepths } from '@waymark/event-queue';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createJobNotifier, createWebhookNotifier } from '../../src/index.js';
+
+let database: TestDatabase;
+let master: TestRedis;
+let replica: TestRedis;
+let redis: Redis;
+let promoted: Redis;
+let catalog: Catalog;
+let workspaceId: string;
+const logger = { debug: () => undefined, warn: () => undefined, error: () => undefined };
+
+const isInStep = async (server: Redis) => (await server.info('replication')).includes('master_link_status:up');
+
+beforeEach(async () => {
+  const args = ['--repl-diskless-sync-delay', '0'];
+  [database, master, replica] = await Promise.all([createTestDatabase(), startRedis({ args }), startRedis({ args })]);
+  redis = new Redis(master.url);
+  promoted = new Redis(replica.url);
+  catalog = createCatalog({
+    ...{ redis, clickhouse: database.client, instanceKey: Buffer.alloc(32, 1), now: Date.now, logger },
+    baseUrl: 'https://api.example.com',
+  });
+  const made = await catalog.workspaces.create({ name: 'A', slug: 'a', plan: 'enterprise', domain: 'go.acme.example' });
+  workspaceId = made.workspace.id;
+  const url = 'https://hooks.example/';
+  await catalog.webhooks.create(workspaceId, { name: 'All', url, triggers: ['link.created', 'export.completed'] });
+  await promoted.replicaof('127.0.0.1', String(master.port));
+  await waitFor(() => isInStep(promoted), { what: 'the replica to be in step' });
+});
+afterEach(async () => {
+  await catalog.close();
+  redis.disconnect();
+  promoted.disconnect();
+  await Promise.all([database.drop(), replica.stop(), master.stop()]);
+});
+
+/**
+ * Ends the failover that began with the promotion: the old master follows the new one, by which it loses what it had alone, and takes its
+ * place again.
+ */
+async function failBack(): Promise<void> {
+  await redis.replicaof('127.0.0.1', String(replica.port));
+  await waitFor(() => isInStep(redis), { what: 'the old master to follow the new one' });
+  await redis.replicaof('NO', 'ONE');
+  await promoted.replicaof('127.0.0.1', String(master.port));
+}
+
+const waiting = () => queueDepths(redis).then(({ webhook }) => webhook.waiting + webhook.delayed);
+
+it('a change whose delivery only the old master had is delivered after a failover', async () => {
+  const pausesMs = Array.from({ length: 500 }, () => 100);
+  const notifier = createWebhookNotifier({
+    ...{ catalog, queueShards: [redis], waitReplicas: 1, logger, now: Date.now, pausesMs },
+  });
+  const link = await catalog.links.create(workspaceId, {
+    ...{ domain: 'go.acme.example', key: 'try', url: 'https://acme.example' },
+  });
+  // From here on the old master takes writes that the new one does not get.
+  await promoted.replicaof('NO', 'ONE');
+  await notifier.linkChanged('link.created', link);
+  await failBack();
+  await waitFor(async () => (await waiting()) === 1, { what: 'the delivery to be queued again', timeoutMs: 20_000 });
+  notifier.close();
+}, 120_000);
+
+it('the end of a job that no replica has is not reported as sent, and is sent once when it is reported again', async () => {
+  const notifier = createJobNotifier({ catalog, queueShards: [redis], waitReplicas: 1, logger });
+  const ended = () =>
+    notifier.ended({ event: 'export.completed', workspaceId, key: 'job', endedMs: 0, data: {} as ExportEndData });
+  await promoted.replicaof('NO', 'ONE');
+  // The second call finds the jobs, and must wait for the replicas as well.
+  for (let call = 0; call < 2; call++) await expect(ended()).rejects.toThrow('0 of 1 replicas');
+  await failBack();
+  expect(await waiting()).toBe(0);
+  await waitFor(() => isInStep(promoted), { what: 'the replica to be in step' });
+  await ended();
+  await ended();
+  expect(await waiting()).toBe(1);
+  notifier.close();
+}, 120_000);
