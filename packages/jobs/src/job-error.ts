@@ -10,6 +10,11 @@ export class JobStopped extends Error {
   override readonly name = 'JobStopped';
 }
 
+/** Whether the error says that a store does not answer, so that the request should be repeated. */
+export function isStoreAway(err: unknown): boolean {
+  return err instanceof ApiError && err.status >= 500 && err.retryAfterSeconds !== undefined;
+}
+
 const NO_SPACE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 /** Why a job has failed for good, as a text for its owner; undefined for errors that may be gone at the next attempt, as when a store is away. */

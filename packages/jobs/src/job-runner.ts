@@ -2,7 +2,7 @@ import type { Catalog } from '@waymark/catalog';
 import type { Logger } from '@waymark/http-kit';
 import { LEASE_MS, takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
-import { failureOf, JobStopped } from './job-error.js';
+import { failureOf, isStoreAway, JobStopped } from './job-error.js';
 import { createJobSlots, type JobSlot } from './job-slots.js';
 import { createPollLoop } from './poll-loop.js';
 
@@ -13,6 +13,8 @@ export interface JobRecord {
   readonly status: string;
   /** Number of the latest attempt, from 1 on; 0 before the first. */
   readonly attempt: number;
+  /** Number of attempts that ended because a store was away. */
+  readonly interruptions: number;
   readonly createdAt: string;
   /** Whether the end of the job has not been sent to webhooks yet. */
   readonly isUnreported: boolean;
@@ -32,6 +34,8 @@ export interface JobRunnerDeps<R extends JobRecord> {
   readonly listOpen: () => Promise<readonly R[]>;
   /** Records that the next attempt begins, unless the job has ended. @returns the record after that */
   readonly begin: (job: R) => Promise<R>;
+  /** Records that an attempt has ended because a store was away. */
+  readonly interrupted: (job: R) => Promise<unknown>;
   /** Takes a slot of the workspace. @returns the function that frees it; undefined when all its slots are taken */
   readonly takeSlot: (workspaceId: string) => (() => void) | undefined;
   /** Runs the job to its end, and records the end. @throws JobStopped; JobFailure; the reason of `signal` */
@@ -55,9 +59,13 @@ export interface JobRunner {
 
 /** Interval of polls, for jobs whose change did not reach this process, and for expired files. */
 const POLL_INTERVAL_MS = 60_000;
-/** Delay of the next attempt after an error that it may not have. */
+/** Delay of the next attempt after an error that it may not have; longer by as much with each interruption. */
 const RETRY_MS = 5_000;
-/** A job that was begun this often without coming to an end fails: it may be what ends its process. */
+const RETRY_MS_MAX = 60_000;
+/**
+ * A job that was begun this often without coming to an end fails: it may be what ends its process. Attempts that ended because a store was
+ * away do not count.
+ */
 const ATTEMPTS_MAX = 20;
 /** Limit on the jobs of a process for each slot, because a job that has lent its slot takes memory too. */
 const JOBS_PER_SLOT = 16;
@@ -84,7 +92,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     const begun = await deps.begin(job);
     if (!isUnfinished(begun)) return;
     try {
-      if (begun.attempt > ATTEMPTS_MAX || now() - Date.parse(begun.createdAt) > deps.ageMsMax) {
+      if (begun.attempt - begun.interruptions > ATTEMPTS_MAX || now() - Date.parse(begun.createdAt) > deps.ageMsMax) {
         await deps.fail(begun, `The ${what} has not ended in time, or ended its process too often.`);
       } else {
         await deps.run(begun, signal, slot);
@@ -95,7 +103,11 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
       const current = await deps.get(job.workspaceId, job.id);
       // A job that was cancelled has lost its files while they were in use.
       if (current === undefined || !isUnfinished(current)) return;
-      if (reason === undefined) throw err;
+      if (reason === undefined) {
+        // If the store of the records is away, too, the attempt counts.
+        if (isStoreAway(err)) await deps.interrupted(begun).catch(() => undefined);
+        throw err;
+      }
       await deps.fail(begun, reason);
     }
   }
@@ -130,7 +142,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
         await attempt(job, AbortSignal.any([closing.signal, lease.lost]), slot);
         notBefore.delete(id);
       } catch (err) {
-        notBefore.set(id, now() + RETRY_MS);
+        notBefore.set(id, now() + Math.min(RETRY_MS * (1 + job.interruptions), RETRY_MS_MAX));
         if (!closing.signal.aborted) {
           logger.warn({ err, jobId: id, workspaceId }, `an ${what} was interrupted; it continues`);
         }

@@ -1,3 +1,4 @@
+import { ApiError } from '@waymark/contract';
 import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -29,7 +30,7 @@ function createRecords(workspaceIds: readonly string[]) {
   const jobs = new Map<string, Job>(
     workspaceIds.map((workspaceId, index) => {
       const id = `job ${index} ${mark}`;
-      return [id, { id, workspaceId, status: 'queued', attempt: 0, createdAt, isUnreported: false }];
+      return [id, { id, workspaceId, status: 'queued', attempt: 0, interruptions: 0, createdAt, isUnreported: false }];
     }),
   );
   const change = (id: string, fields: Partial<Job>): Job => {
@@ -51,6 +52,7 @@ function createRecords(workspaceIds: readonly string[]) {
         if (ended().includes(current)) return current;
         return change(id, { status: 'processing', attempt: current.attempt + 1 });
       },
+      interrupted: async ({ id, interruptions }) => change(id, { interruptions: interruptions + 1 }),
       takeSlot: () => () => undefined,
       async run(job, signal, slot) {
         await run(job, signal, slot);
@@ -214,6 +216,32 @@ it('a job that has ended its process twenty times fails, and does not run again'
     status: 'failed',
     error: 'The test has not ended in time, or ended its process too often.',
   });
+});
+
+it('attempts that end because a store is away do not count, however many there are', async () => {
+  const { jobs, ended, startRunner } = createRecords(['a']);
+  const [id = ''] = jobs.keys();
+  jobs.set(id, { ...(jobs.get(id) as Job), status: 'processing', attempt: 19 });
+  let nowMs = Date.now();
+  let wake = () => {};
+  let outages = 5;
+  const run = async () => {
+    if (outages-- > 0) throw new ApiError('internal_server_error', 'Busy.', { retryAfterSeconds: 1 });
+  };
+  startRunner(run, 1, {
+    now: () => nowMs,
+    ageMsMax: Number.POSITIVE_INFINITY,
+    subscribe: (subscriber) => {
+      wake = () => subscriber.onChange({ records: [{ table: 'jobs' }] } as never);
+    },
+  });
+  const later = () => {
+    nowMs += 60_000;
+    wake();
+    return ended().length === 1;
+  };
+  await waitFor(later, { what: 'the end' });
+  expect(jobs.get(id)).toMatchObject({ status: 'completed', attempt: 25, interruptions: 5 });
 });
 
 it('an end that cannot be reported does not keep the jobs of others from running', async () => {

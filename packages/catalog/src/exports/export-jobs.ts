@@ -22,7 +22,7 @@ export interface ExportJobFilters {
 const RULES: ResourceRules<ExportJobRecord, NewExportJob, ExportJobFilters, 'createdAt'> = {
   title: 'export',
   complete: (input) => ({
-    ...{ status: 'queued', attempt: 0, rows: 0, bytes: 0, file: null, error: null },
+    ...{ status: 'queued', attempt: 0, interruptions: 0, rows: 0, bytes: 0, file: null, error: null },
     ...{ startedAt: null, finishedAt: null, expiresAt: null, isUnreported: false },
     ...input,
   }),
@@ -62,6 +62,10 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
         const startedAt = current.startedAt ?? new Date(deps.now()).toISOString();
         return { status: 'processing', attempt: current.attempt + 1, startedAt };
       }),
+
+    /** Records that an attempt has ended because a store was away, unless the export has ended. */
+    interrupted: ({ workspaceId, id }: ExportJobRecord): Promise<ExportJobRecord> =>
+      update(workspaceId, id, (current) => (isUnfinished(current) ? { interruptions: current.interruptions + 1 } : {})),
 
     /** @throws ApiError 429 when the workspace has as many unfinished exports as it may */
     create(workspaceId: string, input: NewExportJob): Promise<ExportJobRecord> {

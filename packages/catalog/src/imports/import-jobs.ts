@@ -26,6 +26,7 @@ const RULES: ResourceRules<ImportJobRecord, NewImportJob, ImportJobFilters, 'cre
     ...{
       status: 'queued',
       attempt: 0,
+      interruptions: 0,
       rows: 0,
       created: 0,
       updated: 0,
@@ -86,6 +87,10 @@ export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: S
         const startedAt = current.startedAt ?? new Date(deps.now()).toISOString();
         return { status: 'processing', attempt: current.attempt + 1, startedAt };
       }),
+
+    /** Records that an attempt has ended because a store was away, unless the import has ended. */
+    interrupted: ({ workspaceId, id }: ImportJobRecord): Promise<ImportJobRecord> =>
+      update(workspaceId, id, (current) => (isUnfinished(current) ? { interruptions: current.interruptions + 1 } : {})),
 
     /** The open imports of all workspaces: those that wait, run, have reports, or have ended without their webhooks having been sent; oldest first. */
     listOpen: (): Promise<ImportJobRecord[]> =>

@@ -36,6 +36,8 @@ export const exportJobRecordSchema = recordSchema({
   status: z.enum(EXPORT_STATUSES),
   /** Number of the latest attempt, from 1 on; the files are in its directory. */
   attempt: z.int(),
+  /** Number of attempts that ended because a store was away. */
+  interruptions: z.int().default(0),
   rows: z.int(),
   bytes: z.int(),
   /** Name of the file; null until it is complete. */
@@ -79,6 +81,8 @@ export const importJobRecordSchema = recordSchema({
   status: z.enum(IMPORT_STATUSES),
   /** Number of the latest attempt, from 1 on. */
   attempt: z.int(),
+  /** Number of attempts that ended because a store was away. */
+  interruptions: z.int().default(0),
   ...{ rows: z.int(), created: z.int(), updated: z.int(), skipped: z.int(), rejected: z.int(), lost: z.int() },
   bytesRead: z.int(),
   /** Reports of an import that has ended; empty once they are removed. */

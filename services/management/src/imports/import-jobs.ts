@@ -56,6 +56,7 @@ export async function importJobs(app: App, deps: ImportJobsDeps): Promise<void> 
     subscribe: catalog.subscribe,
     get: catalog.importJobs.get,
     begin: catalog.importJobs.begin,
+    interrupted: catalog.importJobs.interrupted,
     listOpen: ends.sweep,
     takeSlot(workspaceId) {
       if (busy.has(workspaceId)) return undefined;

@@ -62,6 +62,7 @@ export async function exportJobs(app: App, deps: ExportJobsDeps): Promise<void> 
     subscribe: catalog.subscribe,
     get: catalog.exportJobs.get,
     begin: catalog.exportJobs.begin,
+    interrupted: catalog.exportJobs.interrupted,
     async listOpen() {
       const idsWithFiles = await files.ids();
       const open = await catalog.exportJobs.listOpen();
