@@ -13,6 +13,7 @@ export { escapeHtml, Html, html } from './docs/html.js';
 export { parseInput } from './errors/validator.js';
 export { afterAnswer, answeredStatus } from './requests/after-answer.js';
 export type { CrossOrigin } from './requests/cross-origin.js';
+export { forEachInTurns, mapInTurns } from './requests/in-turns.js';
 export { jsonArray, sendJson, sendJsonText } from './requests/json-text.js';
 export { allowLongBody, type LongBody, type LongBodyLimits } from './requests/long-body.js';
 export { onReplyClose } from './requests/on-reply-close.js';

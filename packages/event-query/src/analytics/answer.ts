@@ -1,6 +1,6 @@
 import type { AnalyticsNumbers, Grouping } from '@waymark/contract';
 import type { BoundAnalytics } from './bind-analytics.js';
-import { GROUPING_RULES, MEASURES_OF } from './groupings.js';
+import { GROUPING_RULES, MEASURES_OF, type Measure } from './groupings.js';
 import { startText } from './timeline.js';
 
 /** A row of the query result: the columns of the group key, then the numbers, as text. */
@@ -21,12 +21,16 @@ export function countedGroups(
 ): CountedGroup[] {
   const keyCount = timeline === undefined ? GROUPING_RULES[grouping].columns.length : 1;
   const measures = MEASURES_OF[event];
-  return rows.map((row) => {
-    const { sale_amount: saleAmount = 0, ...counted } = Object.fromEntries(
-      measures.map((measure, index) => [measure, Number(row[keyCount + index])]),
-    );
-    return { key: row.slice(0, keyCount), numbers: { ...NOTHING_COUNTED, ...counted, saleAmount } };
-  });
+  const numberOf = (measure: Measure) => {
+    const index = measures.indexOf(measure);
+    return index === -1 ? () => 0 : (row: AnalyticsRow) => Number(row[keyCount + index]);
+  };
+  const [clicks, leads, sales] = [numberOf('clicks'), numberOf('leads'), numberOf('sales')];
+  const saleAmount = numberOf('sale_amount');
+  return rows.map((row) => ({
+    key: row.slice(0, keyCount),
+    numbers: { clicks: clicks(row), leads: leads(row), sales: sales(row), saleAmount: saleAmount(row) },
+  }));
 }
 
 /** The response body of `groupBy=count`. */
@@ -40,7 +44,7 @@ export function timeseriesOf(
   groups: readonly CountedGroup[],
 ) {
   const counted = new Map(groups.map(({ key: [start], numbers }) => [Number(start), numbers]));
-  return starts.map((start) => ({ start: startText(start, zone), ...(counted.get(start) ?? NOTHING_COUNTED) }));
+  return starts.map((start) => Object.assign({ start: startText(start, zone) }, counted.get(start) ?? NOTHING_COUNTED));
 }
 
 type Fields = Readonly<Record<string, string>>;

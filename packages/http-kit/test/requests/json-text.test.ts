@@ -17,17 +17,3 @@ test('its bytes are those of the texts joined', async () => {
     }),
   );
 });
-
-test('other requests have turns while a large array is written', async () => {
-  let turns = 0;
-  let isWriting = true;
-  const takeTurn = () => {
-    turns += 1;
-    if (isWriting) setImmediate(takeTurn);
-  };
-  setImmediate(takeTurn);
-  await jsonArray(Array.from({ length: 200 }, () => 'x'.repeat(100_000)));
-  isWriting = false;
-  // Of 20 million characters, two million at a time, twice.
-  expect(turns).toBeGreaterThanOrEqual(18);
-});

@@ -9,6 +9,7 @@ import type {
 } from '@waymark/catalog';
 import { deletedCustomer, type EventKind, formatResourceId } from '@waymark/contract';
 import { anonymisedPayload, ERASED_EVENT_NAME } from '@waymark/event-format';
+import { forEachInTurns, mapInTurns } from '@waymark/http-kit';
 import { type EventPageRow, eventText, type LinkTexts, linkTexts } from './event-text.js';
 import type { Caller } from './find-references.js';
 import { type CounterReads, countersOf, shownOf } from './fresh-counters.js';
@@ -86,15 +87,15 @@ async function linksOf(
   const shown = shownOf(rows.map(([, timestamp, number]) => [idByNumber.get(number) ?? '', timestamp]));
   const [{ links, tagsOf }, counters] = await Promise.all([linksById(catalog, caller, ids), countersOf(reads, shown)]);
   const texts = new Map<string, LinkTexts>();
-  for (const [number, id] of idByNumber) {
+  await forEachInTurns(idByNumber, ([number, id]) => {
     const link = links.get(id);
-    if (link === undefined) continue;
+    if (link === undefined) return;
     const [counted, tags] = [counters.get(id), tagsOf(link)];
     // Cached texts contain the passwords of links, so a link whose password is masked is serialised each time.
     const isMasked = visibility.hidesPasswords && link.encryptedPassword !== null;
     const masked = isMasked ? linkTexts(catalog.links.toLink(link, visibility, counted, tags)) : undefined;
     texts.set(number, masked ?? textsOfLink(link, counted, ...tags));
-  }
+  });
   return texts;
 }
 
@@ -125,13 +126,13 @@ async function customersOf(
     countersOf(reads, shown),
   ]);
   const texts = new Map<string, string>();
-  for (const [number, id] of idByNumber) {
+  await forEachInTurns(idByNumber, ([number, id]) => {
     const record = customers.get(id);
     texts.set(
       number,
       record === undefined ? JSON.stringify(deletedCustomer(id)) : textOfCustomer(record, totals.get(id)),
     );
-  }
+  });
   return texts;
 }
 
@@ -194,7 +195,7 @@ export async function itemTexts(
 ): Promise<(string | undefined)[]> {
   if (rows.length === 0) return [];
   const texts = await textsOfRows(deps, caller, kind, rows);
-  return rows.map((row) => itemText(caller, kind, row, texts));
+  return mapInTurns(rows, (row) => itemText(caller, kind, row, texts));
 }
 
 /** The items of a page as JSON text: {@link itemTexts} without those that are left out. */

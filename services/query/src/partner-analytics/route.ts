@@ -4,7 +4,7 @@ import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-qu
 import { type App, sendJson } from '@waymark/http-kit';
 import { analyticsClock } from '../analytics/analytics-clock.js';
 import { readGroups } from '../analytics/read-groups.js';
-import { createResponseBody, linkFields } from '../analytics/response-body.js';
+import { createResponseBody, groupRow, linkFields } from '../analytics/response-body.js';
 import type { AnalyticsRouteDeps } from '../analytics/route.js';
 
 /** How many links of a partner are read, to list those without events. */
@@ -44,7 +44,7 @@ async function withEveryLink(
   const listed = new Set(rows.map((row) => row.id));
   const links = await partners.links(workspaceId, id, LINKS_MAX, hidesFolders);
   const others = links.filter((link) => !listed.has(link.id));
-  return [...rows, ...others.map((link) => ({ ...linkFields(link), ...NO_NUMBERS }))];
+  return [...rows, ...others.map((link) => groupRow(linkFields(link), NO_NUMBERS))];
 }
 
 /** `GET /partners/analytics`: clicks, leads and sales of a partner's links (docs/reference/partners.md). */
