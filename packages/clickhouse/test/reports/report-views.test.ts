@@ -121,6 +121,27 @@ test('events of removed links are in no view', async () => {
   expect(counted).toEqual({ clicks: left, leads: left, sales: left, of_days: left, links: '1980' });
 });
 
+test('a payload that ClickHouse’s JSON parser refuses has its values in the views', async () => {
+  const metadata = '{"wei":120000000000000000000,"note":"},\\"click\\":{\\"id\\":\\"x"}';
+  const sale =
+    '"sale":{"amount":100,"invoiceId":"a\\",\\"currency\\":\\"x","paymentProcessor":"stripe","currency":"eur"},';
+  const payload = (fields: string) => `{"v":1,${fields}"metadata":${metadata},"click":{"id":"0","qr":false}}`;
+  for (const [table, text] of [
+    ['lead_events', payload('')],
+    ['sale_events', payload(sale)],
+  ] as const) {
+    await db.client.insert({
+      table,
+      values: [{ workspace_id: '99', timestamp: 1, event_id: '0'.repeat(16), payload: text }],
+      format: 'JSONEachRow',
+    });
+  }
+  expect(await rows('SELECT metadata FROM report_leads WHERE workspace_id = 99')).toEqual([{ metadata }]);
+  expect(await rows('SELECT currency, payment_processor, metadata FROM report_sales WHERE workspace_id = 99')).toEqual([
+    { currency: 'eur', payment_processor: 'stripe', metadata },
+  ]);
+});
+
 test('the views that docs/sql.md makes for one workspace show that one, and are read by the key', async () => {
   const [, sql = ''] = /```sql\n(CREATE DATABASE [\s\S]+?)\n```/.exec(PAGE) ?? [];
   const own = `${db.database}_acme`;
