@@ -10,6 +10,7 @@ export {
 export { domainCheckRoutes } from './auth/domain-check.js';
 export { type RouteRequirements, registerRequirements } from './auth/route-requirements.js';
 export { escapeHtml, Html, html } from './docs/html.js';
+export { isStoreUnavailable } from './errors/error-mapper.js';
 export { parseInput } from './errors/validator.js';
 export { afterAnswer, answeredStatus } from './requests/after-answer.js';
 export type { CrossOrigin } from './requests/cross-origin.js';

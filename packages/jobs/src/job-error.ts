@@ -1,4 +1,5 @@
 import { ApiError } from '@waymark/contract';
+import { isStoreUnavailable } from '@waymark/http-kit';
 
 /** The job cannot be completed, for a reason that its owner should read. */
 export class JobFailure extends Error {
@@ -12,7 +13,8 @@ export class JobStopped extends Error {
 
 /** Whether the error says that a store does not answer, so that the request should be repeated. */
 export function isStoreAway(err: unknown): boolean {
-  return err instanceof ApiError && err.status >= 500 && err.retryAfterSeconds !== undefined;
+  if (err instanceof ApiError) return err.status >= 500 && err.retryAfterSeconds !== undefined;
+  return isStoreUnavailable(err);
 }
 
 const NO_SPACE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);

@@ -78,7 +78,7 @@ const SENT_MS = 30 * 24 * 3_600_000;
  *
  * @param redis the Redis of a queue shard; the connection may be shared
  * @param replication of the same connection. By default no replicas are awaited, as is right for jobs that replace another one: a failover
- * that loses them also undoes the completion of that one, which comes after them
+ * that loses them usually also undoes the completion of that one, which comes after them
  */
 export function createWebhookJobSender(
   redis: Redis,

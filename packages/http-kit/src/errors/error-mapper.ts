@@ -40,7 +40,7 @@ const SOCKET_CODES: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Whether Redis or ClickHouse could not be reached. That is temporary, so the client should retry. */
-function isStoreUnavailable(thrown: unknown): boolean {
+export function isStoreUnavailable(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   // `AbortSignal.timeout` throws a TimeoutError.
   return (

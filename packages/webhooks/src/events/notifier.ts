@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Catalog, type LinkRecord, WEBHOOK_VISIBILITY } from '@waymark/catalog';
 import { ApiError, type Partner, type WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger, type WebhookJob, type WebhookJobSender } from '@waymark/event-queue';
-import { createReplication } from '@waymark/redis';
+import { createReplication, NotReplicatedError } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { createWaitingBodies, REFUSED_FROM_BYTES, type WaitingBodies } from '../delivery/waiting-bodies.js';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
@@ -91,6 +91,9 @@ class TooManyWaitingError extends Error {
   }
 }
 
+/** How long the jobs of a shard go to shard 0 after its replicas have not confirmed. */
+const UNCONFIRMED_PAUSE_MS = 10_000;
+
 /** @throws TooManyWaitingError; the error of Redis, if it is uncertain whether it has the jobs */
 async function queue({ sender, waiting }: Shard, workspaceId: string, jobs: readonly WebhookJob[]): Promise<void> {
   if (!(await waiting.add(workspaceId, jobs, QUEUED_BYTES_MAX))) throw new TooManyWaitingError();
@@ -108,6 +111,8 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
     connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
     return connection;
   });
+  /** When shards whose replicas have not confirmed are tried again, epoch milliseconds. */
+  const pausedUntilMs = new Map<Shard, number>();
   const shards = connections.map(
     (connection): Shard => ({
       sender: createWebhookJobSender(connection, createReplication(connection, waitReplicas)),
@@ -118,15 +123,22 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
   /**
    * Adds the jobs to the shard of the workspace, or to shard 0 if that does not confirm them. The ids are the same: if shard 0 is the shard
    * of the workspace, it has each job once. If both shards have the jobs, receivers get the same event twice, under the same id.
+   * After its replicas have not confirmed, a shard is left out for a while: each of its jobs would be delivered twice, and wait for half a second.
    */
   async function send(workspaceId: string, jobs: readonly WebhookJob[]): Promise<void> {
     const shard = await catalog.queueShards.pick(shards, workspaceId);
+    const first = shards[0] ?? shard;
+    if (shard !== first && (pausedUntilMs.get(shard) ?? 0) > now()) return queue(first, workspaceId, jobs);
     try {
       await queue(shard, workspaceId, jobs);
     } catch (err) {
       if (err instanceof TooManyWaitingError) throw err;
+      if (err instanceof NotReplicatedError) {
+        if (shard === first) throw err;
+        pausedUntilMs.set(shard, now() + UNCONFIRMED_PAUSE_MS);
+      }
       logger.debug({ err, workspaceId }, 'webhook deliveries were not confirmed; sending them to shard 0');
-      await queue(shards[0] ?? shard, workspaceId, jobs);
+      await queue(first, workspaceId, jobs);
     }
   }
 
