@@ -106,6 +106,8 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
   }
 
   return {
+    checkHost,
+
     /**
      * Creates a domain and its root link, which has no destination. The workspace's first domain becomes primary.
      *

@@ -65,6 +65,7 @@ export function createReferencedResources(
     const checked = domainSlug(slug);
     checkNotShared(checked, defaultDomain);
     checkMayMake('domain', checked, 'domains.write');
+    await catalog.domains.checkHost(workspace.id, checked);
     if (isDry) {
       plannedDomains.add(checked);
       return;

@@ -177,6 +177,21 @@ describe('an import', () => {
     expect(await imports.catalog.domains.findBySlug(shared, API_READ)).toBeUndefined();
   });
 
+  it('rejects a domain with the host of another workspace’s domain, which has a port, also in a dry run', async () => {
+    const acme = await imports.workspace();
+    const taken = `taken.${acme.host}`;
+    await imports.catalog.domains.create((await imports.workspace()).id, { slug: `${taken}:8443` });
+    for (const isDry of [true, false]) {
+      const { created, rejections } = await imports.table(acme, `short link,url\n${taken}/a,https://a.com\n`, {
+        isDry,
+      });
+      expect([created, rejections.map(({ reason }) => reason)]).toEqual([
+        0,
+        [`The domain "${taken}" is already in use.`],
+      ]);
+    }
+  });
+
   it('says in a dry run what it would do, and makes no link, tag, folder or domain', async () => {
     const acme = await imports.workspace();
     const table = `url,key,tags,folder,domain\nhttps://a.test,a,new,F,dry.${acme.host}\nhttps://b.test,b,,,\nno url,c,,,\n`;

@@ -50,9 +50,9 @@ export async function updateDomain(
   slug: string,
   body: UpdateDomainBody,
 ): Promise<DomainRecord> {
-  const { id } = await ownDomain(deps.catalog, workspace.id, slug);
+  const { id, slug: present } = await ownDomain(deps.catalog, workspace.id, slug);
   const fields = domainFields(workspace.plan, body);
-  if (fields.slug !== undefined) checkNotShared(fields.slug, deps.defaultDomain);
+  if (fields.slug !== undefined && fields.slug !== present) checkNotShared(fields.slug, deps.defaultDomain);
   return deps.catalog.domains.update(workspace.id, id, fields);
 }
 

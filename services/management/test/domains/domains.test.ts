@@ -93,6 +93,16 @@ describe('POST /domains', () => {
     expect(codeOf(renamed)).toEqual([409, 'conflict']);
   });
 
+  it('a change that repeats the slug is accepted, also if the default domain got a port since', async () => {
+    const other = await startManagement(Date.now, { defaultDomain: 'own.example.com:8443' });
+    onTestFinished(() => other.close());
+    const caller = await aCaller(other);
+    await other.catalog.domains.create(caller.workspaceId, { slug: 'own.example.com' });
+    const body = { slug: 'own.example.com', archived: true };
+    const changed = await caller.call<Domain>('PATCH', '/domains/own.example.com', body);
+    expect([changed.status, changed.body.archived]).toEqual([200, true]);
+  });
+
   it('succeeds for one of 60 concurrent requests of two workspaces for one name', async () => {
     const stranger = await aCaller(management);
     const slug = aSlug();
