@@ -16,7 +16,7 @@ import { visitorRequest } from './lib/visitors.js';
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
-    /** Calls whose names begin so. */
+    /** Calls whose names contain this. */
     only: { type: 'string', default: '' },
   },
 });

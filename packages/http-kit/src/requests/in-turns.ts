@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** How long the work on one answer keeps all other requests of the process waiting, in milliseconds: redirects are among them. */
+/** How long the work on one list keeps all other requests of the process waiting, in milliseconds: redirects are among them. */
 const TURN_MS = 5;
 
 /** Calls `work` with each item, in their order. Every five milliseconds other requests have a turn. */

@@ -34,6 +34,8 @@ function trackConnections(server: Server): ReadonlyMap<Socket, ReadonlyMap<Incom
     const requests: OpenRequests = new Map();
     requestsOf.set(socket, requests);
     connections.set(socket, requests);
+    // Each request that waits on the connection listens for its end, and Node warns of more than ten listeners.
+    socket.setMaxListeners(0);
     socket.once('close', () => connections.delete(socket));
   });
   server.on('request', (request, response) => {

@@ -38,7 +38,7 @@ function ask(path: string) {
   return socket;
 }
 
-it('an answered request is seen once, also one that a hook has refused', async () => {
+it('an answered request is counted once, also one that a hook has refused', async () => {
   await (await fetch(`http://127.0.0.1:${port()}/short`)).text();
   await (await fetch(`http://127.0.0.1:${port()}/refused`)).text();
   await expect.poll(() => answered).toEqual(['/short 200', '/refused 403']);
@@ -46,7 +46,7 @@ it('an answered request is seen once, also one that a hook has refused', async (
   expect(answered).toHaveLength(2);
 });
 
-it('a request whose client disconnects before the answer begins is seen once, with status 499', async () => {
+it('a request whose client disconnects before the answer begins is counted once, with status 499', async () => {
   const socket = ask('/slow');
   await arrived.opened;
   socket.resetAndDestroy();
@@ -56,7 +56,7 @@ it('a request whose client disconnects before the answer begins is seen once, wi
   expect(answered).toHaveLength(1);
 });
 
-it('a request whose client disconnects before the answer ends is seen once, with the status that it got', async () => {
+it('a request whose client disconnects before the answer ends is counted once, with the status that it got', async () => {
   const socket = ask('/long');
   await once(socket, 'readable');
   socket.resetAndDestroy();

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { App } from '../../src/index.js';
 import { aGate, aTestApp, DOC_BASE } from '../test-app.js';
@@ -308,6 +308,17 @@ describe('pipelining', () => {
     const { answer } = talk(port, paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`).join('') + last);
     const lengths = [...(await answer).matchAll(/"length":(\d+)/g)].map(([, length]) => Number(length));
     expect(lengths).toEqual([...paths.map((_, index) => index + 1 + '{"":"1"}'.length), 2]);
+  });
+
+  it('requests that wait on a connection are no warning of Node about listeners', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => warnings.push(warning);
+    process.on('warning', note);
+    onTestFinished(() => void process.off('warning', note));
+    const port = await listen();
+    const last = 'GET /echo HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
+    await talk(port, 'GET /echo HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(40) + last).answer;
+    expect(warnings).toEqual([]);
   });
 
   it('a client with more than fifty requests waiting is cut off, and no more of them are processed', async () => {

@@ -1,7 +1,7 @@
 import { type Catalog, linkVisibility, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
 import { ApiError, fieldError, partnerAnalyticsAnswerSchema, partnerAnalyticsQuerySchema } from '@waymark/contract';
 import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
-import { type App, sendJson } from '@waymark/http-kit';
+import { type App, mapInTurns, sendJson } from '@waymark/http-kit';
 import { analyticsClock } from '../analytics/analytics-clock.js';
 import { readGroups } from '../analytics/read-groups.js';
 import { createResponseBody, groupRow, linkFields } from '../analytics/response-body.js';
@@ -80,10 +80,8 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now 
       const body = await responseBody(workspace.id, bound, groups);
       if (!Array.isArray(body)) return sendJson(reply, { ...body, ...NO_EARNINGS });
       const rows = groupBy === 'top_links' ? await withEveryLink(catalog, partner, hidesFolders, body) : body;
-      return sendJson(
-        reply,
-        rows.map((row) => ({ ...row, ...NO_EARNINGS })),
-      );
+      // Each row is an object of this response alone.
+      return sendJson(reply, await mapInTurns(rows, (row) => Object.assign(row, NO_EARNINGS)));
     },
   );
 }
