@@ -111,9 +111,10 @@ describe('the constants are those of the recorded bench', () => {
 
   it('for the tables that an insert fills', () => {
     const directory = join(ROOT, 'clickhouse/migrations');
-    const sql = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
+    const statements = readdirSync(directory).flatMap((name) => readFileSync(join(directory, name), 'utf8').split(';'));
+    const materialized = statements.filter((statement) => statement.includes('CREATE MATERIALIZED VIEW'));
     for (const [kind, { parts }] of Object.entries(EVENT_COSTS)) {
-      const views = sql.join('\n').match(new RegExp(`^FROM ${kind}_events`, 'gm')) ?? [];
+      const views = materialized.filter((statement) => new RegExp(`^FROM ${kind}_events`, 'm').test(statement));
       expect({ kind, parts }).toEqual({ kind, parts: views.length + 1 });
     }
   });
