@@ -191,7 +191,8 @@ export function createApp(options: CreateAppOptions): App {
   app.decorateRequest('isOverLimit', false);
   app.decorateRequest('streamBeganMs', undefined);
   acceptJsonOnly(app);
-  afterAnswer(app, logAnswer);
+  // At other levels nothing would be logged, and each request would cost its listeners.
+  if (options.logger.isLevelEnabled('debug')) afterAnswer(app, logAnswer);
   dropUnreadAnswers(app, timeouts.unreadAnswer);
   addRequestHooks(app, options.requireHttps === true, options.plainHttpPaths ?? []);
 
