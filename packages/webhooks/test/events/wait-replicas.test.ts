@@ -51,7 +51,7 @@ async function failBack(): Promise<void> {
   await promoted.replicaof('127.0.0.1', String(master.port));
 }
 
-const waiting = () => queueDepths(redis).then(({ webhook }) => webhook.waiting + webhook.delayed);
+const waiting = (shard = redis) => queueDepths(shard).then(({ webhook }) => webhook.waiting + webhook.delayed);
 
 it('a change whose delivery only the old master had is delivered after a failover', async () => {
   const pausesMs = Array.from({ length: 500 }, () => 100);
@@ -83,4 +83,33 @@ it('the end of a job that no replica has is not reported as sent, and is sent on
   await ended();
   expect(await waiting()).toBe(1);
   notifier.close();
+}, 120_000);
+
+it('a shard whose replicas do not confirm has one delivery of a workspace, and shard 0 has all, in the next ten seconds', async () => {
+  const args = ['--repl-diskless-sync-delay', '0'];
+  const [firstMaster, firstReplica] = await Promise.all([startRedis({ args }), startRedis({ args })]);
+  const [first, follower] = [new Redis(firstMaster.url), new Redis(firstReplica.url)];
+  try {
+    await follower.replicaof('127.0.0.1', String(firstMaster.port));
+    await waitFor(() => isInStep(follower), { what: 'the replica of shard 0 to be in step' });
+    const pick = async <T>(perShard: readonly T[]) => perShard[1] as T;
+    const notifier = createWebhookNotifier({
+      catalog: { ...catalog, queueShards: { ...catalog.queueShards, pick } },
+      ...{ queueShards: [first, redis], waitReplicas: 1, logger, now: Date.now },
+    });
+    const keys = ['a', 'b', 'c'];
+    const links = await Promise.all(
+      keys.map((key) =>
+        catalog.links.create(workspaceId, { domain: 'go.acme.example', key, url: 'https://acme.example' }),
+      ),
+    );
+    await promoted.replicaof('NO', 'ONE');
+    for (const link of links) await notifier.linkChanged('link.created', link);
+    expect([await waiting(first), await waiting()]).toEqual([3, 1]);
+    notifier.close();
+  } finally {
+    first.disconnect();
+    follower.disconnect();
+    await Promise.all([firstReplica.stop(), firstMaster.stop()]);
+  }
 }, 120_000);
