@@ -218,7 +218,10 @@ it('a job that has ended its process twenty times fails, and does not run again'
   });
 });
 
-it('attempts that end because a store is away do not count, however many there are', async () => {
+it.each([
+  ['answers to repeat the request', new ApiError('internal_server_error', 'Busy.', { retryAfterSeconds: 1 })],
+  ['refuses connections', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })],
+])('attempts that end because a store %s do not count, however many there are', async (_how, error) => {
   const { jobs, ended, startRunner } = createRecords(['a']);
   const [id = ''] = jobs.keys();
   jobs.set(id, { ...(jobs.get(id) as Job), status: 'processing', attempt: 19 });
@@ -226,7 +229,7 @@ it('attempts that end because a store is away do not count, however many there a
   let wake = () => {};
   let outages = 5;
   const run = async () => {
-    if (outages-- > 0) throw new ApiError('internal_server_error', 'Busy.', { retryAfterSeconds: 1 });
+    if (outages-- > 0) throw error;
   };
   startRunner(run, 1, {
     now: () => nowMs,

@@ -8,13 +8,6 @@ export interface PlacementTarget {
   readonly cluster?: string | undefined;
 }
 
-async function distributedTables(client: ClickHouseClient): Promise<[name: string, engine: string][]> {
-  return client.rows({
-    query:
-      "SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed' ORDER BY name",
-  });
-}
-
 /** The names of the `Distributed` tables whose rows are spread over the shards. Those of views (`report_…`) have no rows of their own. */
 export async function shardedTables(client: ClickHouseClient): Promise<string[]> {
   const rows = await client.rows<[string]>({
@@ -27,7 +20,10 @@ export async function shardedTables(client: ClickHouseClient): Promise<string[]>
 
 /** The names of those `Distributed` tables of a server whose sharding key does not follow the placement. */
 export async function tablesPlacedOtherwise(client: ClickHouseClient, placement: Placement): Promise<string[]> {
-  const tables = await distributedTables(client);
+  const tables = await client.rows<[name: string, engine: string]>({
+    query:
+      "SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed' ORDER BY name",
+  });
   return tables
     .filter(([name, engine]) => !engine.endsWith(`, ${shardingKey(name, placement)})`))
     .map(([name]) => name);
