@@ -3,7 +3,7 @@ import { type CAC, cac } from 'cac';
 import { CommandError } from './command-error.js';
 import { EXPORT_PARAMETERS } from './export/export-request.js';
 import { flagOf, optionTexts } from './option-texts.js';
-import { type CommandResult, printResult } from './output.js';
+import { type CommandResult, printMessage, printResult } from './output.js';
 
 const PLAN_OPTION = 'free, pro, business, advanced or enterprise';
 const WORKSPACE_OPTION = 'Id or slug of the workspace';
@@ -305,7 +305,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     return result.failed ? 1 : 0;
   } catch (err) {
     const message = explain(err);
-    console.error(asJson ? JSON.stringify({ error: { message } }) : `waymark: ${message}`);
+    printMessage(asJson ? JSON.stringify({ error: { message } }) : `waymark: ${message}`);
     return 1;
   }
 }

@@ -6,10 +6,26 @@ export interface CommandResult {
   readonly failed?: boolean;
 }
 
+/** Control characters except tabs and line breaks: C0, DEL and C1. */
+const CONTROL_CHARACTERS = /[^\P{Cc}\t\n]/gu;
+
+/**
+ * Escapes control characters as JSON does (`\u001b`). Names, metadata and user agents come from customers and visitors; a terminal that
+ * prints them would execute the control sequences in them. JSON itself leaves DEL and C1 as they are.
+ */
+export function escapeControls(text: string): string {
+  return text.replace(CONTROL_CHARACTERS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 /** Prints a result to standard output. */
 export function printResult({ data, lines }: CommandResult, asJson: boolean): void {
-  if (asJson) console.log(JSON.stringify(data, null, 2));
-  else for (const line of lines) console.log(line);
+  if (asJson) console.log(escapeControls(JSON.stringify(data, null, 2)));
+  else for (const line of lines) console.log(escapeControls(line));
+}
+
+/** Prints a message to standard error. */
+export function printMessage(text: string): void {
+  console.error(escapeControls(text));
 }
 
 /** Aligns rows in columns; the first row is the heading. */

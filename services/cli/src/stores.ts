@@ -5,6 +5,7 @@ import { connectRedis as connect } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { CommandError } from './command-error.js';
 import { isAlive } from './is-alive.js';
+import { printMessage } from './output.js';
 
 /** The installation that a command works on. */
 export interface Target {
@@ -112,7 +113,7 @@ export async function withCatalog<T>(
   const queueShards = target.settings.queueShards.map((url) => connectRedis(target, url));
   const clickhouse = connectClickHouse(target);
   const instanceKeys = readInstanceKeys(target.settings);
-  const warn = createWarnings((line) => console.error(line));
+  const warn = createWarnings((line) => printMessage(line));
   const catalog = createCatalog({
     redis,
     queueShards,

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, parseResourceId, type WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender } from '@waymark/event-queue';
+import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { DELIVERIES_TABLE, type Delivery } from './delivery-log.js';
 import { createWaitingBodies, REFUSED_FROM_BYTES } from './waiting-bodies.js';
@@ -96,6 +97,14 @@ export interface ReplayProgress {
   readonly selected: number;
 }
 
+/** Options of {@link replayDeliveries}. */
+export interface ReplayOptions {
+  /** How many replicas of Redis must confirm the jobs; 0 by default. */
+  readonly waitReplicas?: number | undefined;
+  /** Called before the first event and after each step. */
+  readonly onProgress?: (progress: ReplayProgress) => void;
+}
+
 /** The last body that was sent of each event, by webhook and event. */
 async function readBodies(
   clickhouse: ClickHouseClient,
@@ -116,14 +125,14 @@ FROM ${DELIVERIES_TABLE} WHERE ${where} AND request_body != '' GROUP BY webhook_
  * Delivers logged events again, with the last body that was sent, and with the full number of attempts. Reads and queues a few events at a
  * time, and waits while the deliveries of the workspace that wait have 16 MB: half of what changes of the workspace are refused from.
  *
- * @param onProgress called before the first event and after each step
  * @returns how many were queued; if the webhook is disabled when the job runs, they are not delivered
+ * @throws NotReplicatedError when too few replicas confirmed a step in time
  */
 export async function replayDeliveries(
   clickhouse: ClickHouseClient,
   redis: Redis,
   selection: DeliverySelection,
-  onProgress: (progress: ReplayProgress) => void = () => undefined,
+  { waitReplicas = 0, onProgress = () => undefined }: ReplayOptions = {},
 ): Promise<number> {
   const { where, parameters } = conditionsOf(selection);
   const events = await read<[string, string, WebhookTrigger]>(
@@ -134,7 +143,7 @@ GROUP BY webhook_id, event_id ${selection.isFailed ? `HAVING countIf(${IS_DELIVE
 ORDER BY min(timestamp), event_id LIMIT {limit:UInt32}`,
     { ...parameters, limit: selection.limit },
   );
-  const sender = createWebhookJobSender(redis);
+  const sender = createWebhookJobSender(redis, createReplication(redis, waitReplicas));
   const waiting = createWaitingBodies(redis);
   const replay = `-${randomUUID()}`;
   const { workspaceId } = selection;

@@ -4,7 +4,8 @@ import { queueDepths } from '@waymark/event-queue';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createJobNotifier, createWebhookNotifier } from '../../src/index.js';
+import { createDeliveryLog } from '../../src/delivery/delivery-log.js';
+import { createJobNotifier, createWebhookNotifier, replayDeliveries } from '../../src/index.js';
 
 let database: TestDatabase;
 let master: TestRedis;
@@ -13,6 +14,7 @@ let redis: Redis;
 let promoted: Redis;
 let catalog: Catalog;
 let workspaceId: string;
+let webhookId: string;
 const logger = { debug: () => undefined, warn: () => undefined, error: () => undefined };
 
 const isInStep = async (server: Redis) => (await server.info('replication')).includes('master_link_status:up');
@@ -28,8 +30,10 @@ beforeEach(async () => {
   });
   const made = await catalog.workspaces.create({ name: 'A', slug: 'a', plan: 'enterprise', domain: 'go.acme.example' });
   workspaceId = made.workspace.id;
-  const url = 'https://hooks.example/';
-  await catalog.webhooks.create(workspaceId, { name: 'All', url, triggers: ['link.created', 'export.completed'] });
+  const hook = await catalog.webhooks.create(workspaceId, {
+    ...{ name: 'All', url: 'https://hooks.example/', triggers: ['link.created', 'export.completed'] },
+  });
+  webhookId = hook.id;
   await promoted.replicaof('127.0.0.1', String(master.port));
   await waitFor(() => isInStep(promoted), { what: 'the replica to be in step' });
 });
@@ -83,6 +87,22 @@ it('the end of a job that no replica has is not reported as sent, and is sent on
   await ended();
   expect(await waiting()).toBe(1);
   notifier.close();
+}, 120_000);
+
+it('a replay of deliveries fails while no replica has its jobs', async () => {
+  const log = createDeliveryLog(database.client);
+  await log.add([
+    {
+      ...{ workspaceId, webhookId, eventId: 'evt_1', event: 'link.created', attempt: 1, at: Date.now(), elapsedMs: 5 },
+      ...{ url: 'https://hooks.example/', status: 500, error: '', requestBody: '{}', responseBody: '' },
+    },
+  ]);
+  await log.close();
+  const selection = { workspaceId, limit: 10 };
+  const replay = () => replayDeliveries(database.client, redis, selection, { waitReplicas: 1 });
+  expect(await replay()).toBe(1);
+  await promoted.replicaof('NO', 'ONE');
+  await expect(replay()).rejects.toThrow('0 of 1 replicas');
 }, 120_000);
 
 it('a shard whose replicas do not confirm has one delivery of a workspace, and shard 0 has all, in the next ten seconds', async () => {

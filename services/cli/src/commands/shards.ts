@@ -9,7 +9,7 @@ import {
 } from '@waymark/clickhouse';
 import { CommandError } from '../command-error.js';
 import type { RawOption } from '../option-values.js';
-import { type CommandResult, table } from '../output.js';
+import { type CommandResult, printMessage, table } from '../output.js';
 import { connectClickHouse, findTarget } from '../stores.js';
 
 const RANGE = /^(\d{1,3})(?:-(\d{1,3}))?$/;
@@ -100,7 +100,7 @@ export function moveShards(logical: readonly string[], { to }: { readonly to: Ra
     const moves: ShardMoveReport[] = [];
     for (const number of readRanges(logical)) {
       const report = await moveShard(client, { cluster, logical: number, to: shard });
-      console.error(reportLine(report));
+      printMessage(reportLine(report));
       moves.push(report);
     }
     return { data: { moves }, lines: [`${moves.length} moved`] };

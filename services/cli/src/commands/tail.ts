@@ -2,6 +2,7 @@ import { eventsStreamQuerySchema } from '@waymark/contract';
 import { apiUrl, createTemporaryKeys } from '../api-access.js';
 import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption } from '../option-values.js';
+import { escapeControls, printMessage } from '../output.js';
 import { standardOutput } from '../standard-output.js';
 import { followEvents } from '../tail/follow-events.js';
 
@@ -24,7 +25,7 @@ function streamUrl(options: TailOptions): string {
  */
 export async function tailEvents(options: TailOptions): Promise<undefined> {
   const url = streamUrl(options);
-  const onStatus = (text: string) => console.error(`waymark: ${text}`);
+  const onStatus = (text: string) => printMessage(`waymark: ${text}`);
   const keys = createTemporaryKeys(options.workspace, 'Tail', 'analytics.read', onStatus);
   const stop = new AbortController();
   const onEnd = () => stop.abort();
@@ -41,7 +42,7 @@ export async function tailEvents(options: TailOptions): Promise<undefined> {
   try {
     await followEvents({
       ...{ url, newKey: keys.newKey, onStatus, signal: stop.signal },
-      onEvent: (json) => output.write(Buffer.from(`${json}\n`)),
+      onEvent: (json) => output.write(Buffer.from(`${escapeControls(json)}\n`)),
     });
   } finally {
     for (const signal of signals) process.off(signal, onEnd);

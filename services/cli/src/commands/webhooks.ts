@@ -101,7 +101,8 @@ export async function replayWebhookDeliveries(
     const onProgress = (now: ReplayProgress) => {
       progress = now;
     };
-    const replayed = await replayDeliveries(clickhouse, redis, { ...selection, eventIds: selectedIds }, onProgress)
+    const replayOptions = { waitReplicas: target.settings.redisWaitReplicas, onProgress };
+    const replayed = await replayDeliveries(clickhouse, redis, { ...selection, eventIds: selectedIds }, replayOptions)
       .catch((err: unknown) => {
         throw progress.queued === 0 ? err : incompleteReplay(progress, err);
       })

@@ -1,5 +1,6 @@
 import { clearLine, cursorTo } from 'node:readline';
 import { megabytes } from '../move/progress.js';
+import { printMessage } from '../output.js';
 
 const EVERY_MS = 200;
 
@@ -49,7 +50,7 @@ export function showExportProgress(): ExportProgress {
     counts,
     say(text) {
       clear();
-      console.error(`waymark: ${text}`);
+      printMessage(`waymark: ${text}`);
     },
     seconds,
     stop() {

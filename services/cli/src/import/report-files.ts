@@ -8,6 +8,7 @@ import {
   type ImportReport,
 } from '@waymark/import';
 import { draftOf } from '../drafts.js';
+import { printMessage } from '../output.js';
 
 const BUFFER_CHARS = 65_536;
 const LINE_EVERY_MS = 10_000;
@@ -75,7 +76,7 @@ function createProgressLine() {
     printedMs = performance.now();
     const line = `${text}, ${Math.round(rows / ((printedMs - startedMs) / 1000))} a second`;
     if (isTerminal) process.stderr.write(`\r\u001b[K${line}`);
-    else console.error(line);
+    else printMessage(line);
   };
 }
 

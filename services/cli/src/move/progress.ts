@@ -1,4 +1,5 @@
 import type { MoveProgress } from '@waymark/clickhouse';
+import { printMessage } from '../output.js';
 import { startProgressBar } from '../progress-bar.js';
 
 /** Interval of progress lines if standard error is no terminal. */
@@ -36,7 +37,7 @@ export function showProgress() {
       latest = progress;
       if (process.stderr.isTTY || performance.now() - printedMs < LINE_EVERY_MS) return;
       printedMs = performance.now();
-      console.error(text(progress));
+      printMessage(text(progress));
     },
     stop: () => bar.stop(),
     seconds: () => (performance.now() - startedMs) / 1000,

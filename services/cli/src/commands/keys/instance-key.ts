@@ -4,7 +4,7 @@ import { keyMarks, previousInstanceKeyFile, readInstanceKeys, rotateInstanceKey 
 import { createInstanceRegistry, type Instance } from '@waymark/observability';
 import { CommandError } from '../../command-error.js';
 import { walkImportCredentials } from '../../import/sealed-credentials.js';
-import { type CommandResult, table } from '../../output.js';
+import { type CommandResult, printMessage, table } from '../../output.js';
 import { connectRedis, findTarget, type Target, withCatalog } from '../../stores.js';
 
 const RUNBOOK = 'docs/runbooks/rotating-keys.md';
@@ -65,7 +65,7 @@ function progressPrinter() {
     if (performance.now() - printedAt < PROGRESS_EVERY_MS) return;
     printedAt = performance.now();
     const sum = sumOf(Object.values(counts));
-    console.error(`· ${sum.current + sum.other + sum.unknown} values visited, ${sum.resealed} re-sealed`);
+    printMessage(`· ${sum.current + sum.other + sum.unknown} values visited, ${sum.resealed} re-sealed`);
   };
 }
 

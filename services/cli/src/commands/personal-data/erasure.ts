@@ -5,7 +5,7 @@ import { apiUrl, createTemporaryKeys } from '../../api-access.js';
 import { CommandError } from '../../command-error.js';
 import { type ApiRequest, type ApiRequests, createApiRequests, RefusedRequest } from '../../export/api-requests.js';
 import { optionalText, type RawOption, requiredText } from '../../option-values.js';
-import { type CommandResult, table } from '../../output.js';
+import { type CommandResult, printMessage, table } from '../../output.js';
 
 export interface ErasureOptions {
   readonly workspace?: RawOption;
@@ -17,7 +17,7 @@ export interface ErasureOptions {
 const PATIENCE_MS = 60_000;
 
 async function withApi<T>(options: ErasureOptions, work: (requests: ApiRequests) => Promise<T>): Promise<T> {
-  const onStatus = (text: string) => console.error(`waymark: ${text}`);
+  const onStatus = (text: string) => printMessage(`waymark: ${text}`);
   const api = apiUrl(options.api);
   const keys = createTemporaryKeys(options.workspace, 'Erasure', 'workspaces.write', onStatus);
   const { signal } = new AbortController();
