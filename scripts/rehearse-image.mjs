@@ -1,4 +1,4 @@
-// Builds the image of scripts/docker/Dockerfile without Docker: each stage is a directory, in which its COPY and RUN steps are run
+// Builds the image of deploy/docker/Dockerfile without Docker: each stage is a directory, in which its COPY and RUN steps are run
 // in order. `node scripts/rehearse-image.mjs DIRECTORY` leaves the last stage in DIRECTORY/image. Only the paths of the steps are
 // translated: /app and /data of a stage are below its directory.
 import { execFileSync } from 'node:child_process';
@@ -8,7 +8,7 @@ import { basename, join, resolve } from 'node:path';
 const [target] = process.argv.slice(2);
 if (target === undefined) throw new Error('usage: node scripts/rehearse-image.mjs DIRECTORY');
 const directory = resolve(target);
-const instructions = readFileSync('scripts/docker/Dockerfile', 'utf8')
+const instructions = readFileSync('deploy/docker/Dockerfile', 'utf8')
   .replaceAll(/\\\n/g, ' ')
   .split('\n')
   .filter((line) => /^[A-Z]/.test(line))

@@ -116,11 +116,11 @@ describe('docker-compose.yml', () => {
       expect(compose.services.redis?.command).toContain(compose.services.redis?.environment?.REDISCLI_AUTH);
     });
 
-    it('are written by scripts/docker/secrets.sh: all of them, readable by the owner only, and kept when it runs again', () => {
+    it('are written by deploy/docker/secrets.sh: all of them, readable by the owner only, and kept when it runs again', () => {
       const folder = mkdtempSync(join(tmpdir(), 'waymark-secrets-'));
       const file = join(folder, '.env');
       const write = () => {
-        execFileSync('bash', [join(ROOT, 'scripts/docker/secrets.sh'), file], { stdio: 'pipe' });
+        execFileSync('bash', [join(ROOT, 'deploy/docker/secrets.sh'), file], { stdio: 'pipe' });
         return readFileSync(file, 'utf8');
       };
       try {
@@ -157,7 +157,7 @@ describe('docker-compose.yml', () => {
           chmodSync(folder, 0o755);
           writeFileSync(file, '');
           chmodSync(file, mode);
-          const input = readFileSync(join(ROOT, 'scripts/docker/secrets.sh'));
+          const input = readFileSync(join(ROOT, 'deploy/docker/secrets.sh'));
           const { status, stderr } = spawnSync('bash', ['-s', file], { input, cwd: '/', encoding: 'utf8', ...user });
           const names = [...readFileSync(file, 'utf8').matchAll(/^\w+/gm)].map(([name]) => name).sort();
           expect([status, names]).toEqual([0, required]);

@@ -6,7 +6,7 @@ import { validate } from 'dockerfile-utils';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from './lib/manifests.js';
 
-const FILE = join(ROOT, 'scripts/docker/Dockerfile');
+const FILE = join(ROOT, 'deploy/docker/Dockerfile');
 const text = readFileSync(FILE, 'utf8');
 /** Instructions with their arguments, continued lines joined. */
 const instructions = text
@@ -17,7 +17,7 @@ const instructions = text
 const all = (name: string) => instructions.filter((line) => line.startsWith(`${name} `));
 const lastStage = instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM ')));
 
-describe('scripts/docker/Dockerfile', () => {
+describe('deploy/docker/Dockerfile', () => {
   it('has no lint errors', () => {
     expect(validate(text)).toEqual([]);
     expect(validate(text.replace('WORKDIR', 'WORKDIRR'))).not.toEqual([]);

@@ -133,7 +133,7 @@ describe('references', () => {
 
   it('the ingress of the links passes headers on that are as long as those of docker-compose.yml', () => {
     const [, size] =
-      /proxy_buffer_size (\w+);/.exec(readFileSync(join(ROOT, 'scripts/docker/nginx.conf'), 'utf8')) ?? [];
+      /proxy_buffer_size (\w+);/.exec(readFileSync(join(ROOT, 'deploy/docker/nginx.conf'), 'utf8')) ?? [];
     const isLinks = ({ spec }: Manifest) =>
       spec.rules.some(({ http }) => http.paths.some(({ backend }) => backend.service.port.name === 'links'));
     const sizes = ofKind('Ingress')

@@ -88,7 +88,7 @@ it.skipIf(!hasProgram('promtool', '--version'))('alerts fire for the series of a
 });
 
 it('nginx of docker-compose.yml looks up the names of scaled services again', () => {
-  const conf = readFileSync(join(ROOT, 'scripts/docker/nginx.conf'), 'utf8');
+  const conf = readFileSync(join(ROOT, 'deploy/docker/nginx.conf'), 'utf8');
   const upstreams = [...conf.matchAll(/upstream (\w+) \{([^}]*)\}/g)];
   expect(upstreams).toHaveLength(4);
   for (const [, name, body] of upstreams)

@@ -36,7 +36,7 @@ it('the ingress of Kubernetes sends every route to its service', () => {
 });
 
 it('the nginx of docker-compose.yml sends every route to its service', () => {
-  const conf = readFileSync(join(ROOT, 'scripts/docker/nginx.conf'), 'utf8');
+  const conf = readFileSync(join(ROOT, 'deploy/docker/nginx.conf'), 'utf8');
   const locations = [...conf.matchAll(/location (= )?(\/\S*) \{[^}]*?proxy_pass http:\/\/(\w+);\s*\}/g)]
     .map(([, exact, path = '', upstream = '']) => ({ isExact: exact !== undefined, path, upstream }))
     .filter(({ upstream }) => upstream !== 'ingest_links')

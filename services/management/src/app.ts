@@ -8,24 +8,24 @@ import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { WebhookNotifier } from '@waymark/webhooks';
 import type { Redis } from 'ioredis';
-import { customerDataRoutes } from './customers/data/route.js';
-import { customerRoutes } from './customers/route.js';
+import { customerRoutes } from './customers/customer-routes.js';
+import { customerDataRoutes } from './customers/data/data-routes.js';
+import { domainRoutes } from './domains/domain-routes.js';
 import { registrarRoutes } from './domains/registrar-route.js';
-import { domainRoutes } from './domains/route.js';
-import { erasureRoutes } from './erasures/route.js';
-import { folderRoutes } from './folders/route.js';
+import { erasureRoutes } from './erasures/erasure-routes.js';
+import { folderRoutes } from './folders/folder-routes.js';
 import { type ImportSettings, importJobs } from './imports/import-jobs.js';
-import { linkRoutes } from './links/routes/route.js';
-import { metatagsRoutes } from './metatags/route.js';
+import { linkRoutes } from './links/routes/link-routes.js';
+import { metatagsRoutes } from './metatags/metatag-routes.js';
 import { applicationRoutes } from './partners/application-routes.js';
 import { partnerLinkRoutes } from './partners/link-routes.js';
 import { partnerRoutes } from './partners/partner-routes.js';
-import { programExtraRoutes } from './program-extras/route.js';
-import { qrRoutes } from './qr/route.js';
-import { tagRoutes } from './tags/route.js';
-import { utmRoutes } from './utm/route.js';
-import { webhookRoutes } from './webhooks/route.js';
-import { workspaceRoutes } from './workspaces/route.js';
+import { qrRoutes } from './qr/qr-routes.js';
+import { tagRoutes } from './tags/tag-routes.js';
+import { unsupportedRoutes } from './unsupported/unsupported-routes.js';
+import { utmRoutes } from './utm/utm-routes.js';
+import { webhookRoutes } from './webhooks/webhook-routes.js';
+import { workspaceRoutes } from './workspaces/workspace-routes.js';
 
 /** Dependencies of the routes of this service. */
 export interface ManagementDeps extends ExportDeps, ImportSettings {
@@ -63,7 +63,7 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await partnerRoutes(app, deps);
   await partnerLinkRoutes(app, deps);
   await applicationRoutes(app, deps);
-  await programExtraRoutes(app);
+  await unsupportedRoutes(app);
   await metatagsRoutes(app, deps);
   await utmRoutes(app, deps);
   await workspaceRoutes(app, deps);

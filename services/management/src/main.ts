@@ -5,7 +5,7 @@ import type { App, Logger, Service } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
 import { createWebhookNotifier } from '@waymark/webhooks';
 import { buildApp } from './app.js';
-import { opsRoutes } from './ops/route.js';
+import { opsRoutes } from './ops/ops-routes.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
   const base = await startServiceBase({ service: 'management', settings, logger });

@@ -24,7 +24,7 @@ import {
 } from '@waymark/event-query';
 import type { FirstPageHints } from './events/first-page-hints.js';
 import { queryKey } from './link-sets.js';
-import { kindKey, type PlanCache, type RemovedLinks } from './plan-cache.js';
+import { kindKey, type PlanCache, type RemovedLinks } from './planner-cache.js';
 
 export interface ReadDeps {
   readonly clickhouse: ClickHouseClient;

@@ -1,7 +1,7 @@
 import { eventsQuerySchema, formatResourceId } from '@waymark/contract';
 import { bind, parse } from '@waymark/event-query';
 import { expect, onTestFinished, test } from 'vitest';
-import { createPlanCache } from '../src/plan-cache.js';
+import { createPlanCache } from '../src/planner-cache.js';
 import { createReads } from '../src/reads.js';
 import { aWorkspace, startQuery } from './test-query.js';
 

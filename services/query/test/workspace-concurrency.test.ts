@@ -5,8 +5,8 @@ import { createRateLimiter } from '@waymark/rate-limit';
 import { startRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventRoutes } from '../src/events/route.js';
-import { createPlanCache } from '../src/plan-cache.js';
+import { eventRoutes } from '../src/events/event-routes.js';
+import { createPlanCache } from '../src/planner-cache.js';
 import { createReadRunners } from '../src/workspace-concurrency.js';
 import { aWorkspace, DOC_BASE, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
 

@@ -21,7 +21,7 @@ export function hasProgram(name: string, versionFlag: string): boolean {
  * @param directory where nginx may write
  */
 export function localNginxConf(ports: Readonly<Record<string, number>>, directory: string): string {
-  let conf = readFileSync(join(ROOT, 'scripts/docker/nginx.conf'), 'utf8').replaceAll('/tmp/', `${directory}/`);
+  let conf = readFileSync(join(ROOT, 'deploy/docker/nginx.conf'), 'utf8').replaceAll('/tmp/', `${directory}/`);
   for (const [name, port] of Object.entries(ports)) {
     const written = /^\d+$/.test(name) ? `listen ${name};` : `server ${name} resolve;`;
     if (!conf.includes(written)) throw new Error(`nginx.conf has no line "${written}"`);

@@ -5,7 +5,7 @@ import { waitFor } from '@waymark/test-kit';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createPlanCache, createReads } from '../../src/index.js';
 import { createLinkSets } from '../../src/link-sets.js';
-import { kindKey } from '../../src/plan-cache.js';
+import { kindKey } from '../../src/planner-cache.js';
 import { aWorkspace, startQuery } from '../test-query.js';
 
 const QUERY = { sql: 'SELECT id FROM links WHERE tenant_id = {p0:String}', params: { p0: 'a' }, settings: {} };

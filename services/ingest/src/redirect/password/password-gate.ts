@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
+import { readCookie } from '../address/cookies.js';
 import type { LockState } from '../pages/password-page.js';
-import { readCookie } from './cookies.js';
 import type { PasswordAttempts } from './password-attempts.js';
 
 /** The parts of a visit that can unlock a link with a password. */

@@ -1,7 +1,7 @@
 import type { LinkRecord } from '@waymark/catalog';
 import { parseResourceId, ROOT_KEY } from '@waymark/contract';
 import { linkPath } from '../address/link-path.js';
-import { type LinkRules, linkRules } from './link-rules.js';
+import { type LinkRules, linkRules } from './visit-rules.js';
 
 /** Precomputed data of a link that is the same for every visit. */
 export interface PreparedLink extends LinkRules {

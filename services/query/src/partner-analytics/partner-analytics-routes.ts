@@ -3,9 +3,9 @@ import { ApiError, fieldError, partnerAnalyticsAnswerSchema, partnerAnalyticsQue
 import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
 import { type App, mapInTurns, sendJson } from '@waymark/http-kit';
 import { analyticsClock } from '../analytics/analytics-clock.js';
+import type { AnalyticsRouteDeps } from '../analytics/analytics-routes.js';
 import { readGroups } from '../analytics/read-groups.js';
 import { createResponseBody, groupRow, linkFields } from '../analytics/response-body.js';
-import type { AnalyticsRouteDeps } from '../analytics/route.js';
 
 /** How many links of a partner are read, to list those without events. */
 const LINKS_MAX = 1000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPlanCache, kindKey } from '../src/plan-cache.js';
+import { createPlanCache, kindKey } from '../src/planner-cache.js';
 
 function aCache() {
   let nowMs = 0;

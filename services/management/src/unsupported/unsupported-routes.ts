@@ -20,7 +20,7 @@ const ROUTES: readonly (readonly [Method, string])[] = [
 ];
 
 /** Commissions, payouts, discount codes, bounties and embed tokens: 404 for every key. */
-export async function programExtraRoutes(app: App): Promise<void> {
+export async function unsupportedRoutes(app: App): Promise<void> {
   const onRequest = app.authenticate({});
   for (const [method, url] of ROUTES) {
     app.route({
