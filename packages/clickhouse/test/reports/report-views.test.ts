@@ -106,10 +106,13 @@ test.each([
   }
 });
 
-test('records are read by their key, too', async () => {
-  const { granules } = await readOf('SELECT short_link FROM report_links WHERE workspace_id = 3 AND link_id = 3');
-  expect(granules).toBe(1);
-});
+test.each(['report_links', 'report_link_tags', 'report_link_folders'])(
+  '%s reads records by their key, too',
+  async (view) => {
+    const { granules } = await readOf(`SELECT id FROM ${view} WHERE workspace_id = 3 AND link_id = 3`);
+    expect(granules).toBe(1);
+  },
+);
 
 test('events of removed links are in no view', async () => {
   const [counted] = await rows<Record<string, string>>(

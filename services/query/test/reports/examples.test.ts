@@ -28,13 +28,19 @@ let workspace: TestWorkspace;
 const unused = new Set(examples.keys());
 const ada = { externalId: 'ada', name: 'Ada', email: 'ada@example.com', country: 'FR' };
 
-/** A workspace with three links, one of them removed with its events, a partner, two customers, and sales in two months and currencies. */
+/**
+ * A workspace with three links, one of them removed with its events, tags, a folder, a partner, two customers, and sales in two months and
+ * currencies.
+ */
 beforeAll(async () => {
   query = await startQuery(() => NOW);
   workspace = await aWorkspace(query);
   const partner = await query.catalog.partners.create(workspace.id, { name: 'Grace', programId: null });
-  const first = await workspace.aLink({ key: 'first', partnerId: partner.id });
-  const second = await workspace.aLink({ key: 'second' });
+  const spring = await query.catalog.tags.create(workspace.id, { name: 'spring', color: 'red' });
+  const email = await query.catalog.tags.create(workspace.id, { name: 'email', color: 'blue' });
+  const folder = await query.catalog.folders.create(workspace.id, { name: 'Campaigns' });
+  const first = await workspace.aLink({ key: 'first', partnerId: partner.id, tagIds: [spring.id] });
+  const second = await workspace.aLink({ key: 'second', folderId: folder.id, tagIds: [spring.id, email.id] });
   const removed = await workspace.aLink({ key: 'removed' });
   const clicks = [
     workspace.click(first, 60, {
@@ -113,8 +119,8 @@ async function events(event: string): Promise<ListedEvent[]> {
 const customerOf = (event: ListedEvent) => ('customer' in event && event.customer.externalId === 'ada' ? 'ada' : '');
 const counts = ({ clicks, leads, sales, saleAmount }: Counted) => ({ clicks, leads, sales, revenue: saleAmount / 100 });
 
-test('the page has ten examples', () => {
-  expect(examples.size).toBe(10);
+test('the page has twelve examples', () => {
+  expect(examples.size).toBe(12);
 });
 
 describe('an example of docs/sql.md answers what the API answers', () => {
@@ -205,6 +211,23 @@ describe('an example of docs/sql.md answers what the API answers', () => {
     const expected = partners.map((row) => ({ partner: row.partner.name, ...counts(row) }));
     expect(await run(example('Conversion by partner'))).toEqual(expected);
     expect(expected).toHaveLength(1);
+  });
+
+  test('clicks by tag', async () => {
+    const tags = await analytics<{ tag: { name: string } }>({ event: 'clicks', groupBy: 'top_link_tags' });
+    const expected = tags.map(({ tag, clicks }) => ({ tag: tag.name, clicks }));
+    expect(await run(example('Clicks by tag'))).toEqual(expected);
+    expect(expected).toEqual([
+      { tag: 'spring', clicks: 4 },
+      { tag: 'email', clicks: 1 },
+    ]);
+  });
+
+  test('clicks by folder', async () => {
+    const folders = await analytics<{ folder: { name: string } }>({ event: 'clicks', groupBy: 'top_folders' });
+    const expected = folders.map(({ folder, clicks }) => ({ folder: folder.name, clicks }));
+    expect(await run(example('Clicks by folder'))).toEqual(expected);
+    expect(expected).toEqual([{ folder: 'Campaigns', clicks: 1 }]);
   });
 
   test('revenue by month', async () => {
