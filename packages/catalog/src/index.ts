@@ -52,6 +52,8 @@ export {
 } from './workspaces/workspace-retention.js';
 export {
   type CreatedWorkspace,
+  DEFAULT_PLAN,
+  DEFAULT_QUOTAS,
   type NewWorkspace,
   type WorkspacePatch,
   workspaceLimits,

@@ -7,6 +7,7 @@ import { type CommandResult, printMessage, printResult } from './output.js';
 
 const PLAN_OPTION = 'free, pro, business, advanced or enterprise';
 const WORKSPACE_OPTION = 'Id or slug of the workspace';
+const QUOTAS_OPTION = 'Such as eventsPerMonth=1000000,domains=unlimited,tags=plan';
 const PROGRAM_URL_OPTION = 'Destination site of partner links';
 
 /** Loads a command when it is called, so that help and errors need none of its libraries. */
@@ -25,9 +26,10 @@ export function createParser(): CAC {
     .command('workspace create', 'Create a workspace with keys and, with --domain, its first domain')
     .option('--name <name>', 'Display name; default: the slug')
     .option('--slug <slug>', 'Short name: lower-case letters, digits, hyphens')
-    .option('--plan <plan>', `${PLAN_OPTION}; default: enterprise`)
+    .option('--plan <plan>', `${PLAN_OPTION}; default: enterprise, with unlimited events`)
     .option('--domain <host>', 'Domain of its short links, such as go.acme.com')
     .option('--program-url <url>', PROGRAM_URL_OPTION)
+    .option('--quotas <quotas>', QUOTAS_OPTION)
     .option('--queue-shard <number>', 'Redis of its queue, of those in QUEUE_SHARDS; default: the one with the fewest')
     .action(lazily(async () => (await import('./commands/workspace.js')).createWorkspace));
   cli
@@ -41,7 +43,7 @@ export function createParser(): CAC {
     .option('--allowed-hostnames <hosts>', 'Comma-separated hosts that may call the browser endpoints; "" allows all')
     .option('--requests-per-minute <number>', 'Rate limit of a key, or "plan"')
     .option('--analytics-per-second <number>', 'Rate limit of a key on /events and /analytics, or "plan"')
-    .option('--quotas <quotas>', 'Such as linksPerMonth=1000,domains=unlimited,tags=plan')
+    .option('--quotas <quotas>', QUOTAS_OPTION)
     .option('--event-retention-days <number>', 'How long its events are kept, or "installation"')
     .option('--privacy-signal <policy>', 'Clicks of visitors who ask not to be tracked: ignore, no-id or no-track')
     .option('--address-retention-days <number>', 'How long addresses of its visitors are kept, or "installation"')

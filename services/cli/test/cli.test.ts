@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { createCatalog } from '@waymark/catalog';
 import { parseResourceId } from '@waymark/contract';
@@ -85,6 +86,16 @@ describe('waymark', { timeout: 120_000 }, () => {
 
     const everything = [await waymark('workspace', 'list', '--json'), await waymark('key', 'list', '--json')];
     expect(JSON.stringify(everything)).not.toContain(created.apiKey);
+  });
+
+  it.each([
+    ['without a plan has no quota of events', [], null, null],
+    ['with a plan has the quotas of that plan', ['--plan', 'enterprise'], 5_000_000, null],
+    ['has the quotas that are named', ['--quotas', 'eventsPerMonth=plan,folders=7'], 5_000_000, 7],
+  ])('a workspace that is made %s', async (_what, options, eventsPerMonth, folders) => {
+    const slug = `quotas-${randomUUID()}`;
+    const { workspace } = await json<Created>('workspace', 'create', '--slug', slug, ...options);
+    expect(workspace).toMatchObject({ plan: 'enterprise', quotas: { eventsPerMonth, folders, domains: 250 } });
   });
 
   it('refuses to make a key that expires on a day that does not exist, or at a time without a zone', async () => {

@@ -1,5 +1,5 @@
 import { answerWithin } from '@waymark/cache';
-import { type Catalog, createCatalog } from '@waymark/catalog';
+import { type Catalog, createCatalog, DEFAULT_PLAN, DEFAULT_QUOTAS } from '@waymark/catalog';
 import {
   applyPlacement,
   applyQueryLogView,
@@ -23,7 +23,9 @@ export interface FirstWorkspace {
 
 async function createFirstWorkspace(catalog: Catalog, domain: string): Promise<FirstWorkspace | undefined> {
   if ((await catalog.workspaces.list()).length > 0) return undefined;
-  const created = await catalog.workspaces.create({ name: 'Default', slug: 'default', plan: 'enterprise', domain });
+  const created = await catalog.workspaces.create({
+    ...{ name: 'Default', slug: 'default', plan: DEFAULT_PLAN, quotas: DEFAULT_QUOTAS, domain },
+  });
   return { apiKey: created.apiKey.token };
 }
 

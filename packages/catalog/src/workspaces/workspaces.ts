@@ -26,6 +26,14 @@ import { NameTakenError, type WriteDeps } from '../store/write-context.js';
 import { draftKey, type IssuedKey } from './api-keys.js';
 import { leastUsedShard } from './queue-shards.js';
 
+/** The plan of a workspace that is made without naming one. */
+export const DEFAULT_PLAN: Plan = 'enterprise';
+/**
+ * Quotas of a workspace that is made without naming a plan: beyond the events of a plan it could not read its events any more, which an
+ * operator must have chosen.
+ */
+export const DEFAULT_QUOTAS: WorkspaceRecord['quotas'] = { eventsPerMonth: null };
+
 /** The properties of a new workspace. */
 export interface NewWorkspace {
   readonly name: string;
@@ -35,6 +43,8 @@ export interface NewWorkspace {
   readonly domain?: string;
   /** Destination of partner links whose request names none. */
   readonly programUrl?: string;
+  /** Quotas that differ from those of the plan; null = unlimited. */
+  readonly quotas?: WorkspaceRecord['quotas'];
   /** Number of its queue shard; by default the one with the fewest workspaces. */
   readonly queueShard?: number;
 }
@@ -133,7 +143,7 @@ export function createWorkspaces(
       allowedHostnames: [],
       requestsPerMinute: null,
       analyticsPerSecond: null,
-      quotas: {},
+      quotas: input.quotas ?? {},
       defaultProgramId,
       publishableKeyHash,
       ...(queueShard > 0 && { queueShard }),

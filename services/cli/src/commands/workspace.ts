@@ -1,5 +1,5 @@
 import type { Catalog, WorkspacePatch, WorkspaceRecord } from '@waymark/catalog';
-import { workspaceLimits } from '@waymark/catalog';
+import { DEFAULT_PLAN, DEFAULT_QUOTAS, workspaceLimits } from '@waymark/catalog';
 import { EVENT_RETENTION_DAYS_MIN } from '@waymark/contract';
 import { CommandError } from '../command-error.js';
 import {
@@ -41,6 +41,7 @@ export interface CreateOptions {
   readonly plan?: RawOption;
   readonly domain?: RawOption;
   readonly programUrl?: RawOption;
+  readonly quotas?: RawOption;
   readonly queueShard?: RawOption;
 }
 
@@ -55,7 +56,10 @@ function shardOption(value: RawOption): number | undefined {
 export function createWorkspace(options: CreateOptions): Promise<CommandResult> {
   const slug = requiredText('slug', options.slug).toLowerCase();
   const name = optionalText('name', options.name) ?? slug;
-  const plan = planOption(options.plan) ?? 'enterprise';
+  const named = planOption(options.plan);
+  const plan = named ?? DEFAULT_PLAN;
+  const standard = named === undefined ? DEFAULT_QUOTAS : {};
+  const quotas = applyQuotas(options.quotas, standard) ?? standard;
   const domain = domainOption('domain', options.domain);
   const programUrl = urlOption('program-url', options.programUrl);
   const queueShard = shardOption(options.queueShard);
@@ -65,7 +69,7 @@ export function createWorkspace(options: CreateOptions): Promise<CommandResult> 
       ...(programUrl ? { programUrl } : {}),
       ...(queueShard === undefined ? {} : { queueShard }),
     };
-    const created = await workspaces.create({ name, slug, plan, ...optional });
+    const created = await workspaces.create({ name, slug, plan, quotas, ...optional });
     const [apiKey, publishableKey] = [created.apiKey.token, created.publishableKey.token];
     return {
       data: {

@@ -60,6 +60,10 @@ describe('up', { timeout: 120_000 }, () => {
     const answer = await fetch(`${state.api}/domains`, { headers: { authorization: `Bearer ${apiKey}` } });
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject([{ slug: 'localhost', primary: true }]);
+    const workspace = await fetch(`${state.api}/workspaces/default`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    expect(await workspace.json()).toMatchObject({ plan: 'enterprise', usageLimit: null });
   });
 
   it('fails with the reason when the data directory or a port is in use', async () => {
