@@ -2,6 +2,7 @@ import { Agent } from 'node:http';
 import { ClickHouseLogLevel, type ClickHouseClient as Client, createClient } from '@clickhouse/client';
 import { parseClickHouseAddress } from './clickhouse-address.js';
 import { createRowReader, type ReadSettings, type RowReader } from './rows/row-reader.js';
+import { splitParameters } from './rows/split-parameters.js';
 
 /** The official client, extended by `rows` and `lazyRows`, which read all rows of a query faster. */
 export type ClickHouseClient = Client & Pick<RowReader, 'rows' | 'lazyRows'>;
@@ -40,6 +41,15 @@ const SETTINGS = {
   distributed_product_mode: 'local',
   optimize_skip_unused_shards: 1,
 } as const;
+
+/** The parameters of a request of the official client, with long lists divided. */
+function withSplitParameters<Request extends { readonly query: string; query_params?: Record<string, unknown> }>(
+  request: Request,
+): Request {
+  if (request.query_params === undefined) return request;
+  const { query, parameters } = splitParameters({ query: request.query, parameters: request.query_params });
+  return { ...request, query, query_params: { ...parameters } };
+}
 
 const optionsOfClients = new WeakMap<ClickHouseClient, ClickHouseOptions>();
 
@@ -81,7 +91,10 @@ export function createClickHouseClient(options: ClickHouseOptions): ClickHouseCl
     settings,
   });
   const closeOfficial = official.close.bind(official);
+  const [query, command] = [official.query.bind(official), official.command.bind(official)];
   const client = Object.assign(official, {
+    query: ((request) => query(withSplitParameters(request))) as typeof official.query,
+    command: ((request) => command(withSplitParameters(request))) as typeof official.command,
     rows: reader.rows,
     lazyRows: reader.lazyRows,
     close: async () => void (await Promise.all([closeOfficial(), reader.close()])),

@@ -32,6 +32,7 @@ export const exceptions = {
   badArguments: (what: string) => new DatabaseException(36, `${what} (BAD_ARGUMENTS)`),
   tooMany: (limit: number) =>
     new DatabaseException(202, `Too many simultaneous queries. Waiting: ${limit}. (TOO_MANY_SIMULTANEOUS_QUERIES)`),
+  form: (what: string) => new DatabaseException(1000, `HTML Form Exception: ${what}. (POCO_EXCEPTION)`),
   requestTooLarge: (limit: number) =>
     new DatabaseException(229, `A request may have ${limit} bytes at most. (QUERY_IS_TOO_LARGE)`),
   compression: (method: string) =>

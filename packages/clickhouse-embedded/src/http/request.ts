@@ -40,9 +40,23 @@ function header(headers: IncomingHttpHeaders, name: string): string | undefined 
   return Array.isArray(value) ? value[0] : value;
 }
 
+/** The defaults of a ClickHouse server: `http_max_fields`, and `http_max_field_value_size` in bytes, percent-encoded. */
+const FIELDS_MAX = 1000;
+const VALUE_BYTES_MAX = 128 * 1024;
+
+/** @throws DatabaseException for more or longer fields than a ClickHouse server takes, so that what works here works there */
+function checkFields(url: URL): void {
+  const fields = url.search.slice(1).split('&');
+  if (fields.length > FIELDS_MAX) throw exceptions.form('Too many form fields');
+  if (fields.some((field) => field.length - field.indexOf('=') - 1 > VALUE_BYTES_MAX)) {
+    throw exceptions.form('Field value too long');
+  }
+}
+
 /** Parses the statement of a request. Throws `DatabaseException` for features that this server does not support. */
 export async function readStatement(context: RequestContext): Promise<Statement> {
   const { headers, url } = context;
+  checkFields(url);
   const contentType = header(headers, 'content-type') ?? '';
   const isForm = contentType.startsWith('multipart/form-data');
   const fields = isForm ? await readForm(contentType, context.body) : new URLSearchParams();

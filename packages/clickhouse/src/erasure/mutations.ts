@@ -64,7 +64,7 @@ async function mutationsOf(target: ErasureTarget, batch: ErasureBatch): Promise<
   const has = { deleted: deleted.length > 0, anonymised: anonymised.length > 0 };
   const conversions = async (table: 'lead_events' | 'sale_events'): Promise<Mutation> => ({
     table,
-    commands: deleteAndAnonymise(ofCustomers, ANONYMISED[table], has),
+    commands: deleteAndAnonymise((name) => ofCustomers(name), ANONYMISED[table], has),
     parameters: {
       ...{ ...customersIn('deleted', deleted), ...customersIn('anonymised', anonymised) },
       names: has.anonymised ? await sharedNames(target, table, customers) : [],
@@ -91,19 +91,13 @@ async function mutationsOf(target: ErasureTarget, batch: ErasureBatch): Promise<
       // The row that marks a customer as removed stays, so that no late row creates the customer again. It contains no texts.
       table: 'customers',
       commands:
-        customers.length === 0
-          ? []
-          : [`DELETE WHERE ${MARKED} AND deleted = 0 AND (workspace_id, id) IN {all:Array(Tuple(UInt64, UInt64))}`],
+        customers.length === 0 ? [] : [`DELETE WHERE ${MARKED} AND deleted = 0 AND ${ofCustomers('all', 'id')}`],
       parameters: customersIn('all', customers),
     },
     {
       table: 'names',
       commands:
-        customers.length === 0
-          ? []
-          : [
-              `DELETE WHERE ${MARKED} AND kind = 'customer' AND (workspace_id, id) IN {all:Array(Tuple(UInt64, UInt64))}`,
-            ],
+        customers.length === 0 ? [] : [`DELETE WHERE ${MARKED} AND kind = 'customer' AND ${ofCustomers('all', 'id')}`],
       parameters: customersIn('all', customers),
     },
     {

@@ -27,9 +27,10 @@ export interface ErasureBatch {
   readonly clicks: readonly ErasedClick[];
 }
 
-/** The query parameter of {@link ofCustomers} with the same name. */
+/** The query parameters of {@link ofCustomers} with the same name. */
 export const customersIn = (name: string, customers: readonly ErasedCustomer[]) => ({
-  [name]: `[${customers.map(({ workspace, customer }) => `(${BigInt(workspace)},${BigInt(customer)})`).join(',')}]`,
+  [`${name}_workspaces`]: customers.map(({ workspace }) => BigInt(workspace)),
+  [name]: customers.map(({ customer }) => BigInt(customer)),
 });
 
 /** The query parameters of {@link ofClicks} with the same name. */
@@ -38,8 +39,13 @@ export const clicksIn = (name: string, clicks: readonly ErasedClick[]) => ({
   [name]: clicks.map(({ clickId }) => clickId),
 });
 
-/** The condition for events of the customers in the parameter. */
-export const ofCustomers = (name: string) => `(workspace_id, customer_id) IN {${name}:Array(Tuple(UInt64, UInt64))}`;
+/**
+ * The condition for rows of the customers in the parameters.
+ *
+ * @param column the number of the customer
+ */
+export const ofCustomers = (name: string, column: 'customer_id' | 'id' = 'customer_id') =>
+  `(workspace_id, ${column}) IN arrayZip({${name}_workspaces:Array(UInt64)}, {${name}:Array(UInt64)})`;
 
 /** The condition for the clicks in the parameters. Ids of clicks are unique among all workspaces. */
 export const ofClicks = (name: string) =>

@@ -4,6 +4,7 @@ import { gunzip } from 'node:zlib';
 import { EXCEPTION_TAG_HEADER_NAME, extractErrorAtTheEndOfChunk, parseError } from '@clickhouse/client';
 import { formatQueryParams } from '@clickhouse/client-common';
 import { type Dispatcher, Pool } from 'undici';
+import { type ParameterizedQuery, splitParameters } from './split-parameters.js';
 
 const unzip = promisify(gunzip);
 
@@ -78,7 +79,11 @@ function summaryOf(headers: Headers): ReadSummary {
 }
 
 /** @param common settings of every read, which those of this read override */
-function searchOf({ parameters = {}, settings, queryId }: RowsRead, common: ReadSettings): URLSearchParams {
+function searchOf(
+  { settings, queryId }: RowsRead,
+  parameters: ParameterizedQuery['parameters'],
+  common: ReadSettings,
+): URLSearchParams {
   const search = new URLSearchParams();
   if (queryId !== undefined) search.append('query_id', queryId);
   for (const [name, value] of Object.entries(parameters)) search.append(`param_${name}`, formatQueryParams({ value }));
@@ -209,8 +214,9 @@ export function createRowReader(options: RowReaderOptions): RowReader {
 
   /** Runs a statement. @returns the parts of its complete result */
   async function resultOf(read: RowsRead): Promise<Buffer[]> {
-    const { query, signal, onSummary } = read;
-    const search = searchOf(read, common);
+    const { signal, onSummary } = read;
+    const { query, parameters } = splitParameters({ query: read.query, parameters: read.parameters ?? {} });
+    const search = searchOf(read, parameters, common);
     const response = await pool.request({
       method: 'POST',
       path: `/?${search}`,

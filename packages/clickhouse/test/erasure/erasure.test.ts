@@ -230,6 +230,27 @@ describe('delete', () => {
     expect(await countUnerased(target(), batch)).toBe(0);
   });
 
+  it('takes as many people and clicks as a batch may have', async () => {
+    const events = journey(10);
+    await insert([events]);
+    const batch = batchOf(
+      Array.from({ length: 6_000 }, (_none, index) => 10 + index),
+      [events],
+      true,
+    );
+    const others = Array.from({ length: 6_000 }, (_none, index) => createEventId(AT + index));
+    const clicks = [
+      ...batch.clicks,
+      ...others.map((clickId) => ({ workspace: '5', clickId, isDeleted: true, deliveryId: `evt_${clickId}` })),
+    ];
+    const large = { ...batch, clicks };
+    expect(await countUnerased(target(), large)).toBe(4);
+    await subtractErased(target(), large);
+    await erase(large);
+    expect(await countUnerased(target(), large)).toBe(0);
+    expect(await rowsOf('sale_events')).toEqual([]);
+  });
+
   it('subtracts nothing again once its mutations have begun, even under other tokens', async () => {
     const rollUps = ['link_totals', 'workspace_slots', 'link_days'];
     const rememberTokens = async (count: number) => {

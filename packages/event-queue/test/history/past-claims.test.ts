@@ -307,6 +307,29 @@ describe('claims of past events', () => {
     ]);
   });
 
+  it('of stored events are found in a batch of any size, and none is found in its own rows', async () => {
+    const workspace = String(workspaces++);
+    const invoice = (n: number) => `${n}${'水'.repeat(250)}`;
+    const at = (n: number) => derivedEventId(SOLD_MS + n, Buffer.alloc(7));
+    const numbers = Array.from({ length: 1_000 }, (_none, n) => n);
+    const rowOf = (n: number) => saleOf(workspace, n, { eventId: at(n), invoiceId: invoice(n), customerId: '1' });
+    const stored = derivedEventId(LIVE_MS, Buffer.alloc(7));
+    await insertSales(database.client, [
+      rowOf(3),
+      saleOf(workspace, 999, { timestampMs: LIVE_MS, eventId: stored, invoiceId: invoice(999), customerId: '2' }),
+    ]);
+    const claims = createPastClaims({
+      ...{ shard: admin, waitReplicas: 0, clickhouse: database.client, cluster: undefined },
+      ...{ workspaceNumber: workspace, retry: (_what, work) => work(1) },
+    });
+    const taken = await claims.ofStoredEvents({
+      ...{ id: 'a', revision: 0, at: 0, insertsBefore: 0, insertsElsewhere: [], progress: '', aliases: [], months: [] },
+      parts: [{ name: 'sale-2024', kind: 'sale', rows: numbers.map((n) => JSON.stringify(rowOf(n))) }],
+      claims: numbers.map((n) => ({ eventId: at(n), name: `invoice:${workspace}:${n}`, ifTaken: 'drop' })),
+    });
+    expect(taken.map(({ eventId }) => eventId)).toEqual([at(999)]);
+  });
+
   it('wait for a request that holds one of them', async () => {
     const workspace = String(workspaces++);
     const key = claimKey(`invoice:${workspace}:0`);

@@ -8,14 +8,20 @@ const CLICKS = CLICK_COLUMNS.map((name) => (name === 'timestamp' ? 'toUnixTimest
   ', ',
 );
 const KEYS_PER_READ = 2000;
+/** An invoice may have 255 characters of nine bytes in the URL of a statement, of at most a megabyte. */
+const INVOICES_PER_READ = 400;
 const SETTINGS = { optimize_use_projections: 0 } as const;
 
 /** Looks up stored events by key. @param workspace `UInt64` as text */
 export function createStoredEvents(clickhouse: ClickHouseClient, workspace: string) {
-  async function inParts<K, R>(keys: readonly K[], read: (part: readonly K[]) => Promise<readonly R[]>): Promise<R[]> {
+  async function inParts<K, R>(
+    keys: readonly K[],
+    read: (part: readonly K[]) => Promise<readonly R[]>,
+    keysPerRead = KEYS_PER_READ,
+  ): Promise<R[]> {
     const found: R[] = [];
-    for (let start = 0; start < keys.length; start += KEYS_PER_READ) {
-      found.push(...(await read(keys.slice(start, start + KEYS_PER_READ))));
+    for (let start = 0; start < keys.length; start += keysPerRead) {
+      found.push(...(await read(keys.slice(start, start + keysPerRead))));
     }
     return found;
   }
@@ -49,15 +55,14 @@ WHERE workspace_id = {workspace:UInt64} AND alias IN {aliases:Array(String)}`,
 
     /** The event id of the first sale with each invoice id. */
     async invoices(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-      const rows = await inParts([...new Set(ids)], (part) =>
+      const read = (part: readonly string[]) =>
         clickhouse.rows<[string, string]>({
           query: `SELECT invoice_id, argMin(event_id, (timestamp, event_id)) FROM sale_events
 WHERE workspace_id = {workspace:UInt64} AND invoice_id IN {invoices:Array(String)} GROUP BY invoice_id`,
           parameters: { workspace, invoices: part },
           settings: SETTINGS,
-        }),
-      );
-      return new Map(rows);
+        });
+      return new Map(await inParts([...new Set(ids)], read, INVOICES_PER_READ));
     },
 
     /** The pairs of customer and link that have a sale, as `customer/link`. @param customers like the result `UInt64` as text */
