@@ -110,16 +110,21 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     return { id, customers, clicks: own };
   }
 
-  /** Removes or anonymises the people in dead letters, webhook jobs and claims of every queue shard. */
+  /**
+   * Removes or anonymises the people in dead letters, webhook jobs and claims of every queue shard, and waits for the replicas: a failover
+   * would bring back what only the old master has removed, and no later batch would look for it.
+   */
   async function eraseQueued({ customers, clicks }: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
     const people = await catalog.erasures.people.current();
     if (people === undefined) return;
     const texts = [...customers.map(({ publicId }) => publicId), ...clicks.map(({ clickId }) => clickId)];
     const workspaceIds = erasures.map(({ workspaceId }) => workspaceId);
     for (const { shard, replication } of shards) {
-      await eraseDeadLetters(shard, people, lateRows);
-      await eraseWebhookJobs(shard, people);
-      await eraseClaims(shard, replication, workspaceIds, texts);
+      await replication.confirmed(async () => {
+        await eraseDeadLetters(shard, people, lateRows);
+        await eraseWebhookJobs(shard, people);
+        await eraseClaims(shard, replication, workspaceIds, texts);
+      });
     }
   }
 

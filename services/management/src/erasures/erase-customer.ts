@@ -1,4 +1,4 @@
-import type { Catalog, ErasureRecord, ErasureSubject } from '@waymark/catalog';
+import { type Catalog, type ErasureRecord, type ErasureSubject, unavailable } from '@waymark/catalog';
 import {
   ApiError,
   customerExternalIdSchema,
@@ -12,8 +12,15 @@ import {
   type QueuedReferences,
   removePendingCustomers,
 } from '@waymark/event-queue';
+import { NotReplicatedError, type Replication } from '@waymark/redis';
 import { eraseWebhookJobs } from '@waymark/webhooks';
 import { findStoredAnswers, referencesInQueue, type StoredAnswerDeps } from '../customers/stored-answers.js';
+
+/** Dependencies of {@link eraseCustomer}. */
+export interface ErasureDeps extends StoredAnswerDeps {
+  /** Of each connection of `queueShards`: the replicas that must have what was removed before the erasure is answered. */
+  readonly replications: readonly Replication[];
+}
 
 /** Ids of customers that had the external id before. Leaves out those with another external id now, who may be other people. */
 async function formerCustomers(catalog: Catalog, workspaceId: string, externalId: string): Promise<string[]> {
@@ -82,15 +89,8 @@ async function pendingId(deps: StoredAnswerDeps, workspaceId: string, externalId
   return number === undefined ? undefined : catalog.customers.idOf(number);
 }
 
-/**
- * Accepts the erasure of a person (docs/reference/erasure.md), and removes at once everything that is not in event tables: the record,
- * names, claims, the queued customer, cached copies, bodies of webhooks and files of exports. The writer erases the events
- * (services/writer/src/erasures.ts). A repeated call removes what is left, and returns the same erasure.
- *
- * @param id `cus_…`, or `ext_` and an external id, which need not exist
- * @throws ApiError not_found for a `cus_…` id that the workspace never had
- */
-export async function eraseCustomer(
+/** Does what {@link eraseCustomer} says, without waiting for replicas at the end. */
+async function acceptAndRemove(
   deps: StoredAnswerDeps,
   workspaceId: string,
   id: string,
@@ -123,4 +123,27 @@ export async function eraseCustomer(
     await eraseWebhookJobs(await catalog.queueShards.pick(deps.queueShards, workspaceId), people);
   }
   return erasure;
+}
+
+/**
+ * Accepts the erasure of a person (docs/reference/erasure.md), and removes at once everything that is not in event tables: the record,
+ * names, claims, the queued customer, cached copies, bodies of webhooks and files of exports. The writer erases the events
+ * (services/writer/src/erasures.ts). A repeated call removes what is left, and returns the same erasure.
+ *
+ * @param id `cus_…`, or `ext_` and an external id, which need not exist
+ * @throws ApiError not_found for a `cus_…` id that the workspace never had; 500 with `Retry-After` when replicas of Redis have not confirmed
+ * the removals, which a failover could undo then
+ */
+export async function eraseCustomer(
+  deps: ErasureDeps,
+  workspaceId: string,
+  id: string,
+  mode: ErasureMode,
+): Promise<ErasureRecord> {
+  const replication = await deps.catalog.queueShards.pick(deps.replications, workspaceId);
+  try {
+    return await replication.confirmed(() => acceptAndRemove(deps, workspaceId, id, mode));
+  } catch (err) {
+    throw err instanceof NotReplicatedError ? unavailable('replicas of Redis', err) : err;
+  }
 }

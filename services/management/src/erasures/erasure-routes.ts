@@ -6,15 +6,23 @@ import {
   ownIdParamsSchema,
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
+import { createReplication } from '@waymark/redis';
 import { z } from 'zod';
 import type { StoredAnswerDeps } from '../customers/stored-answers.js';
 import { eraseCustomer } from './erase-customer.js';
 
 const tags = ['Customers'];
 
+/** Dependencies of {@link erasureRoutes}. */
+export interface ErasureRouteDeps extends StoredAnswerDeps {
+  /** How many replicas of Redis must have what an erasure removes before it is answered; 0 by default. */
+  readonly waitReplicas?: number | undefined;
+}
+
 /** `POST /customers/{id}/erasure`, `GET /erasures`, `GET /erasures/{id}`. */
-export async function erasureRoutes(app: App, deps: StoredAnswerDeps): Promise<void> {
+export async function erasureRoutes(app: App, deps: ErasureRouteDeps): Promise<void> {
   const { erasures } = deps.catalog;
+  const replications = deps.queueShards.map((shard) => createReplication(shard, deps.waitReplicas ?? 0));
   // An erasure cannot be undone, so it needs a higher permission than the deletion of a customer. It is part of every plan.
   const mayErase = app.authenticate({ permission: 'workspaces.write' });
   const mayRead = app.authenticate({ roles: ['owner'], permission: 'workspaces.read' });
@@ -35,10 +43,11 @@ export async function erasureRoutes(app: App, deps: StoredAnswerDeps): Promise<v
         response: { 202: erasureSchema },
       },
     },
-    async ({ body, params, workspace }, reply) =>
-      reply
-        .code(202)
-        .send(erasures.toErasure(await eraseCustomer(deps, workspace.id, params.id, body.mode ?? 'anonymise'))),
+    async ({ body, params, workspace }, reply) => {
+      const { mode = 'anonymise' } = body;
+      const erasure = await eraseCustomer({ ...deps, replications }, workspace.id, params.id, mode);
+      return reply.code(202).send(erasures.toErasure(erasure));
+    },
   );
 
   app.get(
