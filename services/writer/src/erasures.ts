@@ -132,12 +132,14 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
    * Has every queue shard rewrite its append-only file, which still contains the commands that added the removed values.
    *
    * @returns false if a file is to be rewritten again; a Redis that refuses is only logged
+   * @throws the error of the connection to a queue shard
    */
   async function rewriteFiles(): Promise<boolean> {
     for (const shard of queueShards) {
       try {
         if (!(await rewriteAppendOnlyFile(shard, REWRITE_WITHIN_MS))) return false;
       } catch (err) {
+        if (!(err instanceof Error && err.name === 'ReplyError')) throw err;
         logger.warn({ err }, 'Redis refuses to rewrite its append-only file: erased texts stay in it until it does');
       }
     }
