@@ -1,8 +1,9 @@
 import { createConnection, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import { AbstractConnector, Redis, type RedisOptions } from 'ioredis';
+import { AbstractConnector, type RedisOptions } from 'ioredis';
 import { firstEnds } from './end-once.js';
+import { NODE_TIMEOUT_MS, nodeConnection } from './node-connection.js';
 import type { RedisNode } from './redis-address.js';
 
 /** The hash tag of all keys on a cluster: it puts them into one slot. */
@@ -15,29 +16,10 @@ interface ClusterOptions extends RedisOptions {
   readonly clusterRetryDelay?: (times: number) => number | null;
 }
 
-const NODE_TIMEOUT_MS = 2_000;
 /** Least time between two attempts to connect. While a cluster is down, every command would otherwise open another connection. */
 const CONNECT_EVERY_MS = 250;
 /** The message of ioredis for a connection that was closed while it was being opened. */
 const CLOSED = 'Connection is closed.';
-
-/** A connection to one node for a few commands; it does not reconnect. */
-function nodeConnection(node: RedisNode, { username, password, tls }: RedisOptions): Redis {
-  const redis = new Redis({
-    ...node,
-    username,
-    password,
-    tls,
-    lazyConnect: true,
-    retryStrategy: () => null,
-    enableReadyCheck: false,
-    maxRetriesPerRequest: 0,
-    connectTimeout: NODE_TIMEOUT_MS,
-    commandTimeout: NODE_TIMEOUT_MS,
-  });
-  redis.on('error', () => undefined);
-  return redis;
-}
 
 /** Asks `node` which node owns the slot of {@link HASH_TAG}, and which nodes are masters. @throws Error when the slot has no owner */
 async function ownerAccordingTo(node: RedisNode, options: RedisOptions) {

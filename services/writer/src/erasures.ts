@@ -14,7 +14,7 @@ import {
 import { parseResourceId } from '@waymark/contract';
 import { eraseClaims, eraseDeadLetters, type LateRows, rewriteAppendOnlyFile } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
-import { createReplication, takeLease } from '@waymark/redis';
+import { createReplication, forEachReplica, takeLease } from '@waymark/redis';
 import { eraseWebhookJobs, eventIdOf } from '@waymark/webhooks';
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 
@@ -129,21 +129,31 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   }
 
   /**
-   * Has every queue shard rewrite its append-only file, which still contains the commands that added the removed values.
+   * Has every queue shard and its replicas rewrite their append-only files, which still contain the commands that added the removed values.
+   * A Redis that refuses is only logged, and so is a replica that cannot be reached: it may never be, at the address that its master has.
    *
-   * @returns false if a file is to be rewritten again; a Redis that refuses is only logged
+   * @returns false if a file is to be rewritten again
    * @throws the error of the connection to a queue shard
    */
   async function rewriteFiles(): Promise<boolean> {
+    let areRewritten = true;
+    const rewrite = async (server: Stores['redis']) => {
+      areRewritten = (await rewriteAppendOnlyFile(server, REWRITE_WITHIN_MS)) && areRewritten;
+    };
+    const warn = (err: unknown, { options: { host, port } }: Stores['redis']) => {
+      const message = 'Redis does not rewrite its append-only file: erased texts stay in it until it does';
+      logger.warn({ err, host, port }, message);
+    };
     for (const shard of queueShards) {
       try {
-        if (!(await rewriteAppendOnlyFile(shard, REWRITE_WITHIN_MS))) return false;
+        await rewrite(shard);
+        await forEachReplica(shard, (replica) => rewrite(replica).catch((err: unknown) => warn(err, replica)));
       } catch (err) {
         if (!(err instanceof Error && err.name === 'ReplyError')) throw err;
-        logger.warn({ err }, 'Redis refuses to rewrite its append-only file: erased texts stay in it until it does');
+        warn(err, shard);
       }
     }
-    return true;
+    return areRewritten;
   }
 
   async function end(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
