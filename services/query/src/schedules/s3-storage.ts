@@ -1,6 +1,12 @@
-import { Readable, Transform } from 'node:stream';
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { Upload } from '@aws-sdk/lib-storage';
+import { type Readable, Transform } from 'node:stream';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { ExportCredentials, ExportScheduleRecord } from '@waymark/catalog';
 import type { GuardedAgents } from '@waymark/outbound';
@@ -15,6 +21,42 @@ const ATTEMPTS_MAX = 3;
 const ANSWER_BYTES_MAX = 1024 ** 2;
 /** Bytes of a part of a multipart upload: the least that S3 accepts. */
 const PART_BYTES = 5 * 1024 ** 2;
+/** Time limit of the request that removes the parts of an upload that has failed. */
+const REMOVAL_MS_MAX = 5_000;
+
+/** A piece of an object. Those before the last one have exactly `PART_BYTES`, because some storages accept only parts of one size. */
+interface Part {
+  readonly number: number;
+  readonly bytes: Buffer;
+  readonly isLast: boolean;
+}
+
+/** Divides the bytes of an object into parts, until `signal` aborts. An object without bytes has one empty part. */
+async function* partsOf(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Part> {
+  let chunks: Uint8Array[] = [];
+  let waiting = 0;
+  let number = 0;
+  for await (const chunk of bytes) {
+    if (signal.aborted) throw storageError(signal.reason);
+    chunks.push(chunk);
+    waiting += chunk.length;
+    // The last part must not be empty, so a full part waits for more bytes.
+    while (waiting > PART_BYTES) {
+      const joined = Buffer.concat(chunks);
+      number++;
+      yield { number, bytes: joined.subarray(0, PART_BYTES), isLast: false };
+      chunks = [joined.subarray(PART_BYTES)];
+      waiting -= PART_BYTES;
+    }
+  }
+  yield { number: number + 1, bytes: Buffer.concat(chunks), isLast: true };
+}
+
+/** A field that every storage with the interface of S3 returns. @throws StorageError when it is missing: something else has answered */
+function required(field: string | undefined): string {
+  if (field) return field;
+  throw new StorageError('The answer is not that of a storage with the interface of S3.', true);
+}
 
 /** The body of an answer, which fails when it is too long, because the SDK reads it into memory. */
 function bounded(body: Readable): Readable {
@@ -29,6 +71,15 @@ function bounded(body: Readable): Readable {
   body.once('error', (err) => limit.destroy(err));
   limit.once('close', () => body.destroy());
   return body.pipe(limit);
+}
+
+/** The answer to a request. @throws StorageError */
+async function answerTo<Answer>(sent: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+  try {
+    return await sent;
+  } catch (err) {
+    throw storageError(signal.aborted ? signal.reason : err);
+  }
 }
 
 /** Opens a storage with the interface of S3. The agents refuse connections to private addresses. */
@@ -66,38 +117,56 @@ export function openS3Storage(
       },
     },
   });
-  return {
-    async put(Key, { text: Body, mediaType: ContentType }, abortSignal) {
-      const command = new PutObjectCommand({ Bucket: bucket, Key, Body, ContentType });
-      await client.send(command, { abortSignal }).catch((err: unknown) => {
-        throw storageError(err);
-      });
-    },
 
-    async upload(Key, { bytes, mediaType: ContentType }, signal) {
-      let sourceError: unknown;
-      async function* read(): AsyncGenerator<Uint8Array> {
-        try {
-          yield* bytes;
-        } catch (err) {
-          // Thrown into this generator by the SDK when the storage fails, in contrast to an error of `bytes`.
-          if (!(err instanceof Error && err.name === 'AbortError')) sourceError = err;
-          throw err;
-        }
-      }
-      const abortController = new AbortController();
-      const abort = () => abortController.abort();
-      if (signal.aborted) abort();
-      signal.addEventListener('abort', abort);
-      const Body = Readable.from(read(), { objectMode: false });
-      const params = { Bucket: bucket, Key, Body, ContentType };
+  /** Writes an object with one request. */
+  async function putObject(Key: string, Body: string | Buffer, ContentType: string, signal: AbortSignal) {
+    const command = new PutObjectCommand({ Bucket: bucket, Key, Body, ContentType });
+    required((await answerTo(client.send(command, { abortSignal: signal }), signal)).ETag);
+  }
+
+  /**
+   * Begins an object that is written in parts. Every request has the signal: one that went on after its upload has ended could write the
+   * object once more, later than the next attempt, and would hold its connection and its part for as long as the storage likes.
+   */
+  async function beginObject(Key: string, ContentType: string, signal: AbortSignal) {
+    const options = { abortSignal: signal };
+    const command = new CreateMultipartUploadCommand({ Bucket: bucket, Key, ContentType });
+    const { UploadId } = await answerTo(client.send(command, options), signal);
+    const target = { Bucket: bucket, Key, UploadId: required(UploadId) };
+    const Parts: { readonly PartNumber: number; readonly ETag: string }[] = [];
+    return {
+      async add({ number: PartNumber, bytes: Body }: Part): Promise<void> {
+        const part = new UploadPartCommand({ ...target, PartNumber, Body });
+        const { ETag } = await answerTo(client.send(part, options), signal);
+        Parts.push({ PartNumber, ETag: required(ETag) });
+      },
+      async complete(): Promise<void> {
+        const completion = new CompleteMultipartUploadCommand({ ...target, MultipartUpload: { Parts } });
+        required((await answerTo(client.send(completion, options), signal)).ETag);
+      },
+      /** Removes the parts, if the storage allows it: credentials that may only put objects may not. */
+      async abandon(): Promise<void> {
+        const removal = new AbortMultipartUploadCommand(target);
+        await client.send(removal, { abortSignal: AbortSignal.timeout(REMOVAL_MS_MAX) }).catch(() => undefined);
+      },
+    };
+  }
+
+  return {
+    put: (key, { text, mediaType }, signal) => putObject(key, text, mediaType, signal),
+
+    async upload(key, { bytes, mediaType }, signal) {
+      let begun: Awaited<ReturnType<typeof beginObject>> | undefined;
       try {
-        await new Upload({ client, params, queueSize: 1, partSize: PART_BYTES, abortController }).done();
+        for await (const part of partsOf(bytes, signal)) {
+          if (begun === undefined && part.isLast) return await putObject(key, part.bytes, mediaType, signal);
+          begun ??= await beginObject(key, mediaType, signal);
+          await begun.add(part);
+        }
+        await begun?.complete();
       } catch (err) {
-        throw sourceError ?? storageError(err);
-      } finally {
-        signal.removeEventListener('abort', abort);
-        Body.destroy();
+        await begun?.abandon();
+        throw err;
       }
     },
   };

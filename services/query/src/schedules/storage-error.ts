@@ -21,6 +21,8 @@ interface SdkError {
   readonly name?: unknown;
   readonly message?: unknown;
   readonly code?: unknown;
+  /** Only of errors that an answer contained, in contrast to those of reading it. */
+  readonly $fault?: unknown;
   readonly $metadata?: { readonly httpStatusCode?: number };
   readonly $response?: { readonly statusCode?: number };
 }
@@ -28,8 +30,8 @@ interface SdkError {
 const REASON_CHARS_MAX = 300;
 /** Statuses below 500 that are temporary: timeouts, conflicts, too many requests. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 409, 425, 429]);
-/** Names that the SDK gives to errors whose body it could not parse. */
-const UNREAD_NAMES: ReadonlySet<unknown> = new Set(['Error', 'SyntaxError', 'TypeError', 'Unknown', 'UnknownError']);
+/** Names that the SDK gives to errors in whose body it has found none. */
+const UNREAD_NAMES: ReadonlySet<unknown> = new Set(['', 'Error', 'Unknown', 'UnknownError']);
 
 /** A text from the storage without control characters, short enough for a message. */
 function readable(text: string): string {
@@ -47,7 +49,8 @@ function reasonOf(err: SdkError, status: number | undefined): string | undefined
     if (typeof err.code === 'string') return `The storage cannot be reached (${readable(err.code)}).`;
     return LATE_NAMES.has(err.name) ? 'The storage has not answered in time.' : undefined;
   }
-  if (UNREAD_NAMES.has(err.name)) return `The storage has answered with the HTTP status ${status}.`;
+  if (err.$fault === undefined || UNREAD_NAMES.has(err.name))
+    return `The storage has answered with the HTTP status ${status}.`;
   return readable(`${String(err.name)}: ${String(err.message)}`);
 }
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createGuardedAgents, type GuardedAgents } from '@waymark/outbound';
 import { BUCKET, type S3Server, startS3Server } from '@waymark/test-kit';
@@ -12,13 +12,13 @@ const never = new AbortController().signal;
 
 let storage: S3Server;
 let agents: GuardedAgents;
-let answer: (response: ServerResponse) => void;
+let answer: (response: ServerResponse, request: IncomingMessage) => void;
 let other: Server;
 
 beforeAll(async () => {
   storage = await startS3Server();
   agents = createGuardedAgents({ allowedRanges: ['127.0.0.0/8'] });
-  other = createServer((request, response) => request.resume().on('end', () => answer(response)));
+  other = createServer((request, response) => request.resume().on('end', () => answer(response, request)));
   await once(other.listen(0, '127.0.0.1'), 'listening');
 });
 afterAll(async () => {
@@ -95,6 +95,8 @@ test.each([
   [301, '', /HTTP status 301/, true],
   [500, 'oops', /HTTP status 500/, false],
   [403, 'x'.repeat(2 * MB), /./, true],
+  [403, '<a>'.repeat(300_000), 'The storage has answered with the HTTP status 403.', true],
+  [403, '<Error><Code></Code></Error>', 'The storage has answered with the HTTP status 403.', true],
 ])(
   'case %#: a refusing answer with the status %i is a reason for the owner',
   async (status, body, reason, isRefusal) => {
@@ -118,6 +120,98 @@ test('an upload in parts that the storage refuses has its reason', async () => {
   const bytes = letters(13 * MB);
   const uploading = opened(otherUrl()).upload('refused', { bytes, mediaType: 'text/csv' }, never);
   await expect(uploading).rejects.toMatchObject({ reason: 'AccessDenied: No.', isRefusal: true });
+});
+
+type Step = 'begin' | 'part' | 'complete' | 'remove' | 'put';
+
+function stepOf({ method, url = '' }: IncomingMessage): Step {
+  if (method === 'DELETE') return 'remove';
+  if (method === 'POST') return url.includes('uploadId=') ? 'complete' : 'begin';
+  return url.includes('partNumber=') ? 'part' : 'put';
+}
+
+const RIGHT: Readonly<Record<Step, string>> = {
+  begin: '<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>',
+  complete: '<CompleteMultipartUploadResult><ETag>"1"</ETag></CompleteMultipartUploadResult>',
+  ...{ part: '', remove: '', put: '' },
+};
+
+/** Answers as a storage does, but for some steps. @returns the steps that were requested, in order */
+function answerAsStorage(wrong: Partial<Record<Step, (response: ServerResponse) => void>>): Step[] {
+  const steps: Step[] = [];
+  answer = (response, request) => {
+    const step = stepOf(request);
+    steps.push(step);
+    const otherwise = wrong[step];
+    if (otherwise !== undefined) otherwise(response);
+    else response.writeHead(200, { 'content-type': 'application/xml', etag: '"1"' }).end(RIGHT[step]);
+  };
+  return steps;
+}
+
+test.each([
+  ['put', 1 * MB],
+  ['part', 13 * MB],
+] as const)(
+  'a request of the kind %s ends with the upload that was given up',
+  async (waiting, size) => {
+    const controller = new AbortController();
+    const closed = new Promise((resolve) => {
+      answerAsStorage({
+        [waiting]: (response: ServerResponse) => {
+          response.once('close', resolve);
+          controller.abort();
+        },
+      });
+    });
+    const upload = opened(otherUrl()).upload(
+      'late',
+      { bytes: letters(size), mediaType: 'text/csv' },
+      controller.signal,
+    );
+    await expect(upload).rejects.toMatchObject({ name: 'StorageError', isRefusal: false });
+    // Well before the silence of 30 seconds after which any connection is closed.
+    await closed;
+  },
+  10_000,
+);
+
+test('the parts of an upload that was given up are removed before it ends', async () => {
+  const controller = new AbortController();
+  const steps = answerAsStorage({ part: () => controller.abort() });
+  const bytes = letters(13 * MB);
+  const upload = opened(otherUrl()).upload('late', { bytes, mediaType: 'text/csv' }, controller.signal);
+  await expect(upload).rejects.toMatchObject({ name: 'StorageError', isRefusal: false });
+  expect(steps).toEqual(['begin', 'part', 'remove']);
+});
+
+test('an upload that fails has the reason of its failure, although the storage does not let its parts be removed', async () => {
+  const xml = { 'content-type': 'application/xml' };
+  const steps = answerAsStorage({
+    part: (response) =>
+      response.writeHead(500, xml).end('<Error><Code>InternalError</Code><Message>No.</Message></Error>'),
+    remove: (response) =>
+      response.writeHead(403, xml).end('<Error><Code>AccessDenied</Code><Message>No.</Message></Error>'),
+  });
+  const upload = opened(otherUrl()).upload('failed', { bytes: letters(13 * MB), mediaType: 'text/csv' }, never);
+  await expect(upload).rejects.toMatchObject({ reason: 'InternalError: No.', isRefusal: false });
+  expect(steps).toContain('remove');
+});
+
+test.each([
+  ['put', 1 * MB],
+  ['begin', 13 * MB],
+  ['part', 13 * MB],
+  ['complete', 13 * MB],
+] as const)('a success without what S3 answers to a request of the kind %s is a failure', async (step, size) => {
+  const site = (response: ServerResponse) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Hello</p>');
+  answerAsStorage({ [step]: site });
+  const upload = opened(otherUrl()).upload('html', { bytes: letters(size), mediaType: 'text/csv' }, never);
+  await expect(upload).rejects.toMatchObject({
+    ...{ name: 'StorageError', isRefusal: true },
+    reason: 'The answer is not that of a storage with the interface of S3.',
+  });
 });
 
 test('an answer without end is cut off', async () => {
