@@ -27,4 +27,4 @@ export {
 } from './run/import-report.js';
 export { ON_CONFLICT } from './run/link-writer.js';
 export { createReportLines, NO_LINES, type ReportState } from './run/report-lines.js';
-export { untilAborted } from './run/until-aborted.js';
+export { orAborted, untilAborted } from './run/until-aborted.js';

@@ -43,12 +43,23 @@ async function* dubPages({ client, address }: ApiOptions) {
   }
 }
 
+/** Most folders of a source, and most characters of their ids and names: they are in memory for the whole import. */
+const FOLDERS_MAX = 20_000;
+const FOLDER_CHARS_MAX = 4_000_000;
+
 async function dubFolders({ client, address }: ApiOptions) {
   const names = new Map<string, string>();
+  let chars = 0;
   for (let page = 1; ; page++) {
     const folders = listIn(await client.getJson(`${address}/folders?page=${page}&pageSize=50`));
     const before = names.size;
-    for (const folder of folders) names.set(textIn(folder, 'id') ?? '', textIn(folder, 'name') ?? '');
+    for (const folder of folders) {
+      const [id = '', name = ''] = [textIn(folder, 'id'), textIn(folder, 'name')];
+      chars += id.length + name.length;
+      names.set(id, name);
+      if (names.size > FOLDERS_MAX || chars > FOLDER_CHARS_MAX)
+        throw new ImportError('the source has too many folders');
+    }
     if (names.size === before) return names;
   }
 }
@@ -141,9 +152,8 @@ async function* shlinkPages(options: ApiOptions) {
     const answer = await client.getJson(`${address}/rest/v3/short-urls?${query}`);
     const shortUrls = isObject(answer) ? answer.shortUrls : undefined;
     const links = listIn(shortUrls, 'data');
-    const complete: unknown[] = [];
-    for (const link of links) complete.push(await withRules(options, link));
-    yield complete;
+    // One by one, because the rules of a hundred links may be a hundred long answers.
+    for (const link of links) yield [await withRules(options, link)];
     const pagination = isObject(shortUrls) ? shortUrls.pagination : undefined;
     if (links.length === 0 || page >= Number(textIn(pagination, 'pagesCount') ?? 1)) return;
   }

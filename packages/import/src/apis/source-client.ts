@@ -14,12 +14,16 @@ const RETRY_AFTER_MS_MIN = 1_000;
 /** Longest pause after a 429: no source has a longer rate-limit window. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
 const MESSAGE_CHARS = 200;
+/** Enough of a body for a message, also if it has the API key many times. */
+const QUOTED_BYTES = 64 * 1024;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this finds
 const CONTROL_CHARACTERS = /[\u0000-\u001f]/g;
 
 export interface SourceClientDeps {
   readonly outbound: Outbound;
   readonly headers: Readonly<Record<string, string>>;
+  /** The API key. Errors never contain it, although an answer may quote it. */
+  readonly credential: string;
   /** Waits that many milliseconds. @throws when the import is stopped meanwhile */
   readonly wait: (ms: number) => Promise<void>;
   readonly now: () => number;
@@ -39,12 +43,15 @@ function askedPauseMs(header: string | undefined, nowMs: number): number | undef
 
 const backoffMs = (tries: number) => Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_MS_MAX);
 
-function shortBody(body: Buffer): string {
-  return body.toString('utf8').replace(CONTROL_CHARACTERS, ' ').slice(0, MESSAGE_CHARS);
-}
-
 /** Sends requests to a source. Waits after a 429, and repeats requests that fail. */
-export function createSourceClient({ outbound, headers, wait, now }: SourceClientDeps): SourceClient {
+export function createSourceClient({ outbound, headers, credential, wait, now }: SourceClientDeps): SourceClient {
+  /** The beginning of a text of the source, without the API key, which is replaced first: the end would cut it in two otherwise. */
+  function quoted(text: string): string {
+    const open = text.replace(CONTROL_CHARACTERS, ' ');
+    return (credential === '' ? open : open.replaceAll(credential, '…')).slice(0, MESSAGE_CHARS);
+  }
+  const shortBody = (body: Buffer) => quoted(body.toString('utf8', 0, QUOTED_BYTES));
+
   async function attempt(url: string, form: Readonly<Record<string, string>> | undefined) {
     const body = form === undefined ? undefined : new URLSearchParams(form).toString();
     const sent = { url, timeoutMs: TIMEOUT_MS, responseBytesMax: PAGE_BYTES_MAX };
@@ -61,7 +68,7 @@ export function createSourceClient({ outbound, headers, wait, now }: SourceClien
     // The plan of the account or the rights of the key do not suffice; the body says which.
     if (status === 403) throw new ImportError(`${origin} refuses the credentials (403): ${shortBody(body)}`);
     if (status >= 300 && status < 400) {
-      throw new ImportError(`${origin} redirects to ${location ?? 'nowhere'}: give that address`);
+      throw new ImportError(`${origin} redirects to ${quoted(location ?? 'nowhere')}: give that address`);
     }
     if (status !== 200) throw new ImportError(`${origin} answers ${status}: ${shortBody(body)}`);
     if (isTruncated) throw new ImportError(`${origin} answers more than 64 MB for one page`);

@@ -1,5 +1,5 @@
 /** Settles as `work`, or rejects with the reason of the signal once it is aborted. Leaves no listener on the signal. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });

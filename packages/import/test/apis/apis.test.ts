@@ -236,12 +236,49 @@ describe('an API', () => {
       'redirects to https://elsewhere.test/',
     ],
     ['answers a page of HTML', { text: '<html>' }, 'does not answer JSON: <html>'],
+    ['quotes the key', { status: 400, text: `${'x'.repeat(190)}${KEY}` }, `answers 400: ${'x'.repeat(190)}…`],
+    ['redirects with the key', { status: 302, headers: { location: `/${KEY}` } }, 'redirects to /…: give'],
     ['answers without a list', { json: { data: {} } }, 'has no list "data"'],
     ['stays away', { status: 500 }, 'does not answer: answers 500'],
   ])('that %s ends the import with the reason, which never has the key', async (_what, answer, message) => {
     const failure = await read('kutt', () => answer).catch((err: Error) => err);
     expect(failure).toMatchObject({ name: 'ImportError', message: expect.stringContaining(message) });
-    expect(String(failure)).not.toContain(KEY);
+    expect(String(failure)).not.toContain(KEY.slice(0, 5));
+  });
+
+  const kuttLink = (key: string) => ({ address: key, target: 'https://a.test', domain: 'k.test' });
+  const yourlsPage = (key: string) => ({ link_1: { shorturl: `http://y.test/${key}`, url: 'https://a.test' } });
+
+  it.each<[Source, (request: StubRequest, number: number) => StubAnswer]>([
+    ['kutt', () => ({ json: { data: [kuttLink('a'), kuttLink('b')] } })],
+    ['yourls', (_request, number) => ({ json: { links: yourlsPage(String(number < 3 ? number : 3 + (number % 3))) } })],
+  ])('of %s that answers the same pages again and again ends the import', async (source, answer) => {
+    await expect(read(source, answer)).rejects.toThrow('the source answers the same page again and again');
+  });
+
+  it('of dub with more folders than fit into memory ends the import', async () => {
+    const name = 'n'.repeat(10_000);
+    const page = (number: number) => Array.from({ length: 50 }, (_, index) => ({ id: `f${number}_${index}`, name }));
+    const reading = read('dub', ({ path, query }) => ({ json: path === '/folders' ? page(Number(query.page)) : [] }));
+    await expect(reading).rejects.toThrow('the source has too many folders');
+  });
+
+  it('of Shlink has the rules of one link in memory at a time', async () => {
+    const link = (key: string) => ({ shortCode: key, longUrl: 'https://a.test', hasRedirectRules: true });
+    const stub = await startStub(({ path }) => ({
+      json: path.endsWith('/redirect-rules')
+        ? { redirectRules: [] }
+        : { shortUrls: { data: ['a', 'b', 'c'].map(link), pagination: { pagesCount: 1 } } },
+    }));
+    onTestFinished(() => stub.close());
+    const { rows } = await openApi({
+      ...{ source: 'shlink', address: stub.address, credential: KEY, outbound, readsCounts: false },
+      ...{ now: () => NOW, wait: async () => undefined },
+    });
+    const asked = () => stub.requests.filter(({ path }) => path.endsWith('/redirect-rules')).length;
+    const askedAtRow: number[] = [];
+    for await (const _row of rows) askedAtRow.push(asked());
+    expect(askedAtRow).toEqual([1, 2, 3]);
   });
 
   it('on a private address is not asked', async () => {

@@ -9,6 +9,7 @@ import {
   type OpenSource,
   openApi,
   openFile,
+  orAborted,
   parseDomainMap,
   untilAborted,
 } from '@waymark/import';
@@ -98,14 +99,12 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     }
   }
 
-  /** The API key of the source, once it was read. */
-  let credential: string | undefined;
   async function openSource(): Promise<OpenSource> {
     if (format !== null) {
       if (!(await files.hasSource(directory))) throw new JobFailure('The file of this import is not on this server.');
       return openFile(source, format, counted(files.readSource(directory)));
     }
-    credential = await readCredential();
+    const credential = await readCredential();
     const { address, sourceWorkspace, history } = job;
     return openApi({
       ...{ source, address: address ?? undefined, credential, account: sourceWorkspace ?? undefined },
@@ -127,7 +126,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   };
   try {
     await checkpoint(start);
-    const opened = await openSource();
+    const opened = await orAborted(openSource(), signal);
     await importLinks(inTurns(opened.rows, signal), {
       deps: { catalog, defaultDomain: deps.defaultDomain, now },
       author,
@@ -154,9 +153,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
       },
     });
   } catch (err) {
-    if (!(err instanceof ImportError)) throw err;
-    // The answer of a source may quote the credential that it was sent.
-    throw new JobFailure(credential === undefined ? err.message : err.message.replaceAll(credential, '…'));
+    throw err instanceof ImportError ? new JobFailure(err.message) : err;
   } finally {
     await reports.close();
   }

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
+import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { ImportJob } from '@waymark/contract';
@@ -96,6 +97,24 @@ describe('imports', () => {
     await waitFor(isGone, { what: 'the credentials to be removed' });
     expect(await ended((await post(body)).body.id)).toMatchObject({ created: 0, skipped: 2 });
   });
+
+  it('end their work with the process, also while a source does not answer for its folders', async () => {
+    const stopping = await startManagement(Date.now);
+    await stopping.app.listen({ host: '127.0.0.1', port: 0 });
+    const { post } = importsOf(stopping, (await aCaller(stopping)).token);
+    const silent = createServer();
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => {
+      silent.closeAllConnections();
+      silent.close();
+    });
+    const asked = once(silent, 'request');
+    const { port } = silent.address() as AddressInfo;
+    await post({ source: 'dub', address: `http://127.0.0.1:${port}`, credentials: { apiKey: KEY } });
+    await asked;
+    // Well before the minute after which a request to a source is given up.
+    await stopping.close();
+  }, 30_000);
 
   it('never read local files or private addresses', async () => {
     const { post, ended } = callsOf(await aCaller(management));
