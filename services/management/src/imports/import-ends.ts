@@ -30,6 +30,11 @@ function reportFiles({ reports, bytes }: Checkpoint): ImportReportFile[] {
     .filter(({ rows }) => rows > 0);
 }
 
+/** The progress of an import, as its record has it. */
+export function progressOf({ counts, reports, bytesRead }: Pick<Checkpoint, 'counts' | 'reports' | 'bytesRead'>) {
+  return { ...counts, lost: reports.lost, bytesRead };
+}
+
 /** Ends imports, and removes their files. */
 export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobNotifier, now }: ImportEndsDeps) {
   const { importJobs } = catalog;
@@ -40,7 +45,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
     const checkpoint = (await files.readCheckpoint(job)) ?? (await files.begin(job));
     const endedMs = now();
     const progress = checkpoint && {
-      ...{ ...checkpoint.counts, lost: checkpoint.reports.lost, bytesRead: checkpoint.bytesRead },
+      ...progressOf(checkpoint),
       files: reportFiles(checkpoint),
     };
     const times = {
@@ -74,10 +79,13 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
     async cancelled(workspaceId: string, id: string): Promise<ImportJobRecord> {
       const before = await importJobs.require(workspaceId, id);
       const checkpoint = await files.readCheckpoint(before);
-      const progress = checkpoint && { ...checkpoint.counts, lost: checkpoint.reports.lost };
       const job = await importJobs.update(workspaceId, id, (current) =>
         importJobs.isUnfinished(current)
-          ? { status: 'cancelled', ...progress, finishedAt: new Date(now()).toISOString() }
+          ? {
+              status: 'cancelled',
+              ...(checkpoint && progressOf(checkpoint)),
+              finishedAt: new Date(now()).toISOString(),
+            }
           : { files: [] },
       );
       await files.remove(job.directory);

@@ -2,6 +2,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import type { Catalog, ImportJobRecord } from '@waymark/catalog';
 import {
   createReportLines,
+  type ImportCounts,
   ImportError,
   importLinks,
   NO_COUNTS,
@@ -16,6 +17,7 @@ import {
 import { JobFailure, type JobSlot, JobStopped } from '@waymark/jobs';
 import type { Outbound } from '@waymark/outbound';
 import { importCaller } from './import-access.js';
+import { progressOf } from './import-ends.js';
 import type { Checkpoint, ImportFiles } from './import-files.js';
 
 export interface RunImportDeps {
@@ -124,6 +126,13 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
       throw new JobFailure(`The reports of this import have more than ${REPORT_BYTES_MAX / 1024 ** 2} MB.`);
     }
   };
+  /** Counts the batch that was being stored when the import was cancelled, because the cancellation counts up to the last checkpoint. */
+  async function countIfCancelled(counts: ImportCounts): Promise<void> {
+    const progress = progressOf({ counts, reports: lines.state(), bytesRead });
+    await catalog.importJobs.update(workspaceId, id, (current) =>
+      current.status === 'cancelled' && current.attempt === attempt ? progress : {},
+    );
+  }
   try {
     await checkpoint(start);
     const opened = await orAborted(openSource(), signal);
@@ -147,8 +156,13 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
         rejected: (rejection) => reports.append('rejected', lines.rejected(rejection)),
         lost: (loss) => reports.append('lost', lines.lost(loss)),
         async progress(counts, row) {
-          await checkpoint({ row, counts, atMs: now() });
-          await checkMayContinue();
+          try {
+            await checkpoint({ row, counts, atMs: now() });
+            await checkMayContinue();
+          } catch (err) {
+            await countIfCancelled(counts);
+            throw err;
+          }
         },
       },
     });

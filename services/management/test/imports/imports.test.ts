@@ -19,6 +19,28 @@ describe('POST /imports with a file', () => {
   const find = (domain: string, key: string) =>
     management.catalog.links.findByAddress(domain, normaliseKey(key), API_READ);
 
+  it('that is cancelled shows how much it has read and made, the batch that was running included', async () => {
+    const acme = await aCaller(management);
+    const { upload, send, ended } = callsOf(acme);
+    const linkCount = async () => Number((await send('GET', `/links/count?domain=${acme.host}`)).text);
+    const before = await linkCount();
+    const rows = Array.from({ length: 3000 }, (_, row) => `https://a.test/${row},c${row},`);
+    const { body: job } = await upload(`url,key,odd\n${rows.join('\n')}\n`);
+    // One import of a workspace runs at a time, so this one ends after the attempt of the other has ended.
+    const { body: next } = await upload('url,key\nhttps://a.test,next\n', { dryRun: 'true' });
+    const madeSome = async () => (await send('GET', `/imports/${job.id}`)).body.created > 0;
+    await waitFor(madeSome, { what: 'the first batch' });
+    const cancelled = await send('DELETE', `/imports/${job.id}`);
+    expect(cancelled.body).toMatchObject({ status: 'cancelled', bytes: expect.any(Number) });
+    expect(cancelled.body.bytesRead).toBeGreaterThan(0);
+    await ended(next.id);
+    const { body: after } = await send('GET', `/imports/${job.id}`);
+    const made = (await linkCount()) - before;
+    expect(after).toMatchObject({ status: 'cancelled', rows: made, created: made });
+    expect(after.created).toBeLessThan(rows.length);
+    expect(after.finishedAt).toBe(cancelled.body.finishedAt);
+  });
+
   it('makes the links, lists what it rejected and lost, and makes nothing when it is sent again', async () => {
     const acme = await aCaller(management);
     const { run, send } = callsOf(acme);
