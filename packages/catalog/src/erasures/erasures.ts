@@ -15,6 +15,7 @@ import { createResources, type New, type ResourceDeps, type ResourceRules } from
 import { anyOf, equals, hasId } from '../store/list-conditions.js';
 import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
+import { underLock } from '../store/write-context.js';
 import { createErasedPeople, LATE_DAYS_MAX } from './erased-people.js';
 import type { SubjectHash } from './subject-hash.js';
 
@@ -70,7 +71,7 @@ const CLICKS_OF = `SELECT DISTINCT toString(click_id) FROM
   UNION ALL
   SELECT JSONExtractString(data, 'clickId') AS click_id FROM customers
   WHERE workspace_id = {workspace:UInt64} AND id IN {customers:Array(UInt64)} AND click_id != ''
-) LIMIT ${CLICKS_MAX}`;
+) ORDER BY ALL LIMIT ${CLICKS_MAX}`;
 
 /** Customers with an external id. Reads all versions of records, so that former customers are found as long as their rows are on disk. */
 const CUSTOMERS_CALLED = `SELECT DISTINCT toString(id) FROM customers
@@ -158,7 +159,7 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
       const lock = await deps.locks.take([
         `erasure/${workspaceId}/${subjectHash ?? [...customerIds].sort().join('-')}`,
       ]);
-      try {
+      return underLock(lock, async () => {
         const before = await earlier(workspaceId, subject);
         const known = new Set(before.flatMap((erasure) => erasure.customerIds));
         const [latest] = before;
@@ -173,9 +174,7 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
         const all = union(customerIds, latest?.customerIds ?? []);
         const clickIds = await clicksOf(workspaceId, all);
         return await create(workspaceId, { mode, subjectHash, customerIds: all, clickIds });
-      } finally {
-        await lock.release();
-      }
+      });
     },
 
     /**
@@ -188,7 +187,9 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     ): Promise<ErasureRecord> {
       const changeOf = (current: ErasureRecord): Partial<ErasureRecord> | undefined => {
         const customerIds = union(current.customerIds, found.customerIds ?? []);
-        const clickIds = union(current.clickIds, found.clickIds ?? []).slice(0, CLICKS_MAX);
+        // Never fewer than before: what a running batch has counted must stay in it.
+        const most = Math.max(CLICKS_MAX, current.clickIds.length);
+        const clickIds = union(current.clickIds, found.clickIds ?? []).slice(0, most);
         const isMore = customerIds.length > current.customerIds.length || clickIds.length > current.clickIds.length;
         if (!isMore) return undefined;
         if (current.status === 'accepted') return { customerIds, clickIds };

@@ -69,16 +69,19 @@ export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
     const heads = new Map([...followed].map(([workspace, { tail }]) => [workspace, tail.head()]));
     const polled = new Map(followed);
     for (const [workspace, entries] of await tails.read(heads)) {
-      if (polled.get(workspace)?.tail.append(entries) === false) endStreams(workspace);
+      const feed = polled.get(workspace);
+      // A stream may have opened the tail anew since the read was sent: then the read says nothing of that one.
+      if (feed?.tail.append(entries) === false && followed.get(workspace) === feed) endStreams(workspace);
     }
   }
 
   /** Renews the lease of a stream. If Redis has lost the tail meanwhile, its streams end. */
   async function renew(stream: LocalStream): Promise<void> {
-    const known = followed.get(stream.workspace)?.tail.head();
+    const feed = followed.get(stream.workspace);
+    const known = feed?.tail.head();
     const { epoch, number } = await tails.renew(stream);
     const isSame = known === undefined || (epoch === known.epoch && number >= known.number);
-    if (!isSame) endStreams(stream.workspace);
+    if (!isSame && followed.get(stream.workspace) === feed) endStreams(stream.workspace);
   }
 
   /** Renews all leases. A failure is ignored: the next renewal follows, and in an outage polling fails too, which ends the streams. */
