@@ -2,7 +2,10 @@ import { ImportError } from '../model/import-error.js';
 
 /** Domains of providers, which all their customers share. Nobody can move them to Waymark, so their links need another domain. */
 const SHARED = new Set(
-  'bit.ly j.mp bitly.com dub.sh dub.co short.gy rebrand.ly kutt.it kutt.to s.id tinyurl.com is.gd'.split(' '),
+  [
+    'bit.ly j.mp bitly.com short.gy rebrand.ly kutt.it kutt.to s.id tinyurl.com is.gd',
+    'dub.sh dub.co dub.link d.to chatg.pt spti.fi git.new cal.link amzn.id ggl.link fig.page',
+  ].flatMap((domains) => domains.split(' ')),
 );
 
 /** Maps domains of the source to domains of the workspace. */

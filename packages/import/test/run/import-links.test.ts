@@ -142,6 +142,25 @@ describe('an import', () => {
     for (const [index, part] of parts.entries()) expect(reasons.get(index + 3), `row ${index + 3}`).toContain(part);
   });
 
+  it('gives a link to the partner who has its tenant id', async () => {
+    const acme = await imports.workspace();
+    const partner = await imports.catalog.partners.create(acme.id, {
+      name: 'A',
+      programId: null,
+      tenantId: 'tenant-1',
+    });
+    const table = 'url,key,tenantId\nhttps://a.test,one,tenant-1\nhttps://a.test,two,tenant-2\n';
+    expect(await imports.table(acme, table)).toMatchObject({ created: 2, rejected: 0 });
+    expect((await find(acme.host, 'one'))?.partnerId).toBe(partner.id);
+    expect(await find(acme.host, 'two')).toMatchObject({ partnerId: null, tenantId: 'tenant-2' });
+  });
+
+  it.each(['dub.link', 'git.new', 'WWW.Fig.page'])('makes no domain %s, which nobody can move here', async (domain) => {
+    const acme = await imports.workspace();
+    const { created, rejections } = await imports.table(acme, `url,key,domain\nhttps://a.test,a,${domain}\n`);
+    expect([created, rejections[0]?.reason]).toEqual([0, expect.stringContaining('need a domain of yours')]);
+  });
+
   it('rejects a row with more tags than a link may have, and makes none of them', async () => {
     const acme = await imports.workspace();
     const tags = Array.from({ length: 1_001 }, (_, index) => `t${index}`).join('|');
