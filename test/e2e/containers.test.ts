@@ -33,7 +33,7 @@ interface ComposeService {
   readonly image: string;
   readonly command: readonly string[];
   readonly entrypoint?: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
+  readonly environment: Readonly<Record<string, string | null>>;
   readonly healthcheck: { readonly test: readonly string[] };
   readonly ports?: readonly string[];
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;

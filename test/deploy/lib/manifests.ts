@@ -106,20 +106,21 @@ export function manifestText(file: string): string {
 /** A required variable of docker-compose.yml, `${NAME:?message}`. */
 export const REQUIRED = /\$\{(\w+):\?[^{}]+\}/g;
 
-/** A variable of docker-compose.yml that is usually not set, `${NAME:-}` or with a number as its default, `${NAME:-0}`. */
-export const OPTIONAL = /\$\{(\w+):-(\d*)\}/g;
+/** A variable of docker-compose.yml that has a default, `${NAME:-default}`. */
+export const DEFAULTED = /\$\{(\w+):-([^{}]+)\}/g;
 
 const secretOf = (name: string) => createHash('sha256').update(name).digest('hex');
 
 /** Completes the environment of a template: replaces every placeholder, sets every required variable and no optional one. */
-export function withSecrets(environment: Readonly<Record<string, string>>): Record<string, string> {
+export function withSecrets(environment: Readonly<Record<string, string | null>>): Record<string, string> {
+  const set = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== null);
   return Object.fromEntries(
-    Object.entries(environment).map(([name, value]) => [
+    set.map(([name, value]) => [
       name,
       value
         .replaceAll('change-me', 'own-secret')
         .replace(/^0{64}$/, '07'.repeat(32))
-        .replace(OPTIONAL, '$2')
+        .replace(DEFAULTED, '$2')
         .replace(REQUIRED, (_all, variable: string) => secretOf(variable)),
     ]),
   );
