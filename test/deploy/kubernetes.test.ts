@@ -192,6 +192,20 @@ describe('consistency with the code', () => {
     }
   });
 
+  it('every pod waits for the migrations, that of ingest only while ClickHouse can be reached', () => {
+    for (const { metadata, spec } of workloads) {
+      const [migrated] = spec.template.spec.initContainers ?? [];
+      const limits = metadata.name === 'ingest' ? ['--unreachable-seconds', expect.any(String)] : [];
+      expect(migrated?.command.slice(2)).toEqual(['migrate', 'wait', ...limits]);
+    }
+  });
+
+  it('every value of the config map that names a store, a host or addresses is marked to be changed', () => {
+    const marked = [...manifestText('config.yaml').matchAll(/^ {2}(\w+): .* # change me$/gm)].map(([, name]) => name);
+    const own = /_(URL|CLUSTER|DOMAIN|PROXIES)$/;
+    expect(marked).toEqual(Object.keys(config).filter((name) => own.test(name)));
+  });
+
   it('each pod of ingest has a volume for its spool, mounted at DATA_DIR', () => {
     const { spec } = named('StatefulSet', 'ingest');
     const [claim] = spec.volumeClaimTemplates ?? [];

@@ -87,6 +87,10 @@ export function createParser(): CAC {
   cli
     .command('migrate wait', 'Wait until all migrations are applied')
     .option('--seconds <number>', 'Time limit', { default: 600 })
+    .option(
+      '--unreachable-seconds <number>',
+      'Succeed once ClickHouse has been unreachable for this long; default: never',
+    )
     .action(lazily(async () => (await import('./commands/migrate.js')).awaitMigrations));
   cli
     .command('migrate status', 'Show which migrations are applied')

@@ -32,3 +32,10 @@ it('says within seconds which stores accept connections and do not answer, as a 
   expect(stdout).toMatch(/^redis +failed: no answer within 5 s$/m);
   expect(stdout).toMatch(/^clickhouse +failed: no answer within 5 s$/m);
 });
+
+it('migrate wait does not wait for a ClickHouse that accepts connections and does not answer longer than it may', async () => {
+  const CLICKHOUSE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const limits = ['--seconds', '60', '--unreachable-seconds', '1'];
+  const { code, stdout } = await runCli({ CLICKHOUSE_URL }, 'migrate', 'wait', ...limits);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^ClickHouse has been unreachable for 1 s, /)]);
+});

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { answerWithin } from '@waymark/cache';
 import {
   applyPlacement,
   applyQueryLogView,
@@ -13,6 +14,8 @@ import { type CommandResult, table } from '../output.js';
 import { connectClickHouse, findTarget } from '../stores.js';
 
 const WAIT_EVERY_MS = 1000;
+/** Of a ClickHouse that may hang: a request to it is then counted as failed. */
+const ANSWER_TIMEOUT_MS = 5_000;
 
 /** `waymark migrate up`: applies all pending migrations, the placement on shards and the retention. */
 export async function migrateUp(): Promise<CommandResult> {
@@ -55,18 +58,36 @@ export async function showMigrations(): Promise<CommandResult> {
   }
 }
 
-/** `waymark migrate wait`: waits until another process has applied all migrations. Containers run it before their service. */
-export async function awaitMigrations({ seconds }: { readonly seconds: RawOption }): Promise<CommandResult> {
-  const limitSeconds = Number(seconds);
-  if (!(limitSeconds > 0)) throw new CommandError('--seconds must be a number above 0');
+/**
+ * `waymark migrate wait`: waits until another process has applied all migrations. Containers run it before their service.
+ *
+ * @throws CommandError after `--seconds`. Once ClickHouse has been unreachable for `--unreachable-seconds` it succeeds instead, for services
+ *   that work without ClickHouse. A server that answers pings is reachable, whatever it
+ *   answers else
+ */
+export async function awaitMigrations(options: {
+  readonly seconds: RawOption;
+  readonly unreachableSeconds?: RawOption;
+}): Promise<CommandResult> {
+  const limitSeconds = secondsOption('seconds', options.seconds);
+  const unreachableSeconds =
+    options.unreachableSeconds === undefined
+      ? Number.POSITIVE_INFINITY
+      : secondsOption('unreachable-seconds', options.unreachableSeconds);
   const target = findTarget();
   const clickhouse = connectClickHouse(target);
   const deadlineMs = performance.now() + limitSeconds * 1000;
+  let lastReachedMs = performance.now();
   try {
     for (;;) {
-      const waiting = await missingMigrations(clickhouse, target.settings.clickhouseCluster);
-      if (waiting === 'none') return { data: { migrated: true }, lines: ['all migrations are applied'] };
-      if (performance.now() > deadlineMs) throw new CommandError(`after ${limitSeconds} s still: ${waiting}`);
+      const { missing, isReached } = await missingMigrations(clickhouse, target.settings.clickhouseCluster);
+      if (missing === undefined) return { data: { migrated: true }, lines: ['all migrations are applied'] };
+      if (isReached) lastReachedMs = performance.now();
+      if (performance.now() - lastReachedMs > unreachableSeconds * 1000) {
+        const line = `ClickHouse has been unreachable for ${unreachableSeconds} s, not waiting for its migrations: ${missing}`;
+        return { data: { migrated: false }, lines: [line] };
+      }
+      if (performance.now() > deadlineMs) throw new CommandError(`after ${limitSeconds} s still: ${missing}`);
       await delay(WAIT_EVERY_MS);
     }
   } finally {
@@ -74,13 +95,30 @@ export async function awaitMigrations({ seconds }: { readonly seconds: RawOption
   }
 }
 
-/** Describes what is missing, or `none`. A server that is unreachable may still be starting. */
-async function missingMigrations(clickhouse: ClickHouseClient, cluster: string | undefined): Promise<string> {
+function secondsOption(name: string, value: RawOption): number {
+  const seconds = Number(value);
+  if (!(seconds > 0)) throw new CommandError(`--${name} must be a number above 0`);
+  return seconds;
+}
+
+interface Waiting {
+  /** Undefined: nothing. */
+  readonly missing: string | undefined;
+  readonly isReached: boolean;
+}
+
+/** Describes what is missing. A server that cannot be reached may still be starting. */
+async function missingMigrations(clickhouse: ClickHouseClient, cluster: string | undefined): Promise<Waiting> {
   try {
-    const migrations = await migrationStatus(clickhouse, { cluster });
+    const migrations = await answerWithin(migrationStatus(clickhouse, { cluster }), ANSWER_TIMEOUT_MS);
     const pending = migrations.filter(({ state }) => state === 'pending').length;
-    return pending === 0 ? 'none' : `${pending} migrations are not applied`;
+    return { missing: pending === 0 ? undefined : `${pending} migrations are not applied`, isReached: true };
   } catch (err) {
-    return err instanceof Error ? err.message : String(err);
+    const missing = err instanceof Error ? err.message : String(err);
+    const isReached = await answerWithin(clickhouse.ping(), ANSWER_TIMEOUT_MS).then(
+      ({ success }) => success,
+      () => false,
+    );
+    return { missing, isReached };
   }
 }
