@@ -209,6 +209,7 @@ export function createParser(): CAC {
 
   cli
     .command('status', 'Show the health of components and the queue depths')
+    .option('--api <url>', 'URL of the API; default: the local stack, or else BASE_URL')
     .action(lazily(async () => (await import('./commands/status.js')).showStatus));
   cli
     .command('demo', 'Send realistic traffic through the HTTP endpoints; with GEO_EDGE=vercel from many countries')

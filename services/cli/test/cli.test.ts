@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createCatalog } from '@waymark/catalog';
 import { parseResourceId } from '@waymark/contract';
 import {
@@ -303,6 +306,19 @@ describe('waymark', { timeout: 120_000 }, () => {
     expect(empty).toMatchObject({ code: 1, stderr: expect.stringContaining('migrations are not applied') });
   });
 
+  it('status asks the API that --api names', async () => {
+    const api = createServer((request, response) => response.writeHead(request.url === '/readyz' ? 200 : 404).end());
+    await once(api.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
+    try {
+      expect(await json('status', '--api', `${url}/`)).toMatchObject({ api: { ok: true, url } });
+    } finally {
+      api.close();
+    }
+    const { stdout } = await waymark('status', '--api', url);
+    expect(stdout).toMatch(new RegExp(`^api +failed: ${url} does not answer$`, 'm'));
+  });
+
   it('status does not fail for migrations of a newer release, and warns of what needs attention though all answers', async () => {
     const query = "INSERT INTO schema_migrations (number, name, checksum) VALUES (9999, 'of a newer release', 'x')";
     await database.client.command({ query });
@@ -314,7 +330,7 @@ describe('waymark', { timeout: 120_000 }, () => {
     await client.del('{waymark}:dead-letter:wait');
     client.disconnect();
     expect(stdout).toMatch(/^clickhouse +\d+ migrations applied, and 1 of a newer release$/m);
-    expect(stdout).toMatch(/^api +failed: http.* does not answer$/m);
+    expect(stdout).toMatch(/^api +failed: http:\/\/127.0.0.1:3000 does not answer \(it is BASE_URL: with --api, /m);
     expect(stdout).toMatch(/^warning +REDIS_URL: maxmemory-policy is allkeys-lru, not noeviction/m);
     expect(stdout).toMatch(/^warning +1 events could not be stored; see: waymark dead-letters list$/m);
   });

@@ -104,7 +104,8 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   const to = directoryArgument(directory);
   rejectExternalStores(target);
   if (existsSync(to)) throw new CommandError(`${to} already exists`);
-  if (!hasData(dataDir)) throw new CommandError(`${dataDir} contains nothing to back up`);
+  if (!hasData(dataDir))
+    throw new CommandError(`${dataDir} contains nothing to back up: is DATA_DIR another directory?`);
 
   const startedAt = new Date().toISOString();
   const draft = draftOf(to);
@@ -128,7 +129,7 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   return {
     data: { directory: to, startedAt, bytes, pausedMs: pausedMs ?? null },
     lines: [
-      `${to}: ${(bytes / 1_000_000).toFixed(1)} MB; ${pause}`,
+      `${to}: ${(bytes / 1_000_000).toFixed(1)} MB of ${dataDir}; ${pause}`,
       ...(instanceKey === undefined ? [] : ['INSTANCE_KEY is set and not part of the backup: store it separately']),
     ],
   };

@@ -3,6 +3,7 @@ import { migrationStatus } from '@waymark/clickhouse';
 import { maskUrl, type RunState } from '@waymark/config';
 import { checkRedisSettings, infoField, type QueueDepth, queueDepths } from '@waymark/event-queue';
 import { fullDisk } from '@waymark/observability';
+import { optionalText, type RawOption } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
 import { connectClickHouse, connectRedis, findTarget, type Target } from '../stores.js';
 
@@ -21,11 +22,16 @@ async function check<T extends object>(work: () => Promise<T>): Promise<Check<T>
   }
 }
 
-function checkApi(target: Target) {
-  const url = target.stack?.api ?? target.settings.baseUrl;
+function checkApi(target: Target, api: string | undefined) {
+  const named = api ?? target.stack?.api;
+  const url = named ?? target.settings.baseUrl;
   return check(async () => {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(API_TIMEOUT_MS) }).catch(() => {
-      throw new Error(`${url} does not answer`);
+      const hint =
+        named === undefined
+          ? ' (it is BASE_URL: with --api, name the API as this machine or container reaches it)'
+          : '';
+      throw new Error(`${url} does not answer${hint}`);
     });
     if (!answer.ok) throw new Error(`${url}/readyz answers ${answer.status}`);
     return { url };
@@ -107,10 +113,10 @@ function maskStack(stack: RunState | undefined): RunState | null {
 }
 
 /** `waymark status`: shows the health of all components and the queue depths. Exits with 1 when a component fails. */
-export async function showStatus(): Promise<CommandResult> {
+export async function showStatus({ api: apiOption }: { readonly api?: RawOption }): Promise<CommandResult> {
   const target = findTarget();
   const [api, redis, clickhouse, disk, queueShards] = await Promise.all([
-    checkApi(target),
+    checkApi(target, optionalText('api', apiOption)?.replace(/\/$/, '')),
     checkRedis(target, 'REDIS_URL'),
     checkClickHouse(target),
     checkDisk(target),
