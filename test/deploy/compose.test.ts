@@ -291,6 +291,28 @@ describe('docker-compose.yml', () => {
     expect(found.toSorted()).toEqual(expected.toSorted());
   });
 
+  it('has Keeper in its ClickHouse with deploy/docker/keeper.yml, which keeps the other mounts', () => {
+    const { services: added } = parse(readFileSync(join(ROOT, 'deploy/docker/keeper.yml'), 'utf8')) as typeof compose;
+    const volumes = [...(compose.services.clickhouse?.volumes ?? []), ...(added.clickhouse?.volumes ?? [])];
+    const merged = {
+      ...compose,
+      services: { ...compose.services, clickhouse: { ...compose.services.clickhouse, volumes } },
+    };
+    const validate = new Ajv({ strict: false, validateFormats: false }).compile(currentSchema());
+    expect([validate(merged), Object.keys(added), Object.keys(added.clickhouse ?? {})]).toEqual([
+      ...[true, ['clickhouse'], ['volumes']],
+    ]);
+    const targets = volumes.map((mount) => mount.split(':')[1]);
+    expect(new Set(targets).size).toBe(targets.length);
+    expect(targets).toContain('/etc/clickhouse-server/config.d/keeper.xml');
+    const cluster = compose.services.writer?.environment?.CLICKHOUSE_CLUSTER;
+    const page = readFileSync(join(ROOT, 'docs/production.md'), 'utf8');
+    expect([cluster, page.includes('COMPOSE_FILE=docker-compose.yml:deploy/docker/keeper.yml')]).toEqual([null, true]);
+    const keeper = readFileSync(join(ROOT, 'clickhouse/config/keeper.xml'), 'utf8');
+    const [, name] = /<remote_servers>\s*<(\w+)>/.exec(keeper) ?? [];
+    expect(page).toContain(`CLICKHOUSE_CLUSTER=${name}\n`);
+  });
+
   it('mounts existing files and declared volumes', () => {
     for (const mount of services.flatMap(([, { volumes = [] }]) => volumes)) {
       const [source = ''] = mount.split(':');
