@@ -45,6 +45,8 @@ const SETTLE_MS = 5 * 60_000;
 /** Limit on the ids of customers and clicks of a batch, because they are sent in the URL of a statement. */
 const IDS_MAX = 12_000;
 const REWRITE_WITHIN_MS = 5 * 60_000;
+/** In how many runs a replica that does not rewrite its file holds up the end of a batch. */
+const REPLICA_RUNS_MAX = 10;
 
 const numberOf = (kind: 'workspace' | 'customer', id: string) => parseResourceId(kind, id) ?? '0';
 
@@ -128,31 +130,39 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     }
   }
 
+  /** How often the files of the running batch were rewritten in vain. */
+  const vain = { batch: '', runs: 0 };
+
   /**
    * Has every queue shard and its replicas rewrite their append-only files, which still contain the commands that added the removed values.
-   * A Redis that refuses is only logged, and so is a replica that cannot be reached: it may never be, at the address that its master has.
+   * A Redis that refuses is only logged, and so is a replica that cannot be reached, because it may never be at the address that its master
+   * has, or that has not rewritten its file in {@link REPLICA_RUNS_MAX} runs.
    *
    * @returns false if a file is to be rewritten again
    * @throws the error of the connection to a queue shard
    */
-  async function rewriteFiles(): Promise<boolean> {
+  async function rewriteFiles(batch: string): Promise<boolean> {
+    if (vain.batch !== batch) Object.assign(vain, { batch, runs: 0 });
     let areRewritten = true;
-    const rewrite = async (server: Stores['redis']) => {
-      areRewritten = (await rewriteAppendOnlyFile(server, REWRITE_WITHIN_MS)) && areRewritten;
-    };
     const warn = (err: unknown, { options: { host, port } }: Stores['redis']) => {
       const message = 'Redis does not rewrite its append-only file: erased texts stay in it until it does';
       logger.warn({ err, host, port }, message);
     };
+    const rewrite = async (server: Stores['redis'], isReplica: boolean) => {
+      if (await rewriteAppendOnlyFile(server, REWRITE_WITHIN_MS, closing.signal)) return;
+      warn(undefined, server);
+      if (!isReplica || vain.runs < REPLICA_RUNS_MAX) areRewritten = false;
+    };
     for (const shard of queueShards) {
       try {
-        await rewrite(shard);
-        await forEachReplica(shard, (replica) => rewrite(replica).catch((err: unknown) => warn(err, replica)));
+        await rewrite(shard, false);
+        await forEachReplica(shard, (replica) => rewrite(replica, true).catch((err: unknown) => warn(err, replica)));
       } catch (err) {
         if (!(err instanceof Error && err.name === 'ReplyError')) throw err;
         warn(err, shard);
       }
     }
+    vain.runs += 1;
     return areRewritten;
   }
 
@@ -200,7 +210,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     const { running: mutations, oldParts, error } = await erasureProgress(target, batch);
     if (error !== '') logger.error({ batch: batchId, error }, 'a mutation of an erasure fails; ClickHouse repeats it');
     if (mutations + oldParts > 0 || lost.aborted) return;
-    if (await rewriteFiles()) await end(batch, erasures);
+    if (await rewriteFiles(batchId)) await end(batch, erasures);
   }
 
   async function runUnderLease(): Promise<void> {

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from '@waymark/catalog';
-import { createTestDatabase, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { createTestDatabase, freePort, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { lateRowsOf, startErasures } from '../src/index.js';
 
 const CANARY = 'canary4r';
@@ -23,14 +23,20 @@ async function secured({ url }: TestRedis): Promise<Redis> {
   return new Redis(url, { password: PASSWORD });
 }
 
-it('an erasure ends when the append-only files of the master and of its replicas are rewritten', async () => {
+/**
+ * A catalog on a master with a replica, both with a password, and an erasure whose text is in the append-only files of both.
+ *
+ * @param announcedPort the port of the replica, as its master lists it; 0 = its own
+ */
+async function startErasureOnTwo(announcedPort = 0) {
   const [database, master, replica] = await Promise.all([
     createTestDatabase(),
     startRedis({ args: ['--repl-diskless-sync-delay', '0'] }),
     startRedis({ args: [] }),
   ]);
   const [redis, follower] = (await Promise.all([master, replica].map(secured))) as [Redis, Redis];
-  const logger = { debug() {}, info() {}, warn() {}, error() {} };
+  const warned: { readonly port?: unknown }[] = [];
+  const logger = { debug() {}, info() {}, warn: (context: object) => void warned.push(context), error() {} };
   const catalog = createCatalog({
     ...{ redis, clickhouse: database.client, instanceKey: Buffer.alloc(32, 7), now: Date.now, logger },
     baseUrl: 'https://api.example.com',
@@ -39,29 +45,56 @@ it('an erasure ends when the append-only files of the master and of its replicas
     ...{ catalog, redis, clickhouse: database.client, logger, lateRows: lateRowsOf(catalog), cluster: undefined },
     ...{ queueShards: [redis], waitReplicas: 1, gatherMs: 0, settleMs: 0, intervalMs: 2 ** 30 },
   });
-  try {
-    await follower.replicaof('127.0.0.1', String(master.port));
-    await waitFor(async () => /master_link_status:up/.test(await follower.info('replication')), { what: 'a replica' });
-    const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'enterprise' });
-    const subject = { externalId: 'ann', customerIds: [] };
-    const { id } = await catalog.erasures.accept(workspace.id, subject, 'anonymise');
-    await redis.set('of Ann', CANARY);
-    await redis.del('of Ann');
-    await waitFor(() => [master, replica].every(hasCanary), { what: 'both files to have the text' });
-
-    await waitFor(
-      async () => {
-        await erasures.run();
-        return (await catalog.erasures.require(workspace.id, id)).status === 'erased';
-      },
-      { what: 'the erasure' },
-    );
-
-    expect([master, replica].map(hasCanary)).toEqual([false, false]);
-  } finally {
+  onTestFinished(async () => {
     await erasures.close();
     await catalog.close();
     for (const one of [redis, follower]) one.disconnect();
     await Promise.all([replica.stop(), master.stop(), database.drop()]);
-  }
+  });
+  await follower.config('SET', 'replica-announce-port', announcedPort);
+  await follower.replicaof('127.0.0.1', String(master.port));
+  await waitFor(async () => /master_link_status:up/.test(await follower.info('replication')), { what: 'a replica' });
+  const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'enterprise' });
+  const { id } = await catalog.erasures.accept(workspace.id, { externalId: 'ann', customerIds: [] }, 'anonymise');
+  await redis.set('of Ann', CANARY);
+  await redis.del('of Ann');
+  await waitFor(() => [master, replica].every(hasCanary), { what: 'both files to have the text' });
+  return {
+    ...{ master, replica, follower, warned },
+    /** Runs the task until the erasure has ended. @returns how often it ran */
+    async end(): Promise<number> {
+      let runs = 0;
+      const isErased = async () => {
+        runs += 1;
+        await erasures.run();
+        return (await catalog.erasures.require(workspace.id, id)).status === 'erased';
+      };
+      await waitFor(isErased, { what: 'the erasure', timeoutMs: 60_000 });
+      return runs;
+    },
+  };
+}
+
+it('an erasure ends when the append-only files of the master and of its replicas are rewritten', async () => {
+  const { master, replica, end } = await startErasureOnTwo();
+  await end();
+  expect([master, replica].map(hasCanary)).toEqual([false, false]);
+}, 120_000);
+
+it('a replica that cannot be reached at its address is logged, and holds up no erasure', async () => {
+  const unused = await freePort();
+  const { master, replica, warned, end } = await startErasureOnTwo(unused);
+  await end();
+  expect([master, replica].map(hasCanary)).toEqual([false, true]);
+  expect(warned.map(({ port }) => port)).toContain(unused);
+}, 120_000);
+
+it('a replica that does not come to rewrite its file is logged, and holds up an erasure for ten runs', async () => {
+  const { master, replica, follower, warned, end } = await startErasureOnTwo();
+  // A rewrite that began too early is under way all the time.
+  await follower.config('SET', 'rdb-key-save-delay', 600_000_000);
+  await follower.bgrewriteaof();
+  expect(await end()).toBeGreaterThan(10);
+  expect(hasCanary(master)).toBe(false);
+  expect(warned.filter(({ port }) => port === replica.port).length).toBeGreaterThan(10);
 }, 120_000);

@@ -12,15 +12,12 @@ export interface NameRow {
 
 /** Most look-ups in one statement, because their values are sent in its URL. Creating a hundred records takes two hundred look-ups. */
 const LOOKUPS_PER_READ = 250;
-/**
- * Limit on the values of a statement: the embedded ClickHouse writes them into SQL of at most 256 kB. In URLs, of which ClickHouse accepts
- * 1 MB, they take two and a half times as much at most.
- */
-const VALUES_BYTES_MAX = 200_000;
-/** Most bytes of a UTF-16 code unit in that SQL: a quote or backslash is escaped twice. */
-const BYTES_PER_CHAR = 4;
+/** Limit on the values of a statement, percent-encoded in its URL, of which ClickHouse accepts 1 MB. */
+const VALUES_BYTES_MAX = 450_000;
+/** Most bytes of a UTF-16 code unit there: three of UTF-8, each as `%E2`. */
+const BYTES_PER_CHAR = 9;
 /** Bytes of a look-up besides its texts: names of parameters, and numbers. */
-const LOOKUP_BYTES = 100;
+const LOOKUP_BYTES = 225;
 
 /** A record by its table and the UInt64 of its ids as decimal text. */
 interface RecordNumber {

@@ -18,7 +18,7 @@ export interface ParameterizedQuery {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** At least the characters of a value's text. */
+/** No fewer characters than the text of a text, number, date or list of these has. */
 function charsOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (!Array.isArray(value)) return NUMBER_CHARS;

@@ -87,11 +87,12 @@ const POLL_MS = 100;
  * Has Redis rewrite its append-only file, which contains every command since the last rewrite, and waits for the end.
  *
  * @param withinMs how long to wait
+ * @param signal ends the wait
  * @returns whether the file is rewritten; true if Redis has none; false if another rewrite was under way, which may have begun too early, or
  * if another server or process answers now, after a failover or a restart
  * @throws the error of Redis or the connection
  */
-export async function rewriteAppendOnlyFile(redis: Redis, withinMs: number): Promise<boolean> {
+export async function rewriteAppendOnlyFile(redis: Redis, withinMs: number, signal?: AbortSignal): Promise<boolean> {
   const info = async () => {
     const text = await redis.info();
     return (field: string) => new RegExp(`${field}:(\\w+)`).exec(text)?.[1] ?? '';
@@ -104,7 +105,7 @@ export async function rewriteAppendOnlyFile(redis: Redis, withinMs: number): Pro
     if (!(err instanceof Error && err.message.includes('in progress'))) throw err;
     return false;
   }
-  for (const untilMs = performance.now() + withinMs; performance.now() < untilMs; ) {
+  for (const untilMs = performance.now() + withinMs; performance.now() < untilMs && signal?.aborted !== true; ) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS).unref());
     const field = await info();
     if (field('run_id') !== before('run_id')) return false;

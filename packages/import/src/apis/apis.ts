@@ -1,7 +1,7 @@
 import { isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
 import type { Source } from '../model/source-link.js';
-import { listIn, textIn } from './pages.js';
+import { listIn, textIn, unrepeated } from './pages.js';
 import type { SourceClient } from './source-client.js';
 
 /** Options for reading links from the API of a source. */
@@ -15,19 +15,29 @@ export interface ApiOptions {
   readonly readsCounts: boolean;
 }
 
+type Pages = (options: ApiOptions) => AsyncGenerator<readonly unknown[]>;
+
 /** How to read the API of a source. */
 export interface Api {
   /** Base URL; undefined for self-hosted sources, each of which has its own. */
   readonly address?: string;
   /** Headers of all requests. */
   readonly headers: (credential: string) => Record<string, string>;
-  /** Reads the links, page after page. */
-  readonly pages: (options: ApiOptions) => AsyncGenerator<readonly unknown[]>;
+  /** Reads the links, page after page. @throws ImportError when the pages repeat themselves */
+  readonly pages: Pages;
   /** Reads the names of folders, by id; undefined for sources without folders. */
   readonly folders?: (options: ApiOptions) => Promise<ReadonlyMap<string, string>>;
 }
 
 const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
+
+/** Pages of one link each, to which a request adds something: the answers for a whole page of links could be too much for the memory. */
+async function* oneByOne(
+  pages: AsyncIterable<readonly unknown[]>,
+  extended: (link: unknown) => Promise<unknown>,
+): AsyncGenerator<readonly unknown[]> {
+  for await (const page of pages) for (const link of page) yield [await extended(link)];
+}
 
 async function* dubPages({ client, address }: ApiOptions) {
   for (let after = ''; ; ) {
@@ -79,16 +89,14 @@ async function withClicks({ client, address }: ApiOptions, link: unknown) {
   return { ...link, total_clicks: isObject(answer) ? answer.total_clicks : null };
 }
 
-async function* bitlyPages(options: ApiOptions) {
-  const { client, address, readsCounts } = options;
+async function* bitlyPages({ client, address }: ApiOptions) {
   for (const group of listIn(await client.getJson(`${address}/groups`), 'groups')) {
     const base = `${address}/groups/${encodeURIComponent(textIn(group, 'guid') ?? '')}/bitlinks`;
     for (let query: string | undefined = 'size=100&archived=both'; query !== undefined; ) {
       const answer = await client.getJson(`${base}?${query}`);
       const links = listIn(answer, 'links');
       if (links.length === 0) break;
-      if (readsCounts) for (const link of links) yield [await withClicks(options, link)];
-      else yield links;
+      yield links;
       const next = nextQuery(isObject(answer) ? answer.pagination : undefined);
       query = next === query ? undefined : next;
     }
@@ -145,15 +153,13 @@ async function withRules({ client, address }: ApiOptions, link: unknown) {
   return { ...link, redirectRules: listIn(answer, 'redirectRules') };
 }
 
-async function* shlinkPages(options: ApiOptions) {
-  const { client, address } = options;
+async function* shlinkPages({ client, address }: ApiOptions) {
   for (let page = 1; ; page++) {
     const query = `page=${page}&itemsPerPage=100&orderBy=dateCreated-ASC`;
     const answer = await client.getJson(`${address}/rest/v3/short-urls?${query}`);
     const shortUrls = isObject(answer) ? answer.shortUrls : undefined;
     const links = listIn(shortUrls, 'data');
-    // One by one, because the rules of a hundred links may be a hundred long answers.
-    for (const link of links) yield [await withRules(options, link)];
+    yield links;
     const pagination = isObject(shortUrls) ? shortUrls.pagination : undefined;
     if (links.length === 0 || page >= Number(textIn(pagination, 'pagesCount') ?? 1)) return;
   }
@@ -168,21 +174,38 @@ async function* kuttPages({ client, address }: ApiOptions) {
   }
 }
 
+const guarded =
+  (pages: Pages): Pages =>
+  (options) =>
+    unrepeated(pages(options));
+const guardedBitly = guarded(bitlyPages);
+const guardedShlink = guarded(shlinkPages);
+
 /** The APIs of the sources that have one. */
 export const APIS: Readonly<Partial<Record<Source, Api>>> = {
-  dub: { address: 'https://api.dub.co', headers: bearer, pages: dubPages, folders: dubFolders },
-  bitly: { address: 'https://api-ssl.bitly.com/v4', headers: bearer, pages: bitlyPages },
+  dub: { address: 'https://api.dub.co', headers: bearer, pages: guarded(dubPages), folders: dubFolders },
+  bitly: {
+    address: 'https://api-ssl.bitly.com/v4',
+    headers: bearer,
+    pages: (options) =>
+      options.readsCounts
+        ? oneByOne(guardedBitly(options), (link) => withClicks(options, link))
+        : guardedBitly(options),
+  },
   'short.io': {
     address: 'https://api.short.io',
     headers: (credential) => ({ authorization: credential }),
-    pages: shortIoPages,
+    pages: guarded(shortIoPages),
   },
   rebrandly: {
     address: 'https://api.rebrandly.com/v1',
     headers: (credential) => ({ apikey: credential }),
-    pages: rebrandlyPages,
+    pages: guarded(rebrandlyPages),
   },
-  yourls: { headers: () => ({}), pages: yourlsPages },
-  shlink: { headers: (credential) => ({ 'x-api-key': credential }), pages: shlinkPages },
-  kutt: { headers: (credential) => ({ 'x-api-key': credential }), pages: kuttPages },
+  yourls: { headers: () => ({}), pages: guarded(yourlsPages) },
+  shlink: {
+    headers: (credential) => ({ 'x-api-key': credential }),
+    pages: (options) => oneByOne(guardedShlink(options), (link) => withRules(options, link)),
+  },
+  kutt: { headers: (credential) => ({ 'x-api-key': credential }), pages: guarded(kuttPages) },
 };

@@ -3,6 +3,7 @@ import { asJson } from '../model/as-json.js';
 import { isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
 import type { SourceRow } from '../model/source-link.js';
+import { textChars } from '../model/text-chars.js';
 
 /** The list `name` of an answer, or the answer itself when the name is empty. @throws ImportError when it is no list */
 export function listIn(answer: unknown, name = ''): readonly unknown[] {
@@ -17,10 +18,19 @@ export function textIn(value: unknown, name: string): string | undefined {
   return (typeof found === 'string' && found !== '') || typeof found === 'number' ? String(found) : undefined;
 }
 
-/** Identifies a page by its first and its last record. Undefined for a page that is empty or nested too deeply to be compared. */
+/** Most characters of a record that is compared: comparing writes it as one text. */
+const COMPARED_CHARS_MAX = 1_000_000;
+
+/** Identifies a page by its first and its last record. Undefined for a page that is empty, and for records that are too long or nested too deeply. */
 function hashOf(page: readonly unknown[]): string | undefined {
-  const text = page.length === 0 ? undefined : asJson([page.length, page[0], page.at(-1)]);
-  return text && createHash('sha256').update(text).digest('base64');
+  if (page.length === 0) return undefined;
+  const hash = createHash('sha256').update(String(page.length));
+  for (const record of new Set([page[0], page.at(-1)])) {
+    const text = textChars(record) > COMPARED_CHARS_MAX ? undefined : asJson(record);
+    if (text === undefined) return undefined;
+    hash.update(text);
+  }
+  return hash.digest('base64');
 }
 
 /**
@@ -29,7 +39,7 @@ function hashOf(page: readonly unknown[]): string | undefined {
  *
  * @throws ImportError at a repeated page
  */
-async function* unrepeated(pages: AsyncIterable<readonly unknown[]>): AsyncGenerator<readonly unknown[]> {
+export async function* unrepeated(pages: AsyncIterable<readonly unknown[]>): AsyncGenerator<readonly unknown[]> {
   let kept: string | undefined;
   let read = 0;
   let nextKept = 1;
@@ -44,8 +54,8 @@ async function* unrepeated(pages: AsyncIterable<readonly unknown[]>): AsyncGener
   }
 }
 
-/** The records of all pages, numbered from 1. @throws ImportError when the pages repeat themselves */
+/** The records of all pages, numbered from 1. */
 export async function* numbered(pages: AsyncIterable<readonly unknown[]>): AsyncGenerator<SourceRow> {
   let row = 0;
-  for await (const page of unrepeated(pages)) for (const record of page) yield { row: ++row, record };
+  for await (const page of pages) for (const record of page) yield { row: ++row, record };
 }

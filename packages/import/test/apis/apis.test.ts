@@ -256,6 +256,17 @@ describe('an API', () => {
     await expect(read(source, answer)).rejects.toThrow('the source answers the same page again and again');
   });
 
+  it('of Shlink that lists a link twice, as a database may that sorts by equal times, is read to its end', async () => {
+    const page = (number: number) =>
+      Array.from({ length: 3 }, (_, index) => ({
+        ...{ shortCode: `${(3 * number + index) % 5}`, longUrl: 'https://a.test', domain: 's.test' },
+      }));
+    const { keys } = await read('shlink', ({ query }) => ({
+      json: { shortUrls: { data: page(Number(query.page)), pagination: { pagesCount: 4 } } },
+    }));
+    expect(keys).toEqual(['3', '4', '0', '1', '2', '3', '4', '0', '1', '2', '3', '4']);
+  });
+
   it('of dub with more folders than fit into memory ends the import', async () => {
     const name = 'n'.repeat(10_000);
     const page = (number: number) => Array.from({ length: 50 }, (_, index) => ({ id: `f${number}_${index}`, name }));

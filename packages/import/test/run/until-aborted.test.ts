@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { untilAborted } from '../../src/run/until-aborted.js';
+import { orAborted, untilAborted } from '../../src/run/until-aborted.js';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -22,6 +22,11 @@ it('keeps no item in memory that was passed on', async () => {
   // The latest item may still be referenced by the generator.
   expect(passed.slice(0, -2).filter((item) => item.deref() !== undefined)).toEqual([]);
   await reading.return(undefined);
+});
+
+it('work is not waited for when the signal is aborted already', async () => {
+  const never = new Promise<void>(() => undefined);
+  await expect(orAborted(never, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
 });
 
 it('ends with the reason of the signal while the source is waiting, and closes the source', async () => {

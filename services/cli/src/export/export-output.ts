@@ -1,6 +1,7 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { CommandError } from '../command-error.js';
 import { draftOf } from '../drafts.js';
+import { escapeControls } from '../output.js';
 import { standardOutput } from '../standard-output.js';
 
 /** The destination of an export. */
@@ -46,8 +47,11 @@ export async function openFileOutput(path: string): Promise<ExportOutput> {
   };
 }
 
-/** Writes to standard output, where `discard` can remove nothing. */
+/** Writes to standard output, where `discard` can remove nothing. To a terminal it writes text, with control characters escaped. */
 export function standardOutputOf(signal: AbortSignal): ExportOutput {
   const { write, flush } = standardOutput(signal);
-  return { write, complete: flush, discard: async () => undefined };
+  // A character may be divided between two parts.
+  const decoder = new TextDecoder();
+  const toTerminal = (bytes: Uint8Array) => write(Buffer.from(escapeControls(decoder.decode(bytes, { stream: true }))));
+  return { write: process.stdout.isTTY ? toTerminal : write, complete: flush, discard: async () => undefined };
 }

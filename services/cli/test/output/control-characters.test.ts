@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, expect, it, vi } from 'vitest';
+import { standardOutputOf } from '../../src/export/export-output.js';
 import { escapeControls, printMessage, printResult } from '../../src/output.js';
 
 const CLEAR_SCREEN = ['\u001b[2J', '\u009b2J'];
@@ -28,6 +29,24 @@ it('a terminal shows the control sequences of a printed text instead of executin
     'NAME\t\\u009b2J',
     '\\u009b2J',
   ]);
+});
+
+it('an export on a terminal shows them, also a character that two parts divide', async () => {
+  const printed: string[] = [];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed.push(Buffer.from(text).toString());
+    return true;
+  });
+  const { isTTY } = process.stdout;
+  process.stdout.isTTY = true;
+  try {
+    const output = standardOutputOf(new AbortController().signal);
+    const bytes = Buffer.from('name\n\u001b[2J,\u009b2J\n');
+    for (const byte of bytes) await output.write(Buffer.of(byte));
+  } finally {
+    process.stdout.isTTY = isTTY;
+  }
+  expect(printed.join('')).toBe('name\n\\u001b[2J,\\u009b2J\n');
 });
 
 it('escaped JSON has no control characters, and parses to the same value', () => {

@@ -126,7 +126,7 @@ export function openS3Storage(
 
   /**
    * Begins an object that is written in parts. Every request has the signal: one that went on after its upload has ended could write the
-   * object once more, later than the next attempt, and would hold its connection and its part for as long as the storage likes.
+   * object once more, later than the next attempt, and would hold its connection and its part until the storage ends it.
    */
   async function beginObject(Key: string, ContentType: string, signal: AbortSignal) {
     const options = { abortSignal: signal };
