@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { openLog } from './data-dir/log-files.js';
 
 /** A child process that is ready. `pid` is that of the process that does the work, which may be a child of `child`. */
 export interface Launched {
@@ -8,20 +8,10 @@ export interface Launched {
   readonly pid: number;
 }
 
-const LOG_BYTES_MAX = 16 * 1024 * 1024;
 const LOG_TAIL_LINES = 5;
 const LOG_LINES_SEARCHED = 40;
-/** A log may be much larger: what is appended to it while its process runs has no limit. */
+/** A log may be much larger. */
 const LOG_BYTES_SEARCHED = 64 * 1024;
-
-/** Opens the log of a child for appending. A large log is first renamed to `.old`. */
-export function openLog(dataDir: string, name: string): { readonly file: string; readonly fd: number } {
-  const directory = join(dataDir, 'logs');
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const file = join(directory, `${name}.log`);
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES_MAX) renameSync(file, `${file}.old`);
-  return { file, fd: openSync(file, 'a', 0o600) };
-}
 
 /** The message of a JSON line, as our own processes log them; other lines unchanged. */
 function plainLine(line: string): string {

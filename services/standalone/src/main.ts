@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { adminKeyFile, describeSettings, environmentWith, loadSettings, type Settings } from '@waymark/config';
 import { createLogger, fileDestination, type Logger, runService } from '@waymark/http-kit';
 import { createDataDir } from './data-dir/create-data-dir.js';
+import { limitLogs, openLog } from './data-dir/log-files.js';
 import { firstKeyFile, keepFirstKey } from './first-key.js';
-import { openLog } from './launch.js';
 import { LOCAL_DOMAIN, nextSteps } from './next-steps.js';
 import { prepareInProcess } from './prepare-process.js';
 import { stackStopMs, startStack } from './stack.js';
@@ -36,6 +36,7 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
     console.log(`· ${line}`);
     logger.info(line);
   };
+  const endLimit = limitLogs(settings.dataDir, (err) => logger.warn({ err }, 'the logs could not be shortened'));
   let apiKey: string | undefined;
   const stack = await startStack({
     settings,
@@ -58,6 +59,7 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
   return {
     async close() {
       console.log('· stopping');
+      endLimit();
       await stack.close();
     },
   };

@@ -1,7 +1,8 @@
 import { fork } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { Settings } from '@waymark/config';
-import { describeExit, openLog, processEntry } from './launch.js';
+import { openLog } from './data-dir/log-files.js';
+import { describeExit, processEntry } from './launch.js';
 import type { FirstWorkspace, PrepareOptions } from './prepare-stores.js';
 
 /** The only message to the process of `prepare.ts`. */

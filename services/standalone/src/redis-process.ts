@@ -6,7 +6,8 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectRedis, redisSocketUrl } from '@waymark/redis';
 import type { Redis } from 'ioredis';
-import { type Launched, openLog, processEntry, untilReady } from './launch.js';
+import { openLog } from './data-dir/log-files.js';
+import { type Launched, processEntry, untilReady } from './launch.js';
 import { killProcess } from './process-identity.js';
 
 /** How {@link launchRedis} starts Redis. */
