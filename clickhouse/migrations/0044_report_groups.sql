@@ -34,6 +34,3 @@ INNER JOIN (SELECT workspace_id, id AS folder_id, data, name FROM folders${local
     ON f.workspace_id = l.workspace_id AND f.folder_id = l.folder_id;
 
 ${distributed:report_link_folders:workspace_id}
-
-ALTER TABLE report_sales ${cluster}
-    COMMENT COLUMN payment_processor 'As it was reported: stripe, shopify, polar, paddle, revenuecat, apple, lemonsqueezy, dub or custom';

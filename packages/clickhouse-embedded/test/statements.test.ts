@@ -78,7 +78,7 @@ describe('over plain HTTP', () => {
     expect(row.text).toBe(long);
   });
 
-  test('a 30,000-character parameter also passes in the URL', async () => {
+  test('a 30,000-character parameter also passes in the URL, in parts', async () => {
     const long = '漢'.repeat(30_000);
     expect(await one('SELECT {text:String} = {text:String} AS same', { query_params: { text: long } })).toEqual({
       same: 1,

@@ -144,6 +144,7 @@ describe('waymark', { timeout: 120_000 }, () => {
     expect(domain).toMatchObject({ slug: 'go.xn--mnchen-3ya.de' });
     for (const wrong of ['http://go.acme.com/', 'a..b', 'go acme.com', 'go.acme.com:port']) {
       const refused = await waymark('workspace', 'create', '--slug', 'none', '--domain', wrong);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refused.stderr).toContain('--domain must be a host name');
     }
   });

@@ -45,7 +45,7 @@ const SETTLE_MS = 5 * 60_000;
 /** Limit on the ids of customers and clicks of a batch, because they are sent in the URL of a statement. */
 const IDS_MAX = 12_000;
 const REWRITE_WITHIN_MS = 5 * 60_000;
-/** In how many runs a replica that does not rewrite its file holds up the end of a batch. */
+/** Runs of a batch after which a replica that does not rewrite its file holds up its end no longer. */
 const REPLICA_RUNS_MAX = 10;
 
 const numberOf = (kind: 'workspace' | 'customer', id: string) => parseResourceId(kind, id) ?? '0';
@@ -130,28 +130,30 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     }
   }
 
-  /** How often the files of the running batch were rewritten in vain. */
-  const vain = { batch: '', runs: 0 };
+  /** How many runs of this batch have asked for rewritten files. */
+  const rewriting = { batch: '', runs: 0 };
 
   /**
    * Has every queue shard and its replicas rewrite their append-only files, which still contain the commands that added the removed values.
    * A Redis that refuses is only logged, and so is a replica that cannot be reached, because it may never be at the address that its master
-   * has, or that has not rewritten its file in {@link REPLICA_RUNS_MAX} runs.
+   * has, or one that has not rewritten its file after {@link REPLICA_RUNS_MAX} runs of the batch.
    *
    * @returns false if a file is to be rewritten again
    * @throws the error of the connection to a queue shard
    */
   async function rewriteFiles(batch: string): Promise<boolean> {
-    if (vain.batch !== batch) Object.assign(vain, { batch, runs: 0 });
+    if (rewriting.batch !== batch) Object.assign(rewriting, { batch, runs: 0 });
     let areRewritten = true;
     const warn = (err: unknown, { options: { host, port } }: Stores['redis']) => {
       const message = 'Redis does not rewrite its append-only file: erased texts stay in it until it does';
       logger.warn({ err, host, port }, message);
     };
     const rewrite = async (server: Stores['redis'], isReplica: boolean) => {
-      if (await rewriteAppendOnlyFile(server, REWRITE_WITHIN_MS, closing.signal)) return;
-      warn(undefined, server);
-      if (!isReplica || vain.runs < REPLICA_RUNS_MAX) areRewritten = false;
+      const isDone =
+        !closing.signal.aborted && (await rewriteAppendOnlyFile(server, REWRITE_WITHIN_MS, closing.signal));
+      if (isDone) return;
+      if (!closing.signal.aborted) warn(undefined, server);
+      if (!isReplica || rewriting.runs < REPLICA_RUNS_MAX) areRewritten = false;
     };
     for (const shard of queueShards) {
       try {
@@ -162,7 +164,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
         warn(err, shard);
       }
     }
-    vain.runs += 1;
+    rewriting.runs += 1;
     return areRewritten;
   }
 

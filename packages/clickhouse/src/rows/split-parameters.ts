@@ -31,28 +31,38 @@ function fits(value: unknown): boolean {
   return encoded.length - '='.length <= VALUE_BYTES_MAX;
 }
 
-/** Divides a list into lists that fit. One that cannot be divided any more is left as it is, and the server refuses it. */
-function parts(values: readonly unknown[]): readonly (readonly unknown[])[] {
-  if (values.length < 2 || fits(values)) return [values];
-  const middle = values.length >> 1;
-  return [...parts(values.slice(0, middle)), ...parts(values.slice(middle))];
+type Divisible = string | readonly unknown[];
+
+const HIGH_SURROGATE = /[\ud800-\udbff]/;
+
+/** Divides a list or text into parts that fit. An element of a list is not divided; the server refuses one that is too long. */
+function parts(value: Divisible): readonly Divisible[] {
+  if (value.length < 2 || fits(value)) return [value];
+  const middle = value.length >> 1;
+  const isPair = typeof value === 'string' && HIGH_SURROGATE.test(value.charAt(middle - 1));
+  const end = isPair ? middle + 1 : middle;
+  return [...parts(value.slice(0, end)), ...parts(value.slice(end))];
 }
 
 /**
- * Divides lists that are too long for one parameter: `{ids:Array(UInt64)}` becomes
- * `arrayConcat({ids_part0:Array(UInt64)}, {ids_part1:Array(UInt64)})`, which ClickHouse computes once for a statement. All parameters
- * together may have a megabyte, which is not checked here.
+ * Divides lists and texts that are too long for one parameter: `{ids:Array(UInt64)}` becomes
+ * `arrayConcat({ids_part0:Array(UInt64)}, {ids_part1:Array(UInt64)})`, and a text a `concat`, which ClickHouse computes once for a
+ * statement. All parameters together may have a megabyte, which is not checked here.
  */
 export function splitParameters(statement: ParameterizedQuery): ParameterizedQuery {
   let { query } = statement;
   const divided: [string, unknown][] = [];
   for (const [name, value] of Object.entries(statement.parameters)) {
-    if (!Array.isArray(value) || fits(value)) continue;
-    const lists = parts(value);
+    if ((typeof value !== 'string' && !Array.isArray(value)) || fits(value)) continue;
+    const divisions = parts(value);
+    const join = typeof value === 'string' ? 'concat' : 'arrayConcat';
     query = query.replaceAll(new RegExp(`\\{${name}:([^{}]+)\\}`, 'g'), (_placeholder, type: string) => {
-      return `arrayConcat(${lists.map((_list, index) => `{${name}_part${index}:${type}}`).join(', ')})`;
+      return `${join}(${divisions.map((_part, index) => `{${name}_part${index}:${type}}`).join(', ')})`;
     });
-    divided.push([name, undefined], ...lists.map((list, index): [string, unknown] => [`${name}_part${index}`, list]));
+    divided.push(
+      [name, undefined],
+      ...divisions.map((part, index): [string, unknown] => [`${name}_part${index}`, part]),
+    );
   }
   if (divided.length === 0) return statement;
   const all = Object.entries({ ...statement.parameters, ...Object.fromEntries(divided) });

@@ -61,6 +61,15 @@ describe('a list that is longer than a value in a URL may be', () => {
   });
 });
 
+it('a text that is longer than a value in a URL may be arrives whole', async () => {
+  const text = `${"'".repeat(30_000)}${'😀'.repeat(20_001)}`;
+  const rows = await db.client.rows({
+    query: 'SELECT {text:String} = {text:String}, {text:String}',
+    parameters: { text },
+  });
+  expect(rows).toEqual([[1, text]]);
+});
+
 it('each part of a divided list fits, and together they are the list', () => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constant("'".repeat(2_000)), fc.constant('水'.repeat(1_000)));
   fc.assert(

@@ -61,9 +61,10 @@ export async function showMigrations(): Promise<CommandResult> {
 /**
  * `waymark migrate wait`: waits until another process has applied all migrations. Containers run it before their service.
  *
- * @throws CommandError after `--seconds`. Once ClickHouse has been unreachable for `--unreachable-seconds` it succeeds instead, for services
- *   that work without ClickHouse. A server that answers pings is reachable, whatever it
- *   answers else
+ * Once ClickHouse has been unreachable for `--unreachable-seconds`, it succeeds as well, for services that work without ClickHouse. A server
+ * that answers pings counts as reachable, whatever its other answers.
+ *
+ * @throws CommandError after `--seconds`
  */
 export async function awaitMigrations(options: {
   readonly seconds: RawOption;

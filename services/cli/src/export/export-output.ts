@@ -52,6 +52,8 @@ export function standardOutputOf(signal: AbortSignal): ExportOutput {
   const { write, flush } = standardOutput(signal);
   // A character may be divided between two parts.
   const decoder = new TextDecoder();
-  const toTerminal = (bytes: Uint8Array) => write(Buffer.from(escapeControls(decoder.decode(bytes, { stream: true }))));
+  // The lines of CSV end with CR LF, of which the terminal needs the LF only.
+  const textOf = (bytes: Uint8Array) => decoder.decode(bytes, { stream: true }).replaceAll('\r', '');
+  const toTerminal = (bytes: Uint8Array) => write(Buffer.from(escapeControls(textOf(bytes))));
   return { write: process.stdout.isTTY ? toTerminal : write, complete: flush, discard: async () => undefined };
 }

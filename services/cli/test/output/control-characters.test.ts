@@ -41,7 +41,7 @@ it('an export on a terminal shows them, also a character that two parts divide',
   process.stdout.isTTY = true;
   try {
     const output = standardOutputOf(new AbortController().signal);
-    const bytes = Buffer.from('name\n\u001b[2J,\u009b2J\n');
+    const bytes = Buffer.from('name\r\n\u001b[2J,\u009b2J\r\n');
     for (const byte of bytes) await output.write(Buffer.of(byte));
   } finally {
     process.stdout.isTTY = isTTY;

@@ -70,7 +70,7 @@ export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
     const polled = new Map(followed);
     for (const [workspace, entries] of await tails.read(heads)) {
       const feed = polled.get(workspace);
-      // A stream may have opened the tail anew since the read was sent: then the read says nothing of that one.
+      // A stream may have opened the tail anew since the read was sent: then the result does not apply to it.
       if (feed?.tail.append(entries) === false && followed.get(workspace) === feed) endStreams(workspace);
     }
   }

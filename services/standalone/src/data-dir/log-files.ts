@@ -1,5 +1,5 @@
 import { mkdirSync, openSync, renameSync, statSync } from 'node:fs';
-import { copyFile, readdir, stat, truncate } from 'node:fs/promises';
+import { copyFile, readdir, rm, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
@@ -18,15 +18,16 @@ export function openLog(dataDir: string, name: string): { readonly file: string;
 }
 
 /**
- * Copies each large log to `.old` and empties it. Its process has it open for appending and goes on at the beginning, so a log that was renamed
- * would stay open; lines that are written during the copy can be lost.
+ * Copies each large log to `.old` and empties it. It is not renamed, because its process has it open for appending, and would go on writing to
+ * the renamed file. Lines that are written between the copy and the end are lost, and all when there is no room for the copy.
  */
 export async function shortenLogs(dataDir: string, bytesMax = LOG_BYTES_MAX): Promise<void> {
   const directory = logDirectory(dataDir);
   for (const name of await readdir(directory)) {
     const file = join(directory, name);
     if (!LOG_NAME.test(name) || (await stat(file)).size <= bytesMax) continue;
-    await copyFile(file, `${file}.old`);
+    const copied = copyFile(file, `${file}.old`);
+    await copied.catch(() => rm(`${file}.old`, { force: true }));
     await truncate(file);
   }
 }
