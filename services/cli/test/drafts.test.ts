@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { draftOf } from '../src/drafts.js';
 
 const HOUR_S = 3600;
-const MODULES = ['drafts', 'is-alive'].map((name) => new URL(`../dist/${name}.js`, import.meta.url));
+const MODULES = ['drafts', 'is-alive', 'output'].map((name) => new URL(`../dist/${name}.js`, import.meta.url));
 
 let directory: string;
 let ended: number;

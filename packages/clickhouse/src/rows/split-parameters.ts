@@ -33,6 +33,8 @@ function fits(value: unknown): boolean {
 
 type Divisible = string | readonly unknown[];
 
+/** A parameter in a statement, by name and type. */
+const PLACEHOLDER = /\{(\w+):([^{}]+)\}/g;
 const HIGH_SURROGATE = /[\ud800-\udbff]/;
 
 /** Divides a list or text into parts that fit. An element of a list is not divided; the server refuses one that is too long. */
@@ -50,21 +52,21 @@ function parts(value: Divisible): readonly Divisible[] {
  * statement. All parameters together may have a megabyte, which is not checked here.
  */
 export function splitParameters(statement: ParameterizedQuery): ParameterizedQuery {
-  let { query } = statement;
-  const divided: [string, unknown][] = [];
+  const whole: [string, unknown][] = [];
+  const divided = new Map<string, readonly Divisible[]>();
   for (const [name, value] of Object.entries(statement.parameters)) {
-    if ((typeof value !== 'string' && !Array.isArray(value)) || fits(value)) continue;
-    const divisions = parts(value);
-    const join = typeof value === 'string' ? 'concat' : 'arrayConcat';
-    query = query.replaceAll(new RegExp(`\\{${name}:([^{}]+)\\}`, 'g'), (_placeholder, type: string) => {
-      return `${join}(${divisions.map((_part, index) => `{${name}_part${index}:${type}}`).join(', ')})`;
-    });
-    divided.push(
-      [name, undefined],
-      ...divisions.map((part, index): [string, unknown] => [`${name}_part${index}`, part]),
-    );
+    if ((typeof value === 'string' || Array.isArray(value)) && !fits(value)) divided.set(name, parts(value));
+    else whole.push([name, value]);
   }
-  if (divided.length === 0) return statement;
-  const all = Object.entries({ ...statement.parameters, ...Object.fromEntries(divided) });
-  return { query, parameters: Object.fromEntries(all.filter(([, value]) => value !== undefined)) };
+  if (divided.size === 0) return statement;
+  const query = statement.query.replace(PLACEHOLDER, (placeholder, name: string, type: string) => {
+    const pieces = divided.get(name);
+    if (pieces === undefined) return placeholder;
+    const join = typeof pieces[0] === 'string' ? 'concat' : 'arrayConcat';
+    return `${join}(${pieces.map((_piece, index) => `{${name}_part${index}:${type}}`).join(', ')})`;
+  });
+  const pieces = [...divided].flatMap(([name, ofName]) =>
+    ofName.map((piece, index): [string, unknown] => [`${name}_part${index}`, piece]),
+  );
+  return { query, parameters: Object.fromEntries([...whole, ...pieces]) };
 }
