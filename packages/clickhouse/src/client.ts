@@ -42,13 +42,13 @@ const SETTINGS = {
   optimize_skip_unused_shards: 1,
 } as const;
 
-/** The parameters of a request of the official client, with long lists divided. */
+/** The parameters of a request of the official client, with long lists and texts divided. */
 function withSplitParameters<Request extends { readonly query: string; query_params?: Record<string, unknown> }>(
   request: Request,
 ): Request {
-  if (request.query_params === undefined) return request;
-  const { query, parameters } = splitParameters({ query: request.query, parameters: request.query_params });
-  return { ...request, query, query_params: { ...parameters } };
+  const given = request.query_params ?? {};
+  const { query, parameters } = splitParameters({ query: request.query, parameters: given });
+  return parameters === given ? request : { ...request, query, query_params: { ...parameters } };
 }
 
 const optionsOfClients = new WeakMap<ClickHouseClient, ClickHouseOptions>();

@@ -14,7 +14,7 @@ import { analyticsExportRoutes } from './export/analytics-export-routes.js';
 import { eventsExportRoutes } from './export/event-export-routes.js';
 import { exportJobs, type JobSettings } from './jobs/export-jobs.js';
 import { partnerAnalyticsRoutes } from './partner-analytics/partner-analytics-routes.js';
-import { createPlanCache } from './planner-cache.js';
+import { createPlannerCache } from './planner-cache.js';
 import { exportSchedules, type ScheduleSettings } from './schedules/export-schedules.js';
 import { streamRoutes } from './stream/stream-routes.js';
 import type { StreamTimes } from './stream/stream-times.js';
@@ -52,7 +52,7 @@ function openTails(app: App, redis: Redis, waitReplicas = 0): Tails {
 /** Registers all routes of this service. The app must have `authPlugin`. */
 export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
   app.addHook('preClose', async () => deps.exportSlots.close());
-  const planCache = createPlanCache(deps.now, deps.catalog.isSubscribed);
+  const planCache = createPlannerCache(deps.now, deps.catalog.isSubscribed);
   deps.catalog.subscribe(planCache);
   const withReads = { ...deps, ...createReadRunners({ ...deps, planCache }) };
   await eventRoutes(app, withReads);

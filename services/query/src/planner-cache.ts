@@ -32,7 +32,7 @@ function removedTtlMs({ removedLinks, allRemovedIds, isTemporary = false }: Remo
 type RequestCache<Value> = Pick<TrackedCache<Value>, 'get' | 'refresh'>;
 
 /** Caches planner statistics. Subscribes to the catalog's changes. */
-export interface PlanCache extends CatalogSubscriber {
+export interface PlannerCache extends CatalogSubscriber {
   /**
    * The removed links by workspace, until another link is removed or a removed link gets an event. "Too many to list" is cached without
    * expiry unless it `isTemporary`, because links that were removed do not come back.
@@ -52,7 +52,7 @@ export function kindKey(workspaceId: string, kind: EventKind): string {
 }
 
 /** @param isSubscribed whether changes of the catalog are received; while they are not, only numbers of events and hints are cached */
-export function createPlanCache(now: () => number, isSubscribed: () => boolean): PlanCache {
+export function createPlannerCache(now: () => number, isSubscribed: () => boolean): PlannerCache {
   const bound = { entriesMax: ENTRIES_MAX };
   const removedLinks = createTrackedCache<RemovedLinks>({
     bound,

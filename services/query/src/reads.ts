@@ -24,11 +24,11 @@ import {
 } from '@waymark/event-query';
 import type { FirstPageHints } from './events/first-page-hints.js';
 import { queryKey } from './link-sets.js';
-import { kindKey, type PlanCache, type RemovedLinks } from './planner-cache.js';
+import { kindKey, type PlannerCache, type RemovedLinks } from './planner-cache.js';
 
 export interface ReadDeps {
   readonly clickhouse: ClickHouseClient;
-  readonly planCache: PlanCache;
+  readonly planCache: PlannerCache;
   /** Whether events expire (`EVENT_RETENTION_DAYS`). The totals of links do not expire with them. */
   readonly eventsExpire?: boolean | undefined;
   /** Called after each query that was not cancelled. */

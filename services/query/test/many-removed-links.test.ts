@@ -1,7 +1,7 @@
 import { eventsQuerySchema, formatResourceId } from '@waymark/contract';
 import { bind, parse } from '@waymark/event-query';
 import { expect, onTestFinished, test } from 'vitest';
-import { createPlanCache } from '../src/planner-cache.js';
+import { createPlannerCache } from '../src/planner-cache.js';
 import { createReads } from '../src/reads.js';
 import { aWorkspace, startQuery } from './test-query.js';
 
@@ -10,7 +10,7 @@ test('more links than can be listed, removed at once, are too many to list for a
   onTestFinished(() => query.close());
   const { id: workspaceId } = await aWorkspace(query);
   let nowMs = 0;
-  const planCache = createPlanCache(
+  const planCache = createPlannerCache(
     () => nowMs,
     () => true,
   );

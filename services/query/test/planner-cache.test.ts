@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createPlanCache, kindKey } from '../src/planner-cache.js';
+import { createPlannerCache, kindKey } from '../src/planner-cache.js';
 
 function aCache() {
   let nowMs = 0;
-  const cache = createPlanCache(
+  const cache = createPlannerCache(
     () => nowMs,
     () => true,
   );

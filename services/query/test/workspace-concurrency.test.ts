@@ -6,7 +6,7 @@ import { startRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventRoutes } from '../src/events/event-routes.js';
-import { createPlanCache } from '../src/planner-cache.js';
+import { createPlannerCache } from '../src/planner-cache.js';
 import { createReadRunners } from '../src/workspace-concurrency.js';
 import { aWorkspace, DOC_BASE, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   const clickhouse = query.database.client;
   const now = Date.now;
-  const { runReads } = createReadRunners({ clickhouse, planCache: createPlanCache(now, () => true) });
+  const { runReads } = createReadRunners({ clickhouse, planCache: createPlannerCache(now, () => true) });
   app = createApp({
     logger: createLogger({ name: 'test', level: 'silent' }),
     docBase: DOC_BASE,

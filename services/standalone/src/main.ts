@@ -36,7 +36,7 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
     console.log(`· ${line}`);
     logger.info(line);
   };
-  const endLimit = limitLogs(settings.dataDir, (err) => logger.warn({ err }, 'the logs could not be shortened'));
+  limitLogs(settings.dataDir, (err) => logger.warn({ err }, 'the logs could not be shortened'));
   let apiKey: string | undefined;
   const stack = await startStack({
     settings,
@@ -59,7 +59,6 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
   return {
     async close() {
       console.log('· stopping');
-      endLimit();
       await stack.close();
     },
   };

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { analyticsQuerySchema, eventsQuerySchema } from '@waymark/contract';
 import { bind, bindAnalytics, parse, parseAnalytics, parseCursor } from '@waymark/event-query';
-import { createPlanCache, createReads, type PlanCache, type Reads, readGroups, readPage } from '@waymark/query';
+import { createPlannerCache, createReads, type PlannerCache, type Reads, readGroups, readPage } from '@waymark/query';
 import type { KnownWorkspace } from './dataset/generate.js';
 import { END_MS, START_MS } from './dataset/world.js';
 import type { Family } from './families/event-families.js';
@@ -12,7 +12,7 @@ const now = () => END_MS;
 /** Runs a query of one system. @returns the number of rows of the result */
 export type Ask = (family: Family) => Promise<number>;
 
-function readsOf(client: ClickHouseClient, workspace: KnownWorkspace, planCache = createPlanCache(now, () => true)) {
+function readsOf(client: ClickHouseClient, workspace: KnownWorkspace, planCache = createPlannerCache(now, () => true)) {
   const { signal } = new AbortController();
   const caller = { endpoint: 'bench', workspaceId: workspace.publicId, requestId: 'bench', signal };
   return createReads({ clickhouse: client, planCache }, caller);
@@ -37,8 +37,8 @@ export function askForPages(client: ClickHouseClient, workspace: KnownWorkspace)
 }
 
 /** A plan cache that caches data about workspaces, but none about lists. */
-function planCacheWithoutLists(): PlanCache {
-  const planCache = createPlanCache(now, () => true);
+function planCacheWithoutLists(): PlannerCache {
+  const planCache = createPlannerCache(now, () => true);
   const { eventCounts, linkSets } = planCache;
   return {
     ...planCache,

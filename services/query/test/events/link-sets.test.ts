@@ -3,7 +3,7 @@ import { eventsQuerySchema } from '@waymark/contract';
 import { bind, parse } from '@waymark/event-query';
 import { waitFor } from '@waymark/test-kit';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createPlanCache, createReads } from '../../src/index.js';
+import { createPlannerCache, createReads } from '../../src/index.js';
 import { createLinkSets } from '../../src/link-sets.js';
 import { kindKey } from '../../src/planner-cache.js';
 import { aWorkspace, startQuery } from '../test-query.js';
@@ -110,7 +110,7 @@ test('in a workspace with many events a tenant’s links are read again after ev
   onTestFinished(() => query.close());
   const { catalog, database } = query;
   const workspace = await aWorkspace(query);
-  const planCache = createPlanCache(Date.now, () => true);
+  const planCache = createPlannerCache(Date.now, () => true);
   catalog.subscribe(planCache);
   await planCache.eventCounts.refresh(kindKey(workspace.id, 'clicks'), async () => 2_000_000);
   const { signal } = new AbortController();
@@ -143,7 +143,7 @@ test('in a workspace without many events a tenant’s links are a subquery of th
   onTestFinished(() => query.close());
   const workspace = await aWorkspace(query);
   await workspace.aLink({ key: 'one', tenantId: 't' });
-  const planCache = createPlanCache(Date.now, () => true);
+  const planCache = createPlannerCache(Date.now, () => true);
   const { signal } = new AbortController();
   const caller = { endpoint: 'test', workspaceId: workspace.id, requestId: 'test', signal };
   const reads = createReads({ clickhouse: query.database.client, planCache }, caller);

@@ -32,9 +32,7 @@ export async function shortenLogs(dataDir: string, bytesMax = LOG_BYTES_MAX): Pr
   }
 }
 
-/** Shortens the logs every minute; a failure, as on a full disk, is reported and tried again. @returns what ends it */
-export function limitLogs(dataDir: string, report: (err: unknown) => void): () => void {
-  const timer = setInterval(() => void shortenLogs(dataDir).catch(report), CHECK_MS);
-  timer.unref();
-  return () => clearInterval(timer);
+/** Shortens the logs every minute until the process ends, for which it does not wait. A failure is reported, and tried again. */
+export function limitLogs(dataDir: string, report: (err: unknown) => void): void {
+  setInterval(() => void shortenLogs(dataDir).catch(report), CHECK_MS).unref();
 }

@@ -1,0 +1,26 @@
+import { createEventId, formatResourceId } from '@waymark/contract';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+
+let stores: TestStores;
+beforeAll(async () => {
+  stores = await startStores();
+});
+afterAll(() => stores.close());
+
+it('a customer who is found while a batch runs takes no click out of it', async () => {
+  const catalog = stores.catalog();
+  const { erasures } = catalog;
+  const { workspace } = await aWorkspace(catalog);
+  const { id } = await erasures.accept(workspace.id, { externalId: 'ann', customerIds: [] }, 'delete');
+  // More than an erasure collects by itself: the writer adds those that were found when the batch began.
+  const clickIds = Array.from({ length: 10_500 }, (_none, index) => createEventId(Date.UTC(2026, 0, 1) + index));
+  await erasures.update(workspace.id, id, () => ({ status: 'processing', batch: 'a', clickIds }));
+
+  const customerIds = [formatResourceId('customer', '77')];
+  const found = await erasures.addFound({ workspaceId: workspace.id, id }, { customerIds });
+
+  expect(found.customerIds).toEqual(customerIds);
+  expect(found.clickIds).toEqual(clickIds);
+  expect(erasures.inBatch(found).clickIds).toEqual(clickIds);
+});
