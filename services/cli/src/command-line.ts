@@ -39,6 +39,7 @@ export function createParser(): CAC {
     .option('--slug <slug>', 'Short name')
     .option('--plan <plan>', PLAN_OPTION)
     .option('--program-url <url>', `${PROGRAM_URL_OPTION}; "" allows any site`)
+    .option('--program-domain <host>', 'Domain for new partner links; "" for the one that is primary at the next link')
     .option('--program-folder <folder>', 'Id of the folder for new partner links; "" for none')
     .option('--allowed-hostnames <hosts>', 'Comma-separated hosts that may call the browser endpoints; "" allows all')
     .option('--requests-per-minute <number>', 'Rate limit of a key, or "plan"')

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createCatalog } from '@waymark/catalog';
+import { type Catalog, createCatalog } from '@waymark/catalog';
 import { parseResourceId } from '@waymark/contract';
 import {
   aClick,
@@ -51,8 +51,8 @@ describe('waymark', { timeout: 120_000 }, () => {
     return JSON.parse(stdout) as T;
   }
 
-  /** Authenticates a token with a separate catalog, so with empty caches. */
-  async function authenticate(token: string) {
+  /** Calls `use` with a separate catalog, so with empty caches. */
+  async function withStores<T>(use: (catalog: Catalog) => Promise<T>): Promise<T> {
     const client = new Redis(redis.url);
     const catalog = createCatalog({
       redis: client,
@@ -63,12 +63,14 @@ describe('waymark', { timeout: 120_000 }, () => {
       baseUrl: 'http://127.0.0.1:3000',
     });
     try {
-      return await catalog.keys.authenticate(token);
+      return await use(catalog);
     } finally {
       await catalog.close();
       client.disconnect();
     }
   }
+
+  const authenticate = (token: string) => withStores(({ keys }) => keys.authenticate(token));
 
   interface Created {
     workspace: { id: string; slug: string; plan: string; requestsPerMinute: number };
@@ -156,6 +158,37 @@ describe('waymark', { timeout: 120_000 }, () => {
     await json('workspace', 'update', 'program', '--program-url', '');
     const wrong = await waymark('workspace', 'update', 'program', '--program-url', 'nonsense');
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--program-url must be a URL')]);
+  });
+
+  it('sets the domain of the partner program, and rejects one of another workspace, or that is archived', async () => {
+    await json('workspace', 'create', '--slug', 'elsewhere', '--domain', 'elsewhere.example');
+    const own = ['--domain', 'go.programs.example'];
+    const { workspace } = await json<Created>('workspace', 'create', '--slug', 'domains', ...own);
+    const set = (host: string) => waymark('workspace', 'update', 'domains', '--program-domain', host);
+    const programDomain = () =>
+      withStores(async ({ domains, programs, workspaces }) => {
+        const { defaultProgramId } = await workspaces.withProgram(workspace.id);
+        const { domainId } = await programs.require(workspace.id, defaultProgramId ?? '');
+        return domainId && (await domains.get(workspace.id, domainId))?.slug;
+      });
+    await withStores(async ({ domains }) => {
+      await domains.create(workspace.id, { slug: 'partners.example' });
+      await domains.create(workspace.id, { slug: 'archived.example', archived: true });
+    });
+    for (const [host, message] of [
+      ['elsewhere.example', 'the workspace "domains" has no domain "elsewhere.example"'],
+      ['nowhere.example', 'has no domain "nowhere.example"'],
+      ['archived.example', 'is archived'],
+      ['a..b', '--program-domain must be a host name'],
+    ] as const) {
+      const refused = await set(host);
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
+    }
+    expect(await programDomain()).toBe('go.programs.example');
+    expect(await set('Partners.Example')).toMatchObject({ code: 0 });
+    expect(await programDomain()).toBe('partners.example');
+    expect(await set('')).toMatchObject({ code: 0 });
+    expect(await programDomain()).toBeNull();
   });
 
   it('sets the folder of the partner program, and rejects an unknown one', async () => {

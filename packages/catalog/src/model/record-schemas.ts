@@ -196,7 +196,7 @@ export type WebhookRecord = z.infer<typeof webhookRecordSchema>;
 export const programRecordSchema = recordSchema({
   ...common,
   name: z.string(),
-  /** Domain of partner links whose request names none; null = the primary domain of the workspace or, without one, the default domain. */
+  /** Domain of new partner links; null until the first one on a domain of the workspace, which stays that of the program. */
   domainId: text,
   /** Folder of partner links whose request names none; null = no folder. */
   defaultFolderId: text.default(null),

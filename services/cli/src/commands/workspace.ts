@@ -1,5 +1,5 @@
 import type { Catalog, WorkspacePatch, WorkspaceRecord } from '@waymark/catalog';
-import { DEFAULT_PLAN, DEFAULT_QUOTAS, workspaceLimits } from '@waymark/catalog';
+import { API_READ, DEFAULT_PLAN, DEFAULT_QUOTAS, workspaceLimits } from '@waymark/catalog';
 import { EVENT_RETENTION_DAYS_MIN } from '@waymark/contract';
 import { CommandError } from '../command-error.js';
 import {
@@ -93,14 +93,31 @@ export function createWorkspace(options: CreateOptions): Promise<CommandResult> 
 interface ProgramPatch {
   /** Default destination of partner links, and the only site they may lead to; null = any site. */
   readonly url?: string | null;
+  /** Host of the domain of new partner links; null = the primary domain at the next link. */
+  readonly domain?: string | null;
   /** Folder of partner links that are created without one. */
   readonly defaultFolderId?: string | null;
 }
 
-async function updateProgram(catalog: Catalog, { id }: WorkspaceRecord, patch: ProgramPatch): Promise<void> {
+/** The id of a domain for new partner links. @throws CommandError for a domain that is archived, or of no or another workspace */
+async function servedDomain({ domains }: Catalog, { id, slug: workspace }: WorkspaceRecord, slug: string) {
+  const domain = await domains.findBySlug(slug, API_READ);
+  if (domain?.workspaceId !== id) throw new CommandError(`the workspace "${workspace}" has no domain "${slug}"`);
+  if (domain.archived) throw new CommandError(`the domain "${slug}" is archived: its links do not redirect`);
+  return domain.id;
+}
+
+async function updateProgram(
+  catalog: Catalog,
+  workspace: WorkspaceRecord,
+  { domain, ...patch }: ProgramPatch,
+): Promise<void> {
+  const { id } = workspace;
   if (patch.defaultFolderId) await catalog.folders.require(id, patch.defaultFolderId);
+  const domainId = domain ? await servedDomain(catalog, workspace, domain) : domain;
   const { defaultProgramId } = await catalog.workspaces.withProgram(id);
-  if (defaultProgramId !== null) await catalog.programs.update(id, defaultProgramId, () => patch);
+  const fields = { ...patch, ...(domainId === undefined ? {} : { domainId }) };
+  if (defaultProgramId !== null) await catalog.programs.update(id, defaultProgramId, () => fields);
 }
 
 export interface UpdateOptions {
@@ -109,6 +126,7 @@ export interface UpdateOptions {
   readonly slug?: RawOption;
   readonly plan?: RawOption;
   readonly programUrl?: RawOption;
+  readonly programDomain?: RawOption;
   readonly programFolder?: RawOption;
   readonly allowedHostnames?: RawOption;
   readonly requestsPerMinute?: RawOption;
@@ -140,9 +158,11 @@ function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): Works
 
 function programPatch(options: UpdateOptions): ProgramPatch {
   const url = urlOption('program-url', options.programUrl);
+  const domain = options.programDomain === '' ? '' : domainOption('program-domain', options.programDomain);
   const folder = options.programFolder === '' ? '' : optionalText('program-folder', options.programFolder);
   return {
     ...(url === undefined ? {} : { url: url || null }),
+    ...(domain === undefined ? {} : { domain: domain || null }),
     ...(folder === undefined ? {} : { defaultFolderId: folder || null }),
   };
 }

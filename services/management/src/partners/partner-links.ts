@@ -15,19 +15,13 @@ import { createLink, storeNewLink } from '../links/create/create-link.js';
 import type { LinkDeps } from '../links/link-deps.js';
 import { findPartner } from './find-partner.js';
 import type { PartnerCaller } from './partner-caller.js';
+import { programDomain } from './program-domain.js';
 
 /** Suffixes that are tried for a key that is taken. */
 const KEY_ATTEMPTS = 8;
 const SUFFIX_CHARS = 4;
 /** Longest key that is derived from a text. */
 const DERIVED_KEY_CHARS_MAX = 100;
-
-/** Default domain and destination of partner links. */
-async function defaultsOf({ catalog, defaultDomain }: LinkDeps, { workspace, program }: PartnerCaller) {
-  const own = program.domainId === null ? undefined : await catalog.domains.get(workspace.id, program.domainId);
-  const domain = (own ?? (await catalog.domains.primary(workspace.id)))?.slug ?? defaultDomain;
-  return { domain, url: program.url ?? (domain === undefined ? undefined : `https://${domain}`) };
-}
 
 const bareHost = (url: string) => parseUrl(url)?.hostname.replace(/^www\./, '') ?? '';
 
@@ -69,12 +63,12 @@ export async function linkBody(
   caller: PartnerCaller,
   fields: { readonly url?: string | null | undefined; readonly props: PartnerLinkProps | null | undefined },
 ): Promise<CreateLinkBody> {
-  const { domain, url } = await defaultsOf(deps, caller);
-  const destination = fields.url || url;
-  if (destination === undefined)
-    throw fieldError('required', 'url', 'is required: the partner program has no destination');
-  const programId = caller.program.id;
-  return { ...fields.props, domain, url: destinationOf(caller, destination), programId, trackConversion: true };
+  const { program } = caller;
+  const domain = await programDomain(deps, caller);
+  const destination = fields.url || program.url || (domain && `https://${domain}`);
+  if (!destination) throw fieldError('required', 'url', 'is required: the partner program has no destination');
+  const url = destinationOf(caller, destination);
+  return { ...fields.props, domain, url, programId: program.id, trackConversion: true };
 }
 
 /**
@@ -190,7 +184,7 @@ export async function createPartnerLink(
 }
 
 /**
- * `PUT /partners/links/upsert`: updates the partner's link with exactly that destination, or creates one.
+ * `PUT /partners/links/upsert`: updates the partner's link with exactly that destination, which stays on its domain, or creates one.
  *
  * @throws ApiError 400, 403, 404, 409, 422 or 429
  */
@@ -202,12 +196,14 @@ export async function upsertPartnerLink(
   const { catalog } = deps;
   const workspaceId = caller.workspace.id;
   const partner = await findPartner(catalog, workspaceId, body);
-  const fields = await bodyFor(deps, caller, partner, body);
+  const { domain, ...fields } = await bodyFor(deps, caller, partner, body);
+  const { url } = fields;
   const upsert = async () => {
-    const found = await catalog.partners.linkByUrl(workspaceId, partner.id, fields.url, linkVisibility(caller.apiKey));
-    return found === undefined ? createLink(deps, caller, fields) : updateFoundLink(deps, caller, found, fields);
+    const found = await catalog.partners.linkByUrl(workspaceId, partner.id, url, linkVisibility(caller.apiKey));
+    if (found !== undefined) return updateFoundLink(deps, caller, found, fields);
+    return createLink(deps, caller, { ...fields, domain });
   };
   return mapErrorFields(requestField(body.linkProps), () =>
-    catalog.links.whileUrlsHeld(workspaceId, [`${partner.id} ${fields.url}`], upsert),
+    catalog.links.whileUrlsHeld(workspaceId, [`${partner.id} ${url}`], upsert),
   );
 }
