@@ -71,9 +71,13 @@ export async function updateCustomer(
     return updated;
   }
   await claims.blockFilters(workspaceId);
-  const rename = () => claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, update);
+  const oldClaim = customerClaim(workspaceId, before.externalId);
+  const newClaim = customerClaim(workspaceId, externalId);
   // Until the rename is stored, events of the old external id would find this customer, and make that claim final with it.
-  const renamed = await claims.runAndRemove(customerClaim(workspaceId, before.externalId), rename);
+  const underOld = <T>(work: () => Promise<T>) => claims.runAndRemove(oldClaim, work);
+  const underNew = <T>(work: () => Promise<T>) => claims.runOnce(newClaim, CUSTOMER_CLAIM_MS, work);
+  // In one order, so that customers that are renamed to each other's external ids do not wait for each other.
+  const renamed = await (oldClaim < newClaim ? underOld(() => underNew(update)) : underNew(() => underOld(update)));
   if (renamed === undefined) throw externalIdTaken(externalId);
   // Another request has renamed the customer since.
   if (externalIdBefore !== before.externalId) await removeClaims([externalIdBefore]);

@@ -112,6 +112,20 @@ describe('an external id with a pending claim', () => {
   });
 });
 
+it("customers that are renamed to each other's external ids at once are all refused as taken, without waiting", async () => {
+  const ids = ['first', 'second', 'third'];
+  for (const id of ids) await create(id);
+  const startedMs = performance.now();
+  const renaming = ids.map((id, index) =>
+    acme.call('PATCH', `/customers/ext_${id}`, { externalId: ids[(index + 1) % ids.length] }),
+  );
+  expect((await Promise.all(renaming)).map(({ status }) => status)).toEqual([409, 409, 409]);
+  // A request that waits for a claim until it gives up takes five seconds.
+  expect(performance.now() - startedMs).toBeLessThan(4_500);
+  const claims = await management.redis.mget(ids.map((id) => keyOf(customerClaim(acme.workspaceId, id))));
+  expect(claims.filter((claim) => claim?.startsWith('p:'))).toEqual([]);
+});
+
 it('a deleted customer is in no stored answer of a lead or sale that is still in the queue', async () => {
   const { workspaceId } = acme;
   const created = await acme.call<{ id: string }>('POST', '/customers', { externalId: 'queued', country: 'FR' });
