@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Catalog } from '@waymark/catalog';
 import type { Logger } from '@waymark/http-kit';
 import { LEASE_MS, takeLease } from '@waymark/redis';
@@ -13,7 +14,7 @@ export interface JobRecord {
   readonly status: string;
   /** Number of the latest attempt, from 1 on; 0 before the first. */
   readonly attempt: number;
-  /** Number of attempts that ended because a store was away. */
+  /** Number of attempts that a store that was away, a stop of the process or the loss of the lease has ended. */
   readonly interruptions: number;
   readonly createdAt: string;
   /** Whether the end of the job has not been sent to webhooks yet. */
@@ -34,7 +35,7 @@ export interface JobRunnerDeps<R extends JobRecord> {
   readonly listOpen: () => Promise<readonly R[]>;
   /** Records that the next attempt begins, unless the job has ended. @returns the record after that */
   readonly begin: (job: R) => Promise<R>;
-  /** Records that an attempt has ended because a store was away. */
+  /** Records that an attempt has ended for a reason other than the job. */
   readonly interrupted: (job: R) => Promise<unknown>;
   /** Takes a slot of the workspace. @returns the function that frees it; undefined when all its slots are taken */
   readonly takeSlot: (workspaceId: string) => (() => void) | undefined;
@@ -63,10 +64,13 @@ const POLL_INTERVAL_MS = 60_000;
 const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
 /**
- * A job that was begun this often without coming to an end fails: it may be what ends its process. Attempts that ended because a store was
- * away do not count.
+ * A job that was begun this often without coming to an end fails: it may be what ends its process. So attempts count whose process was
+ * killed. Those do not that a store that was away, a stop of the process or the loss of the lease has ended: their process goes on, or was
+ * asked to stop, and `ageMsMax` bounds them.
  */
 const ATTEMPTS_MAX = 20;
+/** How long a stopped process waits for the record of its attempt to be written. */
+const NOTE_MS_MAX = 2_000;
 /** Limit on the jobs of a process for each slot, because a job that has lent its slot takes memory too. */
 const JOBS_PER_SLOT = 16;
 
@@ -88,6 +92,12 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
 
   const leaseOf = ({ id }: R) => takeLease(redis, `${what}-job:${id}`);
 
+  /** Records that an attempt was interrupted. If the store of the records is away, too, the attempt counts. */
+  async function noteInterruption(job: R): Promise<void> {
+    const noted = deps.interrupted(job).catch(() => undefined);
+    await Promise.race([noted, delay(NOTE_MS_MAX, undefined, { ref: false })]);
+  }
+
   async function attempt(job: R, signal: AbortSignal, slot: JobSlot): Promise<void> {
     const begun = await deps.begin(job);
     if (!isUnfinished(begun)) return;
@@ -98,14 +108,13 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
         await deps.run(begun, signal, slot);
       }
     } catch (err) {
-      if (err instanceof JobStopped || signal.aborted) return;
+      if (err instanceof JobStopped || signal.aborted) return noteInterruption(begun);
       const reason = failureOf(err);
       const current = await deps.get(job.workspaceId, job.id);
       // A job that was cancelled has lost its files while they were in use.
       if (current === undefined || !isUnfinished(current)) return;
       if (reason === undefined) {
-        // If the store of the records is away, too, the attempt counts.
-        if (isStoreAway(err)) await deps.interrupted(begun).catch(() => undefined);
+        if (isStoreAway(err)) await noteInterruption(begun);
         throw err;
       }
       await deps.fail(begun, reason);

@@ -247,6 +247,35 @@ it.each([
   expect(jobs.get(id)).toMatchObject({ status: 'completed', attempt: 25, interruptions: 5 });
 });
 
+it.each(['its process is stopped', 'its lease is lost'])(
+  'an attempt that ends because %s does not count',
+  async (how) => {
+    const { jobs, ended, startRunner } = createRecords(['a']);
+    const [id = ''] = jobs.keys();
+    jobs.set(id, { ...(jobs.get(id) as Job), status: 'processing', attempt: 19 });
+    let runs = 0;
+    const waitForAbort = (signal: AbortSignal) =>
+      new Promise<void>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+        runs += 1;
+      });
+    const isRunning = (count: number) => waitFor(() => runs === count, { what: `attempt ${count}` });
+    for (const count of [1, 2]) {
+      const runner = startRunner((_job, signal) => waitForAbort(signal));
+      await isRunning(count);
+      if (how === 'its lease is lost') {
+        await redis.set(`waymark:test-job:${id}`, 'another process');
+        await waitFor(() => jobs.get(id)?.interruptions === count, { what: 'the end of the attempt' });
+        await redis.del(`waymark:test-job:${id}`);
+      }
+      await runner.close();
+    }
+    startRunner(async () => undefined);
+    await waitFor(() => ended().length === 1, { what: 'the end' });
+    expect(jobs.get(id)).toMatchObject({ status: 'completed', attempt: 22, interruptions: 2 });
+  },
+);
+
 it('an end that cannot be reported does not keep the jobs of others from running', async () => {
   const { jobs, ended, startRunner } = createRecords([UNREACHABLE, 'other']);
   for (const [id, job] of jobs) if (job.workspaceId === UNREACHABLE) jobs.set(id, { ...job, isUnreported: true });

@@ -63,7 +63,7 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
         return { status: 'processing', attempt: current.attempt + 1, startedAt };
       }),
 
-    /** Records that an attempt has ended because a store was away, unless the export has ended. */
+    /** Records that an attempt has ended for a reason other than the export, unless the export has ended. */
     interrupted: ({ workspaceId, id }: ExportJobRecord): Promise<ExportJobRecord> =>
       update(workspaceId, id, (current) => (isUnfinished(current) ? { interruptions: current.interruptions + 1 } : {})),
 

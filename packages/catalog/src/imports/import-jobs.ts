@@ -88,7 +88,7 @@ export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: S
         return { status: 'processing', attempt: current.attempt + 1, startedAt };
       }),
 
-    /** Records that an attempt has ended because a store was away, unless the import has ended. */
+    /** Records that an attempt has ended for a reason other than the import, unless the import has ended. */
     interrupted: ({ workspaceId, id }: ImportJobRecord): Promise<ImportJobRecord> =>
       update(workspaceId, id, (current) => (isUnfinished(current) ? { interruptions: current.interruptions + 1 } : {})),
 
