@@ -3,6 +3,7 @@ export { customerName, customerRow, draftCustomer, type NewCustomer } from './cu
 export { generatedName } from './customers/generated-name.js';
 export { draftDomain, type NewDomain } from './domains/domains.js';
 export { foreignDomain } from './domains/foreign-domain.js';
+export { isDomainServed } from './domains/served-domain.js';
 export type { ErasedPeople, ErasedPeopleReader } from './erasures/erased-people.js';
 export type { ErasureSubject } from './erasures/erasures.js';
 export { isUnfinished, type NewExportJob } from './exports/export-jobs.js';

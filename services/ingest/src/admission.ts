@@ -1,4 +1,4 @@
-import type { Catalog, LinkRecord } from '@waymark/catalog';
+import { type Catalog, isDomainServed, type LinkRecord } from '@waymark/catalog';
 import type { PrivacySignal } from '@waymark/contract';
 import type { PasswordCredentials, PasswordGate, UnlockResult } from './redirect/password/password-gate.js';
 import { NOT_FOUND, type Refusal, refusalOf } from './redirect/rules/decision.js';
@@ -52,9 +52,9 @@ export function createAdmission({ catalog, passwords, defaultDomain, now }: Admi
   /** Like {@link isServed}, but from the caches of this process, which have the records for nearly every visit; undefined when they lack them. */
   function isServedFromCache({ domain, workspaceId }: LinkRecord): boolean | undefined {
     if (catalog.workspaces.fresh(workspaceId) === undefined) return undefined;
-    if (domain === defaultDomain) return true;
-    const record = catalog.domains.freshBySlug(domain);
-    return record === undefined ? undefined : !record.archived;
+    const isShared = domain === defaultDomain;
+    const record = isShared ? undefined : catalog.domains.freshBySlug(domain);
+    return record === undefined && !isShared ? undefined : isDomainServed(domain, record, defaultDomain);
   }
 
   /** A link is served unless its domain is archived or its workspace deleted. */
@@ -64,7 +64,7 @@ export function createAdmission({ catalog, passwords, defaultDomain, now }: Admi
         domain === defaultDomain ? undefined : catalog.domains.findBySlug(domain),
         catalog.workspaces.forVisit(workspaceId),
       ]);
-      return workspace !== undefined && record?.archived !== true;
+      return workspace !== undefined && isDomainServed(domain, record, defaultDomain);
     } catch {
       // The catalog has logged the error. Links stay in service while a store is unavailable.
       return true;

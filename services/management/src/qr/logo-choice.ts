@@ -1,4 +1,4 @@
-import { API_READ, type Catalog, type DomainRecord, type LinkRecord, normaliseKey } from '@waymark/catalog';
+import { API_READ, type Catalog, isDomainServed, normaliseKey } from '@waymark/catalog';
 import { parseUrl, planAtLeast, type QrQuery } from '@waymark/contract';
 
 const HTTP_URL = /^https?:\/\//i;
@@ -16,11 +16,6 @@ export interface LogoDeps {
   readonly catalog: Catalog;
   /** The domain that all workspaces share, so that none of them can archive it. */
   readonly defaultDomain: string | undefined;
-}
-
-/** Whether visits of the link are answered as if it did not exist. */
-function isOutOfService(link: LinkRecord, domain: DomainRecord | undefined, defaultDomain: string | undefined) {
-  return link.disabledAt !== null || (domain?.archived === true && link.domain !== defaultDomain);
 }
 
 /** The short link at a URL, whose query is ignored, its workspace and its domain; undefined when a visit would find no link. */
@@ -41,7 +36,9 @@ async function findLink({ catalog, defaultDomain }: LogoDeps, url: string) {
     catalog.workspaces.get(link.workspaceId),
     catalog.domains.findBySlug(link.domain, API_READ),
   ]);
-  return isOutOfService(link, domain, defaultDomain) ? undefined : { workspace, domain };
+  // A visit would be answered as if the link did not exist.
+  if (link.disabledAt !== null || !isDomainServed(link.domain, domain, defaultDomain)) return undefined;
+  return { workspace, domain };
 }
 
 /**
