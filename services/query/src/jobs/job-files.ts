@@ -13,8 +13,10 @@ import {
 } from '@waymark/jobs';
 import { z } from 'zod';
 
-/** Name of a file that is not complete. */
+/** Name of a file that is not complete, and that its attempt may still write. */
 const PART = 'part';
+/** Name of a file that is not complete, and that its attempt has closed. */
+const CLOSED = 'part.closed';
 /** Only this user may enter: a DATA_DIR that others may list does not show them the files. */
 const DIRECTORY_MODE = 0o700;
 
@@ -60,6 +62,29 @@ export function createJobFiles(directory: string) {
     return ((await orMissing(readdir(join(directory, id)))) ?? []).map(Number).sort((a, b) => b - a);
   }
 
+  /**
+   * Takes over the file of an earlier attempt, up to its checkpoint. A file that its attempt may still write is copied, because a process that
+   * has lost its lease would write into that of its successor. Any other is moved, so that the file needs no room for a second one.
+   *
+   * @param own directory of the new attempt
+   * @returns undefined when the earlier attempt has no file that can be continued
+   */
+  async function takeOver(before: Attempt, own: string): Promise<Checkpoint | undefined> {
+    const found = await checkpointOf(before);
+    if (found === undefined || found.lastId === null) return undefined;
+    // The file has its final name if the process ended between completing the file and recording that in the job.
+    const name = (await readdir(pathOf(before))).find((one) => !one.startsWith(CHECKPOINT)) ?? PART;
+    const source = join(pathOf(before), name);
+    if ((await sizeOf(source)) < found.bytes) return undefined;
+    // Before the file, so that the next attempt finds both if this process is killed.
+    await writeCheckpoint(own, found);
+    const part = join(own, PART);
+    if (name === PART) await copyFile(source, part, constants.COPYFILE_FICLONE);
+    else await rename(source, part);
+    await truncate(part, found.bytes);
+    return found;
+  }
+
   return {
     readCheckpoint: checkpointOf,
 
@@ -67,7 +92,7 @@ export function createJobFiles(directory: string) {
     fileOf: (attempt: Attempt, name: string) => join(pathOf(attempt), name),
 
     /**
-     * Prepares the directory of a new attempt: copies the file of the latest earlier attempt up to its checkpoint, and removes all earlier
+     * Prepares the directory of a new attempt: takes over the file of the latest earlier attempt up to its checkpoint, and removes all earlier
      * attempts.
      *
      * @param mayContinue whether a file of this format can be continued
@@ -78,19 +103,10 @@ export function createJobFiles(directory: string) {
       const own = pathOf(attempt);
       await rm(own, { recursive: true, force: true });
       await mkdir(own, { recursive: true, mode: DIRECTORY_MODE });
-      const [latest] = earlier;
-      const before = latest === undefined ? undefined : { id: attempt.id, attempt: latest };
-      const found = before === undefined || !mayContinue ? undefined : await checkpointOf(before);
       let continued: Checkpoint | undefined;
-      if (before !== undefined && found !== undefined && found.lastId !== null) {
-        // The file has its final name if the process ended between completing the file and recording that in the job.
-        const name = (await readdir(pathOf(before))).find((one) => !one.startsWith(CHECKPOINT)) ?? PART;
-        const source = join(pathOf(before), name);
-        if ((await sizeOf(source)) >= found.bytes) {
-          await copyFile(source, join(own, PART), constants.COPYFILE_FICLONE);
-          await truncate(join(own, PART), found.bytes);
-          continued = found;
-        }
+      for (const number of mayContinue ? earlier : []) {
+        continued = await takeOver({ id: attempt.id, attempt: number }, own);
+        if (continued !== undefined) break;
       }
       for (const number of earlier) {
         await rm(join(directory, attempt.id, String(number)), { recursive: true, force: true });
@@ -113,7 +129,11 @@ export function createJobFiles(directory: string) {
           await rename(join(own, PART), join(own, name));
           await syncDirectory(own);
         },
-        close: () => handle.close(),
+        async close() {
+          await handle.close();
+          // It has another name if it is complete, and is gone if the job was cancelled or another attempt has begun.
+          await orMissing(rename(join(own, PART), join(own, CLOSED)));
+        },
       };
     },
 
