@@ -12,9 +12,10 @@ export {
   readPendingCustomers,
   removePendingCustomers,
 } from './claims/pending-customers.js';
-export { eraseClaims, eraseDeadLetters, rewriteAppendOnlyFile } from './erasure/erase-queued.js';
+export { eraseClaims, eraseDeadLetters } from './erasure/erase-queued.js';
 export type { ErasedInRows, LateRows } from './erasure/late-rows.js';
 export { type QueuedReferences, queuedReferences } from './erasure/queued-references.js';
+export { rewriteFiles } from './erasure/rewrite-files.js';
 export { HistoryBusyError } from './history/history-state.js';
 export type { RefusedRow } from './history/part-writer.js';
 export type { ClickAlias, PastClaim, PastRow } from './history/past-batch.js';

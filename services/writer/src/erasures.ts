@@ -12,7 +12,7 @@ import {
   subtractErased,
 } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
-import { eraseClaims, eraseDeadLetters, type LateRows, rewriteAppendOnlyFile } from '@waymark/event-queue';
+import { eraseClaims, eraseDeadLetters, type LateRows, rewriteFiles } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 import { createReplication, forEachReplica, takeLease } from '@waymark/redis';
 import { eraseWebhookJobs, eventIdOf } from '@waymark/webhooks';
@@ -45,7 +45,7 @@ const SETTLE_MS = 5 * 60_000;
 /** Limit on the ids of customers and clicks of a batch, because they are sent in the URL of a statement. */
 const IDS_MAX = 12_000;
 const REWRITE_WITHIN_MS = 5 * 60_000;
-/** Runs of a batch after which a replica that does not rewrite its file holds up its end no longer. */
+/** Runs of a batch after which a replica that does not rewrite its files holds up its end no longer. */
 const REPLICA_RUNS_MAX = 10;
 
 const numberOf = (kind: 'workspace' | 'customer', id: string) => parseResourceId(kind, id) ?? '0';
@@ -134,23 +134,21 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   const rewriting = { batch: '', runs: 0 };
 
   /**
-   * Has every queue shard and its replicas rewrite their append-only files, which still contain the commands that added the removed values.
-   * A Redis that refuses is only logged, and so is a replica that cannot be reached, because it may never be at the address that its master
-   * has, or one that has not rewritten its file after {@link REPLICA_RUNS_MAX} runs of the batch.
+   * Has every queue shard and its replicas rewrite their append-only files and dumps, which still contain the removed values. A Redis that refuses is only logged, and so is a replica that cannot be reached, because it may never be at the address that its master
+   * has, or one that has not rewritten its files after {@link REPLICA_RUNS_MAX} runs of the batch.
    *
    * @returns false if a file is to be rewritten again
    * @throws the error of the connection to a queue shard
    */
-  async function rewriteFiles(batch: string): Promise<boolean> {
+  async function rewriteRedisFiles(batch: string): Promise<boolean> {
     if (rewriting.batch !== batch) Object.assign(rewriting, { batch, runs: 0 });
     let areRewritten = true;
     const warn = (err: unknown, { options: { host, port } }: Stores['redis']) => {
-      const message = 'Redis does not rewrite its append-only file: erased texts stay in it until it does';
+      const message = 'Redis does not rewrite its append-only file or its dump: erased texts stay in it until it does';
       logger.warn({ err, host, port }, message);
     };
     const rewrite = async (server: Stores['redis'], isReplica: boolean) => {
-      const isDone =
-        !closing.signal.aborted && (await rewriteAppendOnlyFile(server, REWRITE_WITHIN_MS, closing.signal));
+      const isDone = !closing.signal.aborted && (await rewriteFiles(server, REWRITE_WITHIN_MS, closing.signal));
       if (isDone) return;
       if (!closing.signal.aborted) warn(undefined, server);
       if (!isReplica || rewriting.runs < REPLICA_RUNS_MAX) areRewritten = false;
@@ -212,7 +210,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     const { running: mutations, oldParts, error } = await erasureProgress(target, batch);
     if (error !== '') logger.error({ batch: batchId, error }, 'a mutation of an erasure fails; ClickHouse repeats it');
     if (mutations + oldParts > 0 || lost.aborted) return;
-    if (await rewriteFiles(batchId)) await end(batch, erasures);
+    if (await rewriteRedisFiles(batchId)) await end(batch, erasures);
   }
 
   async function runUnderLease(): Promise<void> {

@@ -9,10 +9,10 @@ import { lateRowsOf, startErasures } from '../src/index.js';
 const CANARY = 'canary4r';
 const PASSWORD = 'of-both';
 
-/** Whether the append-only file of a server has the canary. */
+/** Whether the append-only file of a server, or its dump, has the canary. */
 function hasCanary({ dataDir }: TestRedis): boolean {
-  const directory = join(dataDir, 'appendonlydir');
-  return readdirSync(directory).some((name) => readFileSync(join(directory, name), 'latin1').includes(CANARY));
+  const log = readdirSync(join(dataDir, 'appendonlydir')).map((name) => join('appendonlydir', name));
+  return [...log, 'dump.rdb'].some((name) => readFileSync(join(dataDir, name), 'latin1').includes(CANARY));
 }
 
 /** Sets the password of a server. @returns a connection to it */
@@ -24,7 +24,7 @@ async function secured({ url }: TestRedis): Promise<Redis> {
 }
 
 /**
- * A catalog on a master with a replica, both with a password, and an erasure whose text is in the append-only files of both.
+ * A catalog on a master with a replica, both with a password, and an erasure whose text is in the append-only files and the dumps of both.
  *
  * @param announcedPort the port of the replica, as its master lists it; 0 = its own
  */
@@ -57,6 +57,8 @@ async function startErasureOnTwo(announcedPort = 0) {
   const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'enterprise' });
   const { id } = await catalog.erasures.accept(workspace.id, { externalId: 'ann', customerIds: [] }, 'anonymise');
   await redis.set('of Ann', CANARY);
+  await waitFor(async () => (await follower.exists('of Ann')) === 1, { what: 'the text in the replica' });
+  await Promise.all([redis.save(), follower.save()]);
   await redis.del('of Ann');
   await waitFor(() => [master, replica].every(hasCanary), { what: 'both files to have the text' });
   return {
@@ -75,7 +77,7 @@ async function startErasureOnTwo(announcedPort = 0) {
   };
 }
 
-it('an erasure ends when the append-only files of the master and of its replicas are rewritten', async () => {
+it('an erasure ends when the append-only files and the dumps of the master and of its replicas are rewritten', async () => {
   const { master, replica, end } = await startErasureOnTwo();
   await end();
   expect([master, replica].map(hasCanary)).toEqual([false, false]);

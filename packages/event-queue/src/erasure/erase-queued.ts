@@ -80,38 +80,3 @@ export async function eraseClaims(
     } while (cursor !== '0');
   }
 }
-
-const POLL_MS = 100;
-
-/**
- * Has Redis rewrite its append-only file, which contains every command since the last rewrite, and waits for the end.
- *
- * @param withinMs how long to wait
- * @param signal ends the wait
- * @returns whether the file is rewritten; true if Redis has none; false if another rewrite was under way, which may have begun too early, or
- * if another server or process answers now, after a failover or a restart
- * @throws the error of Redis or the connection
- */
-export async function rewriteAppendOnlyFile(redis: Redis, withinMs: number, signal?: AbortSignal): Promise<boolean> {
-  const info = async () => {
-    const text = await redis.info();
-    return (field: string) => new RegExp(`${field}:(\\w+)`).exec(text)?.[1] ?? '';
-  };
-  const before = await info();
-  if (before('aof_enabled') !== '1') return true;
-  try {
-    await redis.bgrewriteaof();
-  } catch (err) {
-    if (!(err instanceof Error && err.message.includes('in progress'))) throw err;
-    return false;
-  }
-  for (const untilMs = performance.now() + withinMs; performance.now() < untilMs && signal?.aborted !== true; ) {
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS).unref());
-    const field = await info();
-    if (field('run_id') !== before('run_id')) return false;
-    if (field('aof_rewrite_in_progress') === '0' && field('aof_rewrite_scheduled') === '0') {
-      return field('aof_last_bgrewrite_status') === 'ok';
-    }
-  }
-  return false;
-}

@@ -1,27 +1,104 @@
-import { startRedis } from '@waymark/test-kit';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startRedis, type TestRedis, type TestRedisOptions, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { expect, it } from 'vitest';
-import { rewriteAppendOnlyFile } from '../../src/erasure/erase-queued.js';
+import { expect, it, onTestFinished } from 'vitest';
+import { rewriteFiles } from '../../src/erasure/rewrite-files.js';
 
 const WITHIN_MS = 30_000;
+const TEXT = 'a text of Ann';
 
-it('an append-only file is rewritten, but not if its server was killed and started again meanwhile', async () => {
-  const server = await startRedis({ args: [] });
+async function start(options: TestRedisOptions) {
+  const server = await startRedis(options);
   const redis = new Redis(server.url);
   redis.on('error', () => undefined);
-  const killed = new Proxy(redis, {
+  onTestFinished(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  return { server, redis };
+}
+
+const dumpOf = ({ dataDir }: TestRedis) => join(dataDir, 'dump.rdb');
+const isInDump = (server: TestRedis) => readFileSync(dumpOf(server), 'latin1').includes(TEXT);
+function isInLog({ dataDir }: TestRedis): boolean {
+  const directory = join(dataDir, 'appendonlydir');
+  return readdirSync(directory).some((name) => readFileSync(join(directory, name), 'latin1').includes(TEXT));
+}
+
+/** Does what an erasure does between the first file that has the text and the rewrites. */
+async function addAndRemove(redis: Redis, whileStored: () => Promise<unknown>): Promise<void> {
+  await redis.set('of Ann', TEXT);
+  await whileStored();
+  await redis.del('of Ann');
+}
+
+/** The connection, whose server is killed and started again instead of the command. */
+function killedBy(command: string, redis: Redis, server: TestRedis): Redis {
+  return new Proxy(redis, {
     get(target, name) {
       const value = Reflect.get(target, name) as unknown;
       if (typeof value !== 'function') return value;
       const bound = value.bind(target) as (...parameters: unknown[]) => unknown;
-      return name === 'bgrewriteaof' ? () => server.kill9().then(server.restart) : bound;
+      return name === command ? () => server.kill9().then(server.restart) : bound;
     },
   });
-  try {
-    expect(await rewriteAppendOnlyFile(redis, WITHIN_MS)).toBe(true);
-    expect(await rewriteAppendOnlyFile(killed, WITHIN_MS)).toBe(false);
-  } finally {
-    redis.disconnect();
-    await server.stop();
+}
+
+it('an append-only file is rewritten, and no dump is made where there was none', async () => {
+  const { server, redis } = await start({ args: [] });
+  await addAndRemove(redis, async () => undefined);
+  expect(isInLog(server)).toBe(true);
+  expect(await rewriteFiles(redis, WITHIN_MS)).toBe(true);
+  expect([isInLog(server), existsSync(dumpOf(server))]).toEqual([false, false]);
+});
+
+it.each([
+  ['of a server with save points', ['--save', '3600 1000000'], false],
+  ['of a server with save points and without an append-only file', ['--save', '3600 1', '--appendonly', 'no'], false],
+  ['that was made since the server started', [], false],
+  ['of an earlier run, in a directory of this machine', [], true],
+])('a dump %s is rewritten', async (_what, args, isStartedAgain) => {
+  const { server, redis } = await start({ args });
+  await addAndRemove(redis, () => redis.save());
+  if (isStartedAgain) {
+    await server.kill9();
+    await server.restart();
   }
+  expect(isInDump(server)).toBe(true);
+  expect(await rewriteFiles(redis, WITHIN_MS)).toBe(true);
+  expect(isInDump(server)).toBe(false);
+});
+
+it('the dump that a replica has of its first synchronisation is rewritten', async () => {
+  const master = await start({ args: ['--repl-diskless-sync-delay', '0'] });
+  const replica = await start({ args: [] });
+  await addAndRemove(master.redis, async () => {
+    await replica.redis.replicaof('127.0.0.1', String(master.server.port));
+    await waitFor(async () => /master_link_status:up/.test(await replica.redis.info('replication')), {
+      what: 'the replica',
+    });
+  });
+  await waitFor(async () => (await replica.redis.exists('of Ann')) === 0, { what: 'the removal' });
+  expect(isInDump(replica.server)).toBe(true);
+  expect(await rewriteFiles(replica.redis, WITHIN_MS)).toBe(true);
+  expect(isInDump(replica.server)).toBe(false);
+});
+
+it.each(['bgrewriteaof', 'bgsave'])(
+  'a file is not rewritten if its server is killed and started again during %s',
+  async (command) => {
+    const { server, redis } = await start({ args: ['--save', '3600 1000000'] });
+    expect(await rewriteFiles(killedBy(command, redis, server), WITHIN_MS)).toBe(false);
+  },
+);
+
+it('a dump that was begun before may be too old', async () => {
+  // Two seconds for the key.
+  const { redis } = await start({
+    args: ['--save', '3600 1', '--appendonly', 'no', '--rdb-key-save-delay', '2000000'],
+  });
+  await redis.set('of Ann', TEXT);
+  await redis.bgsave();
+  expect(await rewriteFiles(redis, WITHIN_MS)).toBe(false);
 });

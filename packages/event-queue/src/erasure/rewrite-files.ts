@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+
+const POLL_MS = 100;
+
+type Info = (field: string) => string;
+
+/** A file that Redis writes in a child process. */
+interface BackgroundFile {
+  /** Begins the rewrite. @throws ReplyError when another one is under way */
+  readonly begin: (redis: Redis) => Promise<unknown>;
+  readonly isUnderWay: (info: Info) => boolean;
+  /** The field with the outcome of the last rewrite. */
+  readonly outcome: string;
+}
+
+const APPEND_ONLY_FILE: BackgroundFile = {
+  begin: (redis) => redis.bgrewriteaof(),
+  isUnderWay: (info) => info('aof_rewrite_in_progress') !== '0' || info('aof_rewrite_scheduled') !== '0',
+  outcome: 'aof_last_bgrewrite_status',
+};
+const DUMP: BackgroundFile = {
+  begin: (redis) => redis.bgsave(),
+  isUnderWay: (info) => info('rdb_bgsave_in_progress') !== '0',
+  outcome: 'rdb_last_bgsave_status',
+};
+/** The errors of both commands while a child process writes a file. */
+const BUSY = /in progress|right now/;
+
+async function infoOf(redis: Redis): Promise<Info> {
+  const text = await redis.info();
+  return (field) => new RegExp(`\\b${field}:(\\w+)`).exec(text)?.[1] ?? '';
+}
+
+/** Has Redis rewrite a file, and waits for the end. @returns whether the file is rewritten */
+async function rewrite(
+  redis: Redis,
+  { begin, isUnderWay, outcome }: BackgroundFile,
+  withinMs: number,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const before = await infoOf(redis);
+  try {
+    await begin(redis);
+  } catch (err) {
+    if (!(err instanceof Error && BUSY.test(err.message))) throw err;
+    return false;
+  }
+  for (const untilMs = performance.now() + withinMs; performance.now() < untilMs && signal?.aborted !== true; ) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS).unref());
+    const info = await infoOf(redis);
+    if (info('run_id') !== before('run_id')) return false;
+    if (!isUnderWay(info)) return info(outcome) === 'ok';
+  }
+  return false;
+}
+
+/**
+ * Whether Redis may have a dump: it has written one since it started, has save points, is a replica, whose synchronisation leaves one, or has
+ * one in a directory of this machine. A dump is not made where there is none, because it would keep what expires later.
+ */
+async function mayHaveDump(redis: Redis, info: Info): Promise<boolean> {
+  if (Number(info('rdb_saves')) > 0) return true;
+  const setting = async (name: string) => ((await redis.config('GET', name)) as string[])[1] ?? '';
+  if ((await setting('save')) !== '') return true;
+  if (info('role') === 'slave' && (await setting('repl-diskless-load')) === 'disabled') return true;
+  return existsSync(join(await setting('dir'), await setting('dbfilename')));
+}
+
+/**
+ * Has Redis rewrite the files that may have removed values, and waits for the end: the append-only file, which has every command since the
+ * last rewrite, and the dump, which has every value of the time at which it was made.
+ *
+ * @param withinMs how long to wait for each
+ * @param signal ends the wait
+ * @returns whether the files are rewritten, or there are none; false if another rewrite was under way, which may have begun too early, or if
+ * another server or process answers now, after a failover or a restart
+ * @throws the error of Redis or the connection
+ */
+export async function rewriteFiles(redis: Redis, withinMs: number, signal?: AbortSignal): Promise<boolean> {
+  const info = await infoOf(redis);
+  if (info('aof_enabled') === '1' && !(await rewrite(redis, APPEND_ONLY_FILE, withinMs, signal))) return false;
+  return !(await mayHaveDump(redis, info)) || rewrite(redis, DUMP, withinMs, signal);
+}
