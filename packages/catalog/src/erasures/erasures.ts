@@ -9,11 +9,11 @@ import {
 } from '@waymark/contract';
 import { everExisted } from '../clickhouse/ever-existed.js';
 import { queryRows } from '../clickhouse/query-rows.js';
+import { anyOf, equals, hasId } from '../lists/list-conditions.js';
+import { BY_CREATION } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 import type { ErasureRecord } from '../model/job-record-schemas.js';
 import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
-import { anyOf, equals, hasId } from '../store/list-conditions.js';
-import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { underLock } from '../store/write-context.js';
 import { createErasedPeople, LATE_DAYS_MAX } from './erased-people.js';

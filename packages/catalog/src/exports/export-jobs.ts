@@ -1,10 +1,10 @@
 import { ApiError, type ExportResource, type ExportStatus, UNFINISHED_EXPORTS_MAX } from '@waymark/contract';
 import type { LinkVisibility } from '../links/link-visibility.js';
+import { isOneOf } from '../lists/list-conditions.js';
+import { BY_CREATION } from '../lists/record-list.js';
 import type { ExportJobRecord } from '../model/job-record-schemas.js';
 import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
 import { changeAll } from '../store/bulk-changes.js';
-import { isOneOf } from '../store/list-conditions.js';
-import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
 
 /** The fields of a new export job; all others have defaults. */

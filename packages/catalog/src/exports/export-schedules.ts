@@ -1,9 +1,9 @@
 import { EXPORT_SCHEDULES_MAX, type ExportDestination } from '@waymark/contract';
 import type { LinkVisibility } from '../links/link-visibility.js';
+import { BY_CREATION } from '../lists/record-list.js';
 import type { ExportScheduleRecord } from '../model/job-record-schemas.js';
 import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
 import type { SecretBox } from '../secrets/secret-box.js';
-import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
 
 /** The credentials with which exports of a schedule access its storage. */

@@ -1,7 +1,7 @@
+import { hasId } from '../lists/list-conditions.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
 import { changeAll } from '../store/bulk-changes.js';
-import { hasId } from '../store/list-conditions.js';
 import type { RecordStore } from '../store/record-store.js';
 
 /** Removes the references that links have to a record; see `Relations`. */

@@ -7,7 +7,7 @@ import {
   equals,
   hasId,
   ifDefined,
-} from '../store/list-conditions.js';
+} from '../lists/list-conditions.js';
 import { IN_NO_HIDDEN_FOLDER } from './link-visibility.js';
 
 /** Filters of a list of links; a filter that is undefined is not applied. */

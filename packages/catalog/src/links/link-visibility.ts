@@ -1,6 +1,6 @@
 import { ApiError, hasPermission } from '@waymark/contract';
+import type { Condition } from '../lists/list-conditions.js';
 import type { ApiKeyRecord, FolderRecord, LinkRecord } from '../model/record-schemas.js';
-import type { Condition } from '../store/list-conditions.js';
 import type { RecordStore } from '../store/record-store.js';
 
 /** Which links and fields of links a caller may see: docs/reference/access.md. */

@@ -1,8 +1,8 @@
 import type { SortOrder } from '@waymark/contract';
 import type { ReadList } from '../clickhouse/list-reads.js';
+import { BY_CREATION } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
-import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
 import { type LinkFilters, linkConditions, newestRows } from './link-filters.js';
 

@@ -1,5 +1,3 @@
-import type { PartnerRecord } from '../model/record-schemas.js';
-import type { New, ResourceRules } from '../resources/resource.js';
 import {
   anyOf,
   contains,
@@ -9,7 +7,9 @@ import {
   hasId,
   ifDefined,
   isOneOf,
-} from '../store/list-conditions.js';
+} from '../lists/list-conditions.js';
+import type { PartnerRecord } from '../model/record-schemas.js';
+import type { New, ResourceRules } from '../resources/resource.js';
 import { PARTNER_SORTS, type PartnerSort } from './partner-totals.js';
 
 /** The fields of a new partner; all except the name have defaults. */

@@ -2,8 +2,8 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, parseResourceId } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { IN_NO_HIDDEN_FOLDER } from '../links/link-visibility.js';
+import { BY_CREATION, type SortRule } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
-import { BY_CREATION, type SortRule } from '../store/record-list.js';
 
 /** The sums of the counters of a partner's links. */
 export interface PartnerTotals {

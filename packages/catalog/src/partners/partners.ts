@@ -1,11 +1,11 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { IN_NO_HIDDEN_FOLDER, type LinkVisibility } from '../links/link-visibility.js';
+import { equals, hasId, isOneOf } from '../lists/list-conditions.js';
+import { BY_CREATION } from '../lists/record-list.js';
 import { partnerEmail, partnerTenantId } from '../model/entity-types.js';
 import type { LinkRecord, PartnerRecord } from '../model/record-schemas.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
 import { changeAll } from '../store/bulk-changes.js';
-import { equals, hasId, isOneOf } from '../store/list-conditions.js';
-import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { PARTNER_RULES } from './partner-rules.js';
 import { type PartnerTotals, readPartnerTotals, VISIBLE_PARTNER_SORTS } from './partner-totals.js';

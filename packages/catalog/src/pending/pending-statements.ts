@@ -1,8 +1,8 @@
 import type { RowValue } from '@waymark/event-format';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
+import type { Condition } from '../lists/list-conditions.js';
 import type { CatalogRecord, EntityType, QueuedEntityType } from '../model/entity-type.js';
 import { columnValue, numberOf } from '../model/entity-type.js';
-import type { Condition } from '../store/list-conditions.js';
 
 /** Most records in one statement, because their values are sent in its URL. */
 const RECORDS_PER_READ = 100;

@@ -1,4 +1,15 @@
 import { eachUtmField } from '@waymark/contract';
+import {
+  addressContains,
+  contains,
+  dataText,
+  equals,
+  equalsIgnoringCase,
+  hasId,
+  ifDefined,
+  isOneOf,
+} from '../lists/list-conditions.js';
+import { BY_CREATION, type SortRule } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 import { folderName, partnerTagName, tagName, utmTemplateName, webhookUrl } from '../model/entity-types.js';
 import type {
@@ -12,17 +23,6 @@ import type {
   UtmTemplateRecord,
   WebhookRecord,
 } from '../model/record-schemas.js';
-import {
-  addressContains,
-  contains,
-  dataText,
-  equals,
-  equalsIgnoringCase,
-  hasId,
-  ifDefined,
-  isOneOf,
-} from '../store/list-conditions.js';
-import { BY_CREATION, type SortRule } from '../store/record-list.js';
 import type { New, ResourceRules } from './resource.js';
 
 export type NewCustomer = New<CustomerRecord, 'externalId'>;

@@ -1,9 +1,9 @@
 import { ApiError, createResourceId, parseResourceId, type SortOrder } from '@waymark/contract';
+import type { Condition } from '../lists/list-conditions.js';
+import type { SortRule } from '../lists/record-list.js';
 import type { CatalogRecord, Name } from '../model/entity-type.js';
 import type { Quotas } from '../redis/quotas.js';
-import type { Condition } from '../store/list-conditions.js';
 import { type Creation, createRecords } from '../store/record-creation.js';
-import type { SortRule } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
 import { NameTakenError, type WriteDeps } from '../store/write-context.js';
 

@@ -1,5 +1,5 @@
+import type { Condition } from '../lists/list-conditions.js';
 import type { CatalogRecord } from '../model/entity-type.js';
-import type { Condition } from './list-conditions.js';
 import type { RecordStore } from './record-store.js';
 
 /** Records that are changed in one insert: so few that it ends long before their locks expire. */

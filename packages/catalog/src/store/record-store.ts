@@ -3,11 +3,11 @@ import { type ClickHouseClient, insertRows, QUORUM_INSERT, SEQUENTIAL_READ } fro
 import type { EventRow } from '@waymark/event-format';
 import { createGroupCommit, type GroupCommit } from '../clickhouse/group-commit.js';
 import type { ReadList } from '../clickhouse/list-reads.js';
+import { createRecordList, type RecordList } from '../lists/record-list.js';
 import { type CatalogRecord, type EntityType, type Name, recordColumns } from '../model/entity-type.js';
 import { type PendingRecords, withPending } from '../pending/pending-records.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
 import { createLocalRecords } from './local-cache.js';
-import { createRecordList, type RecordList } from './record-list.js';
 import { createRecordReader, type ReadOptions, type RecordReader } from './record-reader.js';
 import { createRecordTable, type RecordTable } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';

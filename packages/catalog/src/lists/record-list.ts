@@ -5,8 +5,8 @@ import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf } from '../model/entity-type.js';
 import type { PendingRecords } from '../pending/pending-records.js';
 import { pendingStatements } from '../pending/pending-statements.js';
+import type { RecordTable } from '../store/record-table.js';
 import type { Condition } from './list-conditions.js';
-import type { RecordTable } from './record-table.js';
 
 /** An order of a list. */
 export interface SortRule {
