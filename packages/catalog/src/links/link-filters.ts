@@ -58,7 +58,7 @@ export function narrowing(filters: LinkFilters): Condition[] {
 }
 
 /** The link is not archived. */
-export const NOT_ARCHIVED: Condition = { sql: 'archived = 0', values: {} };
+export const NOT_ARCHIVED: Condition = { sql: 'archived = 0', values: {}, selects: 'most' };
 
 /** All conditions that a listed link must meet. */
 export function linkConditions(filters: LinkFilters): Condition[] {
@@ -67,17 +67,4 @@ export function linkConditions(filters: LinkFilters): Condition[] {
     ...(filters.hidesFolders ? [IN_NO_HIDDEN_FOLDER] : []),
     ...(filters.showArchived ? [] : [NOT_ARCHIVED]),
   ];
-}
-
-/**
- * The link is among the newest `rows` rows, before the link `beforeNumber` if it is given. With this condition, a list that begins with the
- * newest links does not read the others.
- */
-export function newestRows(rows: number, beforeNumber?: string): Condition {
-  const before = beforeNumber === undefined ? '' : 'AND id < {window_before:UInt64}';
-  return {
-    sql: `id >= (SELECT min(id) FROM (SELECT id FROM links WHERE workspace_id = {workspace:UInt64} ${before}
-ORDER BY workspace_id DESC, id DESC LIMIT {window_rows:UInt32}))`,
-    values: { window_rows: rows, ...(beforeNumber === undefined ? {} : { window_before: BigInt(beforeNumber) }) },
-  };
 }

@@ -8,7 +8,7 @@ import { BY_CREATION, type SortRule } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
-import { type LinkFilters, linkConditions, narrowing, newestRows } from './link-filters.js';
+import { type LinkFilters, linkConditions, narrowing } from './link-filters.js';
 import { IN_NO_HIDDEN_FOLDER, type LinkVisibility } from './link-visibility.js';
 import { createLinkTops, isTotalSort, type LinkSort, TOTAL_COLUMNS } from './links-by-total.js';
 
@@ -48,8 +48,6 @@ export interface LinkCount {
 
 /** Most groups in an answer, more than any workspace needs. */
 const GROUPS_MAX = 1_000;
-/** Rows that are read in addition to the page, because some are older versions of links, or links that are not listed. */
-const WINDOW_SPARE = 300;
 
 /** Dependencies of {@link createLinkList}. */
 export interface LinkListDeps {
@@ -81,37 +79,19 @@ export function createLinkList({ store, clickhouse, readList, settings }: LinkLi
   const tops = createLinkTops({ store, readList, settings });
   const isNarrow = (filters: LinkFilters) => narrowing(filters).length > 0;
 
-  async function byCreation(
-    workspaceId: string,
-    page: Pick<LinkPage, 'filters' | 'sortOrder' | 'limit' | 'offset'>,
-    cursor: Condition[] = [],
-    beforeNumber?: string,
-  ): Promise<LinkRecord[]> {
-    const { filters, sortOrder: order, limit, offset } = page;
-    const conditions = [...linkConditions(filters), ...cursor];
-    const request = { sort: BY_CREATION, order, limit, offset };
-    if (order === 'desc' && !isNarrow(filters)) {
-      // Without this condition, a read with FINAL in descending order reads all rows of the workspace.
-      const rows = 2 * (offset + limit) + WINDOW_SPARE;
-      const newest = { ...request, conditions: [...conditions, newestRows(rows, beforeNumber)] };
-      const found = await lists.list(workspaceId, newest);
-      if (found.length === limit) return found;
-    }
-    return lists.list(workspaceId, { ...request, conditions });
-  }
-
   return {
     /** A page of links. Links with equal sort values are ordered by creation, in the same direction. */
     async list(workspaceId: string, page: LinkPage): Promise<LinkRecord[]> {
       const { filters, sortBy, sortOrder: order, limit, offset } = page;
-      if (!isTotalSort(sortBy)) return byCreation(workspaceId, page);
+      const conditions = linkConditions(filters);
+      const request = { conditions, order, limit, offset };
+      if (!isTotalSort(sortBy)) return lists.list(workspaceId, { ...request, sort: BY_CREATION });
       // `tops` finds links by their totals, which cannot be filtered.
       if (!isNarrow(filters) && !filters.hidesFolders) {
         const records = await tops.find(workspaceId, { ...page, sortBy });
         if (records !== undefined) return records;
       }
-      const conditions = linkConditions(filters);
-      return lists.list(workspaceId, { conditions, sort: byTotal(sortBy), order, limit, offset });
+      return lists.list(workspaceId, { ...request, sort: byTotal(sortBy) });
     },
 
     /** The links before or after a given one, in the order of the list. */
@@ -120,8 +100,9 @@ export function createLinkList({ store, clickhouse, readList, settings }: LinkLi
       // Links before the cursor are those after it in the opposite order, nearest first.
       const order = side === 'after' ? sortOrder : sortOrder === 'asc' ? 'desc' : 'asc';
       const sql = order === 'asc' ? 'id > {cursor:UInt64}' : 'id < {cursor:UInt64}';
-      const cursor = [{ sql, values: { cursor: BigInt(number) } }];
-      const found = await byCreation(workspaceId, { filters, sortOrder: order, limit, offset: 0 }, cursor, number);
+      const cursor: Condition = { sql, values: { cursor: BigInt(number) }, selects: 'ids' };
+      const conditions = [...linkConditions(filters), cursor];
+      const found = await lists.list(workspaceId, { conditions, sort: BY_CREATION, order, limit, offset: 0 });
       return side === 'after' ? found : found.reverse();
     },
 

@@ -24,6 +24,7 @@ const IS_HIDDEN: Condition = { sql: "access_level = ''", values: {} };
 export const IN_NO_HIDDEN_FOLDER: Condition = {
   sql: `folder_id NOT IN (SELECT id FROM folders FINAL WHERE workspace_id = {workspace:UInt64} AND ${IS_HIDDEN.sql})`,
   values: {},
+  selects: 'most',
 };
 
 /** Whether the folder is hidden from the caller. */

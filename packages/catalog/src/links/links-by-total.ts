@@ -4,7 +4,7 @@ import { BY_CREATION } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
-import { type LinkFilters, linkConditions, newestRows } from './link-filters.js';
+import { type LinkFilters, linkConditions } from './link-filters.js';
 
 /** The totals by which links can be sorted: the column of `link_totals`, and the aggregate over the rows of a link. */
 export const TOTAL_COLUMNS = {
@@ -102,8 +102,7 @@ WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
     limit: number,
   ): Promise<string[]> {
     const readMax = limit + ids.length;
-    // More rows than links, because a link has a row for each of its versions.
-    const conditions = [...linkConditions(filters), newestRows(2 * readMax + SPARE)];
+    const conditions = linkConditions(filters);
     const page = { sort: BY_CREATION, order: 'desc', offset: 0, limit: readMax } as const;
     const newest = await lists.listIds(workspaceId, { ...page, conditions });
     const excluded = new Set(ids);

@@ -9,6 +9,8 @@ const NOT_ASCII = /[\u0080-\uffff]/;
 export interface Condition {
   readonly sql: string;
   readonly values: QueryParameters;
+  /** `ids`: reads only the id. `most`: most records of a workspace meet it. By default few may, and it may read any column. */
+  readonly selects?: 'ids' | 'most';
 }
 
 /** A condition that no record meets. */

@@ -5,7 +5,8 @@ import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf } from '../model/entity-type.js';
 import type { PendingRecords } from '../pending/pending-records.js';
 import { pendingStatements } from '../pending/pending-statements.js';
-import type { RecordTable } from '../store/record-table.js';
+import { parseData, type RecordTable } from '../store/record-table.js';
+import { type FirstRows, firstRows, mayBeAmongFirst } from './first-rows.js';
 import type { Condition } from './list-conditions.js';
 
 /** An order of a list. */
@@ -30,6 +31,10 @@ export interface ListRequest {
 /** The order of creation, because ids begin with the time of creation. Every type has this order. */
 export const BY_CREATION: SortRule = { by: 'id' };
 
+/** The setting for reads of few rows, which take longer on several threads. */
+const ON_ONE_THREAD = { max_threads: 1 };
+/** Up to so many rows, reading all records of the rows is faster than a statement for the ids of the page and one for its records. */
+const ROWS_WITH_RECORDS_MAX = 2_000;
 /** Rounds in which a page is filled again whose records were removed while it was read. Further rounds read only what is new on it. */
 const ROUNDS_MAX = 5;
 
@@ -51,7 +56,7 @@ WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sq
   });
 
   /** Ids of the pending records that meet the conditions. */
-  async function pendingIds(workspaceId: string, conditions: readonly Condition[]): Promise<bigint[]> {
+  async function readPendingIds(workspaceId: string, conditions: readonly Condition[]): Promise<bigint[]> {
     const records = [...((await pending?.readAll(workspaceId)) ?? new Map<string, R>()).values()];
     if (kind.queued === undefined || records.length === 0) return [];
     const statements = pendingStatements(kind, kind.queued, workspaceId, records, conditions);
@@ -73,34 +78,80 @@ UNION ALL
 SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS id, '' AS data) AS record ${join})`;
   }
 
-  /** The ids of a page. */
-  async function listIds(workspaceId: string, request: ListRequest): Promise<string[]> {
-    const { conditions, sort, order, limit, offset } = request;
+  /**
+   * Reads a column of the rows of a page.
+   *
+   * @param column `data` only without pending records
+   * @param pendingIds ids of pending records that meet the conditions
+   * @param first looks only among these rows
+   * @returns undefined when the page may contain other rows than the `first`
+   */
+  async function readColumn(
+    workspaceId: string,
+    { conditions, sort, order, limit, offset }: ListRequest,
+    column: 'id' | 'data',
+    pendingIds: readonly bigint[],
+    first?: FirstRows,
+  ): Promise<string[] | undefined> {
     const direction = order === 'asc' ? 'ASC' : 'DESC';
     const keys = (by: string) => (by === 'id' ? `id ${direction}` : `${by} ${direction}, id ${direction}`);
-    // Read before the table, so that a record which the writer inserts between the two reads is found there.
-    const ids = await pendingIds(workspaceId, conditions);
+    const among: Condition[] = first === undefined ? [] : [{ sql: first.condition, values: {} }];
+    const all = [...conditions, ...among];
     const source =
-      ids.length === 0
-        ? `${from(sort.join ?? '', conditions)} ORDER BY ${keys(sort.by)}`
-        : `FROM ${withPendingIds(sort, conditions)} ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
-    const rows = await readList<[string]>({
-      query: `SELECT id ${source} LIMIT {limit:UInt32} OFFSET {offset:UInt64}`,
+      pendingIds.length === 0
+        ? `${from(sort.join ?? '', all)} ORDER BY ${keys(sort.by)}`
+        : `FROM ${withPendingIds(sort, all)} ${first === undefined ? '' : `WHERE ${first.isAll} OR ${first.condition}`}
+ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
+    const ofFewRows = first === undefined && column === 'id' ? {} : ON_ONE_THREAD;
+    const rows = await readList<[string, number?]>({
+      query: `${first === undefined ? '' : `WITH ${first.definition}\n`}SELECT ${column}${first === undefined ? '' : `, ${first.isAll}`} ${source} LIMIT {limit:UInt32} OFFSET {offset:UInt64}`,
       parameters: {
         ...parametersOf(workspaceId, conditions),
-        ...(ids.length === 0 ? {} : { pending: ids }),
+        ...first?.parameters,
+        ...(pendingIds.length === 0 ? {} : { pending: pendingIds }),
         limit,
         offset,
       },
-      settings,
+      settings: { ...settings, ...ofFewRows },
     });
-    return rows.map(([number]) => table.publicId(number));
+    const isWhole = first === undefined || rows.length === limit || rows[0]?.[1] === 1;
+    return isWhole ? rows.map(([value]) => value) : undefined;
+  }
+
+  /** The rows in which the page is looked for first; undefined when it is looked for in all. */
+  function firstRowsOf({ conditions, sort, order, limit, offset }: ListRequest): FirstRows | undefined {
+    if (kind.isNumerous !== true || sort !== BY_CREATION || !mayBeAmongFirst(conditions)) return undefined;
+    return firstRows(kind.table, conditions, order, offset + limit);
+  }
+
+  /** The ids of a page, which is looked for in the `first` rows before all. */
+  async function pageIds(workspaceId: string, request: ListRequest, first?: FirstRows): Promise<string[]> {
+    // Read before the table, so that a record which the writer inserts between the two reads is found there.
+    const pendingIds = await readPendingIds(workspaceId, request.conditions);
+    const read = (rows?: FirstRows) => readColumn(workspaceId, request, 'id', pendingIds, rows);
+    const numbers = (first && (await read(first))) ?? (await read()) ?? [];
+    return numbers.map((number) => table.publicId(number));
   }
 
   /** Reads those of the records that exist, from their table without caches, in the order of `ids`. */
   async function read(workspaceId: string, ids: readonly string[]): Promise<R[]> {
     const found = await Promise.all(ids.map((id) => table.get(workspaceId, id)));
     return found.flatMap((stored) => (stored === undefined ? [] : [stored.record]));
+  }
+
+  /**
+   * A page of records, by their ids. Those that are removed before they are read are replaced by the ones that follow, because a page with
+   * fewer than `limit` records is taken for the last one.
+   */
+  async function listByIds(workspaceId: string, request: ListRequest, first?: FirstRows): Promise<R[]> {
+    const found = new Map<string, R>();
+    for (let round = 1; ; round++) {
+      const ids = await pageIds(workspaceId, request, first);
+      const unread = ids.filter((id) => !found.has(id));
+      for (const record of await read(workspaceId, unread)) found.set(record.id, record);
+      const page = ids.flatMap((id) => found.get(id) ?? []);
+      if (page.length === ids.length || ids.length < request.limit || round === ROUNDS_MAX) return page;
+    }
   }
 
   const countQuery = (workspaceId: string, conditions: readonly Condition[]) => ({
@@ -110,22 +161,21 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
   });
 
   return {
-    listIds,
+    /** The ids of a page. */
+    listIds: (workspaceId: string, request: ListRequest) => pageIds(workspaceId, request, firstRowsOf(request)),
     read,
 
     /**
-     * A page of records. Finds their ids first, which reads small columns only, and then reads these records. Those that are removed in
-     * between are replaced by the ones that follow, because a page with fewer than `limit` records is taken for the last one.
+     * A page of records. Where few rows are read for it, one statement reads them with their records; otherwise the first one reads small
+     * columns only, to find the ids of the page.
      */
     async list(workspaceId: string, request: ListRequest): Promise<R[]> {
-      const found = new Map<string, R>();
-      for (let round = 1; ; round++) {
-        const ids = await listIds(workspaceId, request);
-        const unread = ids.filter((id) => !found.has(id));
-        for (const record of await read(workspaceId, unread)) found.set(record.id, record);
-        const page = ids.flatMap((id) => found.get(id) ?? []);
-        if (page.length === ids.length || ids.length < request.limit || round === ROUNDS_MAX) return page;
-      }
+      const first = firstRowsOf(request);
+      const isSmall = first === undefined ? kind.isNumerous !== true : first.count <= ROWS_WITH_RECORDS_MAX;
+      if (!isSmall || (await readPendingIds(workspaceId, request.conditions)).length > 0)
+        return listByIds(workspaceId, request, first);
+      const records = await readColumn(workspaceId, request, 'data', [], first);
+      return records?.map((data) => parseData(kind, data)) ?? listByIds(workspaceId, request);
     },
 
     /**

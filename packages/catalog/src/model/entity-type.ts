@@ -34,6 +34,8 @@ export interface EntityType<R extends CatalogRecord> {
   readonly remains?: (record: R) => R;
   /** For how long an expired copy in this process may be served while neither Redis nor ClickHouse answers. */
   readonly staleMsMax: number;
+  /** A workspace can have so many of them that a list must not read all. */
+  readonly isNumerous?: true;
   /** Set for types whose records `/track` also creates through the queue. */
   readonly queued?: QueuedEntityType<R>;
 }

@@ -125,6 +125,7 @@ export const domainType: EntityType<DomainRecord> = {
 
 export const linkType: EntityType<LinkRecord> = {
   resource: 'link',
+  isNumerous: true,
   table: LINKS_TABLE,
   schema: linkRecordSchema,
   columns: {
@@ -149,6 +150,7 @@ export const linkType: EntityType<LinkRecord> = {
 
 export const customerType: EntityType<CustomerRecord> = {
   resource: 'customer',
+  isNumerous: true,
   table: 'customers',
   schema: customerRecordSchema,
   columns: {
@@ -243,6 +245,7 @@ export const partnerTagType: EntityType<PartnerTagRecord> = {
 
 export const partnerType: EntityType<PartnerRecord> = {
   resource: 'partner',
+  isNumerous: true,
   table: PARTNERS_TABLE,
   schema: partnerRecordSchema,
   columns: {

@@ -150,10 +150,12 @@ export const CUSTOMER_RULES: ResourceRules<
     ...ifDefined(beforeId, (id) => ({
       sql: 'id < {before:UInt64}',
       values: { before: BigInt(numberOf('customer', id)) },
+      selects: 'ids',
     })),
     ...ifDefined(afterId, (id) => ({
       sql: 'id > {after:UInt64}',
       values: { after: BigInt(numberOf('customer', id)) },
+      selects: 'ids',
     })),
   ],
   sorts: {

@@ -25,6 +25,9 @@ let catalog: Catalog;
 let workspaceId: string;
 let links: Listed[];
 
+/** More links in a row than a page is looked for among first, with both the newest and the oldest links near. */
+const isBetweenArchived = (index: number) => (index >= 5 && index < 450) || (index >= 750 && index < LINKS - 5);
+
 /** Some links are archived, changed or removed. Half of them have events, a few of these have many. */
 beforeAll(async () => {
   stores = await startStores();
@@ -32,7 +35,7 @@ beforeAll(async () => {
   const { workspace, host } = await aWorkspace(catalog);
   workspaceId = workspace.id;
   const all = Array.from({ length: LINKS }, (_, index): Listed => {
-    const archived = index % 7 === 0;
+    const archived = index % 7 === 0 || isBetweenArchived(index);
     const id = createResourceId('link', FIRST_MS + index);
     const clicks = index % 2 === 0 ? 0 : 1 + Math.floor((index * 7919) % 23);
     return {

@@ -1,3 +1,4 @@
+import { insertRows } from '@waymark/clickhouse';
 import type { SortOrder } from '@waymark/contract';
 import {
   aClick,
@@ -11,7 +12,8 @@ import {
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Catalog, type CustomerRecord, draftCustomer, type NewCustomer } from '../../src/index.js';
-import { numberOf } from '../../src/model/entity-type.js';
+import { numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
+import { customerType } from '../../src/model/entity-types.js';
 import type { CustomerFilters } from '../../src/resources/named-resources.js';
 import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
 
@@ -157,6 +159,31 @@ describe('a list', () => {
     const keys = await stores.client.keys(`*pending-customer*:${numberOf('workspace', own)}`);
     expect(await stores.client.del(keys)).toBe(2);
     expect(await lists()).toEqual(before);
+  });
+
+  it('has pending customers in their places among more rows than are read for a page', async () => {
+    const own = (await aWorkspace(catalog)).workspace.id;
+    const records = Array.from({ length: 420 }, (_none, index) =>
+      draftCustomer(own, { externalId: `place-${index}` }, Date.now() - 1_000_000 + index),
+    );
+    const isPending = (_record: CustomerRecord, index: number) => index % 40 === 2;
+    // Four versions of each are more rows than the two that a page counts on, so far pages must go beyond the rows that they read first.
+    const written = records.filter((record, index) => !isPending(record, index));
+    await insertRows(stores.database.client, {
+      table: 'customers',
+      columns: recordColumns(customerType),
+      rows: [1, 2, 3, 4].flatMap((version) => written.map((record) => recordRow(customerType, { record, version }))),
+      settings: { optimize_on_insert: 0 },
+    });
+    await Promise.all(records.filter(isPending).map((record) => addPendingCustomer(stores.client, record)));
+    for (const sortOrder of ['asc', 'desc'] as const) {
+      const all = records.map(({ externalId }) => externalId);
+      const expected = sortOrder === 'asc' ? all : all.reverse();
+      for (const page of [1, 2, 23, 24, 60, 61]) {
+        const found = await catalog.customers.list(own, { ...everyone, filters: {}, sortOrder, page, pageSize: 7 });
+        expect(found.map(({ externalId }) => externalId)).toEqual(expected.slice(7 * page - 7, 7 * page));
+      }
+    }
   });
 
   it('is refused rather than incomplete when too many customers are pending; one customer is found nevertheless', async () => {
