@@ -6,7 +6,7 @@ import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 export interface AbTestsOptions {
   readonly catalog: Pick<Catalog, 'abTests'>;
   readonly redis: Stores['redis'];
-  /** Called for every link whose destination has changed. Must not reject. */
+  /** Called for every link whose destination a run has changed, also if the run fails later. Must not reject. */
   readonly onChanged: (link: LinkRecord) => Promise<void>;
   readonly logger: Pick<Logger, 'info' | 'error'>;
   readonly now?: () => number;
@@ -30,19 +30,21 @@ export function startAbTests(options: AbTestsOptions): PeriodicTask {
    * Completes the tests that have ended since the last run, and reports the links that it has changed.
    *
    * @param lost aborts when another writer may complete them: the rest is left to it
+   * @throws the error of a store that ended the run, after the report of the links that were changed before it
    */
   async function complete(lost: AbortSignal): Promise<void> {
     const cursor = await redis.get(cursorKey);
     const untilMs = now() - WRITE_DELAY_MS;
     const fromMs = cursor === null ? untilMs - LOOKBACK_MS : Number(cursor);
     const within = { fromMs, untilMs, untouchedOnly: cursor === null, random };
-    const { changed, failed } = await catalog.abTests.complete(within, lost);
+    const { changed, failed, endedBy } = await catalog.abTests.complete(within, lost);
     for (const { linkId, err } of failed)
       logger.error({ err, linkId }, 'an A/B test of a link could not be completed; retrying in a minute');
     for (const link of changed) {
       logger.info({ linkId: link.id, url: link.url }, 'an A/B test of a link is complete');
       await onChanged(link);
     }
+    if (endedBy !== undefined) throw endedBy;
     if (!lost.aborted) await redis.set(cursorKey, String(Math.max(fromMs, untilMs)));
   }
 

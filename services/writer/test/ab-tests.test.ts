@@ -332,6 +332,22 @@ describe('an A/B test that has ended', () => {
     expect(await client.exists(NOTES, FAILED)).toBe(0);
   });
 
+  it('is reported although the run fails after its link was changed', async () => {
+    const link = await aTest(-1, { [A]: 3 });
+    await (await noteEnd(link, Date.now() - HOUR_MS))();
+    await client.set('waymark:link-tests:until', '1');
+    const reports: object[] = [];
+    const random = () => {
+      // The note cannot be removed then: Redis answers that the key has another type.
+      void client.set(NOTES, 'not a set');
+      return 0;
+    };
+    await run({ random, logger: { info() {}, error: (context: object) => void reports.push(context) } as never });
+    expect(changed.map(({ id, url }) => [id, url])).toEqual([[link.id, A]]);
+    expect(reports).toMatchObject([{ err: { cause: { message: expect.stringContaining('WRONGTYPE') } } }]);
+    expect(await client.get('waymark:link-tests:until')).toBe('1');
+  });
+
   it('is completed by one writer', async () => {
     const link = await aTest(1, { [B]: 1 });
     await earlier();

@@ -37,6 +37,8 @@ export interface CompletedTests {
   readonly changed: readonly LinkRecord[];
   /** The links whose tests could not be completed. The next run tries them again. */
   readonly failed: readonly { readonly linkId: string; readonly err: unknown }[];
+  /** The error of a store that ended the run early; undefined if none did. Select the same tests again then. */
+  readonly endedBy: Error | undefined;
 }
 
 const WORKSPACES_PER_READ = 1000;
@@ -195,7 +197,11 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
           return false;
         }
       },
-      result: (): CompletedTests => ({ changed: [...seen.values()].filter((link) => link !== undefined), failed }),
+      result: (endedBy?: Error): CompletedTests => ({
+        changed: [...seen.values()].filter((link) => link !== undefined),
+        failed,
+        endedBy,
+      }),
     };
   }
 
@@ -227,6 +233,16 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
       const earlier = { ...within, fromMs: Number(fromMs), untouchedOnly: untouched !== undefined };
       const isDone = run.seen.has(id) || (await run.complete(workspaceId, id, earlier));
       if (isDone) await redis.run((client) => client.srem(failedKey, member));
+    }
+  }
+
+  /** Completes the tests that ended within the time. Notes those that could not be completed, for later runs. */
+  async function completeEnded(within: EndedWithin, run: Run): Promise<void> {
+    for (const [workspaceId, id] of await endedLinks(within)) {
+      if (run.isLost()) break;
+      if (run.seen.has(id) || (await run.complete(workspaceId, id, within))) continue;
+      const member = `${workspaceId}/${id}/${within.fromMs}${within.untouchedOnly ? '/untouched' : ''}`;
+      await redis.run((client) => client.sadd(failedKey, member));
     }
   }
 
@@ -266,22 +282,21 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     },
 
     /**
-     * Sets the destination of links whose test has ended to the variant with the most leads.
+     * Sets the destination of links whose test has ended to the variant with the most leads. An error of a store ends the run, and is
+     * returned: a later run does not return the links that this one has changed.
      *
      * @param lost stops the run before the next link when it aborts
-     * @throws the error of a store; then no test counts as completed
      */
     async complete(within: EndedWithin, lost: AbortSignal): Promise<CompletedTests> {
       const run = startRun(lost);
-      await completeNoted(within, run);
-      await completeFailed(within, run);
-      for (const [workspaceId, id] of await endedLinks(within)) {
-        if (lost.aborted) break;
-        if (run.seen.has(id) || (await run.complete(workspaceId, id, within))) continue;
-        const member = `${workspaceId}/${id}/${within.fromMs}${within.untouchedOnly ? '/untouched' : ''}`;
-        await redis.run((client) => client.sadd(failedKey, member));
+      try {
+        await completeNoted(within, run);
+        await completeFailed(within, run);
+        await completeEnded(within, run);
+        return run.result();
+      } catch (err) {
+        return run.result(err instanceof Error ? err : new Error('a run over A/B tests failed', { cause: err }));
       }
-      return run.result();
     },
   };
 }
