@@ -36,11 +36,18 @@ function readKey(header: string | undefined): string | undefined {
   }
 }
 
+/** Why a request is rejected, whose header was read by {@link readKey} as a wrong key, or as none. */
+function rejection(header: string | undefined, key: string | undefined): string {
+  if (header === undefined) return 'The admin key is missing.';
+  if (key !== undefined) return 'The admin key is wrong.';
+  return 'The header Authorization must be "Bearer <admin key>", or Basic credentials with the admin key as the password.';
+}
+
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /**
- * Requires the admin key on every route of the Fastify scope that registers it: 401 without the key, 429 for a wrong key from a
- * network (an IPv4 address, an IPv6 `/64`) that has sent too many wrong ones. A correct key is always accepted, even from a blocked
+ * Requires the admin key on every route of the Fastify scope that registers it: 401 without a key or with a wrong one, 429 for a wrong key
+ * from a network (an IPv4 address, an IPv6 `/64`) that has sent too many wrong ones. A correct key is always accepted, even from a blocked
  * network, because it is too long to guess. Register it before the routes.
  */
 export const adminGuard = fp<AdminGuardOptions>(
@@ -75,7 +82,7 @@ export const adminGuard = fp<AdminGuardOptions>(
         }
       }
       reply.header('www-authenticate', CHALLENGE);
-      throw new ApiError('unauthorized', 'This page needs the admin key.');
+      throw new ApiError('unauthorized', rejection(authorization, key));
     });
   },
   { name: 'admin-guard' },

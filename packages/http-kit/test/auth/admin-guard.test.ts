@@ -6,6 +6,10 @@ import { type AdminGuardOptions, type App, adminGuard } from '../../src/index.js
 import { aTestApp } from '../test-app.js';
 
 const KEY = `${'k'.repeat(31)}:`;
+const MISSING = 'The admin key is missing.';
+const WRONG = 'The admin key is wrong.';
+const FORM =
+  'The header Authorization must be "Bearer <admin key>", or Basic credentials with the admin key as the password.';
 let server: Awaited<ReturnType<typeof startRedis>>;
 let redis: Redis;
 let rateLimiter: RateLimiter;
@@ -59,18 +63,21 @@ describe('the admin key', () => {
   });
 
   it.each([
-    ['none', {}],
-    ['a wrong one', bearer('x'.repeat(32))],
-    ['one that is too short', bearer(KEY.slice(1))],
-    ['as a user name', basic(KEY, '')],
-    ['Basic without a colon', { authorization: `Basic ${Buffer.from(KEY.slice(0, -1)).toString('base64')}` }],
-    ['another scheme', { authorization: `Digest ${KEY}` }],
-    ['a header without end', bearer(KEY + 'x'.repeat(5000))],
-    ['an empty one', { authorization: '' }],
-  ])('refused: %s, with a challenge that browsers understand', async (_what, headers) => {
+    ['none', {}, MISSING],
+    ['a wrong one', bearer('x'.repeat(32)), WRONG],
+    ['one that is too short', bearer(KEY.slice(1)), WRONG],
+    ['as a user name', basic(KEY, ''), WRONG],
+    ['Basic without a colon', { authorization: `Basic ${Buffer.from(KEY.slice(0, -1)).toString('base64')}` }, FORM],
+    ['another scheme', { authorization: `Digest ${KEY}` }, FORM],
+    ['a header without end', bearer(KEY + 'x'.repeat(5000)), FORM],
+    ['an empty one', { authorization: '' }, FORM],
+  ])('refused: %s, with a challenge that browsers understand', async (_what, headers, message) => {
     start();
     const response = await ask(headers);
-    expect([response.statusCode, response.json().error.code]).toEqual([401, 'unauthorized']);
+    expect([response.statusCode, response.json().error]).toEqual([
+      401,
+      expect.objectContaining({ code: 'unauthorized', message }),
+    ]);
     expect(response.headers['www-authenticate']).toMatch(/^Basic realm=/);
     expect(lines()).not.toContain(KEY);
   });
