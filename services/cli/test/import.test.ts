@@ -164,6 +164,25 @@ describe('waymark import', { timeout: 120_000 }, () => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
   });
 
+  it.each([
+    ['missing', undefined, 'the API key of kutt is missing: set IMPORT_CREDENTIAL, or write it to standard input'],
+    ['of several lines', 'one\ntwo', 'the API key of kutt has several lines: it must be one'],
+    [
+      'too long',
+      Array.from({ length: 1_000 }, (_, n) => n + 1e4).join(''),
+      'the API key of kutt is too long: it has at most 4096 characters',
+    ],
+  ])('refuses a key that is %s, and says so without the key', async (_what, credential, message) => {
+    const args = ['import', 'kutt', 'http://127.0.0.1:9', '--workspace', 'acme'];
+    const { IMPORT_CREDENTIAL: _, ...others } = env;
+    const stdin = vi.spyOn(process, 'stdin', 'get');
+    stdin.mockReturnValue(Readable.from([Buffer.from(' \n')]) as never);
+    onTestFinished(() => stdin.mockRestore());
+    const set = credential === undefined ? others : { ...others, IMPORT_CREDENTIAL: credential };
+    const { code, stderr } = await runCommand(set, ...args);
+    expect([code, stderr]).toEqual([1, `waymark: ${message}\n`]);
+  });
+
   it('that is killed and run again makes every link once', async () => {
     const rows = Array.from({ length: 1500 }, (_, n) => `https://a.test/${n},k/${n},"t${n % 5}"`);
     const file = aFile('killed.csv', `url,key,tags\n${rows.join('\n')}\n`);

@@ -33,10 +33,14 @@ function firstLine(question: string): Promise<string> {
  * other users of the machine can read the arguments of a process.
  *
  * @param configured value of IMPORT_CREDENTIAL
- * @throws CommandError when the key is missing or too long
+ * @throws CommandError when the key is missing, too long or has several lines
  */
 export async function readCredential(configured: string | undefined, source: string): Promise<string> {
   const credential = (configured ?? (await firstLine(`API key for ${source}: `))).trim();
-  if (credential !== '' && credential.length <= CHARS_MAX && !/[\r\n]/.test(credential)) return credential;
-  throw new CommandError(`the API key of ${source} is missing: set IMPORT_CREDENTIAL, or write it to standard input`);
+  if (credential === '')
+    throw new CommandError(`the API key of ${source} is missing: set IMPORT_CREDENTIAL, or write it to standard input`);
+  if (/[\r\n]/.test(credential)) throw new CommandError(`the API key of ${source} has several lines: it must be one`);
+  if (credential.length > CHARS_MAX)
+    throw new CommandError(`the API key of ${source} is too long: it has at most ${CHARS_MAX} characters`);
+  return credential;
 }
