@@ -364,7 +364,7 @@ describe('waymark', { timeout: 120_000 }, () => {
     await client.del('{waymark}:dead-letter:wait');
     client.disconnect();
     expect(stdout).toMatch(/^clickhouse +\d+ migrations applied, and 1 of a newer release$/m);
-    expect(stdout).toMatch(/^api +failed: http:\/\/127.0.0.1:3000 does not answer \(it is BASE_URL: with --api, /m);
+    expect(stdout).toMatch(/^api +failed: http:\/\/127.0.0.1:3000 does not answer \(this is BASE_URL: with --api, /m);
     expect(stdout).toMatch(/^warning +REDIS_URL: maxmemory-policy is allkeys-lru, not noeviction/m);
     expect(stdout).toMatch(/^warning +1 events could not be stored; see: waymark dead-letters list$/m);
   });

@@ -29,7 +29,7 @@ function checkApi(target: Target, api: string | undefined) {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(API_TIMEOUT_MS) }).catch(() => {
       const hint =
         named === undefined
-          ? ' (it is BASE_URL: with --api, name the API as this machine or container reaches it)'
+          ? ' (this is BASE_URL: with --api, give the address at which this machine or container reaches the API)'
           : '';
       throw new Error(`${url} does not answer${hint}`);
     });
@@ -80,7 +80,7 @@ function checkClickHouse(target: Target) {
   });
 }
 
-/** Fails when the disk of the running stack on DATA_DIR is full, which is why its stores and services fail then. */
+/** Fails when the disk with the DATA_DIR of the running stack is full, which explains failures of its stores and services. */
 function checkDisk({ settings, stack }: Target) {
   return check(async () => {
     const line = stack === undefined ? undefined : await fullDisk(settings.dataDir);

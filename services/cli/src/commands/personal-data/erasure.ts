@@ -82,13 +82,15 @@ function notRepeated(leftOut: readonly string[], unnamed: number): string[] {
       : [`${leftOut.length} left out, not in the records of this workspace: ${leftOut.join(', ')}`]),
     ...(unnamed === 0
       ? []
-      : [`${unnamed} for external ids without a customer: the list does not have these ids, erase each of them again`]),
+      : [
+          `${unnamed} of external ids that had no customer: the list does not have these ids, so erase them again by hand`,
+        ]),
   ];
 }
 
 /**
- * `waymark erasure replay`: erases the customers of a list again, after a backup was restored that is older than the erasures. Customers
- * who were created after the backup do not exist, and are left out.
+ * `waymark erasure replay`: erases the customers of a list again, after a backup was restored that is older than the erasures. Skips
+ * erasures that the records show as completed. Customers who were created after the backup do not exist, and are left out.
  */
 export async function replayErasures(file: RawOption, options: ErasureOptions): Promise<CommandResult> {
   const erasures = parseList(requiredText('file', file));
