@@ -45,7 +45,8 @@ export async function acceptUploads(scope: App, bytesMax: number): Promise<void>
     },
   });
   scope.addContentTypeParser('*', (_request, _payload, done) => {
-    const message = 'The Content-Type of an import must be multipart/form-data, or application/json for an API.';
+    const message =
+      'The Content-Type of an import must be multipart/form-data for a file, or application/json for another service.';
     done(new ApiError('bad_request', message));
   });
 }
@@ -113,8 +114,9 @@ async function readForm(request: FastifyRequest, path: string, bytesMax: number)
 /**
  * Receives a form, and writes its file to a new directory.
  *
- * @param bytesMax most bytes of the file
- * @throws ApiError 400 or 422 for a form that is malformed, too large or too slow; then its directory is removed
+ * @param bytesMax maximum bytes of the file
+ * @throws ApiError 400 or 422 for a form that is malformed, too large or too slow, 500 when the disk is full; other errors of the disk.
+ *   The directory is then removed.
  */
 export async function receiveUpload(request: FastifyRequest, files: ImportFiles, bytesMax: number): Promise<Upload> {
   if (Number(request.headers['content-length'] ?? 0) > bytesMax + REST_BYTES_MAX) throw tooLarge(bytesMax);
