@@ -18,7 +18,7 @@ export interface QueryCaller {
 /** The outcome of a query, for measurements. */
 export interface QueryReport extends ReadSummary {
   readonly durationMs: number;
-  /** Name or code of the error, never its message; `''` if there was none. */
+  /** Name or code of the error, never its message; `unnamed` if it has neither; `''` if there was no error. */
   readonly error: string;
 }
 
@@ -67,7 +67,7 @@ function logNamesOf({ settings }: CompiledQuery, caller: QueryCaller | undefined
 function errorName(err: unknown): string {
   if (err instanceof ClickHouseError) return err.type ?? err.code;
   const { code } = err as { readonly code?: unknown };
-  return typeof code === 'string' ? code : 'no answer';
+  return typeof code === 'string' ? code : 'unnamed';
 }
 
 function asApiError(err: unknown): unknown {
