@@ -35,7 +35,7 @@ describe('a ClickHouse on a unix socket', () => {
     expect(sums).toEqual(Array.from({ length: 10 }, () => [['6']]));
   });
 
-  it('is away while it is killed, and answers the same client when it is back, with the file of the killed one in its place', async () => {
+  it('is away after a kill, and answers the same client after a restart, although the old socket file was left', async () => {
     await server.kill9();
     expect(existsSync(socket)).toBe(true);
     const refused = await client.rows({ query: 'SELECT 1' }).catch((err: unknown) => err);
@@ -54,7 +54,7 @@ describe('a ClickHouse on a unix socket', () => {
     await stranger.close();
   });
 
-  it('is not looked for at a path that the system would cut off', () => {
+  it('is refused at a path that the system would truncate', () => {
     const url = `http+unix://localhost/${'a'.repeat(107)}`;
     expect(() => createClickHouseClient({ url, database: 'default' })).toThrow('more than 107 bytes');
   });

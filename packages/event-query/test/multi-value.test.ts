@@ -36,7 +36,7 @@ test('a thousand items are accepted, one more is refused with the name of the pa
   );
 });
 
-test('any text is parsed to two lists of non-empty values without commas', () => {
+test('any text gives non-empty values without commas, or no filter; those after a leading - are excluded', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('-', ',', 'a', 'b', ' ', '"'), maxLength: 30 }), (text) => {
       const lists = parseMultiValue('city', text);

@@ -13,7 +13,7 @@ function answering(...statuses: number[]) {
   return { calls, two: { apis: [api, api], aClick: async () => 'click' } as never };
 }
 
-it('an event that is refused for good fails the test, and is not sent again', async () => {
+it('an event that is refused permanently fails the test, and is not sent again', async () => {
   const { calls, two } = answering(404);
   const events = sendNumberedEvents(two, 1, 0);
   await expect(events.progress(1)).rejects.toThrow('event 1, /track/lead: 404');
@@ -21,7 +21,7 @@ it('an event that is refused for good fails the test, and is not sent again', as
   expect(calls).toEqual(['/track/lead']);
 });
 
-it('an event is sent again after refusals that pass', async () => {
+it('an event is sent again after temporary refusals', async () => {
   const { calls, two } = answering(500, 429, 200);
   await sendNumberedEvents(two, 1, 0).finish();
   expect(calls).toEqual(['/track/lead', '/track/lead', '/track/lead', '/track/sale']);

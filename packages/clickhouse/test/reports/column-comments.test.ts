@@ -67,7 +67,7 @@ const state = () =>
       WHERE database = currentDatabase() AND active AND NOT startsWith(table, 'schema_')) AS parts,
     (SELECT count() FROM system.mutations WHERE database = currentDatabase()) AS mutations`);
 
-test('every column of events, roll-ups and records has a meaning, but the address, whose expiry is read from its definition', async () => {
+test('every column of events, roll-ups and records has a comment, except ip, whose definition shows its expiry', async () => {
   const without = await rows<{ table: string; name: string }>(
     `SELECT table, name FROM system.columns WHERE database = currentDatabase() AND comment = ''
       AND table IN (${TABLES.map((name) => `'${name}'`).join(', ')}) ORDER BY table`,
@@ -75,7 +75,7 @@ test('every column of events, roll-ups and records has a meaning, but the addres
   expect(without).toEqual(['click_events', 'lead_events', 'sale_events'].map((table) => ({ table, name: 'ip' })));
 });
 
-test('the migration that gives them rewrites no row of an installation with events, and may be repeated', async () => {
+test('the migration that adds the comments rewrites no row of an installation with events, and may be repeated', async () => {
   expect(await state()).toEqual(before);
   const file = (await readMigrationFiles(MIGRATIONS_DIRECTORY)).find(({ name }) => name === FILE);
   const statements = splitStatements(renderMigration(file?.text ?? '', {}));

@@ -48,7 +48,7 @@ test.each([
   ['past half an hour', 'UTC', '2026-11-21T14:00:15.250Z/2026-11-21T14:30:15.250Z'],
   ['half hour ago', 'UTC', '2026-11-21T14:00:15.250Z'],
   ['last 24h', 'UTC', '2026-11-20T14:30:15.250Z/2026-11-21T14:30:15.250Z'],
-])('%s in %s', (text, timezone, expected) => {
+])('hours and minutes: %s in %s', (text, timezone, expected) => {
   expect(rangeOf(text, timezone)).toBe(expected);
 });
 

@@ -33,7 +33,7 @@ describe('the link of a partner', () => {
     expect(await visited(link)).toEqual([302, link.url]);
   });
 
-  it('then redirects like an expired link: to its expiredUrl, else to that of its domain', async () => {
+  it('redirects like an expired link while the partner is deactivated: to its expiredUrl, else to that of its domain', async () => {
     const partner = await aPartner();
     const own = await ingest.link({ partnerId: partner.id, expiredUrl: 'https://acme.com/over' });
     const plain = await ingest.link({ partnerId: partner.id });
