@@ -95,14 +95,17 @@ export interface CatalogOptions {
   readonly baseUrl: string;
   /** How long a redirect may wait for ClickHouse when no cache contains its link or domain; a second by default. */
   readonly redirectWaitMs?: number;
-  /** Lowers the limits on the records of each type, and on the names, that this process caches; by default those that a service needs. */
+  /**
+   * Upper bound for the number of cached records of each type, and of cached names. The limits of a service, which are the default, apply
+   * if they are lower.
+   */
   readonly cachedMax?: number;
   /** Whether tables are replicated, so that reads need settings to see every acknowledged write; false by default. */
   readonly isReplicated?: boolean;
 }
 
 const REDIRECT_WAIT_MS = 1_000;
-/** Most records of a type, and most names, that are cached in this process. */
+/** Maximum number of records of a type, or of names, that are cached in this process. */
 const LINKS_KEPT = 50_000;
 /** As many as links, because a visit of a partner's link reads the partner. */
 const PARTNERS_KEPT = 50_000;
@@ -303,7 +306,10 @@ export function createCatalog(options: CatalogOptions) {
       try {
         for (const counted of affected) await feed.publishUnacknowledged({ counted });
       } catch (err) {
-        logger.warn({ err }, 'new totals were not published');
+        logger.warn(
+          { err },
+          'the eviction of changed totals was not published: other processes may answer outdated ones for up to ten seconds',
+        );
       }
     },
 
@@ -311,14 +317,17 @@ export function createCatalog(options: CatalogOptions) {
      * Evicts all totals in Redis. Call it after changes other than inserts of events, and when a writer starts, because an earlier writer
      * may have been killed between an insert and its evictions.
      *
-     * @throws ApiError 500 with `Retry-After` when Redis is away
+     * @throws ApiError 500 with `Retry-After` when Redis is away; the totals are evicted as soon as it answers
      */
     evictAllTotals: async () => shared?.evictAll(),
 
     /** Whether this process receives the changes of others. Caches that these changes evict may be used only then. */
     isSubscribed,
 
-    /** Number of look-ups of records, by table and by where the record was found: in this process, Redis or ClickHouse. */
+    /**
+     * Number of look-ups of records, by table and by the place that answered: this process, Redis or ClickHouse. Look-ups that find no
+     * record are counted too.
+     */
     lookups: () => Object.fromEntries(stores.map(({ kind, lookups }) => [kind.table, { ...lookups }])),
 
     /** Waits for writes in progress and closes the connections that the catalog has opened; the clients in the options stay open. */

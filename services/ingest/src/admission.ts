@@ -19,7 +19,7 @@ export interface Admitted {
  * reveals it: short links, QR codes, previews, app opens, browser reports and responses to pages.
  */
 export interface Admission {
-  /** Never rejects because a store is unavailable. */
+  /** Does not reject when a store is unavailable: the link is then served. */
   decide(link: LinkRecord, keys: PasswordCredentials): Promise<Admitted>;
   /** Like {@link decide}, synchronously, for a link without password whose domain and workspace are cached; undefined for others. */
   decideFromCache(link: LinkRecord): Admitted | undefined;

@@ -35,7 +35,7 @@ export interface ManagementDeps extends ExportDeps, ImportSettings {
   readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
   /** The Redis of each queue shard, by number. */
   readonly queueShards: readonly Redis[];
-  /** How many replicas of Redis must have the webhooks of an ended import, and what an erasure removes; 0 by default. */
+  /** How many replicas of Redis must confirm the webhook jobs of an ended import, and the removals of an erasure; 0 by default. */
   readonly waitReplicas?: number | undefined;
   /** HTTP client for URLs that callers supply. */
   readonly outbound: Outbound;

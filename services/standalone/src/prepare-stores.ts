@@ -43,7 +43,7 @@ async function addDomain(catalog: Catalog, domain: string, logger: Logger): Prom
 
 const RESPONSE_MS_MAX = 5000;
 
-/** Checks that the stores respond. @throws Error naming the setting of the store that does not, without its credentials */
+/** Checks that ClickHouse responds and Redis accepts writes. @throws Error naming the setting of the store that does not, without its credentials */
 async function checkStores(redis: Redis, clickhouse: ClickHouseClient): Promise<void> {
   const named = async (setting: string, answer: Promise<unknown>) => {
     try {
@@ -65,7 +65,7 @@ async function checkStores(redis: Redis, clickhouse: ClickHouseClient): Promise<
 export interface PrepareOptions {
   readonly stores: Stores;
   readonly settings: Settings;
-  /** Domain of the first workspace. */
+  /** The default domain: that of the first workspace. Later starts add it to the workspace `default`. */
   readonly domain: string;
   readonly logger: Logger;
   /** Called with lines for the terminal. */
@@ -73,7 +73,8 @@ export interface PrepareOptions {
 }
 
 /**
- * Applies the migrations, and creates the first workspace if there is none.
+ * Checks that the stores can be used, applies the migrations and what the settings say of ClickHouse (placement, retention, the view of the
+ * query log), and creates the first workspace. If there is a workspace already, adds the default domain to the workspace `default`.
  *
  * @returns the workspace if this start created it
  * @throws Error naming the setting of a store that cannot be used; the error of a migration

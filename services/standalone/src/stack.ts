@@ -218,8 +218,8 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
 }
 
 /**
- * Starts everything on this machine and keeps it running. If something cannot be started, another supervisor uses DATA_DIR or `signal`
- * is aborted, it stops everything again and rejects.
+ * Starts everything on this machine and keeps it running. Rejects if another supervisor uses DATA_DIR. If a part cannot be started, or
+ * `signal` aborts during the start, stops the parts that have been started, and rejects.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const lock = lockDataDir(options.settings.dataDir);

@@ -45,7 +45,7 @@ const SETTLE_MS = 5 * 60_000;
 /** Limit on the ids of customers and clicks of a batch, because they are sent in the URL of a statement. */
 const IDS_MAX = 12_000;
 const REWRITE_WITHIN_MS = 5 * 60_000;
-/** Runs of a batch after which a replica that does not rewrite its files holds up its end no longer. */
+/** After this many runs a batch ends even if a replica has not rewritten its files. */
 const REPLICA_RUNS_MAX = 10;
 
 const numberOf = (kind: 'workspace' | 'customer', id: string) => parseResourceId(kind, id) ?? '0';

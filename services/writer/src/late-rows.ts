@@ -1,7 +1,10 @@
 import type { Catalog } from '@waymark/catalog';
 import type { LateRows } from '@waymark/event-queue';
 
-/** The erasures of the catalog, in the form in which the writer of event-queue checks late rows. */
+/**
+ * Gives the event writer access to the erasures of the catalog, so that it finds late rows: queued rows of a person who was erased after
+ * they were queued.
+ */
 export function lateRowsOf({ erasures, customers }: Pick<Catalog, 'erasures' | 'customers'>): LateRows {
   return {
     current: () => erasures.people.current(),

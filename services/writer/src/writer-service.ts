@@ -71,7 +71,8 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const { redis, queues, clickhouse, catalog, operations } = base;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createWebhookJobPlanner({ catalog });
-  // A writer before this one may have been killed between an insert and its evictions. A failure is repeated when Redis answers.
+  // A writer before this one may have been killed between an insert and its evictions. If this fails, the catalog evicts them as soon as
+  // Redis answers, so the error is ignored.
   void catalog.evictAllTotals().catch(() => undefined);
   const onStored = operations.countBatch;
   const waitReplicas = settings.redisWaitReplicas;

@@ -18,10 +18,10 @@ export interface RowsQuery {
   readonly settings?: Readonly<Record<string, number>>;
 }
 
-/** A read of up to so many keys uses one thread. For more keys, several threads are faster. */
+/** A read of up to this many keys uses one thread. For more keys, several threads are faster. */
 const KEYS_ON_ONE_THREAD = 200;
 
-/** Settings of a read by primary keys: for few keys, one thread takes a fifth less processor time, and no longer. */
+/** Settings of a read by primary keys: with few keys, one thread needs a fifth less processor time and is not slower. */
 export function keyReadSettings(keyCount: number): Readonly<Record<string, number>> {
   return keyCount <= KEYS_ON_ONE_THREAD ? { max_threads: 1 } : {};
 }

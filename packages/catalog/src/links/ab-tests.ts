@@ -42,13 +42,16 @@ export interface CompletedTests {
 }
 
 const WORKSPACES_PER_READ = 1000;
-/** A run that has failed for so many links ends, because a store is probably away. */
+/** A run goes on after this many failed links, and ends at the next one, because a store is probably away. */
 const FAILURES_MAX = 20;
 /** How long the choice of a user is stored. Writers look at a test minutes after its end is set or reached, or when they run again. */
 const CHOICE_SECONDS = 7 * 86_400;
 /** How far the clock of a client that ends a test "now" may be ahead. */
 const CLOCK_MS = 5_000;
-/** How long a noted end is kept that its link does not have: longer than a change of a link takes, because the note precedes it. */
+/**
+ * How long the note of an end stays while the link does not have this end. Longer than a change of a link takes, because the note is stored
+ * before the change.
+ */
 const UNUSED_NOTE_MS = 120_000;
 
 /** Links whose test ended within a time. Also finds older versions of links, so `completeOne` checks the current record. */
@@ -86,7 +89,10 @@ GROUP BY variant`;
 /** Completes A/B tests of links: sets the destination to the winning variant (docs/reference/links.md). */
 export function createAbTests({ redis, clickhouse, settings, namesTable, store, update, now }: AbTestsDeps) {
   const choiceKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:chosen:${id}`;
-  /** The key of a choice that may not be stored: `<end>/<digest of the destination>`, valid only while the link has both. */
+  /**
+   * The key of a destination that a user is about to set: `<end>/<digest of the destination>`. It counts only while the link has both,
+   * because the change of the link may have failed.
+   */
   const draftKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:choosing:${id}`;
   /**
    * The key of a set of notes of ends that users have set: `<workspace id>/<link id>/<end>/<epoch milliseconds of the note>`. Every note

@@ -85,7 +85,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
   /** Number of received changes. Results of reads that began before a change are not cached. */
   let changes = 0;
 
-  /** Numbers of look-ups by where the record was found, for metrics. */
+  /** Numbers of look-ups by the place that answered, for metrics. Look-ups that find no record are counted too. */
   const lookups = { memory: 0, redis: 0, clickhouse: 0 };
   let failingUntilMs = Number.NEGATIVE_INFINITY;
 

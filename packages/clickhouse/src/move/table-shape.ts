@@ -40,7 +40,7 @@ function localName(table: string, { cluster }: Pick<OpenEnd, 'cluster'>): string
   return cluster === undefined ? table : table + LOCAL;
 }
 
-/** The tables whose rows are moved: all that the migrations have created at the target. */
+/** The tables whose rows are moved: all MergeTree tables of the target, except those with the state of migrations and moves. */
 export async function tablesToMove({ client, cluster }: OpenEnd): Promise<string[]> {
   const rows = await client.rows<[string]>({
     query: `SELECT name FROM system.tables WHERE database = currentDatabase()

@@ -1,13 +1,13 @@
 import { formatQueryParams } from '@clickhouse/client-common';
 
 /**
- * Most bytes of one query parameter in a URL, percent-encoded: the default `http_max_field_value_size` of a ClickHouse server, which reads
+ * Maximum bytes of one query parameter in a URL, percent-encoded: the default `http_max_field_value_size` of a ClickHouse server, which reads
  * it before the settings of the request.
  */
 const VALUE_BYTES_MAX = 128 * 1024;
-/** Most bytes that a UTF-16 code unit takes: three bytes of UTF-8, each as `%E2`. */
+/** Maximum bytes that a UTF-16 code unit takes: three bytes of UTF-8, each as `%E2`. */
 const CHAR_BYTES_MAX = 9;
-/** More characters than a number has. */
+/** Upper bound of the characters of a value that is no text or list, such as a number or a date. */
 const NUMBER_CHARS = 24;
 /** Quotes, comma or brackets around an element of a list. */
 const MARKS = 4;
@@ -18,7 +18,7 @@ export interface ParameterizedQuery {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** No fewer characters than the text of a text, number, date or list of these has. */
+/** Upper bound of the characters of a value: a text, a number, a date, or a list of these. */
 function charsOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (!Array.isArray(value)) return NUMBER_CHARS;

@@ -55,7 +55,10 @@ async function digestOf(node: ShardNode, { table, columns, isMerging, where }: R
   return { rows: count, checksum };
 }
 
-/** Divides the rows of a logical shard in a table on a node into the sets that are copied and compared at once: months of events. */
+/**
+ * Divides the rows of a logical shard in a table on a node into sets, each of which is compared and copied by itself: the months of a table of
+ * events, all rows of any other table.
+ */
 export async function rowSetsOf(node: ShardNode, shape: Shape, logical: number): Promise<RowSet[]> {
   const { table } = shape;
   const where = isOfLogicalShard(table, logical);

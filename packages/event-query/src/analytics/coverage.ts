@@ -92,14 +92,17 @@ export function coverageOf(request: BoundAnalytics, bound: BoundFilters, stats: 
   return { rollUp: { table: 'link_totals' }, added: [], subtracted: later };
 }
 
-/** Counts all events of the kind in the workspace, if {@link coverageOf} depends on the count. An outdated count is good enough. */
+/**
+ * Plans the count of all events of the kind in the workspace; undefined if {@link coverageOf} does not depend on it. An outdated count is
+ * good enough.
+ */
 export function planKindCount(request: BoundAnalytics): StatsPlan | undefined {
   const bound = firstNonEmptyRead(request);
   if (bound === undefined || !canUseSlots(request, bound)) return undefined;
   return planEventCount({ ...bound, fromMs: undefined, toMs: EVENT_MS_MAX });
 }
 
-/** Counts the events in the range, if {@link coverageOf} depends on the count. */
+/** Plans the count of the events in the range; undefined if {@link coverageOf} does not depend on it. */
 export function planAnalyticsCount(request: BoundAnalytics, stats: PlannerStats): StatsPlan | undefined {
   const bound = firstNonEmptyRead(request);
   if (bound === undefined) return undefined;

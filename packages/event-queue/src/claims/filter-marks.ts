@@ -5,9 +5,9 @@ import { claimKey } from '../queue/keys.js';
 import { claimState, finalValue, PENDING_TTL_MS } from './claim-value.js';
 
 /**
- * Marks for filters of stored keys. A process may read once which customers and sales of a workspace ClickHouse has, and then decide
- * without ClickHouse that a key is new: everything that was queued after the read has a claim. This is true only as long as Redis keeps its
- * claims, and nothing is stored without a claim or loses it.
+ * Marks for Bloom filters of stored keys. A process may read from ClickHouse which customers and sales a workspace has, keep them as a Bloom
+ * filter, and then decide without ClickHouse that a key is new: everything that was queued after the read has a claim. This is true only as
+ * long as Redis keeps its claims, and nothing is stored without a claim or loses it.
  *
  * The mark of a workspace stands for this condition. It is set before the keys are read, and a commit that relies on the filter is refused
  * if the mark has changed. Whoever stores events or customers without a claim, or removes a claim, replaces the mark first. A Redis that has
@@ -20,8 +20,8 @@ import { claimState, finalValue, PENDING_TTL_MS } from './claim-value.js';
 const BLOCKED = 'blocked';
 
 /**
- * How long filters of a workspace are blocked after the last change that no claim shows. It is longer than a pending claim lives, so that
- * the next filter includes what a killed process has stored.
+ * How long the filters of a workspace stay blocked after the last event or customer was stored without a claim, or the last claim was
+ * removed. It is longer than a pending claim lives, so that the next filter includes what a killed process has stored.
  */
 export const FILTERS_BLOCKED_MS = PENDING_TTL_MS + 5_000;
 

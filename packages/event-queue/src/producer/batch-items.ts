@@ -27,7 +27,7 @@ export interface CommitItem {
   /** True once the caller of `commit` has an answer, success or error. */
   isSettled: boolean;
   settle(): void;
-  /** Rejects the commit: nothing was recorded, because a claim was held or had expired. */
+  /** Rejects the commit: nothing was recorded, because a claim was held or had expired, or the filter mark had changed. */
   refuse(): void;
   fail(err: unknown): void;
 }

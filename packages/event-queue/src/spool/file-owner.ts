@@ -26,7 +26,7 @@ export interface SpoolFileName {
   readonly nonce: string;
 }
 
-/** When a process started, in clock ticks since boot; `unknown` on systems without /proc. */
+/** When a process started, in clock ticks since boot; `unknown` for a process that does not run, and on systems without /proc. */
 async function processStart(pid: number): Promise<string> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');

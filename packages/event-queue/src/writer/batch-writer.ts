@@ -70,7 +70,7 @@ type SkippedOf = (job: WriterJob) => readonly number[];
  */
 const LOOK_UP_FIRST_AGE_MS = 10 * 60_000;
 /**
- * The same for a job that was added so long after it was created, such as from a spool. It does not depend on the clock of the writer: the
+ * The same for a job that was added this long after it was created, such as from a spool. It does not depend on the clock of the writer: the
  * clocks of two producers may differ by ten minutes.
  */
 const LOOK_UP_FIRST_DELAY_MS = 5 * 60_000;

@@ -23,7 +23,8 @@ const HIDDEN = { schema: { hide: true } } as const;
 /**
  * Serves the documentation: `/docs`, the routes of the OpenAPI document; `/docs/reference`, the pages of `docs/reference` in the
  * repository; `/docs/api-reference/errors`, where the `doc_url` of errors leads unless `DOC_BASE` is set; and `/`, which links to all of
- * them. The pages have no scripts, and load nothing from other hosts.
+ * them, or for clients other than browsers names the documentation and the OpenAPI document in JSON. The pages have no scripts, and load
+ * nothing from other hosts.
  */
 export const docsPlugin = fp<DocsOptions>(
   async (app: FastifyInstance, { title, docBase, baseUrl = '' }) => {

@@ -70,7 +70,7 @@ export interface CreateAppOptions {
   readonly title?: string;
   /** Public address of the API, for the OpenAPI document. */
   readonly baseUrl?: string;
-  /** Whether requests over plain HTTP are refused with 403, except probes. */
+  /** Whether requests over plain HTTP are refused with 403, except probes, metrics, checks of domains, and `plainHttpPaths`. */
   readonly requireHttps?: boolean;
   /** Patterns of further routes that also work over plain HTTP. */
   readonly plainHttpPaths?: readonly string[];

@@ -17,7 +17,7 @@ export interface DeliverySelection {
   readonly eventIds?: readonly string[] | undefined;
   /** Whether only events that no attempt has delivered are selected. */
   readonly isFailed?: boolean | undefined;
-  /** Most attempts of a list, or most events of a replay. */
+  /** Maximum number of attempts of a list, or of events of a replay. */
   readonly limit: number;
 }
 
@@ -27,9 +27,12 @@ export type DeliveryLine = Omit<Delivery, 'workspaceId' | 'requestBody' | 'respo
 const READ_SECONDS_MAX = 30;
 /** Events that a replay reads and queues at a time. A body may have 170 kB. */
 const EVENTS_PER_STEP = 50;
-/** Bytes of the deliveries that wait from which a replay waits: with a step of events more, changes are still accepted. */
+/**
+ * A replay pauses while the waiting deliveries of the workspace have this many bytes or more. One step of the replay more then stays below
+ * the limit from which changes are refused.
+ */
 const WAIT_FROM_BYTES = REFUSED_FROM_BYTES / 2;
-/** Milliseconds until a replay that waits looks again. */
+/** Milliseconds until a paused replay looks again. */
 const WAIT_MS = 1_000;
 const IS_DELIVERED = 'status BETWEEN 200 AND 299';
 
@@ -122,8 +125,9 @@ FROM ${DELIVERIES_TABLE} WHERE ${where} AND request_body != '' GROUP BY webhook_
 }
 
 /**
- * Delivers logged events again, with the last body that was sent, and with the full number of attempts. Reads and queues a few events at a
- * time, and waits while the deliveries of the workspace that wait have 16 MB: half of what changes of the workspace are refused from.
+ * Queues logged events to be delivered again, with the last body that was sent, and with the full number of attempts. Reads and queues a
+ * few events at a time, and pauses while the waiting deliveries of the workspace have 16 MB or more, half of the limit from which changes
+ * are refused.
  *
  * @returns how many were queued; if the webhook is disabled when the job runs, they are not delivered
  * @throws NotReplicatedError when too few replicas confirmed a step in time

@@ -91,8 +91,8 @@ export function createEventBodies({ catalog, clickhouse }: EventBodiesDeps) {
 
   return {
     /**
-     * Reads events in the order of `ids`. Left out are events that do not exist, those of erased people, and those whose link is deleted or
-     * out of the webhook's scope by now; of other triggers than those of clicks, leads and sales, all.
+     * Reads events in the order of `ids`. Leaves out events that do not exist, those of erased people, and those whose link is deleted or out
+     * of the webhook's scope by now. Returns nothing for triggers other than those of clicks, leads and sales.
      */
     async read(webhook: WebhookRecord, event: WebhookTrigger, ids: readonly string[]): Promise<OutgoingEvent[]> {
       const kind = KIND_OF.get(event);

@@ -39,8 +39,8 @@ export interface WebhookNotifier {
    * Call it before a change that a request makes, other than the removal of a link, which is never refused. While Redis or ClickHouse does
    * not answer, nothing is refused.
    *
-   * @throws ApiError rate_limit_exceeded while the deliveries of the workspace that wait have 32 MB or more, and a webhook that would get
-   *   the change has 320 kB of them
+   * @throws ApiError rate_limit_exceeded while the waiting deliveries of the workspace have 32 MB or more, and a webhook that would get the
+   *   change has 320 kB of them or more
    */
   assertRoom(workspaceId: string, ...events: readonly Exclude<ChangeTrigger, 'link.deleted'>[]): Promise<void>;
   /** Call it after the change. It does not reject: the change stands even if the delivery cannot be queued. */
@@ -48,7 +48,7 @@ export interface WebhookNotifier {
   /** Like `linkChanged`. */
   partnerEnrolled(workspaceId: string, partner: Partner): Promise<void>;
   /**
-   * Call it after a webhook was disabled or deleted: its waiting deliveries are given up, and count no longer. It does not reject: if Redis
+   * Call it after a webhook was disabled or deleted: its waiting deliveries are given up, and no longer count. It does not reject: if Redis
    * does not answer, they count until their next attempt.
    */
   webhookStopped(workspaceId: string, webhookId: string): Promise<void>;
@@ -62,13 +62,14 @@ const PAUSES_MS = [1_000, 5_000, 20_000, 60_000];
 /** Changes that wait for their next attempt at the same time. */
 const RETRYING_MAX = 1_000;
 /**
- * Bytes of the waiting deliveries of a webhook from which it is behind. The hundred webhooks of a workspace that are not behind have as much
- * as there is between the limits of refused and of queued changes.
+ * A webhook is behind if its waiting deliveries have this many bytes or more. A workspace has at most a hundred webhooks, so those that are
+ * not behind have less than 32 MB together: the difference between {@link QUEUED_BYTES_MAX} and {@link REFUSED_FROM_BYTES}.
  */
 const BEHIND_FROM_BYTES = 320_000;
 /**
- * Bytes from which nothing more is queued. The difference is for removed links, for requests that ran when the deliveries reached the other
- * limit, and for changes without a request, such as the ends of A/B tests.
+ * Nothing more is queued while the waiting deliveries of a workspace have this many bytes. Changes are refused from
+ * {@link REFUSED_FROM_BYTES} on; the space between is for removed links, for requests that ran when that limit was reached, and for changes
+ * without a request, such as the ends of A/B tests.
  */
 const QUEUED_BYTES_MAX = 64_000_000;
 const RETRY_AFTER_SECONDS = 10;
@@ -82,7 +83,7 @@ interface Shard {
   readonly waiting: WaitingBodies;
 }
 
-/** The workspace has as many deliveries that wait as may be queued. */
+/** The waiting deliveries of the workspace have as many bytes as may be queued. */
 class TooManyWaitingError extends Error {
   override readonly name = 'TooManyWaitingError';
 

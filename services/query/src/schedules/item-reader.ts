@@ -1,6 +1,6 @@
 import type { ExportSource } from '@waymark/export';
 
-/** Reads the items of a source in groups of a given size. */
+/** Reads the items of a source in groups of at most a given size. A group never spans two slices of the source. */
 export interface ItemReader {
   /** Whether all items were taken. */
   isAtEnd(): Promise<boolean>;

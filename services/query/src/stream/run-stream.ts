@@ -31,7 +31,7 @@ export async function runStream(start: TailPosition, run: StreamRun): Promise<ne
   const { output, tail, shared, read, patienceMs, signal, openedAt, onPosition } = run;
   let position = start;
 
-  /** Writes a text, after which the stream is at `end`. A written text counts as sent: it precedes the `bye`, should the stream end. */
+  /** Writes a text, after which the stream is at `end`. A written text counts as sent: if the stream ends, its frame `bye` comes after this text. */
   async function send(text: string, end: TailPosition): Promise<void> {
     await output.ready(signal);
     output.write(text);

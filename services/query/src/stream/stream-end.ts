@@ -16,7 +16,7 @@ export class StreamEnd extends Error {
   }
 }
 
-/** Codes of errors that may not occur again at a later attempt. */
+/** Codes of temporary errors: a later attempt may succeed. */
 const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['internal_server_error', 'rate_limit_exceeded']);
 /** Pauses between two attempts: the first, which doubles each time, and the longest. */
 const FIRST_PAUSE_MS = 100;

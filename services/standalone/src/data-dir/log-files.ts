@@ -19,7 +19,8 @@ export function openLog(dataDir: string, name: string): { readonly file: string;
 
 /**
  * Copies each large log to `.old` and empties it. It is not renamed, because its process has it open for appending, and would go on writing to
- * the renamed file. Lines that are written between the copy and the end are lost, and all when there is no room for the copy.
+ * the renamed file. Lines that are written between the copy and the truncation are lost. If the disk has no room for the copy, all lines are
+ * lost.
  */
 export async function shortenLogs(dataDir: string, bytesMax = LOG_BYTES_MAX): Promise<void> {
   const directory = logDirectory(dataDir);
@@ -32,7 +33,7 @@ export async function shortenLogs(dataDir: string, bytesMax = LOG_BYTES_MAX): Pr
   }
 }
 
-/** Shortens the logs every minute until the process ends, for which it does not wait. A failure is reported, and tried again. */
+/** Shortens the logs every minute. The timer does not keep the process running. Reports a failure, and tries again a minute later. */
 export function limitLogs(dataDir: string, report: (err: unknown) => void): void {
   setInterval(() => void shortenLogs(dataDir).catch(report), CHECK_MS).unref();
 }
