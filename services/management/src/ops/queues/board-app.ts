@@ -5,7 +5,7 @@ import { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, WEBHOOK_QUEUE } from '@wa
 import { Queue } from 'bullmq';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
-import { jobSummary, removeErrorMessages } from './job-summary.js';
+import { hideErrorsAndResults, jobSummary } from './job-summary.js';
 
 const QUEUES = [...QUEUE_KINDS, WEBHOOK_QUEUE, DEAD_LETTER_QUEUE];
 
@@ -35,7 +35,7 @@ export async function createBoardApp({ queueShards, basePath, onError }: BoardOp
   app.addHook('onClose', async () => {
     await Promise.all(queues.map((queue) => queue.close()));
   });
-  app.addHook('preSerialization', async (_request, _reply, payload) => removeErrorMessages(payload));
+  app.addHook('preSerialization', async (_request, _reply, payload) => hideErrorsAndResults(payload));
   app.setErrorHandler((err, _request, reply) => {
     onError(err);
     return reply.code(500).send();

@@ -27,12 +27,12 @@ export function jobSummary(data: unknown): unknown {
 /** Fields with error messages and results, which may contain personal data. */
 const HIDDEN_FIELDS = new Set(['failedReason', 'stacktrace', 'deferredFailure', 'returnValue', 'returnvalue']);
 
-/** Removes error messages from a response of the queue page. */
-export function removeErrorMessages(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(removeErrorMessages);
+/** Replaces error messages and results of jobs in a response of the queue page, because they may contain personal data. */
+export function hideErrorsAndResults(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hideErrorsAndResults);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(([name, inner]): [string, unknown] => {
-    if (!HIDDEN_FIELDS.has(name)) return [name, removeErrorMessages(inner)];
+    if (!HIDDEN_FIELDS.has(name)) return [name, hideErrorsAndResults(inner)];
     return [name, Array.isArray(inner) ? [] : inner && 'not shown'];
   });
   return Object.fromEntries(entries);
