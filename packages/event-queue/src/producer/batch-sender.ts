@@ -8,13 +8,13 @@ import { createMarkerSequence } from '../spool/batch-markers.js';
 import type { Spool } from '../spool/spool.js';
 import { type Batch, buildBatch, planOf } from './batch.js';
 import type { BatchItem, ClickItem, CommitItem } from './batch-items.js';
-import type { CountedClicks } from './counted-clicks.js';
+import type { ClickClaimReader } from './click-claim-reader.js';
 import { CLICK_CLAIM_MS } from './recent-clicks.js';
 import { runTransaction, type TransactionResult } from './transaction.js';
 
 export interface BatchSenderOptions {
   readonly adder: JobAdder;
-  readonly counted: CountedClicks;
+  readonly counted: ClickClaimReader;
   readonly health: RedisHealth;
   readonly spool: Spool;
   readonly logger: QueueLogger;

@@ -17,8 +17,8 @@ import { createSpool } from '../spool/spool.js';
 import { createSpoolAges } from '../spool/spool-ages.js';
 import { type BatchItem, type CommitItem, rowText } from './batch-items.js';
 import { createBatchSender } from './batch-sender.js';
+import { createClickClaimReader } from './click-claim-reader.js';
 import { type Click, createClickRecorder, type RecordedClick } from './click-recorder.js';
-import { createCountedClicks } from './counted-clicks.js';
 import { createMicroBatcher } from './micro-batcher.js';
 import { findQueuedClick } from './queued-clicks.js';
 import { createRecentClicks } from './recent-clicks.js';
@@ -155,7 +155,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const health = createRedisHealth(redis, { pollMs: options.memoryPollMs ?? MEMORY_POLL_MS, logger, now });
   const replication = createReplication(redis, options.waitReplicas ?? 0);
   const claims = createClaims(redis, replication, now);
-  const counted = createCountedClicks(redis, replication);
+  const counted = createClickClaimReader(redis, replication);
   const adder = createJobAdder(redis, replication);
   keepAddingScripts(redis);
   let connectionsLost = 0;

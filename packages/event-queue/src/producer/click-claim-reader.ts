@@ -4,13 +4,13 @@ import { claimKey } from '../queue/keys.js';
 import { withinMs } from '../redis/deadline.js';
 
 /** Reads the hourly claims of clicks without taking them. */
-export interface CountedClicks {
+export interface ClickClaimReader {
   /** For each claim the id of the click recorded under it within the hour, if any. Rejects when Redis does not answer in time. */
   read(claims: readonly string[], milliseconds: number): Promise<(string | undefined)[]>;
 }
 
 /** Reads claims on the producer's connection. */
-export function createCountedClicks(redis: Redis, replication: Replication): CountedClicks {
+export function createClickClaimReader(redis: Redis, replication: Replication): ClickClaimReader {
   return {
     async read(claims, milliseconds) {
       const read = async () => (await redis.mget(...claims.map(claimKey))).map((clickId) => clickId ?? undefined);
