@@ -4,8 +4,8 @@ import type { PasswordCredentials, PasswordGate, UnlockResult } from './redirect
 import { NOT_FOUND, type Refusal, refusalOf } from './redirect/rules/decision.js';
 import { preparedLink } from './redirect/rules/prepared-link.js';
 
-/** Whether a visit may reach the destination of a link. */
-export interface Admitted {
+/** The decision whether a visit may reach the destination of a link. */
+export interface AdmissionDecision {
   /** What the visitor gets instead of the destination; undefined when the visit is admitted. */
   readonly refusal: Refusal | undefined;
   /** The visitor sent the correct password. */
@@ -20,9 +20,9 @@ export interface Admitted {
  */
 export interface Admission {
   /** Does not reject when a store is unavailable: the link is then served. */
-  decide(link: LinkRecord, keys: PasswordCredentials): Promise<Admitted>;
+  decide(link: LinkRecord, keys: PasswordCredentials): Promise<AdmissionDecision>;
   /** Like {@link decide}, synchronously, for a link without password whose domain and workspace are cached; undefined for others. */
-  decideFromCache(link: LinkRecord): Admitted | undefined;
+  decideFromCache(link: LinkRecord): AdmissionDecision | undefined;
   /** Whether a visit without password and cookie would be admitted. */
   isOpen(link: LinkRecord): Promise<boolean>;
   /**
@@ -44,8 +44,8 @@ export interface AdmissionOptions {
 }
 
 const WITHOUT_PASSWORD: UnlockResult = { lock: 'open', isPasswordCorrect: false };
-const ADMITTED: Admitted = { refusal: undefined, isPasswordCorrect: false };
-const NOT_SERVED: Admitted = { refusal: NOT_FOUND, isPasswordCorrect: false };
+const ADMITTED: AdmissionDecision = { refusal: undefined, isPasswordCorrect: false };
+const NOT_SERVED: AdmissionDecision = { refusal: NOT_FOUND, isPasswordCorrect: false };
 const NO_CREDENTIALS: PasswordCredentials = { cookies: undefined, password: null, address: '' };
 
 export function createAdmission({ catalog, passwords, defaultDomain, now }: AdmissionOptions): Admission {
@@ -72,22 +72,22 @@ export function createAdmission({ catalog, passwords, defaultDomain, now }: Admi
   }
 
   /** Applies rows 4 to 6 of the table in docs/reference/redirects.md to a link that is served. */
-  function admitted(link: LinkRecord, unlocking: UnlockResult): Admitted {
+  function decisionOf(link: LinkRecord, unlocking: UnlockResult): AdmissionDecision {
     const refusal = refusalOf(preparedLink(link), { lock: unlocking.lock, nowMs: now() });
     if (refusal === undefined && unlocking === WITHOUT_PASSWORD) return ADMITTED;
     return { ...unlocking, refusal };
   }
 
-  function decideFromCache(link: LinkRecord): Admitted | undefined {
+  function decideFromCache(link: LinkRecord): AdmissionDecision | undefined {
     if (link.encryptedPassword !== null) return undefined;
     const isServedNow = isServedFromCache(link);
     if (isServedNow === undefined) return undefined;
-    return isServedNow ? admitted(link, WITHOUT_PASSWORD) : NOT_SERVED;
+    return isServedNow ? decisionOf(link, WITHOUT_PASSWORD) : NOT_SERVED;
   }
 
-  async function decide(link: LinkRecord, keys: PasswordCredentials): Promise<Admitted> {
+  async function decide(link: LinkRecord, keys: PasswordCredentials): Promise<AdmissionDecision> {
     if (!(isServedFromCache(link) ?? (await isServed(link)))) return NOT_SERVED;
-    return admitted(link, link.encryptedPassword === null ? WITHOUT_PASSWORD : await passwords.unlock(link, keys));
+    return decisionOf(link, link.encryptedPassword === null ? WITHOUT_PASSWORD : await passwords.unlock(link, keys));
   }
 
   async function readPrivacySignal(workspaceId: string): Promise<PrivacySignal> {
