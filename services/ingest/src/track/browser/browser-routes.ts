@@ -36,7 +36,7 @@ function reportRequest(request: Pick<FastifyRequest, 'raw' | 'headers' | 'query'
 export async function browserRoutes(app: App, deps: TrackDeps): Promise<void> {
   const limits = createNetworkLimits(deps);
   const reports = createBrowserReports(deps, limits);
-  const shared = { ...BROWSER_ROUTE, bodyLimit: BODY_BYTES_MAX, onRequest: limits.countBrowserCall };
+  const shared = { ...BROWSER_ROUTE, bodyLimit: BODY_BYTES_MAX, onRequest: limits.countBrowserReport };
   answerPreflights(app, ['/track/click', '/track/open', '/track/visit']);
   app.post(
     '/track/click',

@@ -30,7 +30,7 @@ export async function clientRoutes(
   answerPreflights(app, ['/track/lead/client', '/track/sale/client']);
   const limits = createNetworkLimits(deps);
   // The network limit comes first, so that rejected calls do not count against the shared publishable key.
-  const onRequest = [limits.countClientCall, authenticatePublishable(deps)];
+  const onRequest = [limits.countPageConversion, authenticatePublishable(deps)];
   const shared = { ...BROWSER_ROUTE, onRequest, preHandler: shed };
   const takeDailyEvents = (request: FastifyRequest, events: number) =>
     limits.takeDailyEvents(request.workspace, callerAddress(deps.readVisit, request), events);

@@ -10,10 +10,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
  * that no single caller can exhaust the event quota of a workspace.
  */
 export interface NetworkLimits {
-  /** The `onRequest` hook that counts a report. @throws ApiError rate_limit_exceeded */
-  readonly countBrowserCall: CallCounter;
-  /** The same for a conversion from a page. */
-  readonly countClientCall: CallCounter;
+  /** The `onRequest` hook that counts a call of `/track/click`, `/track/open` or `/track/visit`. @throws ApiError rate_limit_exceeded */
+  readonly countBrowserReport: CallCounter;
+  /** The same for `/track/lead/client` and `/track/sale/client`. */
+  readonly countPageConversion: CallCounter;
   /**
    * Counts events against the number that one network may record per workspace and day.
    *
@@ -30,10 +30,10 @@ export interface NetworkLimitsOptions {
   readonly now: () => number;
 }
 
-/** Limit on reports. It is high, because many people share an address in an office or a mobile network. */
-const BROWSER_CALLS = { bucket: 'track-network', limit: 600, windowSeconds: 60, subject: 'from one network' };
+/** Limit on browser reports. It is high, because many people share an address in an office or a mobile network. */
+const BROWSER_REPORTS = { bucket: 'track-network', limit: 600, windowSeconds: 60, subject: 'from one network' };
 /** Limit on conversions from pages: a fifth of the limit of a publishable key (publishable-key.ts). */
-const CLIENT_CALLS = { bucket: 'track-client-network', limit: 120, windowSeconds: 60, subject: 'from one network' };
+const PAGE_CONVERSIONS = { bucket: 'track-client-network', limit: 120, windowSeconds: 60, subject: 'from one network' };
 
 const DAILY_EVENTS_BUCKET = 'track-share';
 const DAY_SECONDS = 24 * 3600;
@@ -57,13 +57,13 @@ export function callerAddress(readVisit: VisitReader, request: FastifyRequest): 
 
 export function createNetworkLimits({ rateLimiter, readVisit, now }: NetworkLimitsOptions): NetworkLimits {
   const counter =
-    (rate: typeof BROWSER_CALLS): CallCounter =>
+    (rate: typeof BROWSER_REPORTS): CallCounter =>
     (request, reply) =>
       applyRateLimit(rateLimiter, limitedNetwork(callerAddress(readVisit, request)), rate, reply, now);
 
   return {
-    countBrowserCall: counter(BROWSER_CALLS),
-    countClientCall: counter(CLIENT_CALLS),
+    countBrowserReport: counter(BROWSER_REPORTS),
+    countPageConversion: counter(PAGE_CONVERSIONS),
 
     async takeDailyEvents(workspace, address, events) {
       const limit = dailyEventLimit(workspace);
