@@ -37,7 +37,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
   const { catalog } = deps;
   const access = { roles: ['owner', 'member'], minimumPlan: 'business' } as const;
   const mayRead = app.authenticate(access);
-  const mayWrite = app.authenticate({ ...access, permission: 'conversions.write' });
+  const authenticateWriter = app.authenticate({ ...access, permission: 'conversions.write' });
   const params = ownIdParamsSchema;
 
   /** The customer object of one record. */
@@ -98,7 +98,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
   app.post(
     '/customers',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Create a customer', tags, body: createCustomerBodySchema, response: { 201: customerSchema } },
     },
     async ({ body, workspace }, reply) =>
@@ -126,7 +126,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
   app.patch(
     '/customers/:id',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Update a customer',
         tags,
@@ -146,7 +146,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
   app.delete(
     '/customers/:id',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Delete a customer', tags, params, response: { 200: idAnswerSchema } },
     },
     async ({ params: { id }, workspace }) => ({ id: await deleteCustomer(deps, workspace.id, id) }),

@@ -17,7 +17,7 @@ const slugParamsSchema = z.object({ slug: z.string().max(PARAM_CHARS_MAX).descri
 export async function domainRoutes(app: App, deps: DomainDeps): Promise<void> {
   const { domains } = deps.catalog;
   const mayRead = app.authenticate({ permission: 'domains.read' });
-  const mayWrite = app.authenticate({ permission: 'domains.write' });
+  const authenticateWriter = app.authenticate({ permission: 'domains.write' });
 
   app.get(
     '/domains',
@@ -48,7 +48,7 @@ export async function domainRoutes(app: App, deps: DomainDeps): Promise<void> {
   app.post(
     '/domains',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Create a domain', tags, body: createDomainBodySchema, response: { 201: domainSchema } },
     },
     async ({ body, workspace }, reply) =>
@@ -67,7 +67,7 @@ export async function domainRoutes(app: App, deps: DomainDeps): Promise<void> {
   app.patch(
     '/domains/:slug',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Update a domain',
         tags,
@@ -82,7 +82,7 @@ export async function domainRoutes(app: App, deps: DomainDeps): Promise<void> {
   app.delete(
     '/domains/:slug',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Delete a domain with its links',
         tags,
@@ -96,7 +96,7 @@ export async function domainRoutes(app: App, deps: DomainDeps): Promise<void> {
   app.post(
     '/domains/:slug/primary',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Make a domain the primary one',
         tags,

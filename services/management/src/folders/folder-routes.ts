@@ -17,7 +17,7 @@ const tags = ['Folders'];
 /** `GET|POST /folders`, `GET|PATCH|DELETE /folders/{id}`. */
 export async function folderRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
   const mayRead = app.authenticate({ permission: 'folders.read' });
-  const mayWrite = app.authenticate({ permission: 'folders.write', minimumPlan: 'pro' });
+  const authenticateWriter = app.authenticate({ permission: 'folders.write', minimumPlan: 'pro' });
 
   app.get(
     '/folders',
@@ -41,7 +41,7 @@ export async function folderRoutes(app: App, { catalog }: { readonly catalog: Ca
   app.post(
     '/folders',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Create a folder', tags, body: createFolderBodySchema, response: { 201: folderSchema } },
     },
     async ({ body, workspace }, reply) =>
@@ -60,7 +60,7 @@ export async function folderRoutes(app: App, { catalog }: { readonly catalog: Ca
   app.patch(
     '/folders/:id',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Update a folder',
         tags,
@@ -75,7 +75,7 @@ export async function folderRoutes(app: App, { catalog }: { readonly catalog: Ca
   app.delete(
     '/folders/:id',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Delete a folder', tags, params: idParamsSchema, response: { 200: idAnswerSchema } },
     },
     async (request) => {

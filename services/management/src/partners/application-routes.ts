@@ -17,7 +17,7 @@ const tags = ['Partners'];
 /** `GET /partners/applications`, `POST /partners/applications/approve|reject`. */
 export async function applicationRoutes(app: App, deps: LinkDeps): Promise<void> {
   const { catalog } = deps;
-  const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
+  const authenticateWriter = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
   const response = { 200: partnerIdAnswerSchema };
 
   app.get(
@@ -43,7 +43,7 @@ export async function applicationRoutes(app: App, deps: LinkDeps): Promise<void>
   app.post(
     '/partners/applications/approve',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Approve an application', tags, body: approveApplicationBodySchema, response },
     },
     async (request) => ({
@@ -54,7 +54,7 @@ export async function applicationRoutes(app: App, deps: LinkDeps): Promise<void>
   app.post(
     '/partners/applications/reject',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Reject an application', tags, body: rejectApplicationBodySchema, response },
     },
     async (request) => ({

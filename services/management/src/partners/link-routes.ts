@@ -22,7 +22,7 @@ const LINKS_MAX = 1000;
 /** `GET|POST /partners/links`, `PUT /partners/links/upsert`. */
 export async function partnerLinkRoutes(app: App, deps: LinkDeps): Promise<void> {
   const { catalog } = deps;
-  const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
+  const authenticateWriter = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
 
   app.get(
     '/partners/links',
@@ -47,7 +47,7 @@ export async function partnerLinkRoutes(app: App, deps: LinkDeps): Promise<void>
   app.post(
     '/partners/links',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Create a link for a partner',
         tags,
@@ -62,7 +62,7 @@ export async function partnerLinkRoutes(app: App, deps: LinkDeps): Promise<void>
   app.put(
     '/partners/links/upsert',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: "Update a partner's link with that destination, or create one",
         tags,

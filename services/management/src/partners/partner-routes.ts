@@ -48,7 +48,7 @@ const STATUS_CHANGES = [
 /** `GET|POST /partners`, `GET /partners/{id}`, `POST /partners/ban|unban|deactivate|reactivate`. */
 export async function partnerRoutes(app: App, deps: LinkDeps): Promise<void> {
   const { catalog } = deps;
-  const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
+  const authenticateWriter = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
 
   app.get(
     '/partners',
@@ -88,7 +88,7 @@ export async function partnerRoutes(app: App, deps: LinkDeps): Promise<void> {
   app.post(
     '/partners',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Enrol a partner, or retrieve one that is enrolled',
         tags,
@@ -103,7 +103,7 @@ export async function partnerRoutes(app: App, deps: LinkDeps): Promise<void> {
   app.post(
     '/partners/ban',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Ban a partner and disable its links',
         tags,
@@ -118,7 +118,7 @@ export async function partnerRoutes(app: App, deps: LinkDeps): Promise<void> {
     app.post(
       path,
       {
-        onRequest: mayWrite,
+        onRequest: authenticateWriter,
         schema: { summary, tags, body: partnerSelectorBodySchema, response: { 200: partnerIdAnswerSchema } },
       },
       async (request) => ({ partnerId: await change(deps, await partnerCaller(deps, request), request.body) }),

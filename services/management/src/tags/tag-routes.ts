@@ -17,7 +17,7 @@ const tags = ['Tags'];
 /** `GET|POST /tags`, `GET|PATCH|PUT|DELETE /tags/{id}`. */
 export async function tagRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
   const mayRead = app.authenticate({ permission: 'tags.read' });
-  const mayWrite = app.authenticate({ permission: 'tags.write' });
+  const authenticateWriter = app.authenticate({ permission: 'tags.write' });
 
   app.get(
     '/tags',
@@ -40,7 +40,7 @@ export async function tagRoutes(app: App, { catalog }: { readonly catalog: Catal
   app.post(
     '/tags',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Create a tag', tags, body: tagBodySchema, response: { 201: tagSchema } },
     },
     async ({ body, workspace }, reply) => reply.code(201).send(tagObject(await createTag(catalog, workspace, body))),
@@ -59,7 +59,7 @@ export async function tagRoutes(app: App, { catalog }: { readonly catalog: Catal
     app.route({
       method,
       url: '/tags/:id',
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Update a tag',
         tags,
@@ -77,7 +77,7 @@ export async function tagRoutes(app: App, { catalog }: { readonly catalog: Catal
   app.delete(
     '/tags/:id',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Delete a tag', tags, params: idParamsSchema, response: { 200: idAnswerSchema } },
     },
     async ({ params, workspace }) => {

@@ -18,7 +18,7 @@ const tags = ['UTM templates'];
 export async function utmRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
   const { utmTemplates } = catalog;
   const mayRead = app.authenticate({ permission: 'links.read' });
-  const mayWrite = app.authenticate({ permission: 'links.write' });
+  const authenticateWriter = app.authenticate({ permission: 'links.write' });
   const params = idParamsSchema;
 
   app.get(
@@ -42,7 +42,7 @@ export async function utmRoutes(app: App, { catalog }: { readonly catalog: Catal
   app.post(
     '/utm',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Create a UTM template',
         tags,
@@ -69,7 +69,7 @@ export async function utmRoutes(app: App, { catalog }: { readonly catalog: Catal
   app.patch(
     '/utm/:id',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Update a UTM template',
         tags,
@@ -87,7 +87,7 @@ export async function utmRoutes(app: App, { catalog }: { readonly catalog: Catal
   app.delete(
     '/utm/:id',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Delete a UTM template', tags, params, response: { 200: idAnswerSchema } },
     },
     async ({ params: { id }, workspace }) => {

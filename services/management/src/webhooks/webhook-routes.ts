@@ -23,7 +23,7 @@ export interface WebhookDeps {
 /** `GET|POST /webhooks`, `GET|PATCH|DELETE /webhooks/{id}`. */
 export async function webhookRoutes(app: App, { catalog, notifier, now }: WebhookDeps): Promise<void> {
   const mayRead = app.authenticate({ permission: 'webhooks.read', minimumPlan: 'business' });
-  const mayWrite = app.authenticate({ permission: 'webhooks.write', minimumPlan: 'business' });
+  const authenticateWriter = app.authenticate({ permission: 'webhooks.write', minimumPlan: 'business' });
   const params = idParamsSchema;
 
   app.get(
@@ -49,7 +49,7 @@ export async function webhookRoutes(app: App, { catalog, notifier, now }: Webhoo
   app.post(
     '/webhooks',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Create a webhook', tags, body: createWebhookBodySchema, response: { 201: webhookSchema } },
     },
     async ({ body, workspace, apiKey }, reply) =>
@@ -69,7 +69,7 @@ export async function webhookRoutes(app: App, { catalog, notifier, now }: Webhoo
   app.patch(
     '/webhooks/:id',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Update a webhook',
         tags,
@@ -88,7 +88,7 @@ export async function webhookRoutes(app: App, { catalog, notifier, now }: Webhoo
   app.delete(
     '/webhooks/:id',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: { summary: 'Delete a webhook', tags, params, response: { 200: idAnswerSchema } },
     },
     async ({ params: { id }, workspace }) => {

@@ -29,7 +29,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   // These routes read no events, so they have the default rate limit. Access is checked before the body and the parameters.
   const authenticate = app.authenticate({});
   const mayRead = [authenticate, async (request: FastifyRequest) => checkMayList(request)];
-  const mayWrite = [authenticate, async (request: FastifyRequest) => checkMayWrite(request)];
+  const authenticateWriter = [authenticate, async (request: FastifyRequest) => checkMayWrite(request)];
 
   async function visible(caller: LinkCaller, id: string): Promise<ExportScheduleRecord> {
     const schedule = await exportSchedules.require(caller.workspace.id, id);
@@ -59,7 +59,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   app.post(
     '/exports/schedules',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Export events on a schedule',
         description:
@@ -86,7 +86,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   app.patch(
     '/exports/schedules/:id',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Update an export schedule',
         description:
@@ -106,7 +106,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   app.delete(
     '/exports/schedules/:id',
     {
-      onRequest: mayWrite,
+      onRequest: authenticateWriter,
       schema: {
         summary: 'Delete an export schedule',
         description: 'What it has exported stays in the storage.',
