@@ -42,7 +42,7 @@ export interface WebhookNotifier {
    * @throws ApiError rate_limit_exceeded while the waiting deliveries of the workspace have 32 MB or more, and a webhook that would get the
    *   change has 320 kB of them or more
    */
-  assertRoom(workspaceId: string, ...events: readonly Exclude<ChangeTrigger, 'link.deleted'>[]): Promise<void>;
+  assertQueueCapacity(workspaceId: string, ...events: readonly Exclude<ChangeTrigger, 'link.deleted'>[]): Promise<void>;
   /** Call it after the change. It does not reject: the change stands even if the delivery cannot be queued. */
   linkChanged(event: Exclude<ChangeTrigger, 'partner.enrolled'>, link: LinkRecord): Promise<void>;
   /** Like `linkChanged`. */
@@ -144,7 +144,7 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
   }
 
   /** Among the webhooks that get the events, the one with the most deliveries that wait, if it is behind in a workspace without room. */
-  async function webhookWithoutRoom(workspaceId: string, events: readonly ChangeTrigger[]) {
+  async function findBlockingWebhook(workspaceId: string, events: readonly ChangeTrigger[]) {
     const active = await catalog.webhooks.active(workspaceId);
     const ids = active.filter(({ triggers }) => events.some((event) => triggers.includes(event))).map(({ id }) => id);
     if (ids.length === 0) return undefined;
@@ -205,8 +205,8 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
   }
 
   return {
-    async assertRoom(workspaceId, ...events) {
-      const webhook = await webhookWithoutRoom(workspaceId, events).catch((err: unknown) => {
+    async assertQueueCapacity(workspaceId, ...events) {
+      const webhook = await findBlockingWebhook(workspaceId, events).catch((err: unknown) => {
         logger.debug({ err, workspaceId }, 'the waiting webhook deliveries could not be counted');
         return undefined;
       });

@@ -154,7 +154,7 @@ it('a change that no Redis confirms is logged with its link and the id of its ev
   const link = await aLinkOn(1);
   await Promise.all(servers.map((server) => server.kill9()));
   // It is not refused, because nothing says that too many deliveries wait.
-  await notifier.assertRoom(link.workspaceId, 'link.created');
+  await notifier.assertQueueCapacity(link.workspaceId, 'link.created');
   await notifier.linkChanged('link.created', link);
   await waitFor(() => errors.length === 1, { what: 'the error' });
   const { id: subjectId, workspaceId } = link;

@@ -40,23 +40,25 @@ const alreadyWait = (bytes: number, webhookId = hook.id) =>
 it('changes of a workspace are refused while 32 MB of its webhooks wait, and accepted when they are delivered', async () => {
   const { notifier, workspaceId } = fixture;
   await alreadyWait(31_500_000);
-  await notifier.assertRoom(workspaceId, 'link.updated');
+  await notifier.assertQueueCapacity(workspaceId, 'link.updated');
   await notifier.linkChanged('link.updated', await fixture.aLink(LARGE));
-  const refusal = await notifier.assertRoom(workspaceId, 'link.updated').catch((err: unknown) => err);
+  const refusal = await notifier.assertQueueCapacity(workspaceId, 'link.updated').catch((err: unknown) => err);
   expect(refusal).toBeInstanceOf(ApiError);
   expect(refusal).toMatchObject(REFUSED);
-  await expect(notifier.assertRoom(workspaceId, 'link.created', 'partner.enrolled')).rejects.toMatchObject(REFUSED);
+  await expect(notifier.assertQueueCapacity(workspaceId, 'link.created', 'partner.enrolled')).rejects.toMatchObject(
+    REFUSED,
+  );
   // No webhook gets these changes.
-  await notifier.assertRoom(workspaceId, 'link.created');
-  await notifier.assertRoom('ws_00000000001', 'link.updated');
+  await notifier.assertQueueCapacity(workspaceId, 'link.created');
+  await notifier.assertQueueCapacity('ws_00000000001', 'link.updated');
   fixture.startWorker();
-  await waitFor(() => notifier.assertRoom(workspaceId, 'link.updated').then(() => true), { what: 'room' });
+  await waitFor(() => notifier.assertQueueCapacity(workspaceId, 'link.updated').then(() => true), { what: 'room' });
   expect(receiver.received).toHaveLength(1);
 });
 
 it('the refusal says how much waits, for which webhook, and what to do', async () => {
   await alreadyWait(40_200_000);
-  const refusal = fixture.notifier.assertRoom(fixture.workspaceId, 'link.updated');
+  const refusal = fixture.notifier.assertQueueCapacity(fixture.workspaceId, 'link.updated');
   await expect(refusal).rejects.toThrow(
     `The webhooks of this workspace have 32 MB or more of deliveries that wait, because receivers are slow or fail. 40.2 MB of them are for ${hook.id}, which would get this change too. Try again later, make the receiver faster, disable or delete the webhook, or use the bulk routes for links, which send no webhooks.`,
   );
@@ -69,10 +71,12 @@ it('changes that go only to webhooks that are not behind are accepted while thos
   await alreadyWait(40_000_000);
   await alreadyWait(40_000_000, quickId);
   await fixture.redis.hset(waitingKey(), `sum:${parseResourceId('webhook', quickId)}-`, 319_999);
-  await notifier.assertRoom(workspaceId, 'link.created');
-  await expect(notifier.assertRoom(workspaceId, 'link.created', 'partner.enrolled')).rejects.toMatchObject(REFUSED);
+  await notifier.assertQueueCapacity(workspaceId, 'link.created');
+  await expect(notifier.assertQueueCapacity(workspaceId, 'link.created', 'partner.enrolled')).rejects.toMatchObject(
+    REFUSED,
+  );
   await notifier.linkChanged('link.created', await fixture.aLink());
-  await expect(notifier.assertRoom(workspaceId, 'link.created')).rejects.toMatchObject(REFUSED);
+  await expect(notifier.assertQueueCapacity(workspaceId, 'link.created')).rejects.toMatchObject(REFUSED);
   await quick.stop();
 });
 

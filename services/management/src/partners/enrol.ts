@@ -156,7 +156,7 @@ async function enrolOnce(deps: LinkDeps, caller: PartnerCaller, body: CreatePart
 /** `POST /partners`: enrols a partner, or returns the existing one. @throws ApiError 400, 403, 404, 409, 422 or 429 */
 export async function enrolPartner(deps: LinkDeps, caller: PartnerCaller, body: CreatePartnerBody): Promise<Partner> {
   const { catalog } = deps;
-  await deps.notifier.assertRoom(caller.workspace.id, 'partner.enrolled', 'link.created');
+  await deps.notifier.assertQueueCapacity(caller.workspace.id, 'partner.enrolled', 'link.created');
   if (body.groupId) await catalog.groups.require(caller.workspace.id, body.groupId);
   const link = await firstLinkBody(deps, caller, body);
   const { partner, isNew } = await enrolOnce(deps, caller, body);

@@ -98,7 +98,7 @@ export async function approveApplication(
 ): Promise<string> {
   const { catalog } = deps;
   const { workspace, program } = caller;
-  await deps.notifier.assertRoom(workspace.id, 'partner.enrolled', 'link.created');
+  await deps.notifier.assertQueueCapacity(workspace.id, 'partner.enrolled', 'link.created');
   if (body.groupId) await catalog.groups.require(workspace.id, body.groupId);
   const link = await linkBody(deps, caller, { props: undefined });
   const context = await linkContext(deps, caller, [link]);

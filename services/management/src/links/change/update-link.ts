@@ -64,7 +64,7 @@ export async function updateFoundLink(
   body: UpdateLinkBody,
 ): Promise<Link> {
   const { links } = deps.catalog;
-  await deps.notifier.assertRoom(caller.workspace.id, 'link.updated');
+  await deps.notifier.assertQueueCapacity(caller.workspace.id, 'link.updated');
   const [updated] = await updateRecords(deps, caller, [found], body, (context, record) =>
     changedLink(context, links, record, body, 'keep'),
   );

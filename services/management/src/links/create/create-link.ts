@@ -18,6 +18,6 @@ export async function storeNewLink(deps: LinkDeps, caller: LinkCaller, body: Cre
 
 /** `POST /links`. @throws ApiError 400, 403, 404, 409, 422, or 429 while too many webhooks of the workspace wait */
 export async function createLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
-  await deps.notifier.assertRoom(caller.workspace.id, 'link.created');
+  await deps.notifier.assertQueueCapacity(caller.workspace.id, 'link.created');
   return storeNewLink(deps, caller, body);
 }
