@@ -40,7 +40,7 @@ function parseIso(text: string): ParsedDate | undefined {
 }
 
 /** `03/04/2026`, `3.4.2026`, `03-04-26`: ambiguous order of day and month. Refused even for days above 12, or only some days would be accepted. */
-const DIGITS_ONLY = /(?<![\d/.:-])\d{1,2}(?:\/\d{1,2}(?!\d)|([.-])\d{1,2}\1\d{2})/;
+const AMBIGUOUS_DATE = /(?<![\d/.:-])\d{1,2}(?:\/\d{1,2}(?!\d)|([.-])\d{1,2}\1\d{2})/;
 
 /**
  * Parses the date of a parameter or field: a day, a time or a period, in ISO 8601 or in English words. `docs/reference/dates.md`
@@ -51,7 +51,7 @@ const DIGITS_ONLY = /(?<![\d/.:-])\d{1,2}(?:\/\d{1,2}(?!\d)|([.-])\d{1,2}\1\d{2}
 export function parseDate(parameter: string, text: string, context: DateContext): ParsedDate {
   if (text.length > DATE_CHARS_MAX)
     throw fieldError('too_big', parameter, `must have at most ${DATE_CHARS_MAX} characters`);
-  if (DIGITS_ONLY.test(text)) {
+  if (AMBIGUOUS_DATE.test(text)) {
     throw fieldError(
       'invalid_format',
       parameter,
