@@ -93,7 +93,7 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
    * The key of a destination that a user is about to set: `<end>/<digest of the destination>`. It counts only while the link has both,
    * because the change of the link may have failed.
    */
-  const draftKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:choosing:${id}`;
+  const pendingChoiceKey = (id: string) => `${redis.keyPrefix}waymark:link-tests:choosing:${id}`;
   /**
    * The key of a set of notes of ends that users have set: `<workspace id>/<link id>/<end>/<epoch milliseconds of the note>`. Every note
    * is a member of its own, so that the removal of one leaves those that were added meanwhile.
@@ -125,16 +125,16 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     return found;
   }
 
-  const draftOf = ({ testCompletedAt, url }: LinkRecord) =>
+  const pendingChoiceOf = ({ testCompletedAt, url }: LinkRecord) =>
     `${testCompletedAt}/${createHash('sha256').update(url).digest('base64url')}`;
 
   /** Whether a user has set the destination of the link with or after the end of its test. */
   async function isChosen(link: LinkRecord): Promise<boolean> {
     const { id, testCompletedAt } = link;
-    const [chosen, draft] = await redis.run((client) =>
-      Promise.all([client.get(choiceKey(id)), client.get(draftKey(id))]),
+    const [chosen, pending] = await redis.run((client) =>
+      Promise.all([client.get(choiceKey(id)), client.get(pendingChoiceKey(id))]),
     );
-    return chosen === testCompletedAt || draft === draftOf(link);
+    return chosen === testCompletedAt || pending === pendingChoiceOf(link);
   }
 
   /** The variant with the most leads; undefined when none has any. */
@@ -275,7 +275,7 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
      */
     async noteChoice(link: LinkRecord): Promise<void> {
       if (!hasEnded(link, now() + CLOCK_MS)) return;
-      await redis.run((client) => client.set(draftKey(link.id), draftOf(link), 'EX', CHOICE_SECONDS));
+      await redis.run((client) => client.set(pendingChoiceKey(link.id), pendingChoiceOf(link), 'EX', CHOICE_SECONDS));
     },
 
     /**
