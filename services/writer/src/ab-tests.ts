@@ -29,15 +29,15 @@ export function startAbTests(options: AbTestsOptions): PeriodicTask {
   /**
    * Completes the tests that have ended since the last run, and reports the links that it has changed.
    *
-   * @param lost aborts when another writer may complete them: the rest is left to it
+   * @param leaseLost aborts when another writer may complete them: the rest is left to it
    * @throws the error of a store that ended the run, after the report of the links that were changed before it
    */
-  async function complete(lost: AbortSignal): Promise<void> {
+  async function complete(leaseLost: AbortSignal): Promise<void> {
     const cursor = await redis.get(cursorKey);
     const untilMs = now() - WRITE_DELAY_MS;
     const fromMs = cursor === null ? untilMs - LOOKBACK_MS : Number(cursor);
     const within = { fromMs, untilMs, untouchedOnly: cursor === null, random };
-    const { changed, failed, endedBy } = await catalog.abTests.complete(within, lost);
+    const { changed, failed, endedBy } = await catalog.abTests.complete(within, leaseLost);
     for (const { linkId, err } of failed)
       logger.error({ err, linkId }, 'an A/B test of a link could not be completed; retrying in a minute');
     for (const link of changed) {
@@ -45,7 +45,7 @@ export function startAbTests(options: AbTestsOptions): PeriodicTask {
       await onChanged(link);
     }
     if (endedBy !== undefined) throw endedBy;
-    if (!lost.aborted) await redis.set(cursorKey, String(Math.max(fromMs, untilMs)));
+    if (!leaseLost.aborted) await redis.set(cursorKey, String(Math.max(fromMs, untilMs)));
   }
 
   async function runUnderLease(): Promise<void> {

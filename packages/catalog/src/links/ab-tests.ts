@@ -185,13 +185,13 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     testVariants !== null && testCompletedAt !== null && Date.parse(testCompletedAt) <= atMs;
 
   /** One run over ended tests. It continues after a link that fails. @throws the error of a link when too many fail */
-  function startRun(lost: AbortSignal) {
+  function startRun(leaseLost: AbortSignal) {
     /** The links that were looked at; undefined for those that this run has not changed. */
     const seen = new Map<string, LinkRecord | undefined>();
     const failed: { linkId: string; err: unknown }[] = [];
     return {
       seen,
-      isLost: () => lost.aborted,
+      isLost: () => leaseLost.aborted,
       /** @returns whether the link was looked at without a failure */
       async complete(workspaceId: string, id: string, within: EndedWithin): Promise<boolean> {
         try {
@@ -291,10 +291,10 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
      * Sets the destination of links whose test has ended to the variant with the most leads. An error of a store ends the run, and is
      * returned: a later run does not return the links that this one has changed.
      *
-     * @param lost stops the run before the next link when it aborts
+     * @param leaseLost stops the run before the next link when it aborts
      */
-    async complete(within: EndedWithin, lost: AbortSignal): Promise<CompletedTests> {
-      const run = startRun(lost);
+    async complete(within: EndedWithin, leaseLost: AbortSignal): Promise<CompletedTests> {
+      const run = startRun(leaseLost);
       try {
         await completeNoted(within, run);
         await completeFailed(within, run);
