@@ -143,7 +143,7 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
     }
   }
 
-  /** Among the webhooks that get the events, the one with the most deliveries that wait, if it is behind in a workspace without room. */
+  /** Of the webhooks that get the events, the one with the most waiting bytes; undefined if it is not behind, or the workspace is below the limit. */
   async function findBlockingWebhook(workspaceId: string, events: readonly ChangeTrigger[]) {
     const active = await catalog.webhooks.active(workspaceId);
     const ids = active.filter(({ triggers }) => events.some((event) => triggers.includes(event))).map(({ id }) => id);
