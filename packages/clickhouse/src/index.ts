@@ -19,7 +19,7 @@ export {
   migrate,
   migrationStatus,
 } from './migrations/migrate.js';
-export { type MoveEnd, MoveEndError } from './move/ends.js';
+export { type MoveEndpoint, MoveEndpointError } from './move/endpoints.js';
 export { type MoveOptions, type MoveProgress, type MoveReport, moveDatabase } from './move/move.js';
 export { MoveRefusedError } from './move/preconditions.js';
 export { DURATION_BOUNDS_MS, OPS_TABLES, type OpsTable } from './ops-tables.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { insertionSettings } from '../rows/insert-rows.js';
 import { QUORUM_INSERT } from '../rows/replicated.js';
 import { type Digest, isEmpty, isSame, merged, readDigest } from './digest.js';
-import type { OpenEnd } from './ends.js';
+import type { ConnectedEndpoint } from './endpoints.js';
 import { conditionOf, type Slice } from './slice.js';
 import type { TableShape } from './table-shape.js';
 
@@ -12,8 +12,8 @@ const ATTEMPTS_MAX = 2;
 
 /** A slice to copy, and where. */
 export interface SliceCopy {
-  readonly source: OpenEnd;
-  readonly target: OpenEnd;
+  readonly source: ConnectedEndpoint;
+  readonly target: ConnectedEndpoint;
   readonly shape: TableShape;
   readonly slice: Slice;
   /** Distinguishes this move from others into the same database. */

@@ -1,4 +1,4 @@
-import type { OpenEnd } from './ends.js';
+import type { ConnectedEndpoint } from './endpoints.js';
 import type { TableShape } from './table-shape.js';
 
 /** A fingerprint of rows: equal for two tables with the same rows, whatever their order and their parts. */
@@ -24,7 +24,7 @@ export function merged({ name, merging }: Pick<TableShape, 'name' | 'merging'>):
 }
 
 /** Reads the digest of the rows that fulfil a condition. */
-export async function readDigest({ client }: OpenEnd, shape: TableShape, where: string): Promise<Digest> {
+export async function readDigest({ client }: ConnectedEndpoint, shape: TableShape, where: string): Promise<Digest> {
   const read = (query: string) => client.rows<[string, string]>({ query });
   // In a tuple, because the hash of a NULL is NULL, and that of a tuple with one is not.
   const [sums] = await read(

@@ -8,7 +8,7 @@ import {
 } from '../migrations/bookkeeping.js';
 import { renderMigration } from '../migrations/render.js';
 import type { Digest } from './digest.js';
-import type { OpenEnd } from './ends.js';
+import type { ConnectedEndpoint } from './endpoints.js';
 import type { Slice } from './slice.js';
 
 /** The row in the target that identifies the move in progress. */
@@ -28,24 +28,24 @@ export interface PlannedSlice extends Slice {
 
 /** The checkpoint of a move, stored in its target: a run after a kill continues there. */
 export class MoveState {
-  readonly #end: OpenEnd;
+  readonly #target: ConnectedEndpoint;
 
-  constructor(end: OpenEnd) {
-    this.#end = end;
+  constructor(target: ConnectedEndpoint) {
+    this.#target = target;
   }
 
   /** Creates the tables, first the one by which a later run recognises that the database holds an unfinished move. */
   async create(): Promise<void> {
-    for (const query of [...moveTables(this.#end), ...bookkeepingTables(this.#end)]) {
-      await this.#end.client.command({ query });
+    for (const query of [...moveTables(this.#target), ...bookkeepingTables(this.#target)]) {
+      await this.#target.client.command({ query });
     }
   }
 
   /** Drops the tables of the move, which ends it. */
   async drop(): Promise<void> {
     for (const table of [MOVE_SLICES_TABLE, MOVE_TABLE]) {
-      const query = renderMigration(`DROP TABLE IF EXISTS ${table} \${cluster} SYNC`, this.#end);
-      await this.#end.client.command({ query });
+      const query = renderMigration(`DROP TABLE IF EXISTS ${table} \${cluster} SYNC`, this.#target);
+      await this.#target.client.command({ query });
     }
   }
 
@@ -94,15 +94,15 @@ export class MoveState {
   }
 
   #rows<Row extends readonly unknown[]>(query: string, parameters: Record<string, string> = {}): Promise<Row[]> {
-    return this.#end.client.rows<Row>({ query, parameters, settings: readSettings(this.#end) });
+    return this.#target.client.rows<Row>({ query, parameters, settings: readSettings(this.#target) });
   }
 
   async #insert(table: string, values: readonly object[]): Promise<void> {
-    await this.#end.client.insert({
+    await this.#target.client.insert({
       table,
       values: [...values],
       format: 'JSONEachRow',
-      clickhouse_settings: writeSettings(this.#end),
+      clickhouse_settings: writeSettings(this.#target),
     });
   }
 }

@@ -5,7 +5,7 @@ import { migrationStatus } from '../migrations/migrate.js';
 import { copySlice } from './copy-slice.js';
 import { type Digest, merged } from './digest.js';
 import { eachOf } from './each-of.js';
-import { type MoveEnd, type OpenEnd, openSource, openTarget } from './ends.js';
+import { type ConnectedEndpoint, type MoveEndpoint, openSource, openTarget } from './endpoints.js';
 import { type MoveHeader, MoveState, type PlannedSlice } from './move-state.js';
 import { planSlices } from './plan-slices.js';
 import { assertUsable, identifySource, takeUp, untilNothingIsInserted } from './preconditions.js';
@@ -20,8 +20,8 @@ const EXPIRY_MARGIN_SECONDS = 24 * 3600;
 
 /** Options of {@link moveDatabase}. */
 export interface MoveOptions {
-  readonly source: MoveEnd;
-  readonly target: MoveEnd;
+  readonly source: MoveEndpoint;
+  readonly target: MoveEndpoint;
   /** Size of a slice in memory; 16 MB by default. */
   readonly sliceBytes?: number | undefined;
   /** Called after each slice. */
@@ -63,7 +63,7 @@ export interface MoveReport {
  * continues. Until the end the migrations of the target are not recorded, so that no service uses it. Nothing may write to either database
  * meanwhile.
  *
- * @throws MoveRefusedError when the databases cannot be moved as they are, MoveEndError for an error of a server
+ * @throws MoveRefusedError when the databases cannot be moved as they are, MoveEndpointError for an error of a server
  */
 export async function moveDatabase(options: MoveOptions): Promise<MoveReport> {
   const [source, target] = [openSource(options.source), openTarget(options.target)];
@@ -87,8 +87,8 @@ export async function moveDatabase(options: MoveOptions): Promise<MoveReport> {
 }
 
 interface MoveParts extends Omit<MoveOptions, 'source' | 'target'> {
-  readonly source: OpenEnd;
-  readonly target: OpenEnd;
+  readonly source: ConnectedEndpoint;
+  readonly target: ConnectedEndpoint;
   readonly state: MoveState;
   readonly lease: SchemaLease;
   readonly header: MoveHeader;
@@ -175,13 +175,18 @@ class Move {
   }
 }
 
-async function countRows({ client }: OpenEnd, { kept }: TableShape, from: string): Promise<number> {
+async function countRows({ client }: ConnectedEndpoint, { kept }: TableShape, from: string): Promise<number> {
   const [row] = await client.rows<[string]>({ query: `SELECT count() FROM ${from} WHERE ${kept}` });
   return Number(row?.[0]);
 }
 
 /** Compares the whole table with its slices, to detect rows that were written meanwhile or belong to no slice. @throws Error */
-async function assertCounts(shape: TableShape, rows: number, source: OpenEnd, target: OpenEnd): Promise<void> {
+async function assertCounts(
+  shape: TableShape,
+  rows: number,
+  source: ConnectedEndpoint,
+  target: ConnectedEndpoint,
+): Promise<void> {
   const from = merged(shape);
   const [atSource, atTarget] = [await countRows(source, shape, from), await countRows(target, shape, from)];
   if (atSource === rows && atTarget === rows) return;

@@ -1,4 +1,4 @@
-import type { OpenEnd } from './ends.js';
+import type { ConnectedEndpoint } from './endpoints.js';
 import { isIn, type Slice, valueSql } from './slice.js';
 import type { TableShape } from './table-shape.js';
 
@@ -10,7 +10,10 @@ function rowsOfSlice({ rowBytes }: TableShape, sliceBytes: number): number {
   return Math.min(ROWS_MAX, Math.max(1, Math.round(sliceBytes / rowBytes)));
 }
 
-async function partitionsOf({ client }: OpenEnd, { name, partitionKey, kept }: TableShape): Promise<string[][]> {
+async function partitionsOf(
+  { client }: ConnectedEndpoint,
+  { name, partitionKey, kept }: TableShape,
+): Promise<string[][]> {
   if (partitionKey === undefined) return [[]];
   const rows = await client.rows<[string]>({
     query: `SELECT ${valueSql(partitionKey)} FROM ${name} WHERE ${kept} GROUP BY ${partitionKey.sql} ORDER BY ${partitionKey.sql}`,
@@ -20,7 +23,7 @@ async function partitionsOf({ client }: OpenEnd, { name, partitionKey, kept }: T
 
 /** The key of every `rows`th row of a partition, in the order of the keys. Reads only the key columns. */
 async function boundsOf(
-  { client }: OpenEnd,
+  { client }: ConnectedEndpoint,
   shape: TableShape,
   partition: readonly string[],
   rows: number,
@@ -40,7 +43,7 @@ async function boundsOf(
 }
 
 /** Divides a table into slices. The last slice of a partition has no upper bound. */
-export async function planSlices(source: OpenEnd, shape: TableShape, sliceBytes: number): Promise<Slice[]> {
+export async function planSlices(source: ConnectedEndpoint, shape: TableShape, sliceBytes: number): Promise<Slice[]> {
   const slices: Slice[] = [];
   for (const partition of await partitionsOf(source, shape)) {
     const bounds = await boundsOf(source, shape, partition, rowsOfSlice(shape, sliceBytes));

@@ -4,7 +4,7 @@ import { listTables } from '../migrations/database.js';
 import { migrationStatus } from '../migrations/migrate.js';
 import { renderMigration } from '../migrations/render.js';
 import { MOVE_COMMENT } from './copy-slice.js';
-import type { OpenEnd } from './ends.js';
+import type { ConnectedEndpoint } from './endpoints.js';
 import type { MoveHeader, MoveState } from './move-state.js';
 
 const POLL_MS = 100;
@@ -28,7 +28,7 @@ export interface SourceIdentity {
  *
  * @throws MoveRefusedError when it has fewer, more or changed migrations
  */
-export async function identifySource(source: OpenEnd): Promise<SourceIdentity> {
+export async function identifySource(source: ConnectedEndpoint): Promise<SourceIdentity> {
   const migrations = await migrationStatus(source.client, { cluster: source.cluster });
   const other = migrations.find(({ state }) => state !== 'applied');
   if (other !== undefined) {
@@ -50,7 +50,7 @@ export async function identifySource(source: OpenEnd): Promise<SourceIdentity> {
  *
  * @throws MoveRefusedError when it has other tables, or does not answer
  */
-export async function assertUsable(target: OpenEnd, { source }: SourceIdentity): Promise<void> {
+export async function assertUsable(target: ConnectedEndpoint, { source }: SourceIdentity): Promise<void> {
   const tables = await listTables(target.client).catch((err: Error): never => {
     throw new MoveRefusedError(
       `${err.message.trim()} Check the address, the user and the password: --to, MOVE_TO_PASSWORD`,
@@ -87,7 +87,7 @@ export async function takeUp(state: MoveState, identity: SourceIdentity): Promis
 }
 
 /** Waits until inserts of a killed run have ended, because until then the rows of the target may change. */
-export async function untilNothingIsInserted({ client, cluster }: OpenEnd): Promise<void> {
+export async function untilNothingIsInserted({ client, cluster }: ConnectedEndpoint): Promise<void> {
   const processes = renderMigration(`\${nodes:system.processes}`, { cluster });
   for (;;) {
     const running = await client.rows<[string]>({

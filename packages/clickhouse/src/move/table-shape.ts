@@ -1,5 +1,5 @@
 import { expiryOf } from '../retention/retention.js';
-import type { OpenEnd } from './ends.js';
+import type { ConnectedEndpoint } from './endpoints.js';
 
 /** A column or expression, and its type. */
 export interface TypedExpression {
@@ -36,12 +36,12 @@ function mergingOf(table: string, engine: string): TableShape['merging'] {
 }
 
 /** The name of the table that stores the rows on a node; on a cluster the name without `_local` is that of the `Distributed` table. */
-function localName(table: string, { cluster }: Pick<OpenEnd, 'cluster'>): string {
+function localName(table: string, { cluster }: Pick<ConnectedEndpoint, 'cluster'>): string {
   return cluster === undefined ? table : table + LOCAL;
 }
 
 /** The tables whose rows are moved: all MergeTree tables of the target, except those with the state of migrations and moves. */
-export async function tablesToMove({ client, cluster }: OpenEnd): Promise<string[]> {
+export async function tablesToMove({ client, cluster }: ConnectedEndpoint): Promise<string[]> {
   const rows = await client.rows<[string]>({
     query: `SELECT name FROM system.tables WHERE database = currentDatabase()
       AND engine LIKE '%MergeTree' AND NOT startsWith(name, 'schema_') ORDER BY name`,
@@ -55,7 +55,7 @@ export async function tablesToMove({ client, cluster }: OpenEnd): Promise<string
  * @param keptAfter epoch seconds; rows that expire before are not moved
  * @throws Error when the source has no such table, or its engine is not supported
  */
-export async function readShape(source: OpenEnd, name: string, keptAfter: number): Promise<TableShape> {
+export async function readShape(source: ConnectedEndpoint, name: string, keptAfter: number): Promise<TableShape> {
   const { client } = source;
   const parameters = { table: localName(name, source) };
   const [table] = await client.rows<[string, string, string, string]>({
@@ -94,7 +94,7 @@ export async function readShape(source: OpenEnd, name: string, keptAfter: number
   };
 }
 
-async function typed({ client }: OpenEnd, table: string, sql: string): Promise<TypedExpression> {
+async function typed({ client }: ConnectedEndpoint, table: string, sql: string): Promise<TypedExpression> {
   const [row] = await client.rows<[string]>({ query: `SELECT toTypeName(any(${sql})) FROM ${table} WHERE 0` });
   return { sql, type: row?.[0] ?? 'String' };
 }

@@ -10,7 +10,7 @@ import {
   moveDatabase,
 } from '../../src/index.js';
 import { MOVE_COMMENT } from '../../src/move/copy-slice.js';
-import { openSource } from '../../src/move/ends.js';
+import { openSource } from '../../src/move/endpoints.js';
 import { contents, definitions, populate } from './populate.js';
 
 const CLICKS = '3000';

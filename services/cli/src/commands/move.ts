@@ -1,4 +1,10 @@
-import { type MoveEnd, MoveEndError, MoveRefusedError, type MoveReport, moveDatabase } from '@waymark/clickhouse';
+import {
+  type MoveEndpoint,
+  MoveEndpointError,
+  MoveRefusedError,
+  type MoveReport,
+  moveDatabase,
+} from '@waymark/clickhouse';
 import { CommandError } from '../command-error.js';
 import { megabytes, showProgress } from '../move/progress.js';
 import { assertServicesStopped } from '../move/stopped-services.js';
@@ -9,7 +15,7 @@ import { type CommandResult, table } from '../output.js';
 import { findTarget } from '../stores.js';
 
 /** What the operator has to do next. */
-function nextSteps({ connection: { url, database }, cluster }: MoveEnd): string[] {
+function nextSteps({ connection: { url, database }, cluster }: MoveEndpoint): string[] {
   const settings = [
     `CLICKHOUSE_URL=${url}`,
     `CLICKHOUSE_DATABASE=${database}`,
@@ -39,7 +45,7 @@ function reportLines({ tables }: MoveReport, seconds: number): string[] {
 /** Converts errors of a move to messages for the user. */
 function explained(err: unknown): unknown {
   if (err instanceof MoveRefusedError) return new CommandError(err.message);
-  if (err instanceof MoveEndError)
+  if (err instanceof MoveEndpointError)
     return new CommandError(`${err.message}. The move is not finished; the same command continues it`);
   return err;
 }

@@ -1,4 +1,4 @@
-import type { MoveEnd } from '@waymark/clickhouse';
+import type { MoveEndpoint } from '@waymark/clickhouse';
 import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption, requiredText } from '../option-values.js';
 
@@ -23,7 +23,7 @@ function decoded(text: string): string {
 }
 
 /** Reads the target of a move. @throws CommandError, whose message never contains the URL, because it may have a password */
-export function readMoveTarget(options: MoveTargetOptions): MoveEnd {
+export function readMoveTarget(options: MoveTargetOptions): MoveEndpoint {
   const text = requiredText('to', options.to);
   const rule = (message: string) =>
     new CommandError(`--to ${message}, such as https://user@clickhouse.acme.com:8443/waymark`);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MoveEnd } from '@waymark/clickhouse';
+import type { MoveEndpoint } from '@waymark/clickhouse';
 import {
   embeddedEnvironment,
   embeddedSocketUrl,
@@ -26,7 +26,7 @@ async function startStore({ settings }: Target, password: string, socket: string
 }
 
 /** Runs `work` with the database of this installation; starts the embedded store for it if that is the one. */
-export async function withSource<T>(target: Target, work: (source: MoveEnd) => Promise<T>): Promise<T> {
+export async function withSource<T>(target: Target, work: (source: MoveEndpoint) => Promise<T>): Promise<T> {
   const { clickhouseUrl: url, clickhouseDatabase: database, clickhouseCluster: cluster } = target.settings;
   if (url !== undefined) {
     const { clickhouseUser: user, clickhousePassword: password } = target.settings;

@@ -3,14 +3,14 @@ import { SEQUENTIAL_READ } from '../rows/replicated.js';
 import type { ReadSettings } from '../rows/row-reader.js';
 
 /** The source or the target of a move: one database. */
-export interface MoveEnd {
+export interface MoveEndpoint {
   readonly connection: Pick<ClickHouseOptions, 'url' | 'user' | 'password' | 'database'>;
   /** Name of the cluster in `system.clusters`; undefined: a single node. */
   readonly cluster?: string | undefined;
 }
 
-/** A {@link MoveEnd} with a client. */
-export interface OpenEnd {
+/** A {@link MoveEndpoint} with a client. */
+export interface ConnectedEndpoint {
   readonly client: ClickHouseClient;
   readonly cluster: string | undefined;
 }
@@ -20,20 +20,20 @@ const REQUEST_TIMEOUT_MS = 3_600_000;
 const COPY_SETTINGS: ReadSettings = { date_time_output_format: 'simple' };
 
 /** An error of one of the two servers. The message names the server. */
-export class MoveEndError extends Error {
-  constructor(end: string, cause: unknown) {
-    super(`${end}: ${cause instanceof Error ? cause.message || cause.name : String(cause)}`, { cause });
-    this.name = 'MoveEndError';
+export class MoveEndpointError extends Error {
+  constructor(endpoint: string, cause: unknown) {
+    super(`${endpoint}: ${cause instanceof Error ? cause.message || cause.name : String(cause)}`, { cause });
+    this.name = 'MoveEndpointError';
   }
 }
 
-/** Changes a client so that its errors are {@link MoveEndError}s. */
-function withNamedErrors(client: ClickHouseClient, end: string): ClickHouseClient {
+/** Changes a client so that its errors are {@link MoveEndpointError}s. */
+function withNamedErrors(client: ClickHouseClient, endpoint: string): ClickHouseClient {
   const named =
     <Args extends unknown[], Result>(method: (...args: Args) => Promise<Result>) =>
     (...args: Args) =>
       method(...args).catch((err: unknown): never => {
-        throw new MoveEndError(end, err);
+        throw new MoveEndpointError(endpoint, err);
       });
   return Object.assign(client, {
     rows: named(client.rows) as ClickHouseClient['rows'],
@@ -43,7 +43,7 @@ function withNamedErrors(client: ClickHouseClient, end: string): ClickHouseClien
   });
 }
 
-function open(name: string, { connection, cluster }: MoveEnd, settings: ReadSettings): OpenEnd {
+function open(name: string, { connection, cluster }: MoveEndpoint, settings: ReadSettings): ConnectedEndpoint {
   // Not compressed: the speed of a move within one network is limited by the processors, and compression would use most of one.
   const client = createClickHouseClient({
     ...connection,
@@ -51,19 +51,19 @@ function open(name: string, { connection, cluster }: MoveEnd, settings: ReadSett
     isCompressed: false,
     settings: { ...COPY_SETTINGS, ...settings },
   });
-  const end = `the ${name} (${new URL(connection.url).host}, database ${connection.database})`;
-  return { client: withNamedErrors(client, end), cluster };
+  const endpoint = `the ${name} (${new URL(connection.url).host}, database ${connection.database})`;
+  return { client: withNamedErrors(client, endpoint), cluster };
 }
 
 /**
  * Opens the database to copy from. Its server refuses every statement of this client that changes anything, limits no result, because a
  * slice may be larger than any result that services read, and sends a result only when it is complete, so that an error cannot truncate it.
  */
-export function openSource(end: MoveEnd): OpenEnd {
-  return open('source', end, { readonly: 2, max_result_bytes: 0, wait_end_of_query: 1 });
+export function openSource(endpoint: MoveEndpoint): ConnectedEndpoint {
+  return open('source', endpoint, { readonly: 2, max_result_bytes: 0, wait_end_of_query: 1 });
 }
 
 /** Opens the database to copy into. On a cluster its reads see all copied rows, because each insert waits for a quorum. */
-export function openTarget(end: MoveEnd): OpenEnd {
-  return open('target', end, end.cluster === undefined ? {} : SEQUENTIAL_READ);
+export function openTarget(endpoint: MoveEndpoint): ConnectedEndpoint {
+  return open('target', endpoint, endpoint.cluster === undefined ? {} : SEQUENTIAL_READ);
 }
