@@ -6,7 +6,7 @@ import { CommandError } from '../command-error.js';
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 10_000;
 /** Requests are repeated this long while nothing arrives: longer than a restart, an upgrade or a failover takes. */
-const PATIENCE_MS = 10 * 60_000;
+const GIVE_UP_AFTER_MS = 10 * 60_000;
 
 /** A failure after which the same request may succeed. */
 export class TemporaryError extends Error {
@@ -43,7 +43,7 @@ export interface ApiRequestsOptions {
   /** Ends all requests with its reason. */
   readonly signal: AbortSignal;
   /** Milliseconds without progress after which {@link ApiRequests.untilDone} gives up; ten minutes by default. */
-  readonly patienceMs?: number;
+  readonly giveUpAfterMs?: number;
 }
 
 /** A request to the API. */
@@ -105,7 +105,7 @@ async function errorOf({ statusCode, body }: Dispatcher.ResponseData): Promise<{
 
 /** @returns requests that share one API key, which is created for the first of them */
 export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
-  const { api, newKey, onStatus, signal, patienceMs = PATIENCE_MS } = options;
+  const { api, newKey, onStatus, signal, giveUpAfterMs = GIVE_UP_AFTER_MS } = options;
   let key: string | undefined;
   /** Whether no request with the key has succeeded yet. */
   let isKeyNew = true;
@@ -170,8 +170,8 @@ export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
           signal.throwIfAborted();
           if (!(err instanceof TemporaryError)) throw err;
           const { message, retryMs } = err;
-          if (performance.now() - progressMs >= patienceMs) {
-            throw new CommandError(`${message}; nothing has arrived for ${Math.round(patienceMs / 1000)} s`);
+          if (performance.now() - progressMs >= giveUpAfterMs) {
+            throw new CommandError(`${message}; nothing has arrived for ${Math.round(giveUpAfterMs / 1000)} s`);
           }
           onStatus(`${message}; trying again`);
           await delay(Math.max(waitMs, retryMs), undefined, { signal }).catch(() => undefined);

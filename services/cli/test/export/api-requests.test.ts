@@ -59,12 +59,12 @@ it('says with which code the API refuses', async () => {
 
 it('gives up when nothing has arrived for too long, and says why', async () => {
   const { requests, said } = await requestsTo((_request, response) => answer(response, 503, 'away'), {
-    patienceMs: 300,
+    giveUpAfterMs: 300,
   });
   await expect(requests.untilDone(() => requests.json({ path: '/' }))).rejects.toThrow(
     /^away; nothing has arrived for/,
   );
-  // It has waited once, for longer than `patienceMs`.
+  // It has waited once, for longer than `giveUpAfterMs`.
   expect(said).toEqual(['away; trying again']);
 });
 
@@ -87,7 +87,7 @@ it('does not repeat a request at once when the API names the time of the next on
       count++;
       response.writeHead(503, { 'retry-after': new Date(Date.now() - 1_000).toUTCString() }).end();
     },
-    { patienceMs: 400 },
+    { giveUpAfterMs: 400 },
   );
   await expect(requests.untilDone(() => requests.json({ path: '/' }))).rejects.toThrow('nothing has arrived');
   expect(count).toBe(2);

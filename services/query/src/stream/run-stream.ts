@@ -2,7 +2,7 @@ import type { TailPosition } from '@waymark/event-queue';
 import type { EventOutput } from './event-output.js';
 import { type Frame, gapFrame, openFrame } from './frames.js';
 import type { SharedReader } from './shared-reader.js';
-import { withPatience } from './stream-end.js';
+import { withRetries } from './stream-end.js';
 import { jitter, RETRY_MS } from './stream-times.js';
 import type { Slice, WorkspaceTail } from './workspace-tail.js';
 
@@ -15,7 +15,7 @@ export interface StreamRun {
   /** Reads for this stream alone, while it is too far behind for the shared reader. */
   readonly read: (slice: Slice) => Promise<Frame[]>;
   /** How long reads are repeated while the stores do not answer, in milliseconds. */
-  readonly patienceMs: number;
+  readonly giveUpAfterMs: number;
   readonly signal: AbortSignal;
   /** The end of the tail when the stream was opened. */
   readonly openedAt: TailPosition;
@@ -28,7 +28,7 @@ const WRITE_CHARS = 32 * 1024;
 
 /** Sends the events after a position until the signal aborts. @throws its reason, and what the reads throw */
 export async function runStream(start: TailPosition, run: StreamRun): Promise<never> {
-  const { output, tail, shared, read, patienceMs, signal, openedAt, onPosition } = run;
+  const { output, tail, shared, read, giveUpAfterMs, signal, openedAt, onPosition } = run;
   let position = start;
 
   /** Writes a text, after which the stream is at `end`. A written text counts as sent: if the stream ends, its frame `bye` comes after this text. */
@@ -58,12 +58,12 @@ export async function runStream(start: TailPosition, run: StreamRun): Promise<ne
 
   /** Sends the next slice of a stream that is too far behind for the shared reader, and the gap before it, if any. */
   async function catchUp(): Promise<void> {
-    const { slice, frames } = await withPatience(
+    const { slice, frames } = await withRetries(
       async () => {
         const slice = await tail.after(position);
         return { slice, frames: await read(slice) };
       },
-      { patienceMs, signal },
+      { giveUpAfterMs, signal },
     );
     if (slice.gap !== undefined) await send(gapFrame(slice.gap), slice.gap.to);
     await sendAll(frames, slice.end);

@@ -1,7 +1,7 @@
 import type { TailPosition } from '@waymark/event-queue';
 import type { Frame } from './frames.js';
 import { createNotifier } from './notifier.js';
-import { StreamEnd, withPatience } from './stream-end.js';
+import { StreamEnd, withRetries } from './stream-end.js';
 import type { Slice, WorkspaceTail } from './workspace-tail.js';
 
 /** Characters of the frames that are kept for streams that are a little behind. */
@@ -20,12 +20,12 @@ export interface SharedReader {
 export interface SharedReaderOptions {
   readonly tail: WorkspaceTail;
   readonly read: (slice: Slice) => Promise<Frame[]>;
-  readonly patienceMs: number;
+  readonly giveUpAfterMs: number;
   /** Called when events cannot be read any more; the reader has stopped then. */
   readonly onEnd: (end: StreamEnd) => void;
 }
 
-export function createSharedReader({ tail, read, patienceMs, onEnd }: SharedReaderOptions): SharedReader {
+export function createSharedReader({ tail, read, giveUpAfterMs, onEnd }: SharedReaderOptions): SharedReader {
   const stopping = new AbortController();
   const { signal } = stopping;
   const notifier = createNotifier();
@@ -52,12 +52,12 @@ export function createSharedReader({ tail, read, patienceMs, onEnd }: SharedRead
         await tail.changed(signal);
         continue;
       }
-      const { slice, next } = await withPatience(
+      const { slice, next } = await withRetries(
         async () => {
           const slice = await tail.after(end);
           return { slice, next: await read(slice) };
         },
-        { patienceMs, signal },
+        { giveUpAfterMs, signal },
       );
       if (slice.gap !== undefined) {
         // For streams before the gap, `take` returns undefined from now on. They read the tail themselves, and so find the gap.

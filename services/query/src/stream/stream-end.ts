@@ -30,14 +30,14 @@ export function isRefusal(err: unknown): boolean {
 /**
  * Runs work, and repeats it while the stores do not answer.
  *
- * @throws StreamEnd `filter` when the work is refused, `unavailable` when it fails for longer than `patienceMs`; the signal's reason
+ * @throws StreamEnd `filter` when the work is refused, `unavailable` when it fails for longer than `giveUpAfterMs`; the signal's reason
  * when it aborts
  */
-export async function withPatience<T>(
+export async function withRetries<T>(
   work: () => Promise<T>,
-  { patienceMs, signal }: { readonly patienceMs: number; readonly signal: AbortSignal },
+  { giveUpAfterMs, signal }: { readonly giveUpAfterMs: number; readonly signal: AbortSignal },
 ): Promise<T> {
-  const deadlineMs = performance.now() + patienceMs;
+  const deadlineMs = performance.now() + giveUpAfterMs;
   for (let waitMs = FIRST_PAUSE_MS; ; waitMs = Math.min(waitMs * 2, PAUSE_MS_MAX)) {
     try {
       return await work();

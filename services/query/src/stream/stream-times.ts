@@ -11,7 +11,7 @@ export interface StreamTimes {
   /** Bounds of the lifetime of a stream, which is chosen at random, so that streams that begin together do not end together. */
   readonly lifetimeMs: readonly [min: number, max: number];
   /** How long a stream waits for stores that do not answer before it ends. */
-  readonly patienceMs: number;
+  readonly giveUpAfterMs: number;
   /** How long a client may read nothing while its buffer is full. */
   readonly stalledMs: number;
 }
@@ -23,7 +23,7 @@ export const STREAM_TIMES: StreamTimes = {
   recheckMs: 60_000,
   renewMs: 20_000,
   lifetimeMs: [20 * 60_000, 30 * 60_000],
-  patienceMs: 30_000,
+  giveUpAfterMs: 30_000,
   stalledMs: 30_000,
 };
 

@@ -66,7 +66,7 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
   function share(subscription: Subscription, tail: WorkspaceTail, readers: Map<string, Shared>): Shared {
     const members: Shared['members'] = new Set();
     const reader = createSharedReader({
-      ...{ tail, patienceMs: times.patienceMs },
+      ...{ tail, giveUpAfterMs: times.giveUpAfterMs },
       read: ({ entries }) => readFrames(subscription, entries),
       onEnd: (reason) => {
         // Streams that are opened from now on get a new reader, which tries again.
@@ -132,7 +132,14 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
       output.end(byeFrame(position, reason, jitter(RETRY_MS)));
     };
     runStream(position, {
-      ...{ output, tail: opened.tail, shared: reader, patienceMs: times.patienceMs, signal, openedAt: opened.end },
+      ...{
+        output,
+        tail: opened.tail,
+        shared: reader,
+        giveUpAfterMs: times.giveUpAfterMs,
+        signal,
+        openedAt: opened.end,
+      },
       read: ({ entries }: Slice) => readFrames(subscription, entries),
       onPosition: (sent) => {
         position = sent;

@@ -102,7 +102,7 @@ export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
         answeredMs = performance.now();
       } catch {
         // The connection logs the outage. Streams end only when it lasts.
-        if (performance.now() - answeredMs > times.patienceMs)
+        if (performance.now() - answeredMs > times.giveUpAfterMs)
           for (const workspace of [...followed.keys()]) endStreams(workspace);
       }
       await delay(times.pollMs, undefined, { signal }).catch(() => undefined);

@@ -69,7 +69,7 @@ test('while ClickHouse does not answer the stream stays open, and sends everythi
 });
 
 test('a stream that waits too long for ClickHouse says bye, and a client that resumes gets everything', async () => {
-  const world = await aProxiedWorld({ patienceMs: 300 });
+  const world = await aProxiedWorld({ giveUpAfterMs: 300 });
   const stream = await world.open();
   world.proxy.holdRequests();
   const click = world.aClick();

@@ -26,7 +26,7 @@ it('a stream whose client is slow holds only what is still to be sent, not what 
       stop: () => undefined,
     },
     read: async () => frames,
-    patienceMs: 60_000,
+    giveUpAfterMs: 60_000,
     signal: ending.signal,
     openedAt: positionAt(0),
     onPosition: () => undefined,

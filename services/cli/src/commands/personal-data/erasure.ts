@@ -14,7 +14,7 @@ export interface ErasureOptions {
 }
 
 /** Longer than a failover takes: these commands are short, and may be run again. */
-const PATIENCE_MS = 60_000;
+const GIVE_UP_AFTER_MS = 60_000;
 
 async function withApi<T>(options: ErasureOptions, work: (requests: ApiRequests) => Promise<T>): Promise<T> {
   const onStatus = (text: string) => printMessage(`waymark: ${text}`);
@@ -22,7 +22,9 @@ async function withApi<T>(options: ErasureOptions, work: (requests: ApiRequests)
   const keys = createTemporaryKeys(options.workspace, 'Erasure', 'workspaces.write', onStatus);
   const { signal } = new AbortController();
   try {
-    return await work(createApiRequests({ api, newKey: keys.newKey, onStatus, signal, patienceMs: PATIENCE_MS }));
+    return await work(
+      createApiRequests({ api, newKey: keys.newKey, onStatus, signal, giveUpAfterMs: GIVE_UP_AFTER_MS }),
+    );
   } finally {
     await keys.revokeAll();
   }
