@@ -2,7 +2,7 @@
 // One workspace with a million leads over eighteen months, with six pairs each.
 
 import { eventsQuerySchema, formatResourceId } from '@waymark/contract';
-import { bind, type CompiledQuery, parse, plan, print } from '@waymark/event-query';
+import { bind, type CompiledQuery, parse, plan, printPage } from '@waymark/event-query';
 import { machineLine, printTable } from './lib/report.js';
 import { median } from './lib/statistics.js';
 import { startStores } from './lib/stores.js';
@@ -36,8 +36,8 @@ FROM numbers(${first}, ${ROWS_PER_INSERT})`,
 function statementsOf(query: string): { readonly ours: CompiledQuery; instead(condition: string): CompiledQuery } {
   const request = eventsQuerySchema.parse({ event: 'leads', interval: 'all', query });
   const scope = { workspaceId: WORKSPACE, programId: null };
-  const ours = print(plan(bind(parse(request, NOW), scope), { hasRemovedLinks: false }));
-  const plain = print(plan(bind(parse({ ...request, query: undefined }, NOW), scope), { hasRemovedLinks: false }));
+  const ours = printPage(plan(bind(parse(request, NOW), scope), { hasRemovedLinks: false }));
+  const plain = printPage(plan(bind(parse({ ...request, query: undefined }, NOW), scope), { hasRemovedLinks: false }));
   return {
     ours,
     instead: (condition) => ({ ...plain, sql: plain.sql.replace(' ORDER BY', ` AND ${condition} ORDER BY`) }),

@@ -11,7 +11,7 @@ import {
   plan,
   planAllowedLinks,
   planTotalCount,
-  print,
+  printPage,
   printStats,
 } from '@waymark/event-query';
 import { machineLine, printTable } from './lib/report.js';
@@ -84,7 +84,7 @@ async function compare(name: string, variants: Readonly<Record<string, readonly 
 
 function statementOf(query: Record<string, string>, settings: CompiledQuery['settings'], facts = {}): CompiledQuery {
   const bound = bind(parse(eventsQuerySchema.parse(query), NOW), { workspaceId: WORKSPACE, programId: null });
-  const statement = print(plan(bound, facts));
+  const statement = printPage(plan(bound, facts));
   return { ...statement, settings: { ...statement.settings, ...settings } };
 }
 

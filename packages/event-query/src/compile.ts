@@ -4,7 +4,7 @@ import { parseCursor } from './parse/cursor.js';
 import { parse } from './parse/parse.js';
 import { plan } from './plan/plan.js';
 import type { PlannerStats } from './plan/planner-stats.js';
-import { type CompiledQuery, print } from './print/print.js';
+import { type CompiledQuery, printPage } from './print/print.js';
 
 /** Everything that determines a page of events, except the current time. */
 export interface EventsRequest {
@@ -23,5 +23,5 @@ export interface EventsRequest {
 export function compile(request: EventsRequest, nowMs: number): CompiledQuery {
   const { query, scope } = request;
   const parsed = parse(query, nowMs, parseCursor({ query, workspaceId: scope.workspaceId }));
-  return print(plan(bind(parsed, scope), request.stats));
+  return printPage(plan(bind(parsed, scope), request.stats));
 }

@@ -1,6 +1,6 @@
 import { type BoundRequest, EVENT_MS_MAX } from './bind/bind.js';
 import { plan } from './plan/plan.js';
-import { print } from './print/print.js';
+import { printPage } from './print/print.js';
 
 /** The time range that the first page of a list covered, used to narrow the next read of the same list. */
 export interface FirstPageHint {
@@ -21,7 +21,7 @@ function beginOf({ fromMs = 0, toMs, page }: BoundRequest): number {
 export function listKey(bound: BoundRequest): string | undefined {
   const { offset, after } = bound.page;
   if (bound.isEmpty || offset > 0n || after !== undefined) return undefined;
-  const { sql, params } = print(plan({ ...bound, fromMs: undefined, toMs: EVENT_MS_MAX }));
+  const { sql, params } = printPage(plan({ ...bound, fromMs: undefined, toMs: EVENT_MS_MAX }));
   return [sql, ...Object.values(params)].join('\n');
 }
 

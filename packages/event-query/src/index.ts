@@ -41,7 +41,7 @@ export {
   removedLinksStats,
   type StatsPlan,
 } from './plan/planner-stats.js';
-export { type CompiledQuery, print, printStats } from './print/print.js';
+export { type CompiledQuery, printPage, printStats } from './print/print.js';
 export { printEventSet } from './print/print-event-set.js';
 export { printCount, printStartSlot } from './print/print-far-page.js';
 export { dateTimeText } from './sql/date-time-text.js';

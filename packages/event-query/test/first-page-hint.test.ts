@@ -11,7 +11,7 @@ import {
   parse,
   parseCursor,
   plan,
-  print,
+  printPage,
 } from '../src/index.js';
 import { requestSpecs, worlds } from './arbitraries.js';
 import { OWN_PROGRAM, queryOf, type RangeSpec, type RequestSpec } from './request-spec.js';
@@ -39,7 +39,7 @@ function boundOf(query: Record<string, string>, workspace = workspaceId(1)): Bou
 }
 
 async function rowsOf(bound: BoundRequest): Promise<string[][]> {
-  const { sql, params, settings } = print(plan(bound));
+  const { sql, params, settings } = printPage(plan(bound));
   return database.client.rows<string[]>({ query: sql, parameters: params, settings });
 }
 

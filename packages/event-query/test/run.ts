@@ -17,8 +17,8 @@ import {
   planRangeCount,
   planStartSlot,
   planTotalCount,
-  print,
   printCount,
+  printPage,
   printStartSlot,
   printStats,
 } from '../src/index.js';
@@ -91,5 +91,5 @@ export async function pageOf(
   };
   const start = isFar === true ? await startOf(bound, stats, table) : {};
   if (start === undefined) return { ids: [], statements };
-  return { ids: await run(print(plan(bound, { ...stats, ...start }))), statements };
+  return { ids: await run(printPage(plan(bound, { ...stats, ...start }))), statements };
 }

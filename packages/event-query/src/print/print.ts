@@ -88,7 +88,7 @@ export function printCondition(condition: Condition, parameters: Parameters): st
 }
 
 /** SQL of a page. Deterministic: the same plan gives the same text. */
-export function print(plan: PagePlan): CompiledQuery {
+export function printPage(plan: PagePlan): CompiledQuery {
   const parameters = new Parameters();
   const { read, direction } = plan;
   const select = printRead(read, read.columns.join(', '), parameters);

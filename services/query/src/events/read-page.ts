@@ -5,7 +5,7 @@ import {
   type PlannerStats,
   plan,
   planRangeCount,
-  print,
+  printPage,
 } from '@waymark/event-query';
 import type { Reads } from '../reads.js';
 import type { EventPageRow } from './event-text.js';
@@ -26,13 +26,13 @@ async function readStats(reads: Reads, bound: BoundRequest): Promise<PlannerStat
 export async function readLargePage(reads: Reads, bound: BoundRequest): Promise<Iterable<EventPageRow>> {
   if (bound.isEmpty) return [];
   const [stats, removed] = await Promise.all([readStats(reads, bound), reads.removedLinks(bound)]);
-  return stats === undefined ? [] : reads.runLarge<EventPageRow>(print(plan(bound, { ...stats, ...removed })));
+  return stats === undefined ? [] : reads.runLarge<EventPageRow>(printPage(plan(bound, { ...stats, ...removed })));
 }
 
 /** Reads the rows of a page by its planner statistics. For the first page of a list, tries the hinted range before the whole one. */
 async function readRows(reads: Reads, bound: BoundRequest, stats: PlannerStats): Promise<readonly EventPageRow[]> {
   const read = (part: BoundRequest, start: PlannerStats) =>
-    reads.run<EventPageRow>(print(plan(part, { ...stats, ...start })));
+    reads.run<EventPageRow>(printPage(plan(part, { ...stats, ...start })));
 
   const { narrowed, update } = reads.firstPageHints.find(bound);
   const narrowedRows = narrowed === undefined ? [] : await read(narrowed, {});

@@ -1,5 +1,5 @@
 import { eventIdTime, exportEventsQuerySchema, fieldError } from '@waymark/contract';
-import { type BoundRequest, type Position, planOneEvent, print } from '@waymark/event-query';
+import { type BoundRequest, type Position, planOneEvent, printPage } from '@waymark/event-query';
 import { type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import type { Reads } from '../reads.js';
@@ -21,7 +21,7 @@ function rangeText({ fromMs, toMs }: BoundRequest): string {
 async function startPosition(reads: Reads, bound: BoundRequest, id: string): Promise<Position> {
   const timeMs = eventIdTime(id);
   const position = timeMs === undefined ? undefined : { timeMs, id };
-  const found = position === undefined ? [] : await reads.run(print(planOneEvent(bound, position)));
+  const found = position === undefined ? [] : await reads.run(printPage(planOneEvent(bound, position)));
   if (position !== undefined && found.length > 0) return position;
   const kind = bound.kind.slice(0, -1);
   throw fieldError('invalid_value', 'startingAfter', `must be the id of a ${kind} of this workspace`);
