@@ -6,7 +6,7 @@ export interface DataLoaderOptions<Key, Value> {
   readonly group: (key: Key) => string;
   /** Reads the values; the map has them by `identify(key)`, and no entry for a key without a value. */
   readonly load: (keys: readonly Key[]) => Promise<ReadonlyMap<string, Value>>;
-  /** Most keys of a read. */
+  /** Maximum number of keys of a read. */
   readonly batchSizeMax: number;
   /** Limits the sum of the weights of a read's keys, such as their bytes in a URL; a single key is read whatever its weight. */
   readonly weight?: { readonly of: (key: Key) => number; readonly max: number };

@@ -51,7 +51,7 @@ export function requestedTags({
   return { ids: [...new Set(ids)], names: [...new Set(itemsOf(tagNames))] };
 }
 
-/** Most different names of tags in a request, in all of its links together, because each name is a look-up of its own. */
+/** Maximum number of different names of tags in a request, in all of its links together, because each name is a look-up of its own. */
 const TAG_NAMES_MAX = 5_000;
 /** Look-ups that are started together. Between two such groups, other requests have a turn. */
 const LOOKUPS_AT_ONCE = 100;

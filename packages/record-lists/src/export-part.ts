@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, type ResourceKind, resourceIdTime } from '@waymark/contract';
 
-/** Most rows of a page, which an export reads with one statement. */
+/** Maximum number of rows of a page, which an export reads with one statement. */
 export const PAGE_ROWS = 1000;
 /** Approximate limit on the JSON characters of a page, because its records are all parsed before other work has a turn. */
 export const PAGE_CHARS = 2_000_000;

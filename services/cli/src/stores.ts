@@ -102,7 +102,7 @@ export interface OpenStores {
 /**
  * Opens the catalog, runs `work`, and closes all connections.
  *
- * @param cachedMax most records of each type that are cached; lower for commands that read many records once
+ * @param cachedMax maximum number of records of each type that are cached; lower for commands that read many records once
  */
 export async function withCatalog<T>(
   work: (catalog: Catalog, stores: OpenStores) => Promise<T>,

@@ -35,7 +35,7 @@ interface Entry {
 const WAIT_MS = 5;
 /** So many rows are sent without waiting for more. */
 const FULL_ROWS = 100;
-/** Most rows of an insert; reached when rows arrive faster than inserts end. */
+/** Maximum number of rows of an insert; reached when rows arrive faster than inserts end. */
 const ROWS_MAX = 1000;
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {

@@ -57,9 +57,12 @@ const RULES: ResourceRules<ErasureRecord, New<ErasureRecord, 'mode'>, ErasureFil
   sorts: { createdAt: BY_CREATION },
 };
 
-/** Most earlier erasures of one person that are read. */
+/** Maximum number of earlier erasures of one person that are read. */
 const EARLIER_MAX = 100;
-/** Most clicks in the record of an erasure. Only rows that arrive later are compared with them; stored rows are found in other ways. */
+/**
+ * Maximum number of clicks in the record of an erasure. Only rows that arrive later are compared with them; stored rows are found in other
+ * ways.
+ */
 const CLICKS_MAX = 10_000;
 
 /** The clicks that leads and sales of customers name, and those that brought the customers, in all versions of their records on disk. */

@@ -8,7 +8,7 @@ const ASCII = /^[^\u0080-\uffff]*$/;
 const ALLOWED =
   /^[\w\-/.\u0080-\ud7ff\ue000-\uffff\u{e0020}-\u{e007f}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]*$/u;
 
-/** Most characters of a key, with the prefix of a random one. */
+/** Maximum characters of a key, with the prefix of a random one. */
 const KEY_CHARS_MAX = 190;
 
 /** Keys that no link may have: paths that every link domain serves itself, or that browsers and robots request from every site. */

@@ -17,7 +17,7 @@ import { parseData } from '../store/record-table.js';
 import type { NameRow } from '../store/unique-names.js';
 import type { Peek, PendingRecords } from './pending-records.js';
 
-/** Most pending customers that are listed. There are more only while the writer is away. */
+/** Maximum number of pending customers that are listed. There are more only while the writer is away. */
 const LISTED_MAX = 1_000;
 /** How long a list waits until the writer has reduced their number to {@link LISTED_MAX}. */
 const WRITTEN = { withinMs: 2_000, everyMs: 50 };

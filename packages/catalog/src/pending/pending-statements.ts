@@ -4,7 +4,7 @@ import type { Condition } from '../lists/list-conditions.js';
 import type { CatalogRecord, EntityType, QueuedEntityType } from '../model/entity-type.js';
 import { columnValue, numberOf } from '../model/entity-type.js';
 
-/** Most records in one statement, because their values are sent in its URL. */
+/** Maximum number of records in one statement, because their values are sent in its URL. */
 const RECORDS_PER_READ = 100;
 
 /** A statement and its parameter values. */

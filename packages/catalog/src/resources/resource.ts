@@ -122,7 +122,7 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     /**
      * Creates a record with a new id.
      *
-     * @param countMax most records of this kind in the workspace; null = unlimited
+     * @param countMax maximum number of records of this kind in the workspace; null = unlimited
      * @param createdAt ISO 8601; by default now
      * @throws ApiError forbidden (quota), conflict when a unique name is taken
      */

@@ -3,7 +3,7 @@ import { ApiError } from '@waymark/contract';
 import { type CatalogRecord, type Name, nameKey } from '../model/entity-type.js';
 import { type CreationFault, DuplicateNameError, NamesBusyError, type NewRecord } from './write-context.js';
 
-/** Most records of one batch. */
+/** Maximum number of records of one batch. */
 const BATCH_MAX = 100;
 /** A batch that takes longer is waiting for a lock or a store; the next batch starts without waiting for its end. */
 const BATCH_WAIT_MS = 250;

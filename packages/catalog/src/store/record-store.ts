@@ -62,7 +62,7 @@ async function onceQuorumIsFree(insert: () => Promise<void>, untilMs: number): P
 
 /** Options of {@link createRecordStore}. */
 export interface StoreOptions<R extends CatalogRecord> {
-  /** Most records that are cached in this process. */
+  /** Maximum number of records that are cached in this process. */
   readonly entriesMax: number;
   /** See `RecordDeps`. */
   readonly isOrphan?: (record: R) => Promise<boolean>;

@@ -4,7 +4,7 @@ import { formatResourceId } from '@waymark/contract';
 import { keyReadSettings, type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf, type Stored } from '../model/entity-type.js';
 
-/** Most records in one statement, because their ids are sent in its URL. */
+/** Maximum number of records in one statement, because their ids are sent in its URL. */
 const RECORDS_PER_READ = 1_000;
 
 interface RecordId {

@@ -10,11 +10,14 @@ export interface NameRow {
   readonly number: string;
 }
 
-/** Most look-ups in one statement, because their values are sent in its URL. Creating a hundred records takes two hundred look-ups. */
+/**
+ * Maximum number of look-ups in one statement, because their values are sent in its URL. Creating a hundred records takes two hundred
+ * look-ups.
+ */
 const LOOKUPS_PER_READ = 250;
 /** Limit on the values of a statement, percent-encoded in its URL, of which ClickHouse accepts 1 MB. */
 const VALUES_BYTES_MAX = 450_000;
-/** Most bytes of a UTF-16 code unit there: three of UTF-8, each as `%E2`. */
+/** Maximum bytes of a UTF-16 code unit there: three of UTF-8, each as `%E2`. */
 const BYTES_PER_CHAR = 9;
 /** Bytes of a look-up besides its texts: names of parameters, and numbers. */
 const LOOKUP_BYTES = 225;

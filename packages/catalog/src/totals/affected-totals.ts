@@ -2,7 +2,10 @@ import { formatResourceId } from '@waymark/contract';
 import { type EventTableKind, rowIds } from '@waymark/event-format';
 import type { AffectedTotals } from '../redis/catalog-changes.js';
 
-/** Most ids in one message: the changes of a large insert are published as several messages, so that no subscriber is blocked for long. */
+/**
+ * Maximum number of ids in one message: the changes of a large insert are published as several messages, so that no subscriber is blocked
+ * for long.
+ */
 const IDS_PER_MESSAGE = 1000;
 
 /** The links and customers whose totals include the rows, by workspace. All ids are UInt64 as decimal text. */

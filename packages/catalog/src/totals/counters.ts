@@ -7,9 +7,9 @@ import type { CatalogChange } from '../redis/catalog-changes.js';
 import type { SharedTotals } from '../redis/shared-totals.js';
 import { createTotalsCache, readMany } from './totals-cache.js';
 
-/** Most ids in one read, as many as a page can have. They are sent in the URL of the query, 24 bytes each. */
+/** Maximum number of ids in one read, as many as a page can have. They are sent in the URL of the query, 24 bytes each. */
 const IDS_PER_READ = 1000;
-/** Most concurrent reads. With more of them, fewer callers would share a read. */
+/** Maximum number of concurrent reads. With more of them, fewer callers would share a read. */
 const READS_MAX = 4;
 
 /** The counters of a link's events. */

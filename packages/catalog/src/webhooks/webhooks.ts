@@ -9,7 +9,7 @@ import { underLock } from '../store/write-context.js';
 import type { ActiveWebhooks } from './active-webhooks.js';
 
 const SECRET_BYTES = 16;
-/** Most webhooks of a workspace: each change is queued once for each of them. */
+/** Maximum number of webhooks of a workspace: each change is queued once for each of them. */
 const WEBHOOKS_MAX = 100;
 
 /** The operations on webhooks (docs/reference/webhooks.md). Their signing secrets are stored encrypted. */

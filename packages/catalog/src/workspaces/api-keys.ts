@@ -5,7 +5,7 @@ import { createToken, hashToken, partialToken, type TokenKind } from '../model/t
 import type { Quotas } from '../redis/quotas.js';
 import type { RecordStore } from '../store/record-store.js';
 
-/** Most API keys of a workspace. */
+/** Maximum number of API keys of a workspace. */
 const KEYS_MAX = 100;
 
 /** The fields of a new API key. */

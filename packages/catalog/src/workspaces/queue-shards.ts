@@ -20,7 +20,7 @@ export interface QueueShards {
   pickKnown<T>(perShard: readonly T[], workspaceId: string): T | undefined;
 }
 
-/** Most workspaces whose shard is cached; each takes little memory, because it is one number. */
+/** Maximum number of workspaces whose shard is cached; each takes little memory, because it is one number. */
 const WORKSPACES_MAX = 100_000;
 
 /**

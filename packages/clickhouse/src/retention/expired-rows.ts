@@ -30,7 +30,7 @@ export interface ExpiredRowsOptions {
 type Expiring = (typeof EXPIRING)[number];
 
 const DAY_MS = 86_400_000;
-/** Most workspaces in one statement, because their numbers are sent in its URL, 24 bytes each. */
+/** Maximum number of workspaces in one statement, because their numbers are sent in its URL, 24 bytes each. */
 const WORKSPACES_AT_ONCE = 1000;
 const READ_SECONDS_MAX = 60;
 

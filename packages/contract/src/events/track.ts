@@ -5,7 +5,7 @@ import { parseUrl, URL_CHARS_MAX } from '../values/parse-url.js';
 import { customerExternalIdSchema } from './customer.js';
 import { paymentProcessorSchema } from './event.js';
 
-/** Most characters of the metadata of an event as JSON. */
+/** Maximum characters of the metadata of an event as JSON. */
 export const METADATA_CHARS_MAX = 10_000;
 
 const metadata = z

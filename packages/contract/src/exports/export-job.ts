@@ -18,7 +18,7 @@ export type ExportResource = (typeof EXPORT_RESOURCES)[number];
 export const EXPORT_STATUSES = ['queued', 'processing', 'completed', 'failed', 'cancelled', 'expired'] as const;
 export type ExportStatus = (typeof EXPORT_STATUSES)[number];
 
-/** Most export jobs of a workspace that have not ended. */
+/** Maximum number of export jobs of a workspace that have not ended. */
 export const UNFINISHED_EXPORTS_MAX = 10;
 
 /** The schemas of `filters` by resource: the parameters of `GET /<resource>/export`, except for those that are fields of the job. */

@@ -15,7 +15,7 @@ export type ExportFrequency = (typeof EXPORT_FREQUENCIES)[number];
 /** The resources that can be exported on a schedule. */
 export const SCHEDULED_RESOURCES = ['events'] as const;
 
-/** Most schedules of a workspace. */
+/** Maximum number of schedules of a workspace. */
 export const EXPORT_SCHEDULES_MAX = 10;
 
 /** The schema of `filters` of a schedule: the filters of `GET /events`, without parameters for a range or an order. */

@@ -19,9 +19,9 @@ export const IMPORT_CONFLICTS = ['skip', 'update', 'fail'] as const;
 export const IMPORT_STATUSES = ['queued', 'processing', 'completed', 'failed', 'cancelled'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
-/** Most imports of a workspace that have not ended. */
+/** Maximum number of imports of a workspace that have not ended. */
 export const UNFINISHED_IMPORTS_MAX = 5;
-/** Most bytes of the uploaded file of an import. */
+/** Maximum bytes of the uploaded file of an import. */
 export const IMPORT_BYTES_MAX = 200 * 1024 ** 2;
 
 const ADDRESS_CHARS_MAX = 500;

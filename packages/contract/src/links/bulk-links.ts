@@ -3,7 +3,7 @@ import { ERROR_STATUS, type ErrorCode } from '../http/errors.js';
 import { linkSchema } from './link.js';
 import { createLinkBodySchema, updateLinkBodySchema } from './link-body.js';
 
-/** Most links of one bulk request. */
+/** Maximum number of links of one bulk request. */
 export const BULK_LINKS_MAX = 100;
 
 /** Body of `POST /links/bulk`. */

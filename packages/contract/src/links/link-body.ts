@@ -14,7 +14,7 @@ export const DESCRIPTION_CHARS_MAX = 240;
 const url = z.string().max(URL_CHARS_MAX);
 const text = z.string().max(URL_CHARS_MAX);
 const nameText = z.string().max(255);
-/** Most tags or webhooks of one link. */
+/** Maximum number of tags or webhooks of one link. */
 const LIST_ITEMS_MAX = 1000;
 /** A list, separated by commas or as a JSON array. */
 const csvOrList = z.union([z.string().max(URL_CHARS_MAX), z.array(nameText).max(LIST_ITEMS_MAX)]);

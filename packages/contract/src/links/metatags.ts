@@ -3,7 +3,7 @@ import { closedQuery } from '../values/closed-query.js';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
 import { lastValue } from '../values/query-values.js';
 
-/** Most characters of the texts that are read from a page; longer texts are truncated. */
+/** Maximum characters of the texts that are read from a page; longer texts are truncated. */
 export const META_TITLE_CHARS_MAX = 500;
 export const META_DESCRIPTION_CHARS_MAX = 2000;
 

@@ -4,7 +4,7 @@ import { pageShape, sortShape } from '../values/paging.js';
 import { queryList, queryText } from '../values/query-values.js';
 import { TAG_COLORS } from './link.js';
 
-/** Most characters of the name of a tag, a folder or a UTM template. */
+/** Maximum characters of the name of a tag, a folder or a UTM template. */
 export const RESOURCE_NAME_CHARS_MAX = 190;
 export const resourceName = z.string().trim().min(1).max(RESOURCE_NAME_CHARS_MAX);
 

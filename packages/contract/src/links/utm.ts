@@ -4,7 +4,7 @@ import { pageShape, sortShape } from '../values/paging.js';
 import { queryText } from '../values/query-values.js';
 import { resourceName } from './tag.js';
 
-/** Most UTM templates of a workspace. */
+/** Maximum number of UTM templates of a workspace. */
 export const UTM_TEMPLATES_MAX = 1000;
 
 /** The five UTM parameters of a URL. The fields of a link with their values have the same names. */

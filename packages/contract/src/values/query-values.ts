@@ -31,14 +31,14 @@ export const queryText = queryTextUpTo(TEXT_CHARS_MAX);
 /** A list in the multi-value syntax of filters. */
 export const queryValues = queryTextUpTo(LIST_CHARS_MAX);
 
-/** Most characters of a date in a request. */
+/** Maximum characters of a date in a request. */
 export const DATE_CHARS_MAX = 100;
 
 /** The accepted forms of dates; `docs/reference/dates.md` explains them. */
 export const DATE_FORMS =
   'ISO 8601 (`2026-03-04`, `2026-03-04T12:30:00Z`, `2026-03`, `2026-W10`) or English words (`yesterday`, `7 days ago`, `last month`, `Q1 2026`, `jan 5`, `end of last quarter`)';
 
-/** Most items of a list in a query, because each may need a look-up. */
+/** Maximum number of items of a list in a query, because each may need a look-up. */
 const LIST_ITEMS_MAX = 1000;
 
 /** A list, sent as CSV, as a repeated parameter or both. The parsed value is one CSV text; see {@link csvItems}. */

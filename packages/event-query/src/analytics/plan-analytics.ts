@@ -12,7 +12,7 @@ import { GROUPING_RULES, type GroupingRule, MEASURES_OF, type Measure } from './
  * CPU for the countries of a tag with 92 links, 16 instead of 27 for a partner.
  */
 const SUBQUERY_LINKS_MAX = 2000;
-/** Most groups in a response. */
+/** Maximum number of groups in a response. */
 const GROUPS_MAX = 5000n;
 
 function ownersOf({ owners }: GroupingRule, workspace: bigint): OwnerRead[] {

@@ -2,7 +2,7 @@ import { fieldError } from '@waymark/contract';
 import type { MetadataCondition, MetadataKeys, MetadataQuery, SizeOperator } from './metadata-query.js';
 import { type Connector, Scanner } from './scanner.js';
 
-/** Most nested parentheses and NOTs around one condition. */
+/** Maximum number of nested parentheses and NOTs around one condition. */
 const DEPTH_MAX = 20;
 /** ClickHouse evaluates each condition for every event that passes the other filters: 50 take up to a second per million events. */
 const CONDITIONS_MAX = 50;

@@ -5,7 +5,7 @@ import type { ParsedRequest, StoredWindow } from './parsed-request.js';
 
 /** Which part of an export to read. */
 export interface ExportPart {
-  /** Most rows to read. */
+  /** Maximum number of rows to read. */
   readonly limit: number;
   /** The last event of the part before; undefined for the first. */
   readonly after: Position | undefined;

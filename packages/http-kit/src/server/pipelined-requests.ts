@@ -1,7 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Most requests of a connection that wait for the responses to earlier ones. Browsers and proxies send none before they have the response. */
+/**
+ * Maximum number of requests of a connection that wait for the responses to earlier ones. Browsers and proxies send none before they have
+ * the response.
+ */
 const WAITING_MAX = 50;
 
 /** How many requests of a connection wait. */

@@ -23,7 +23,7 @@ import { printMessage } from '../output.js';
 import { findTarget, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
 
-/** Most cached records of each type: few, because an import reads each link only once. */
+/** Maximum number of cached records of each type: low, because an import reads each link only once. */
 const CACHED_MAX = 2_000;
 /** Waits of at least this length are reported on standard error. */
 const LONG_WAIT_MS = 5_000;

@@ -56,7 +56,7 @@ export function readRanges(texts: readonly string[]): number[] {
   return [...new Set(numbers)];
 }
 
-/** Most characters of the list of logical shards in the table. */
+/** Maximum characters of the list of logical shards in the table. */
 const LOGICAL_SHOWN = 60;
 
 /** `waymark shards list`: shows the shards and their logical shards. */

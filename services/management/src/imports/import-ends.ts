@@ -14,7 +14,7 @@ const RETRY_SECONDS = 300;
 export interface ImportEndsDeps {
   readonly catalog: Catalog;
   readonly files: ImportFiles;
-  /** Most bytes of the files of all imports. */
+  /** Maximum bytes of the files of all imports. */
   readonly importBytesMax: number;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;

@@ -18,9 +18,9 @@ export interface ImportSettings {
   readonly logger: Pick<Logger, 'warn' | 'debug'>;
   /** Parent of the directory with the files of imports. Processes that share it can run each other's imports. */
   readonly dataDir: string;
-  /** Most bytes of the files of all imports. */
+  /** Maximum bytes of the files of all imports. */
   readonly importBytesMax: number;
-  /** Most bytes of one uploaded file; only tests set it. */
+  /** Maximum bytes of one uploaded file; only tests set it. */
   readonly importFileBytesMax?: number | undefined;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;

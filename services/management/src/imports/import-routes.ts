@@ -24,7 +24,7 @@ export interface ImportRouteDeps {
   readonly files: ImportFiles;
   readonly ends: ImportEnds;
   readonly uploadSlots: UploadSlots;
-  /** Most bytes of one uploaded file. */
+  /** Maximum bytes of one uploaded file. */
   readonly fileBytesMax: number;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;

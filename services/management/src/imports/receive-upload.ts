@@ -19,7 +19,7 @@ export interface Upload {
 }
 
 const MB = 1024 ** 2;
-/** Most bytes of a form besides its file: boundaries, headers of parts and other fields. */
+/** Maximum bytes of a form besides its file: boundaries, headers of parts and other fields. */
 const REST_BYTES_MAX = MB;
 const FIELDS_MAX = 1100;
 const FIELD_BYTES_MAX = 4096;
@@ -34,7 +34,7 @@ const tooLarge = (bytesMax: number) =>
 /**
  * Lets the routes of a scope receive JSON and forms with a file; other types of bodies are refused.
  *
- * @param bytesMax most bytes of a file
+ * @param bytesMax maximum bytes of a file
  */
 export async function acceptUploads(scope: App, bytesMax: number): Promise<void> {
   await scope.register(multipart, {

@@ -37,7 +37,7 @@ const ROWS_AT_ONCE = 20;
 const WAIT_SLICE_MS = 2_000;
 /** During a shorter wait the import keeps its slot, because it might have to wait long to get it back. */
 const LENT_MS_MIN = 5_000;
-/** Most bytes of both reports. */
+/** Maximum bytes of both reports. */
 const REPORT_BYTES_MAX = 256 * 1024 ** 2;
 
 /** Passes on the rows until the signal is aborted, and lets other requests of the process run in between. */

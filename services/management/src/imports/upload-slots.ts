@@ -1,6 +1,6 @@
 import { ApiError } from '@waymark/contract';
 
-/** Most files that a workspace sends, and that this process receives, at the same time. */
+/** Maximum number of files that a workspace sends, and that this process receives, at the same time. */
 const WORKSPACE_MAX = 2;
 const PROCESS_MAX = 8;
 const RETRY_SECONDS = 10;

@@ -16,7 +16,7 @@ import { partnerLinks } from './partner-object.js';
 import { PARTNER_ACCESS } from './partner-routes.js';
 
 const tags = ['Partners'];
-/** Most links in the response of `GET /partners/links`. */
+/** Maximum number of links in the response of `GET /partners/links`. */
 const LINKS_MAX = 1000;
 
 /** `GET|POST /partners/links`, `PUT /partners/links/upsert`. */

@@ -10,7 +10,7 @@ import {
 } from '@waymark/catalog';
 import { BAN_REASONS, type Partner, type PartnerLink } from '@waymark/contract';
 
-/** Most links in a partner object. */
+/** Maximum number of links in a partner object. */
 const LINKS_SHOWN = 100;
 
 function linkObject(link: LinkRecord, counters: LinkCounters = NO_LINK_COUNTERS): PartnerLink {
