@@ -19,7 +19,7 @@ export function isStoreAway(err: unknown): boolean {
 
 const NO_SPACE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** Why a job has failed for good, as a text for its owner; undefined for errors that may be gone at the next attempt, as when a store is away. */
+/** Why a job has failed permanently, as a text for its owner; undefined for temporary errors, such as those of a store that is away. */
 export function failureOf(err: unknown): string | undefined {
   if (err instanceof JobFailure) return err.message;
   if (err instanceof ApiError && err.status < 500 && err.code !== 'rate_limit_exceeded') return err.message;

@@ -60,13 +60,13 @@ export interface JobRunner {
 
 /** Interval of polls, for jobs whose change did not reach this process, and for expired files. */
 const POLL_INTERVAL_MS = 60_000;
-/** Delay of the next attempt after an error that it may not have; longer by as much with each interruption. */
+/** Delay of the next attempt after a temporary error; it grows by this much with each interruption. */
 const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
 /**
- * A job that was begun this often without coming to an end fails: it may be what ends its process. So attempts count whose process was
- * killed. Those do not that a store that was away, a stop of the process or the loss of the lease has ended: their process goes on, or was
- * asked to stop, and `ageMsMax` bounds them.
+ * A job that was begun this often without coming to an end fails: the job may be what ends its processes. Attempts
+ * that a killed process has begun count. Attempts that ended because a store was away, the process was stopped or the lease was lost do not
+ * count; `ageMsMax` bounds them.
  */
 const ATTEMPTS_MAX = 20;
 /** How long a stopped process waits for the record of its attempt to be written. */

@@ -51,7 +51,7 @@ const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26_379;
 const PORT_MAX = 65_535;
 
-/** The most that Linux takes. What is longer is cut off without an error, and is then the path of another socket. */
+/** The limit of Linux, which truncates a longer path without an error, so that it names another socket. */
 const SOCKET_PATH_BYTES_MAX = 107;
 
 const REDIS_URL_FORMS =

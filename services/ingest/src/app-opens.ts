@@ -16,7 +16,7 @@ export interface AppStoreClick {
  * on first start. Matching by address is a guess, so losing these entries with Redis is acceptable.
  */
 export interface AppOpens {
-  /** Stores a click. Returns at once and never throws: a failure is only logged. */
+  /** Stores a click. Returns before it is stored, and never throws: a failure is only logged. */
   record(link: LinkRecord, address: string, clickId: string): void;
   /** The last click from this address in the last hour. Rejects with the error of Redis. */
   find(domain: string, address: string): Promise<AppStoreClick | undefined>;

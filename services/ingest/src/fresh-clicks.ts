@@ -19,7 +19,7 @@ export interface FreshClicks {
 
 const CLICKS_PER_GENERATION = 10_000;
 const BYTES_PER_GENERATION = 16_000_000;
-/** Usually the writer has stored the click by then. Older clicks are looked up in ClickHouse. */
+/** After this time the writer has usually stored the click, and it is looked up in ClickHouse. */
 const MAX_AGE_MS = 5 * 60_000;
 
 export function createFreshClicks(now: () => number): FreshClicks {

@@ -134,8 +134,9 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   const rewriting = { batch: '', runs: 0 };
 
   /**
-   * Has every queue shard and its replicas rewrite their append-only files and dumps, which still contain the removed values. A Redis that refuses is only logged, and so is a replica that cannot be reached, because it may never be at the address that its master
-   * has, or one that has not rewritten its files after {@link REPLICA_RUNS_MAX} runs of the batch.
+   * Has every queue shard and its replicas rewrite their append-only files and dumps, which still contain the removed values. Three failures are
+   * only logged: a Redis refuses; a replica cannot be reached, perhaps because the address that its master has is of no use here; a
+   * replica has not rewritten its files after {@link REPLICA_RUNS_MAX} runs of the batch.
    *
    * @returns false if a file is to be rewritten again
    * @throws the error of the connection to a queue shard

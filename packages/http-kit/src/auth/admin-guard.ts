@@ -36,7 +36,7 @@ function readKey(header: string | undefined): string | undefined {
   }
 }
 
-/** Why a request is rejected, whose header was read by {@link readKey} as a wrong key, or as none. */
+/** Why a request is rejected. @param key what {@link readKey} found in the header */
 function rejection(header: string | undefined, key: string | undefined): string {
   if (header === undefined) return 'The admin key is missing.';
   if (key !== undefined) return 'The admin key is wrong.';

@@ -18,7 +18,7 @@ const HOST = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](
 const WWW = 'www.';
 
 const CACHED_NAMES_MAX = 10_000;
-/** Look-ups of a name that is not registered are not counted again for this long, for which the catalog caches its absence. */
+/** Look-ups of a name that is not registered are not counted again for this long: the catalog caches the absence of the name meanwhile. */
 const UNREGISTERED_TTL_MS = 5_000;
 /** Look-ups of a registered name are not counted for this long after its first one. */
 const REGISTERED_TTL_MS = 24 * 3_600_000;

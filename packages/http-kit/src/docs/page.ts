@@ -33,7 +33,7 @@ export const PAGE_HEADERS = {
 /** A complete documentation page. */
 export function docsPage(title: string, navigation: Html, content: Html): string {
   const head = html`<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>`;
-  // The style is inserted outside the `html` template, which would escape it, so that its hash would be another.
+  // The style is inserted outside the `html` template, which would escape it and so change its hash.
   return `<!doctype html><html lang="en"><head>${head.text}<style>${STYLE}</style></head><body>${
     html`<nav>${navigation}</nav><main>${content}</main>`.text
   }</body></html>`;

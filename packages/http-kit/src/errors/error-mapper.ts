@@ -19,7 +19,7 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> =
   FST_ERR_NOT_FOUND: ['not_found', 'The requested resource was not found.'],
 };
 
-/** Whether the client has disconnected before its body was complete. */
+/** Whether the client has disconnected before the body of its request was complete. */
 function isAbortedBody(err: { readonly code?: unknown; readonly statusCode?: unknown }): boolean {
   return err.code === 'ECONNRESET' && err.statusCode === 400;
 }

@@ -3,7 +3,7 @@ import { ApiError, exceededJsonSize } from '@waymark/contract';
 /** Limit on the JSON values of a body. A bulk request of a hundred links with every field set has about 5,000. */
 const VALUES_MAX = 20_000;
 /**
- * Routes with a smaller limit on bytes allow one value per so many bytes. The smallest limit is 128 kB, so 8,192 values; metadata of 10,000
+ * Routes with a smaller limit on bytes allow one value for this many bytes. The smallest limit is 128 kB, so 8,192 values; metadata of 10,000
  * characters has at most 5,000.
  */
 const BYTES_PER_VALUE = 16;

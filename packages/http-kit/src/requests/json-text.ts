@@ -26,12 +26,12 @@ export function sendJsonText(reply: FastifyReply, text: string | Buffer): Fastif
   return reply.header('content-type', 'application/json; charset=utf-8').send(text);
 }
 
-/** Shorter arrays are serialized at once, which is faster. */
-const ITEMS_AT_ONCE = 50;
+/** Arrays of up to this many items are serialized without turns for other requests, which is faster. */
+const ITEMS_IN_ONE_TURN = 50;
 
 /** Serializes and sends a body, like {@link sendJsonText}. While the items of a long array are serialized, other requests have turns. */
 export async function sendJson(reply: FastifyReply, body: object | readonly object[]): Promise<FastifyReply> {
-  if (!Array.isArray(body) || body.length <= ITEMS_AT_ONCE) return sendJsonText(reply, JSON.stringify(body));
+  if (!Array.isArray(body) || body.length <= ITEMS_IN_ONE_TURN) return sendJsonText(reply, JSON.stringify(body));
   const texts = await mapInTurns(body as readonly object[], (item) => JSON.stringify(item));
   return sendJsonText(reply, await jsonArray(texts));
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 
 /**
- * Calls `listener` once, when the response has been sent or the client has disconnected, or at once if either has happened already. It also
+ * Calls `listener` once, when the response has been sent or the client has disconnected; immediately if either has happened already. It also
  * listens to the connection, because a response that waits behind an earlier one of the same connection emits no `close` of its own.
  */
 export function onReplyClose({ raw, request }: FastifyReply, listener: () => void): void {

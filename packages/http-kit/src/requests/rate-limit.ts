@@ -2,7 +2,7 @@ import { ApiError } from '@waymark/contract';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { FastifyReply } from 'fastify';
 
-/** A rate limit: so many calls in a window. */
+/** A rate limit: a number of calls in a window. */
 export interface RateLimit {
   /** Name of the counter. */
   readonly bucket: string;

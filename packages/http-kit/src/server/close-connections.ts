@@ -11,7 +11,7 @@ const CLOSE_DEADLINE_MS = 10_000;
 
 type OpenRequests = Map<IncomingMessage, ServerResponse>;
 
-/** The open requests of each connection: those whose responses are not completely sent, of visits those that are not produced. */
+/** The open requests of each connection: those whose responses are not completely sent; visits whose responses are not produced yet. */
 const requestsOf = new WeakMap<Socket, OpenRequests>();
 
 /**

@@ -12,7 +12,7 @@ const waiting = new WeakMap<Socket, number>();
 
 /**
  * Closes the connection of a request if its client has sent too many without waiting for the responses. Node processes all requests of a
- * packet at once, and keeps their responses until the client reads them: a packet of 64 kB would block the process for a second, and take
+ * packet in one turn, and keeps their responses until the client reads them: a packet of 64 kB would block the process for a second, and take
  * many times its size in memory.
  *
  * @returns whether the connection is closed, so that the request must not be processed

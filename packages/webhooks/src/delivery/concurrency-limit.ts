@@ -19,13 +19,13 @@ export interface ConcurrencyLimit {
 /** Jobs that send at the same time in one worker. */
 export const SLOTS = 64;
 const JOBS_PER_WEBHOOK = 4;
-/** Shortest interval between postponed jobs: of shorter ones a worker could not postpone all again, if the webhook has become slow. */
+/** Shortest interval between postponed jobs: at a shorter one, a worker could not postpone them all again if the webhook has become slow. */
 const INTERVAL_MS_MIN = 5;
 /** Shortest delay of a postponed job. */
 const WAIT_MS_MIN = 50;
 /**
  * Jobs that would be postponed further than this are tried sooner, because the receiver may have become faster. They still keep the shortest
- * interval between each other, so that a long backlog does not return all at once: a worker must be able to postpone them again.
+ * interval between each other, so that a long backlog does not return at one moment: a worker must be able to postpone them again.
  */
 const FAR_MS = 10_000;
 /** Weight of the latest job in the moving average of times. */

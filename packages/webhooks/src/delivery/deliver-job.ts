@@ -65,7 +65,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
       record.updatedAt === updatedAt ? { disabledAt, consecutiveFailures } : {},
     );
     if (updated.disabledAt === null) return;
-    // If this fails, they count until their next attempt.
+    // If this fails, the waiting deliveries count until their next attempt.
     await waiting.drop(workspaceId, id).catch((err: unknown) => {
       logger.debug({ err, webhookId: id }, 'the waiting deliveries of a disabled webhook could not be removed');
     });
@@ -93,7 +93,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     return (await notErased(data, [event])).length > 0;
   }
 
-  /** Counts a failed attempt, and disables the webhook if it was one too many. */
+  /** Counts a failed attempt, and disables the webhook when the count reaches its limit. */
   async function recordFailure(run: Run, event: OutgoingEvent): Promise<void> {
     run.hasNoFailures = false;
     const count = await failures.add(run.webhook);

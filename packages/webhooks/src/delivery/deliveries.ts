@@ -160,7 +160,7 @@ ORDER BY min(timestamp), event_id LIMIT {limit:UInt32}`,
     const bodies = await readBodies(clickhouse, selection, eventIds);
     const jobs = some.flatMap(([webhook, id, event]) => {
       const body = bodies.get(`${webhook} ${id}`);
-      // It was erased meanwhile.
+      // The person of the event was erased meanwhile.
       if (body === undefined) return [];
       const webhookId = formatResourceId('webhook', webhook);
       const data = jobText({ workspaceId, webhookId, event, replay, events: [{ id, body }] });

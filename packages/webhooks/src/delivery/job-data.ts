@@ -16,7 +16,7 @@ return 1
 
 /**
  * Replaces the data of a job, if it is still the given one: the job may have ended since it was read, or another erasure may have changed
- * it. What they removed must not be stored again.
+ * it. What that end or erasure removed must not be stored again.
  *
  * @param before the text that was read
  * @returns whether the data was replaced

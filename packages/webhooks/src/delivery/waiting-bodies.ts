@@ -28,7 +28,7 @@ export interface WaitingBodies {
   drop(workspaceId: string, webhookId: string): Promise<void>;
 }
 
-/** Bytes of the waiting jobs of a workspace from which changes are refused, if a webhook that would get them is behind. */
+/** While the waiting jobs of a workspace have this many bytes or more, a change is refused if a webhook that would get it is behind. */
 export const REFUSED_FROM_BYTES = 32_000_000;
 
 /** Memory of a job besides its data, about. */

@@ -59,7 +59,7 @@ export interface WebhookNotifier {
 /** Few retries, because the request that made the change waits for them. */
 const RETRIES_MAX = 2;
 const PAUSES_MS = [1_000, 5_000, 20_000, 60_000];
-/** Changes that wait for their next attempt at the same time. */
+/** Maximum number of changes that wait for their next attempt; a further one is given up after its first attempt. */
 const RETRYING_MAX = 1_000;
 /**
  * A webhook is behind if its waiting deliveries have this many bytes or more. A workspace has at most a hundred webhooks, so those that are
@@ -143,7 +143,10 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
     }
   }
 
-  /** Of the webhooks that get the events, the one with the most waiting bytes; undefined if it is not behind, or the workspace is below the limit. */
+  /**
+   * Of the webhooks that get the events, the one with the most waiting bytes; undefined if it is not behind, or the workspace is below the
+   * limit.
+   */
   async function findBlockingWebhook(workspaceId: string, events: readonly ChangeTrigger[]) {
     const active = await catalog.webhooks.active(workspaceId);
     const ids = active.filter(({ triggers }) => events.some((event) => triggers.includes(event))).map(({ id }) => id);

@@ -53,7 +53,7 @@ export function previewImageUrl(link: ShownLink): string | undefined {
 
 /** Short, because the image of a link that is disabled or has expired must disappear. */
 const CACHE_CONTROL = 'public, max-age=3600';
-/** The content is of the link's owner: browsers must not take it for a page, or run anything of it. */
+/** The content comes from the link's owner: browsers must not take it for a page, or run anything in it. */
 const POLICY = "default-src 'none'; sandbox";
 
 const NOTHING = Buffer.alloc(0);

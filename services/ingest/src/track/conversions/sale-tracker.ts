@@ -103,7 +103,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
   const { deps, customers, clicks, leads, sales, storedSales, backlog } = trackerDeps;
   const { catalog, producer, currencies, now } = deps;
 
-  /** Whether the filter shows that ClickHouse lacks the key; the commit then relies on it. */
+  /** Whether the filter shows that ClickHouse lacks the key. The commit then relies on the filter. */
   function lacks(use: FilterUse, key: string): boolean {
     if (!use.sales?.lacks(key)) return false;
     use.mark = use.sales.mark;

@@ -5,7 +5,9 @@ import type { QueueKind } from '@waymark/event-format';
 import { type EventProducer, FILTERS_BLOCKED_MS, type FilterMark } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 
-/** The keys of one workspace that ClickHouse had when they were read. Everything that was queued after that has a claim. */
+/**
+ * A Bloom filter of the keys of one workspace that ClickHouse had when they were read. Everything that was queued after that has a claim.
+ */
 export interface KeyFilter {
   /** True if ClickHouse certainly did not have the key. For about one in a hundred absent keys it is false all the same. */
   lacks(key: string): boolean;
@@ -14,8 +16,8 @@ export interface KeyFilter {
 }
 
 /**
- * Filters of the keys that ClickHouse has, so that most new customers and sales are accepted without asking it. See the docstring of
- * claims/filter-marks.ts in packages/event-queue for why they are exact.
+ * Bloom filters of the keys that ClickHouse has, so that most new customers and sales are accepted without a read of ClickHouse. The
+ * docstring of claims/filter-marks.ts in packages/event-queue shows why a key that a filter lacks is new.
  */
 export interface StoredKeys {
   /**
@@ -51,8 +53,8 @@ const KEYS_MAX = 5_000_000;
 /** A filter ends this long before the claims that it relies on: longer than a request, a difference of clocks or the lag of a replica. */
 const MARGIN_MS = 600_000;
 /**
- * No filter is loaded while an event has been queued for longer. Events that are queued without a claim block filters for longer than this,
- * so they are stored when the next filter is loaded.
+ * No filter is loaded while any event has been queued for longer than this. Events that are queued without a claim block filters for even
+ * longer, so they are stored when the next filter is loaded.
  */
 const QUEUED_MS_MAX = FILTERS_BLOCKED_MS - 5_000;
 /** Workspaces whose events are further apart need no filter. */
