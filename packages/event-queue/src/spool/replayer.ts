@@ -49,7 +49,7 @@ function addClaims(multi: Transaction, entries: readonly SpoolEntry[], now: numb
   );
 }
 
-/** So long after it was recorded, the first leads of a click have come. Then there is no need to find its row in the queue. */
+/** After this time the first leads of a click have arrived, so that no process needs to find its row in the queue any more. */
 const FINDABLE_MS = 60_000;
 
 /** Where the rows of an entry's clicks are, if a lead may follow them now. The spool does not say whose ids were passed on. */
