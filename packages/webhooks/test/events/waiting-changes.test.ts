@@ -52,7 +52,9 @@ it('changes of a workspace are refused while 32 MB of its webhooks wait, and acc
   await notifier.assertQueueCapacity(workspaceId, 'link.created');
   await notifier.assertQueueCapacity('ws_00000000001', 'link.updated');
   fixture.startWorker();
-  await waitFor(() => notifier.assertQueueCapacity(workspaceId, 'link.updated').then(() => true), { what: 'an accepted change' });
+  await waitFor(() => notifier.assertQueueCapacity(workspaceId, 'link.updated').then(() => true), {
+    what: 'an accepted change',
+  });
   expect(receiver.received).toHaveLength(1);
 });
 
