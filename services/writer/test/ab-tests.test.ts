@@ -266,8 +266,9 @@ describe('an A/B test that has ended', () => {
     await (await noteEnd(link, Date.now() - HOUR_MS))();
     let again: Promise<unknown> | undefined;
     const random = () => {
-      const stored = set(link, { testCompletedAt: new Date(Date.now() - HOUR_MS / 2).toISOString() });
-      again = Promise.all([stored, noteEnd(link, Date.now() - HOUR_MS / 2)]);
+      const endedMs = Date.now() - HOUR_MS / 2;
+      const stored = set(link, { testCompletedAt: new Date(endedMs).toISOString() });
+      again = Promise.all([stored, noteEnd(link, endedMs)]);
       return 0;
     };
     await run({ random });
