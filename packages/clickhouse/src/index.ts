@@ -44,7 +44,13 @@ export {
 } from './run-query.js';
 export { addServers } from './shards/add-servers.js';
 export { applyPlacement } from './shards/apply-placement.js';
-export { type ReplicaRead, readEveryReplica } from './shards/every-replica.js';
+export {
+  findOnReplicas,
+  MissingRowsError,
+  type ReplicaRead,
+  type ReplicaRowsRead,
+  readEveryReplica,
+} from './shards/every-replica.js';
 export { listShards, type ShardList } from './shards/list-shards.js';
 export { moveShard, ShardMoveError, type ShardMoveOptions, type ShardMoveReport } from './shards/move-shard.js';
 export { LOGICAL_SHARDS } from './shards/placement.js';

@@ -23,8 +23,9 @@ async function start() {
   const operations = startOperations({ service: 'webhooks', keys: keyMarks(instanceKeys), redis, clickhouse, logger });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
+  const { clickhouseCluster: cluster } = settings;
   const workers = queues.map(({ url: redisUrl }) =>
-    createWebhookWorker({ redisUrl, clickhouse, catalog, outbound, logger, closeMs }),
+    createWebhookWorker({ redisUrl, clickhouse, cluster, catalog, outbound, logger, closeMs }),
   );
   return {
     async close() {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, optionsOf } from '../client.js';
 import { quoteIdentifier } from '../quote-identifier.js';
+import type { ReadSettings } from '../rows/row-reader.js';
 import { countShards } from './placement-store.js';
 
 /** The state of one replica of a table, from `system.replicas` of its server. */
@@ -48,22 +49,50 @@ export function caughtUp(
 /** Settings of a query to all replicas: those that are away are skipped, and each of the others returns rows of its own. */
 const EACH_ALONE = { skip_unavailable_shards: 1, distributed_group_by_no_merge: 1 } as const;
 
-/** What {@link readEveryReplica} reads. */
-export interface ReplicaRead {
+/** Which rows of all replicas are read. */
+interface RowSelection {
   readonly cluster: string;
   /** The `Distributed` table. */
   readonly table: string;
-  /** SQL of the expression to collect, a String. */
-  readonly value: string;
   readonly where: string;
   readonly parameters: Record<string, unknown>;
   /** How long to wait for a replica that is behind; 10 s by default. */
   readonly waitMs?: number | undefined;
+  /** Settings of the statement that reads the rows. */
+  readonly settings?: ReadSettings | undefined;
+}
+
+/** What {@link readEveryReplica} reads. */
+export interface ReplicaRead extends RowSelection {
+  /** SQL of the expression to collect, a String. */
+  readonly value: string;
+}
+
+/** What {@link findOnReplicas} reads. */
+export interface ReplicaRowsRead extends RowSelection {
+  /** SQL of the columns to return, as texts. The first one identifies the row. */
+  readonly columns: readonly string[];
+}
+
+/** What one server has answered. */
+type Answer<T> = readonly [server: string, found: readonly T[]];
+
+/** Rows are missing, and it is not known whether they exist. */
+export class MissingRowsError extends Error {
+  override readonly name = 'MissingRowsError';
+
+  /** @param found the rows that were found, by their first column */
+  constructor(
+    readonly found: ReadonlyMap<string, readonly string[]>,
+    cause: unknown,
+  ) {
+    super('it is not known whether rows exist, because replicas are behind or away', { cause });
+  }
 }
 
 type StateRow = [server: string, path: string, inserts: string, oldest: string, pointer: string, end: string];
 
-async function readStates(client: ClickHouseClient, { cluster, table }: ReplicaRead): Promise<ReplicaState[]> {
+async function readStates(client: ClickHouseClient, { cluster, table }: RowSelection): Promise<ReplicaState[]> {
   const rows = await client.rows<StateRow>({
     query: `SELECT toString(serverUUID()) AS server, zookeeper_path AS path, toString(inserts_in_queue) AS inserts,
         toString(toUnixTimestamp(inserts_oldest_time)) AS oldest, toString(log_pointer) AS pointer, toString(log_max_index) AS log_end
@@ -87,14 +116,18 @@ async function serverTime(client: ClickHouseClient): Promise<number> {
   return Number(rows[0]?.[0]);
 }
 
-/**
- * Reads an expression from the selected rows of every replica that answers, of every shard. A single replica may lack rows that another one
- * has acknowledged. So at least one replica of each shard must have all rows that were acknowledged before the read, and must answer.
- *
- * @returns the distinct values
- * @throws Error when a shard has no such replica within `waitMs`: the caller retries
- */
-export async function readEveryReplica(client: ClickHouseClient, read: ReplicaRead): Promise<ReadonlySet<string>> {
+/** Reads an expression from the selected rows of each replica that answers, whether it has all rows or not. */
+function readAnswers<T>(client: ClickHouseClient, read: RowSelection, value: string): Promise<Answer<T>[]> {
+  return client.rows<Answer<T>>({
+    query: `SELECT toString(serverUUID()) AS server, groupArray(${value}) AS found
+      FROM clusterAllReplicas(${quoteIdentifier(read.cluster)}, currentDatabase(), ${read.table}_local) WHERE ${read.where}`,
+    parameters: read.parameters,
+    settings: { ...read.settings, ...EACH_ALONE },
+  });
+}
+
+/** @throws Error when a shard has no replica within `waitMs` that has all rows and answers */
+async function readCompleteAnswers<T>(client: ClickHouseClient, read: RowSelection, value: string) {
   const shards = await countShards(client, read);
   const since = await serverTime(client);
   let states = await readStates(client, read);
@@ -108,14 +141,50 @@ export async function readEveryReplica(client: ClickHouseClient, read: ReplicaRe
     waitedMs += RETRY_MS;
     states = await readStates(client, read);
   }
-  const answers = await client.rows<[server: string, values: string[]]>({
-    query: `SELECT toString(serverUUID()) AS server, groupArray(${read.value}) AS found
-      FROM clusterAllReplicas(${quoteIdentifier(read.cluster)}, currentDatabase(), ${read.table}_local) WHERE ${read.where}`,
-    parameters: read.parameters,
-    settings: EACH_ALONE,
-  });
+  const answers = await readAnswers<T>(client, read, value);
   const answered = new Set(answers.map(([server]) => server));
   if (shardsOf(complete().filter(({ server }) => answered.has(server))) < shards)
     throw new Error(`no replica of a shard of ${read.cluster} is known to have all rows of ${read.table}`);
+  return answers;
+}
+
+/**
+ * Reads an expression from the selected rows of every replica that answers, of every shard. A single replica may lack rows that another one
+ * has acknowledged. So at least one replica of each shard must have all rows that were acknowledged before the read, and must answer.
+ *
+ * @returns the distinct values
+ * @throws Error when a shard has no such replica within `waitMs`: the caller retries
+ */
+export async function readEveryReplica(client: ClickHouseClient, read: ReplicaRead): Promise<ReadonlySet<string>> {
+  const answers = await readCompleteAnswers<string>(client, read, read.value);
   return new Set(answers.flatMap(([, values]) => values));
+}
+
+/**
+ * Finds rows that a read of one replica has not found, on the others. If some of them are still missing, at least one replica of each shard
+ * must have all rows that were acknowledged before the read, as for {@link readEveryReplica}: so rows that are missing in a result do not
+ * exist.
+ *
+ * @param count number of the rows to find
+ * @returns the rows by their first column
+ * @throws MissingRowsError when rows are missing, and a shard has no such replica within `waitMs`, or ClickHouse does not answer
+ */
+export async function findOnReplicas(
+  client: ClickHouseClient,
+  read: ReplicaRowsRead,
+  count: number,
+): Promise<Map<string, readonly string[]>> {
+  const row = `[${read.columns.map((column) => `toString(${column})`).join(', ')}]`;
+  const found = new Map<string, readonly string[]>();
+  const add = (answers: readonly Answer<readonly string[]>[]) => {
+    for (const [, rows] of answers) for (const columns of rows) found.set(columns[0] ?? '', columns);
+  };
+  try {
+    // Usually one of the replicas has them, whether the others are behind or not.
+    add(await readAnswers(client, read, row));
+    if (found.size < count) add(await readCompleteAnswers(client, read, row));
+  } catch (err) {
+    throw new MissingRowsError(found, err);
+  }
+  return found;
 }

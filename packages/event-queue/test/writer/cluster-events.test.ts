@@ -10,7 +10,15 @@ import {
   readEveryReplica,
 } from '@waymark/clickhouse';
 import type { EventRow } from '@waymark/event-format';
-import { aClick, startTestCluster, type TestCluster, temporaryDirectory, waitFor } from '@waymark/test-kit';
+import {
+  aClick,
+  type SaidState,
+  setReplicaState,
+  startTestCluster,
+  type TestCluster,
+  temporaryDirectory,
+  waitFor,
+} from '@waymark/test-kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createEventTable, type EventTable } from '../../src/writer/event-table.js';
 import { createManifest } from '../../src/writer/manifest.js';
@@ -61,18 +69,8 @@ beforeEach(async () => {
 });
 
 /** Sets what a server says about its replica. */
-async function saysItHas(
-  index: number,
-  state: { inserts?: number; pointer?: number; end?: number; expired?: 1 },
-): Promise<void> {
-  const { inserts = 0, pointer = 8, end = 7, expired = 0 } = state;
-  const shard = index < 2 ? 1 : 2;
-  await onNode(index).command({ query: 'TRUNCATE TABLE test_replicas' });
-  await onNode(index).command({
-    query: `INSERT INTO test_replicas (database, table, zookeeper_path, inserts_in_queue, log_pointer, log_max_index, is_session_expired)
-      VALUES (currentDatabase(), 'click_events_local', '/t/${shard}', ${inserts}, ${pointer}, ${end}, ${expired})`,
-  });
-}
+const saysItHas = (index: number, state: SaidState) =>
+  setReplicaState(onNode(index), 'click_events', index < 2 ? 1 : 2, state);
 
 const counts = () =>
   Promise.all(

@@ -1,11 +1,11 @@
 import type { Catalog } from '@waymark/catalog';
-import type { QueueLogger, WebhookJobSender } from '@waymark/event-queue';
+import { type QueueLogger, throttled, type WebhookJobSender } from '@waymark/event-queue';
 import type { EventBodies } from '../events/event-bodies.js';
 import { type AttemptDeps, attemptDelivery, type SignedWebhook } from './attempt.js';
 import type { Delivery, DeliveryLog } from './delivery-log.js';
 import { isErasedEvent } from './erased-events.js';
 import type { FailureCounts } from './failure-counts.js';
-import { remainderOf, retriesOf } from './follow-up-jobs.js';
+import { lookUpOf, remainderOf, retriesOf } from './follow-up-jobs.js';
 import { isOverQuota } from './quota-check.js';
 import { FAILURES_MAX, isSuccess, isWarningDue } from './retry-schedule.js';
 import type { WaitingBodies } from './waiting-bodies.js';
@@ -28,6 +28,8 @@ export interface DeliverJobDeps extends AttemptDeps {
 const REQUESTS_PER_JOB = 8;
 /** A job that takes longer moves its remaining events to a new job, which queues behind those of other webhooks. */
 const JOB_MS_MAX = 20_000;
+/** Ids in a log line about events that were not found, and the interval of these lines. */
+const [IDS_LOGGED, LOG_INTERVAL_MS] = [10, 10_000];
 
 /** State of one run of a job. Its webhook is the record that was read when the run started. */
 interface Run extends SignedWebhook {
@@ -47,6 +49,9 @@ interface Run extends SignedWebhook {
 /** Creates the function that delivers the events of a job, logs the attempts, queues retries and disables failing webhooks. */
 export function createDeliverJob(deps: DeliverJobDeps) {
   const { catalog, bodies, log, failures, sender, waiting, logger, now, isClosing } = deps;
+  const warn = logger.warn.bind(logger);
+  const warnOfAbsent = throttled(warn, LOG_INTERVAL_MS, now);
+  const warnOfUnknown = throttled(warn, LOG_INTERVAL_MS, now);
 
   /**
    * Disables the webhook. Any process that reads a full count does this, because the one that reached the limit may have been
@@ -119,6 +124,24 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     run.logged.push(logged);
   }
 
+  /** Logs events that are not delivered, or not yet, because they were not found. */
+  function logMissing(
+    { webhookId, workspaceId, event }: WebhookJobData,
+    absent: readonly string[],
+    unknown: readonly string[],
+  ) {
+    const contextOf = (ids: readonly string[]) => ({
+      ...{ webhookId, workspaceId, event, events: ids.length, eventIds: ids.slice(0, IDS_LOGGED) },
+    });
+    if (absent.length > 0) warnOfAbsent(contextOf(absent), 'events of a webhook are not stored, and are not delivered');
+    if (unknown.length > 0) {
+      warnOfUnknown(
+        contextOf(unknown),
+        'events of a webhook are delivered later: no replica of ClickHouse that answers has them, and none is complete',
+      );
+    }
+  }
+
   async function deliverOne(run: Run, event: OutgoingEvent): Promise<void> {
     const delivery = await attemptDelivery(deps, run, event, run.data);
     logDelivery(run, delivery);
@@ -151,10 +174,9 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     const webhook = await catalog.webhooks.get(data.workspaceId, data.webhookId);
     if (webhook === undefined || webhook.disabledAt !== null) return;
     if (data.event === 'link.clicked' && (await isOverQuota(catalog, data.workspaceId))) return;
-    const events = [
-      ...(await notErased(data, data.events)),
-      ...(await bodies.read(webhook, data.event, data.eventIds)),
-    ];
+    const { unknown, ...read } = await bodies.read(webhook, data.event, data.eventIds);
+    logMissing(data, read.absent, unknown);
+    const events = [...(await notErased(data, data.events)), ...read.events];
     const secret = catalog.webhooks.secretOf(webhook);
     const states = { isStopped: false, isOutdated: false, hasNoFailures: true };
     const run: Run = { webhook, secret, data, failed: [], logged: [], ...states };
@@ -164,7 +186,11 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     if (run.isStopped) return;
     const [failed, due] = await Promise.all([notErased(data, run.failed), notErased(data, left)]);
     const retries = retriesOf(data, failed);
-    const jobs = due.length === 0 ? retries : [...retries, remainderOf(data, jobId, due)];
+    const jobs = [
+      ...retries,
+      ...(due.length === 0 ? [] : [remainderOf(data, jobId, due)]),
+      ...(unknown.length === 0 ? [] : [lookUpOf(data, jobId, unknown)]),
+    ];
     // Without a limit: they replace this job, which is counted until it has ended.
     if (data.events.length > 0 && jobs.length > 0) await waiting.add(data.workspaceId, jobs);
     await sender.send(jobs);

@@ -38,3 +38,21 @@ export function retriesOf(data: WebhookJobData, failed: readonly OutgoingEvent[]
 export function remainderOf(data: WebhookJobData, jobId: string, left: readonly OutgoingEvent[]): WebhookJob {
   return { id: `${jobId}-last${left.length}`, data: jobText({ ...data, ...among(data, left) }) };
 }
+
+/** Delay before events are looked up again. */
+const LOOK_UP_DELAY_MS = 10_000;
+
+/**
+ * A new job for events of which it is not known yet whether they exist. Its id is deterministic, so that adding it is idempotent, and
+ * differs from that of the job before: Redis keeps finished jobs for a while, and does not add them again.
+ */
+export function lookUpOf(data: WebhookJobData, jobId: string, unknown: readonly string[]): WebhookJob {
+  const name = createHash('sha256')
+    .update([jobId, ...unknown].join(' '))
+    .digest('base64url');
+  return {
+    id: webhookJobId(data.webhookId, `late-${name}`),
+    data: jobText({ ...data, eventIds: [...unknown], events: [] }),
+    delayMs: LOOK_UP_DELAY_MS,
+  };
+}

@@ -26,6 +26,8 @@ export interface WebhookWorkerOptions {
   /** The Redis of the queue shard. */
   readonly redisUrl: string;
   readonly clickhouse: ClickHouseClient;
+  /** Name of the ClickHouse cluster that stores the events; undefined for a single node. */
+  readonly cluster?: string | undefined;
   readonly catalog: Catalog;
   /** Sends the requests. */
   readonly outbound: Outbound;
@@ -58,7 +60,7 @@ const UNSUPPORTED_JOB_DELAY_MS = 15_000;
 
 /** Starts a worker. */
 export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorker {
-  const { catalog, clickhouse, outbound, logger, now = Date.now, timeoutMs } = options;
+  const { catalog, clickhouse, cluster, outbound, logger, now = Date.now, timeoutMs } = options;
   const redis = connectRedis(options.redisUrl, {
     maxRetriesPerRequest: null,
     socketTimeout: WORKER_SILENCE_MS_MAX,
@@ -72,7 +74,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   const deliver = createDeliverJob({
     catalog,
     outbound,
-    bodies: createEventBodies({ catalog, clickhouse }),
+    bodies: createEventBodies({ catalog, clickhouse, cluster }),
     log,
     failures: createFailureCounts(redis),
     sender: createWebhookJobSender(redis),

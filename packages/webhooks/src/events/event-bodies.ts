@@ -6,19 +6,27 @@ import {
   WEBHOOK_VISIBILITY,
   type WebhookRecord,
 } from '@waymark/catalog';
-import type { ClickHouseClient } from '@waymark/clickhouse';
 import { type Customer, deletedCustomer, type Link, type WebhookPartner, type WebhookTrigger } from '@waymark/contract';
 import type { EventTableKind } from '@waymark/event-format';
 import type { OutgoingEvent } from '../delivery/webhook-job.js';
 import { eventIdOf } from './event-id.js';
-import { readStoredEvents, type StoredEvent } from './stored-events.js';
+import { type EventStore, readStoredEvents, type StoredEvent } from './stored-events.js';
 import { TRIGGER_OF } from './webhook-job-planner.js';
 import { readPartners } from './webhook-partners.js';
 
 /** Dependencies of {@link createEventBodies}. */
-export interface EventBodiesDeps {
+export interface EventBodiesDeps extends EventStore {
   readonly catalog: Catalog;
-  readonly clickhouse: ClickHouseClient;
+}
+
+/** The events of a job, with their bodies. */
+export interface ReadBodies {
+  /** In the order of the ids. */
+  readonly events: readonly OutgoingEvent[];
+  /** Ids of events that do not exist. */
+  readonly absent: readonly string[];
+  /** Ids of events that may exist, see `FoundEvents`: read them later. */
+  readonly unknown: readonly string[];
 }
 
 const KIND_OF = new Map<WebhookTrigger, EventTableKind>(
@@ -54,7 +62,7 @@ async function withoutErased(
 }
 
 /** Builds the request bodies of events that are in ClickHouse. */
-export function createEventBodies({ catalog, clickhouse }: EventBodiesDeps) {
+export function createEventBodies({ catalog, ...store }: EventBodiesDeps) {
   async function linksOf(
     workspaceId: string,
     events: readonly StoredEvent[],
@@ -91,15 +99,15 @@ export function createEventBodies({ catalog, clickhouse }: EventBodiesDeps) {
 
   return {
     /**
-     * Reads events in the order of `ids`. Leaves out events that do not exist, those of erased people, and those whose link is deleted or out
-     * of the webhook's scope by now. Returns nothing for triggers other than those of clicks, leads and sales.
+     * Reads events. Leaves out those of erased people, and those whose link is deleted or out of the webhook's scope by now. Returns nothing
+     * for triggers other than those of clicks, leads and sales.
      */
-    async read(webhook: WebhookRecord, event: WebhookTrigger, ids: readonly string[]): Promise<OutgoingEvent[]> {
+    async read(webhook: WebhookRecord, event: WebhookTrigger, ids: readonly string[]): Promise<ReadBodies> {
       const kind = KIND_OF.get(event);
-      if (kind === undefined || ids.length === 0) return [];
+      if (kind === undefined || ids.length === 0) return { events: [], absent: [], unknown: [] };
       const { workspaceId } = webhook;
-      const stored = await readStoredEvents(clickhouse, kind, workspaceId, ids);
-      const events = await withoutErased(catalog, workspaceId, stored);
+      const { absent, unknown, ...stored } = await readStoredEvents(store, kind, workspaceId, ids);
+      const events = await withoutErased(catalog, workspaceId, stored.events);
       const links = await linksOf(workspaceId, events, (link) => kind !== 'click' || isInScope(webhook, link));
       const [customers, partners] =
         kind === 'click'
@@ -120,11 +128,12 @@ export function createEventBodies({ catalog, clickhouse }: EventBodiesDeps) {
           metadata: payload.metadata ?? null,
         };
       };
-      return events.flatMap((one) => {
+      const outgoing = events.flatMap((one) => {
         const link = links.get(one.linkId);
         if (link === undefined) return [];
         return [outgoingEvent(eventIdOf(event, one.id), event, one.timestampMs, dataOf(one, link))];
       });
+      return { events: outgoing, absent, unknown };
     },
   };
 }

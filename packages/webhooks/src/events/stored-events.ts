@@ -1,4 +1,4 @@
-import { type ClickHouseClient, dateTimeText } from '@waymark/clickhouse';
+import { type ClickHouseClient, dateTimeText, findOnReplicas, MissingRowsError } from '@waymark/clickhouse';
 import { eventIdTime, formatResourceId, parseResourceId } from '@waymark/contract';
 import { EVENT_TABLES, type EventPayload, type EventTableKind, parsePayload } from '@waymark/event-format';
 
@@ -17,12 +17,36 @@ export interface StoredEvent {
   readonly ip: string;
 }
 
-const READ_SECONDS_MAX = 10;
-const CONVERSION_COLUMNS = ', event_name, toString(customer_id)';
+/** Events that were looked up by their ids. */
+export interface FoundEvents {
+  /** In the order of the ids. */
+  readonly events: readonly StoredEvent[];
+  /** Ids of events that do not exist. */
+  readonly absent: readonly string[];
+  /** Ids of events that may exist: the replicas that may have them are behind or away. Empty without a cluster. */
+  readonly unknown: readonly string[];
+}
 
-type Row = readonly [id: string, link: string, payload: string, ip: string, eventName?: string, customer?: string];
+/** Where events are read. */
+export interface EventStore {
+  readonly clickhouse: ClickHouseClient;
+  /** Name of the ClickHouse cluster; undefined for a single node. */
+  readonly cluster?: string | undefined;
+}
 
-function storedEvent([id, link, payload, ip, eventName = '', customer]: Row): StoredEvent {
+const SETTINGS = { max_execution_time: 10, log_comment: 'webhooks' } as const;
+const CONVERSION_COLUMNS = ['event_name', 'customer_id'];
+/** How long a job waits for a replica that is behind; a replica whose log is empty is trusted after a second. */
+const WAIT_MS = 1000;
+
+function storedEvent([
+  id = '',
+  link = '',
+  payload = '',
+  ip = '',
+  eventName = '',
+  customer,
+]: readonly string[]): StoredEvent {
   return {
     id,
     timestampMs: eventIdTime(id) ?? 0,
@@ -34,34 +58,76 @@ function storedEvent([id, link, payload, ip, eventName = '', customer]: Row): St
   };
 }
 
-/** Reads events, in the order of `ids`; those that do not exist are left out. */
+/**
+ * Reads events. A replica that has not fetched a new event yet does not decide whether it exists: on a cluster, ids that one replica lacks are
+ * looked up on all of them.
+ */
 export async function readStoredEvents(
-  clickhouse: ClickHouseClient,
+  { clickhouse, cluster }: EventStore,
   kind: EventTableKind,
   workspaceId: string,
   ids: readonly string[],
-): Promise<StoredEvent[]> {
-  const times = ids.flatMap((id) => eventIdTime(id) ?? []);
-  if (times.length === 0) return [];
+): Promise<FoundEvents> {
   const { table, idColumn } = EVENT_TABLES[kind];
-  const rows = await clickhouse.rows<Row>({
-    // The primary key is (workspace, time): the range keeps the read to the granules of that moment.
-    query: `SELECT toString(${idColumn}), toString(link_id), payload, ip${kind === 'click' ? '' : CONVERSION_COLUMNS}
-FROM ${table}
-WHERE workspace_id = {workspace:UInt64}
+  const columns = [idColumn, 'link_id', 'payload', 'ip', ...(kind === 'click' ? [] : CONVERSION_COLUMNS)];
+  // The primary key is (workspace, time): the range keeps the read to the granules of that moment.
+  const where = `workspace_id = {workspace:UInt64}
   AND timestamp BETWEEN {from:DateTime64(3, 'UTC')} AND {to:DateTime64(3, 'UTC')}
-  AND ${idColumn} IN {ids:Array(String)}`,
-    parameters: {
+  AND ${idColumn} IN {ids:Array(String)}`;
+  const parametersOf = (some: readonly string[]) => {
+    const times = some.map((id) => eventIdTime(id) ?? 0);
+    return {
       workspace: parseResourceId('workspace', workspaceId),
       from: dateTimeText(Math.min(...times)),
       to: dateTimeText(Math.max(...times)),
-      ids,
-    },
-    settings: { max_execution_time: READ_SECONDS_MAX, log_comment: 'webhooks' },
+      ids: some,
+    };
+  };
+  const found = new Map<string, readonly string[]>();
+  const missing = () => ids.filter((id) => !found.has(id));
+  const isEventId = (id: string) => eventIdTime(id) !== undefined;
+
+  /** @returns whether the events that are still missing may exist */
+  async function readOthers(some: readonly string[]): Promise<boolean> {
+    if (cluster === undefined || some.length === 0) return false;
+    const read = {
+      cluster,
+      table,
+      columns,
+      where,
+      parameters: parametersOf(some),
+      waitMs: WAIT_MS,
+      settings: SETTINGS,
+    };
+    const add = (rows: ReadonlyMap<string, readonly string[]>) => {
+      for (const [id, row] of rows) found.set(id, row);
+    };
+    try {
+      add(await findOnReplicas(clickhouse, read, some.length));
+      return false;
+    } catch (err) {
+      if (!(err instanceof MissingRowsError)) throw err;
+      add(err.found);
+      return true;
+    }
+  }
+
+  const readable = ids.filter(isEventId);
+  if (readable.length === 0) return { events: [], absent: ids, unknown: [] };
+  const rows = await clickhouse.rows<string[]>({
+    query: `SELECT ${columns.map((column) => `toString(${column})`).join(', ')} FROM ${table} WHERE ${where}`,
+    parameters: parametersOf(readable),
+    settings: SETTINGS,
   });
-  const found = new Map(rows.map((row) => [row[0], row]));
-  return ids.flatMap((id) => {
-    const row = found.get(id);
-    return row === undefined ? [] : [storedEvent(row)];
-  });
+  for (const row of rows) found.set(row[0] ?? '', row);
+  const mayExist = await readOthers(missing().filter(isEventId));
+  const isUnknown = (id: string) => mayExist && isEventId(id);
+  return {
+    events: ids.flatMap((id) => {
+      const row = found.get(id);
+      return row === undefined ? [] : [storedEvent(row)];
+    }),
+    absent: missing().filter((id) => !isUnknown(id)),
+    unknown: missing().filter(isUnknown),
+  };
 }

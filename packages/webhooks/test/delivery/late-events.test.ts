@@ -1,0 +1,75 @@
+import { createEventId } from '@waymark/contract';
+import { createWebhookJobSender } from '@waymark/event-queue';
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { jobText, readJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
+import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
+import { type Receiver, startReceiver } from './receiver.js';
+
+let fixture: WebhookFixture;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  fixture = await startWebhookFixture();
+});
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await fixture.reset();
+  await receiver.stop();
+});
+afterAll(() => fixture.stop());
+
+const logged: { readonly context: object; readonly message: string }[] = [];
+const nothing = () => undefined;
+const warn = (context: object, message: string) => void logged.push({ context, message });
+const logger = { debug: nothing, info: nothing, warn, error: nothing };
+const linesAbout = (text: string) => logged.filter(({ message }) => message.includes(text));
+
+/** Queues a job with a click that is stored and one that is not. @returns the id of the other one */
+async function queueJob(): Promise<string> {
+  const click = await fixture.click(await fixture.aLink());
+  const clickId = String(click[2]);
+  const isStored = async () =>
+    (await fixture.select(`SELECT 1 FROM click_events WHERE click_id = '${clickId}'`)).length;
+  await waitFor(isStored, { what: 'the click to be stored' });
+  const hook = await fixture.aHook(receiver.url, { triggers: ['link.clicked'], linkScope: 'workspace' });
+  const missing = createEventId(Date.now());
+  const data = jobText({
+    ...{ workspaceId: fixture.workspaceId, webhookId: hook.id, event: 'link.clicked', eventIds: [missing, clickId] },
+  });
+  await createWebhookJobSender(fixture.redis).send([{ id: webhookJobId(hook.id, 'a'), data }]);
+  return missing;
+}
+
+it('events that may exist are looked up again and again, while the others of their job are delivered', async () => {
+  const missing = await queueJob();
+  // None of its replicas can be asked: there is no such cluster.
+  fixture.startWorker({ cluster: 'away', logger });
+  await waitFor(() => receiver.received.length > 0, { what: 'the delivery of the click that is stored' });
+  const ids = new Set<string>();
+  for (let time = 0; time < 2; time++) {
+    const job = await waitFor(
+      async () => (await fixture.queue.getDelayed()).find(({ id = '' }) => id.includes('-late-') && !ids.has(id)),
+      { what: 'a job that looks the other up' },
+    );
+    expect(readJobData(job.data)).toMatchObject({ eventIds: [missing], attempt: 1 });
+    expect(job.opts.delay).toBe(10_000);
+    ids.add(job.id ?? '');
+    await job.promote();
+  }
+  await waitFor(async () => (await fixture.queue.getDelayed()).length > 0, { what: 'the next one' });
+  expect(receiver.received).toHaveLength(1);
+  expect(linesAbout('delivered later')[0]?.context).toMatchObject({ events: 1, eventIds: [missing] });
+});
+
+it('on one node, an event that does not exist is dropped, with a line in the log', async () => {
+  const missing = await queueJob();
+  fixture.startWorker({ logger });
+  await waitFor(() => receiver.received.length > 0, { what: 'the delivery of the click that is stored' });
+  await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
+    what: 'no job',
+  });
+  expect(linesAbout('are not stored')).toMatchObject([{ context: { events: 1, eventIds: [missing] } }]);
+});
