@@ -23,9 +23,9 @@ async function start() {
   const operations = startOperations({ service: 'webhooks', keys: keyMarks(instanceKeys), redis, clickhouse, logger });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
-  const { clickhouseCluster: cluster } = settings;
+  const { clickhouseCluster: cluster, redisWaitReplicas: waitReplicas } = settings;
   const workers = queues.map(({ url: redisUrl }) =>
-    createWebhookWorker({ redisUrl, clickhouse, cluster, catalog, outbound, logger, closeMs }),
+    createWebhookWorker({ redisUrl, waitReplicas, clickhouse, cluster, catalog, outbound, logger, closeMs }),
   );
   return {
     async close() {

@@ -77,8 +77,7 @@ const SENT_MS = 30 * 24 * 3_600_000;
  * Creates a sender.
  *
  * @param redis the Redis of a queue shard; the connection may be shared
- * @param replication of the same connection. By default no replicas are awaited, as is right for jobs that replace another one: a failover
- * that loses them usually also undoes the completion of that one, which comes after them
+ * @param replication of the same connection; by default no replicas are awaited
  */
 export function createWebhookJobSender(
   redis: Redis,

@@ -10,7 +10,7 @@ import {
   watchLongLocks,
 } from '@waymark/event-queue';
 import type { Outbound } from '@waymark/outbound';
-import { connectRedis } from '@waymark/redis';
+import { connectRedis, createReplication } from '@waymark/redis';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import { createEventBodies } from '../events/event-bodies.js';
 import { createConcurrencyLimit, SLOTS } from './concurrency-limit.js';
@@ -25,6 +25,8 @@ import { readJobData, type WebhookJobData } from './webhook-job.js';
 export interface WebhookWorkerOptions {
   /** The Redis of the queue shard. */
   readonly redisUrl: string;
+  /** How many replicas of Redis must have the jobs that replace another one before that one is completed; 0 by default. */
+  readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
   /** Name of the ClickHouse cluster that stores the events; undefined for a single node. */
   readonly cluster?: string | undefined;
@@ -60,13 +62,19 @@ const UNSUPPORTED_JOB_DELAY_MS = 15_000;
 
 /** Starts a worker. */
 export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorker {
-  const { catalog, clickhouse, cluster, outbound, logger, now = Date.now, timeoutMs } = options;
-  const redis = connectRedis(options.redisUrl, {
-    maxRetriesPerRequest: null,
-    socketTimeout: WORKER_SILENCE_MS_MAX,
-    retryStrategy: (times) => Math.min(25 * times, RECONNECT_MS),
-  });
-  redis.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
+  const { catalog, clickhouse, cluster, outbound, logger, now = Date.now, timeoutMs, waitReplicas = 0 } = options;
+  const connect = () => {
+    const connection = connectRedis(options.redisUrl, {
+      maxRetriesPerRequest: null,
+      socketTimeout: WORKER_SILENCE_MS_MAX,
+      retryStrategy: (times) => Math.min(25 * times, RECONNECT_MS),
+    });
+    connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
+    return connection;
+  };
+  const redis = connect();
+  // Waiting for replicas blocks a connection, on which locks could not be renewed meanwhile.
+  const confirming = waitReplicas === 0 ? redis : connect();
   let isClosing = false;
   const log = createDeliveryLog(clickhouse);
   const waiting = createWaitingBodies(redis);
@@ -77,7 +85,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     bodies: createEventBodies({ catalog, clickhouse, cluster }),
     log,
     failures: createFailureCounts(redis),
-    sender: createWebhookJobSender(redis),
+    sender: createWebhookJobSender(confirming, createReplication(confirming, waitReplicas)),
     waiting,
     logger,
     now,
@@ -146,6 +154,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
       await worker.close(true);
       await log.close();
       redis.disconnect();
+      confirming.disconnect();
     },
   };
 }

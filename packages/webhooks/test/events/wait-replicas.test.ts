@@ -1,11 +1,14 @@
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import type { ExportEndData } from '@waymark/contract';
-import { queueDepths } from '@waymark/event-queue';
+import { createWebhookJobSender, jobKey, queueDepths, WEBHOOK_QUEUE } from '@waymark/event-queue';
+import { createOutbound } from '@waymark/outbound';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createDeliveryLog } from '../../src/delivery/delivery-log.js';
-import { createJobNotifier, createWebhookNotifier, replayDeliveries } from '../../src/index.js';
+import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
+import { createJobNotifier, createWebhookNotifier, createWebhookWorker, replayDeliveries } from '../../src/index.js';
+import { startReceiver } from '../delivery/receiver.js';
 
 let database: TestDatabase;
 let master: TestRedis;
@@ -103,6 +106,42 @@ it('a replay of deliveries fails while no replica has its jobs', async () => {
   expect(await replay()).toBe(1);
   await promoted.replicaof('NO', 'ONE');
   await expect(replay()).rejects.toThrow('0 of 1 replicas');
+}, 120_000);
+
+it('a job whose retries no replica has is not completed, and runs again', async () => {
+  const receiver = await startReceiver();
+  receiver.answer((response) => void response.writeHead(500).end());
+  const hook = await catalog.webhooks.create(workspaceId, {
+    ...{ name: 'Failing', url: receiver.url, triggers: ['link.created'] },
+  });
+  await promoted.replicaof('NO', 'ONE');
+  const id = webhookJobId(hook.id, 'a');
+  const data = jobText({
+    ...{ workspaceId, webhookId: hook.id, event: 'link.created', events: [{ id: 'evt_1', body: '{}' }] },
+  });
+  await createWebhookJobSender(redis).send([{ id, data }]);
+  const outbound = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
+  const worker = createWebhookWorker({
+    ...{ redisUrl: master.url, waitReplicas: 1, clickhouse: database.client, catalog, outbound },
+    logger: { ...logger, info: logger.debug },
+  });
+  try {
+    const ended = async () => {
+      const [reason, finished] = await redis.hmget(jobKey(WEBHOOK_QUEUE, id), 'failedReason', 'finishedOn');
+      return reason ?? finished;
+    };
+    expect(await waitFor(ended, { what: 'the end of the job' })).toContain('0 of 1 replicas');
+    expect(receiver.received).toHaveLength(1);
+    await promoted.replicaof('127.0.0.1', String(master.port));
+    const isDone = async () => (await redis.hexists(jobKey(WEBHOOK_QUEUE, id), 'finishedOn')) === 1;
+    await waitFor(isDone, { what: 'the job to run again', timeoutMs: 30_000 });
+    expect(receiver.received).toHaveLength(2);
+    expect(await waiting()).toBe(1);
+  } finally {
+    await worker.close();
+    outbound.close();
+    await receiver.stop();
+  }
 }, 120_000);
 
 it('a shard whose replicas do not confirm has one delivery of a workspace, and shard 0 has all, in the next ten seconds', async () => {
