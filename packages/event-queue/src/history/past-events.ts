@@ -9,7 +9,7 @@ import { createInsertsElsewhere } from '../queue/inserts-elsewhere.js';
 import type { InsertedBatch } from '../queue/webhook-jobs.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { createManifest } from '../writer/manifest.js';
-import { createRetry } from '../writer/retry.js';
+import { createRetry, type Retry } from '../writer/retry.js';
 import { createHistoryState, HistoryBusyError, type HistoryPosition, type PendingBatch } from './history-state.js';
 import { createPartWriter, partId, type RefusedRow } from './part-writer.js';
 import { type ClickAlias, layOutPast, type PastClaim, type PastRow, withoutTaken } from './past-batch.js';
@@ -84,6 +84,8 @@ export interface PastEvents {
 const LEASE_MS = 10_000;
 const RENEWALS_PER_LEASE = 4;
 const POLL_MS = 200;
+/** Errors with which a run ends: the batch that is being stored is completed by the next one. */
+const isEnd = (err: unknown) => err instanceof HistoryBusyError || err instanceof LostClaimsError;
 /** Position of the event id in rows of all kinds. */
 const ID = 2;
 const COUNTS_TABLE = { table: 'imported_counts', columns: ['workspace_id', 'month', 'batch', 'events'] } as const;
@@ -102,12 +104,18 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   const replication = createReplication(redis, options.waitReplicas ?? 0);
   const state = createHistoryState({ redis, replication, workspaceNumber, owner: randomUUID(), leaseMs });
   const signal = options.signal ?? new AbortController().signal;
-  const retry = createRetry({ logger, now, signal, onError: () => undefined });
+  const retryAll = createRetry({ logger, now, signal, onError: () => undefined });
+  const retry: Retry = (what, work, isTransient = () => true) =>
+    retryAll(what, work, (err) => !isEnd(err) && isTransient(err));
   const elsewhere = createInsertsElsewhere(queues.slice(1), now);
   const counters = createManifest(redis, undefined, elsewhere);
   const parts = createPartWriter({
     ...{ clickhouse, cluster: options.cluster, waitsForQuorum: options.waitsForQuorum ?? false },
-    ...{ state, counters, retry, onInserting: options.onInserting, onRefused: options.onRefused, logger, now },
+    ...{ state, counters, retry, onRefused: options.onRefused, logger, now },
+    async onInserting(batch) {
+      await options.onInserting(batch);
+      await mayInsert();
+    },
   });
 
   const claims = createPastClaims({
@@ -119,6 +127,18 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   /** Blocks filters, because the claims of past events, and of customers that are created for them, end once they are stored. */
   async function block(): Promise<void> {
     await Promise.all(shards.map(({ queue, confirming }) => blockFilters(queue, confirming, workspaceId)));
+  }
+
+  /**
+   * Call it right before each attempt to insert: this process may have been suspended, or cut off from Redis, since it took the lease and the
+   * claims, so that another one has completed the batch, or a request has recorded one of its sales.
+   *
+   * @throws HistoryBusyError; LostClaimsError; the error of Redis or the connection; NotReplicatedError
+   */
+  async function mayInsert(): Promise<void> {
+    if (failure !== undefined) throw failure;
+    await state.renew();
+    await claims.renew();
   }
 
   async function take(): Promise<void> {
@@ -133,7 +153,10 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   /** Inserts aliases and counts of events. May be repeated: the tables keep one of equal rows. */
   async function insertNotes({ id, aliases, months }: PendingBatch): Promise<void> {
     const insert = (table: typeof COUNTS_TABLE | typeof ALIASES_TABLE, rows: (string | number)[][]) =>
-      retry(`inserting ${table.table}`, () => insertRows(clickhouse, { ...table, rows }));
+      retry(`inserting ${table.table}`, async () => {
+        await mayInsert();
+        await insertRows(clickhouse, { ...table, rows });
+      });
     await insert(
       ALIASES_TABLE,
       aliases.map(([alias, clickId, atMs]) => [workspaceNumber, alias, clickId, atMs]),
@@ -157,7 +180,6 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     await insertNotes(batch);
     const splitParts = new Set(split);
     for (const part of batch.parts) {
-      if (failure !== undefined) throw failure;
       await parts.write(batch, part, isRepeat, splitParts);
       await options.onInserted({ kind: part.kind, batchId: partId(batch, part), rows: part.rows });
     }

@@ -330,6 +330,29 @@ describe('claims of past events', () => {
     expect(taken.map(({ eventId }) => eventId)).toEqual([at(999)]);
   });
 
+  it('are looked at before each insert: what /track recorded while the import was suspended is not stored again', async () => {
+    const workspace = String(workspaces++);
+    let isSuspended = false;
+    const onInserting = async () => {
+      isSuspended = true;
+      const startMs = performance.now();
+      vi.spyOn(performance, 'now').mockReturnValue(startMs + 31_000);
+      onTestFinished(() => void vi.restoreAllMocks());
+      await expirePending(workspace);
+      await takeAsTrack(`invoice:${workspace}:2`);
+    };
+    // No renewal runs meanwhile, as when the process is stopped.
+    const first = await openPastEvents(optionsFor(workspace, { onInserting, leaseMs: 60_000 }));
+    await expect(first.write(batchOf(workspace))).rejects.toBeInstanceOf(LostClaimsError);
+    vi.restoreAllMocks();
+    await first.close();
+    expect(isSuspended).toBe(true);
+    expect(await storedIn(workspace)).toEqual([]);
+    await expirePending(workspace);
+    await importAgain(workspace);
+    expect(await storedIn(workspace)).toEqual([0, 1].map((n) => [idOf(n), 'new']));
+  });
+
   it('wait for a request that holds one of them', async () => {
     const workspace = String(workspaces++);
     const key = claimKey(`invoice:${workspace}:0`);

@@ -18,7 +18,7 @@ import {
   type PastEventsOptions,
   type PastRow,
 } from '../../src/index.js';
-import { claimKey } from '../../src/queue/keys.js';
+import { claimKey, historyKey } from '../../src/queue/keys.js';
 import { silentLogger } from '../silent-logger.js';
 
 const LEASE_MS = 250;
@@ -209,6 +209,19 @@ describe('events of the past', () => {
     await second.write(batchOf(workspace));
     expect(await stateOf(workspace)).toEqual(COMPLETE);
     await second.finish();
+  });
+
+  it('are not inserted by a process that was suspended right before, while another one took over', async () => {
+    const workspace = String(workspaces++);
+    const onInserting = async () => void (await admin.hset(historyKey(workspace), 'owner', 'another process'));
+    const first = await openPastEvents(optionsFor(workspace, { onInserting, leaseMs: 60_000 }));
+    onTestFinished(() => first.close());
+    await expect(first.write(batchOf(workspace))).rejects.toBeInstanceOf(HistoryBusyError);
+    expect((await stateOf(workspace))?.slice(0, 3)).toEqual(['0/0', '0/0', '0/0']);
+    await admin.hdel(historyKey(workspace), 'owner');
+    const second = await openPastEvents(optionsFor(workspace));
+    await second.finish();
+    expect(await stateOf(workspace)).toEqual(COMPLETE);
   });
 
   /** Writes a batch with a process that dies while its rows are stored, of which ClickHouse then drops the tokens. */
