@@ -70,8 +70,10 @@ export interface ReplicaRead extends RowSelection {
 
 /** What {@link findOnReplicas} reads. */
 export interface ReplicaRowsRead extends RowSelection {
-  /** SQL of the columns to return, as texts. The first one identifies the row. */
+  /** SQL of the columns to return, as texts. */
   readonly columns: readonly string[];
+  /** The one of them that identifies a row. */
+  readonly key: string;
 }
 
 /** What one server has answered. */
@@ -81,7 +83,7 @@ type Answer<T> = readonly [server: string, found: readonly T[]];
 export class MissingRowsError extends Error {
   override readonly name = 'MissingRowsError';
 
-  /** @param found the rows that were found, by their first column */
+  /** @param found the rows that were found, by their keys */
   constructor(
     readonly found: ReadonlyMap<string, readonly string[]>,
     cause: unknown,
@@ -134,11 +136,12 @@ async function readCompleteAnswers<T>(client: ClickHouseClient, read: RowSelecti
   const logEnds = new Map<string, number>();
   for (const { path, logEnd } of states) logEnds.set(path, Math.max(logEnd, logEnds.get(path) ?? 0));
   const shardsOf = (some: readonly ReplicaState[]) => new Set(some.map(({ path }) => path)).size;
+  const startedMs = performance.now();
   let waitedMs = 0;
   const complete = () => caughtUp(states, since, logEnds, waitedMs >= EMPTY_LOG_MS);
   while (shardsOf(complete()) < shards && waitedMs < (read.waitMs ?? WAIT_MS)) {
     await delay(RETRY_MS);
-    waitedMs += RETRY_MS;
+    waitedMs = performance.now() - startedMs;
     states = await readStates(client, read);
   }
   const answers = await readAnswers<T>(client, read, value);
@@ -166,7 +169,7 @@ export async function readEveryReplica(client: ClickHouseClient, read: ReplicaRe
  * exist.
  *
  * @param count number of the rows to find
- * @returns the rows by their first column
+ * @returns the rows by their keys
  * @throws MissingRowsError when rows are missing, and a shard has no such replica within `waitMs`, or ClickHouse does not answer
  */
 export async function findOnReplicas(
@@ -175,9 +178,10 @@ export async function findOnReplicas(
   count: number,
 ): Promise<Map<string, readonly string[]>> {
   const row = `[${read.columns.map((column) => `toString(${column})`).join(', ')}]`;
+  const position = read.columns.indexOf(read.key);
   const found = new Map<string, readonly string[]>();
   const add = (answers: readonly Answer<readonly string[]>[]) => {
-    for (const [, rows] of answers) for (const columns of rows) found.set(columns[0] ?? '', columns);
+    for (const [, rows] of answers) for (const columns of rows) found.set(columns[position] ?? '', columns);
   };
   try {
     // Usually one of the replicas has them, whether the others are behind or not.

@@ -5,7 +5,7 @@ import { type AttemptDeps, attemptDelivery, type SignedWebhook } from './attempt
 import type { Delivery, DeliveryLog } from './delivery-log.js';
 import { isErasedEvent } from './erased-events.js';
 import type { FailureCounts } from './failure-counts.js';
-import { lookUpOf, remainderOf, retriesOf } from './follow-up-jobs.js';
+import { lookUpOf, lookUpWaitMs, remainderOf, retriesOf } from './follow-up-jobs.js';
 import { isOverQuota } from './quota-check.js';
 import { FAILURES_MAX, isSuccess, isWarningDue } from './retry-schedule.js';
 import type { WaitingBodies } from './waiting-bodies.js';
@@ -174,7 +174,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     const webhook = await catalog.webhooks.get(data.workspaceId, data.webhookId);
     if (webhook === undefined || webhook.disabledAt !== null) return;
     if (data.event === 'link.clicked' && (await isOverQuota(catalog, data.workspaceId))) return;
-    const { unknown, ...read } = await bodies.read(webhook, data.event, data.eventIds);
+    const { unknown, ...read } = await bodies.read(webhook, data.event, data.eventIds, lookUpWaitMs(data, jobId));
     logMissing(data, read.absent, unknown);
     const events = [...(await notErased(data, data.events)), ...read.events];
     const secret = catalog.webhooks.secretOf(webhook);

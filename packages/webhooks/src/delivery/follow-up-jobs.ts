@@ -41,6 +41,12 @@ export function remainderOf(data: WebhookJobData, jobId: string, left: readonly 
 
 /** Delay before events are looked up again. */
 const LOOK_UP_DELAY_MS = 10_000;
+/**
+ * How long a job that looks events up again waits for a complete replica: a busy one, which always has inserts to fetch, is known to have all
+ * from before the read after some six seconds.
+ */
+const LOOK_UP_WAIT_MS = 8000;
+const LOOK_UP = 'late-';
 
 /**
  * A new job for events of which it is not known yet whether they exist. Its id is deterministic, so that adding it is idempotent, and
@@ -51,8 +57,13 @@ export function lookUpOf(data: WebhookJobData, jobId: string, unknown: readonly 
     .update([jobId, ...unknown].join(' '))
     .digest('base64url');
   return {
-    id: webhookJobId(data.webhookId, `late-${name}`),
+    id: webhookJobId(data.webhookId, LOOK_UP + name),
     data: jobText({ ...data, eventIds: [...unknown], events: [] }),
     delayMs: LOOK_UP_DELAY_MS,
   };
+}
+
+/** How long a job waits for a complete replica; undefined = briefly, because its other events have not been delivered yet. */
+export function lookUpWaitMs({ webhookId }: WebhookJobData, jobId: string): number | undefined {
+  return jobId.startsWith(webhookJobId(webhookId, LOOK_UP)) ? LOOK_UP_WAIT_MS : undefined;
 }

@@ -101,12 +101,19 @@ export function createEventBodies({ catalog, ...store }: EventBodiesDeps) {
     /**
      * Reads events. Leaves out those of erased people, and those whose link is deleted or out of the webhook's scope by now. Returns nothing
      * for triggers other than those of clicks, leads and sales.
+     *
+     * @param waitMs see `readStoredEvents`
      */
-    async read(webhook: WebhookRecord, event: WebhookTrigger, ids: readonly string[]): Promise<ReadBodies> {
+    async read(
+      webhook: WebhookRecord,
+      event: WebhookTrigger,
+      ids: readonly string[],
+      waitMs?: number,
+    ): Promise<ReadBodies> {
       const kind = KIND_OF.get(event);
       if (kind === undefined || ids.length === 0) return { events: [], absent: [], unknown: [] };
       const { workspaceId } = webhook;
-      const { absent, unknown, ...stored } = await readStoredEvents(store, kind, workspaceId, ids);
+      const { absent, unknown, ...stored } = await readStoredEvents(store, kind, workspaceId, ids, waitMs);
       const events = await withoutErased(catalog, workspaceId, stored.events);
       const links = await linksOf(workspaceId, events, (link) => kind !== 'click' || isInScope(webhook, link));
       const [customers, partners] =

@@ -36,7 +36,7 @@ export interface EventStore {
 
 const SETTINGS = { max_execution_time: 10, log_comment: 'webhooks' } as const;
 const CONVERSION_COLUMNS = ['event_name', 'customer_id'];
-/** How long a job waits for a replica that is behind; a replica whose log is empty is trusted after a second. */
+/** Default wait for a replica that is behind; one whose log is empty is trusted after a second. */
 const WAIT_MS = 1000;
 
 function storedEvent([
@@ -61,12 +61,15 @@ function storedEvent([
 /**
  * Reads events. A replica that has not fetched a new event yet does not decide whether it exists: on a cluster, ids that one replica lacks are
  * looked up on all of them.
+ *
+ * @param waitMs how long to wait for a replica that is behind, while some of the events are on none; a second by default
  */
 export async function readStoredEvents(
   { clickhouse, cluster }: EventStore,
   kind: EventTableKind,
   workspaceId: string,
   ids: readonly string[],
+  waitMs = WAIT_MS,
 ): Promise<FoundEvents> {
   const { table, idColumn } = EVENT_TABLES[kind];
   const columns = [idColumn, 'link_id', 'payload', 'ip', ...(kind === 'click' ? [] : CONVERSION_COLUMNS)];
@@ -94,9 +97,10 @@ export async function readStoredEvents(
       cluster,
       table,
       columns,
+      key: idColumn,
       where,
       parameters: parametersOf(some),
-      waitMs: WAIT_MS,
+      waitMs,
       settings: SETTINGS,
     };
     const add = (rows: ReadonlyMap<string, readonly string[]>) => {
