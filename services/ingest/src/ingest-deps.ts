@@ -34,6 +34,7 @@ export interface IngestDepsOptions {
     | 'anonymisedAddresses'
     | 'currencyRatesFile'
     | 'defaultDomain'
+    | 'clickhouseCluster'
   >;
   readonly instanceKeys: Pick<InstanceKeys, 'current' | 'others' | 'deriving'>;
   readonly catalog: Catalog;
@@ -91,6 +92,7 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     catalog,
     producers: [firstProducer, ...otherProducers],
     clickhouse,
+    cluster: settings.clickhouseCluster,
     readVisit,
     admission: createAdmission({ catalog, passwords, defaultDomain: settings.defaultDomain, now }),
     passwords,

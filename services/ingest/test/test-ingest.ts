@@ -97,6 +97,7 @@ export async function startIngest(
     anonymisedAddresses: 'eu' as const,
     currencyRatesFile: undefined,
     defaultDomain: undefined,
+    clickhouseCluster: undefined,
   };
   // A long time-out, so that a slow machine does not look like an unavailable Redis.
   const rateLimiter = createRateLimiter(client, { instanceKey, commandTimeoutMs: 10_000 });

@@ -90,7 +90,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
     rows: createPastRows(workspaceNumber, source),
     links,
     customers: createPastCustomers(catalog, { claims, claimMs }, workspace.id),
-    stored: createStoredEvents(stores.clickhouse, workspaceNumber),
+    stored: createStoredEvents(stores.clickhouse, workspaceNumber, stores.cluster),
     workspaceNumber,
   });
   const { retentionDays = Number.POSITIVE_INFINITY } = options;

@@ -1,19 +1,40 @@
-import { type ClickHouseClient, dateTimeText } from '@waymark/clickhouse';
+import { type ClickHouseClient, dateTimeText, findOnReplicas } from '@waymark/clickhouse';
 import { eventIdTime } from '@waymark/contract';
 import { CLICK_COLUMNS, type EventRow } from '@waymark/event-format';
 
 const TIMESTAMP = CLICK_COLUMNS.indexOf('timestamp');
-const CLICK_ID = CLICK_COLUMNS.indexOf('click_id');
-const CLICKS = CLICK_COLUMNS.map((name) => (name === 'timestamp' ? 'toUnixTimestamp64Milli(timestamp)' : name)).join(
-  ', ',
-);
+/** A table whose rows are looked up by one of the columns. */
+interface KeyedTable {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly key: string;
+  readonly where: string;
+}
+const CLICKS: KeyedTable = {
+  table: 'click_events',
+  columns: CLICK_COLUMNS.map((name) => (name === 'timestamp' ? 'toUnixTimestamp64Milli(timestamp)' : name)),
+  key: 'click_id',
+  where: `workspace_id = {workspace:UInt64} AND timestamp IN {times:Array(DateTime64(3, 'UTC'))} AND click_id IN {ids:Array(String)}`,
+};
+const ALIASES: KeyedTable = {
+  table: 'click_aliases',
+  columns: ['alias', 'click_id'],
+  key: 'alias',
+  where: 'workspace_id = {workspace:UInt64} AND alias IN {aliases:Array(String)}',
+};
 const KEYS_PER_READ = 2000;
 /** An invoice may have 255 characters of nine bytes in the URL of a statement, of at most a megabyte. */
 const INVOICES_PER_READ = 400;
 const SETTINGS = { optimize_use_projections: 0 } as const;
 
-/** Looks up stored events by key. @param workspace `UInt64` as text */
-export function createStoredEvents(clickhouse: ClickHouseClient, workspace: string) {
+/**
+ * Looks up stored events by key. On a cluster, clicks and aliases that the replica which is read lacks are looked up on all of them: they were
+ * stored a moment ago.
+ *
+ * @param workspace `UInt64` as text
+ * @param cluster name of the ClickHouse cluster; undefined for a single node
+ */
+export function createStoredEvents(clickhouse: ClickHouseClient, workspace: string, cluster?: string) {
   async function inParts<K, R>(
     keys: readonly K[],
     read: (part: readonly K[]) => Promise<readonly R[]>,
@@ -26,31 +47,43 @@ export function createStoredEvents(clickhouse: ClickHouseClient, workspace: stri
     return found;
   }
 
+  /** Reads rows by a column, and those that are missing from all replicas. @throws MissingRowsError when these are not known */
+  async function byKey(
+    keys: readonly string[],
+    { table, columns, key, where }: KeyedTable,
+    parametersOf: (part: readonly string[]) => Record<string, unknown>,
+  ): Promise<ReadonlyMap<string, readonly string[]>> {
+    const position = columns.indexOf(key);
+    const read = async (part: readonly string[]) => {
+      const query = `SELECT ${columns.join(', ')} FROM ${table} WHERE ${where}`;
+      const rows = await clickhouse.rows<string[]>({ query, parameters: parametersOf(part), settings: SETTINGS });
+      const found = new Set(rows.map((row) => row[position]));
+      const missing = part.filter((one) => !found.has(one));
+      if (cluster === undefined || missing.length === 0) return rows;
+      const onOthers = { cluster, table, columns, key, where, parameters: parametersOf(missing), settings: SETTINGS };
+      return [...rows, ...(await findOnReplicas(clickhouse, onOthers, missing.length)).values()];
+    };
+    const rows = await inParts([...new Set(keys)], read);
+    return new Map(rows.map((row) => [row[position] ?? '', row]));
+  }
+
   return {
     /** The rows of stored clicks, by click id. */
     async clicks(ids: readonly string[]): Promise<ReadonlyMap<string, EventRow>> {
-      const rows = await inParts([...new Set(ids)], (part) =>
-        clickhouse.rows<string[]>({
-          query: `SELECT ${CLICKS} FROM click_events
-WHERE workspace_id = {workspace:UInt64} AND timestamp IN {times:Array(DateTime64(3, 'UTC'))} AND click_id IN {ids:Array(String)}`,
-          parameters: { workspace, times: part.map((id) => dateTimeText(eventIdTime(id) ?? 0)), ids: part },
-          settings: SETTINGS,
-        }),
-      );
-      const asRow = (values: string[]) => values.map((value, at) => (at === TIMESTAMP ? Number(value) : value));
-      return new Map(rows.map((values) => [values[CLICK_ID] ?? '', asRow(values)]));
+      const parametersOf = (part: readonly string[]) => ({
+        ...{ workspace, ids: part },
+        times: part.map((id) => dateTimeText(eventIdTime(id) ?? 0)),
+      });
+      const rows = await byKey(ids, CLICKS, parametersOf);
+      const asRow = (values: readonly string[]) =>
+        values.map((value, at) => (at === TIMESTAMP ? Number(value) : value));
+      return new Map([...rows].map(([id, row]) => [id, asRow(row)]));
     },
 
     /** Click ids by their aliases. */
     async aliases(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-      const rows = await inParts([...new Set(ids)], (part) =>
-        clickhouse.rows<[string, string]>({
-          query: `SELECT alias, click_id FROM click_aliases
-WHERE workspace_id = {workspace:UInt64} AND alias IN {aliases:Array(String)}`,
-          parameters: { workspace, aliases: part },
-        }),
-      );
-      return new Map(rows);
+      const rows = await byKey(ids, ALIASES, (aliases) => ({ workspace, aliases }));
+      return new Map([...rows].map(([alias, [, clickId = '']]) => [alias, clickId]));
     },
 
     /** The event id of the first sale with each invoice id. */

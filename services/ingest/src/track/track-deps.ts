@@ -15,6 +15,8 @@ export interface TrackDeps {
   readonly catalog: Catalog;
   readonly producers: ProducerDeps['producers'];
   readonly clickhouse: ClickHouseClient;
+  /** Name of the ClickHouse cluster; undefined for a single node. */
+  readonly cluster: string | undefined;
   readonly readVisit: VisitReader;
   readonly admission: Admission;
   readonly appOpens: AppOpens;

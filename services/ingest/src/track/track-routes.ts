@@ -54,10 +54,10 @@ function shedLoad({ producers, catalog }: TrackDeps) {
 /** Creates the trackers of leads and sales for the workspaces of one queue shard. */
 function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conversions {
   const deps = { ...trackDeps, producer };
-  const { catalog, clickhouse, freshClicks, logger, now } = deps;
-  const aliases = createClickAliases({ clickhouse, workspaces: catalog.workspaces });
+  const { catalog, clickhouse, cluster, freshClicks, logger, now } = deps;
+  const aliases = createClickAliases({ clickhouse, cluster, workspaces: catalog.workspaces });
   const clicks = createClickFinder({
-    ...{ clickhouse, freshClicks, aliases, now },
+    ...{ clickhouse, cluster, freshClicks, aliases, now },
     producer: clickSource(deps, producer),
     erased: catalog.erasures.people,
   });

@@ -1,8 +1,8 @@
 import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
-import { orUnavailable } from '../unavailable.js';
-import { readRows } from './read-rows.js';
+import { orUnavailable, unavailable } from '../unavailable.js';
+import { readReplicas, readRows } from './read-rows.js';
 
 /** The ids that another system gave to clicks which were imported. */
 export interface ClickAliases {
@@ -16,6 +16,8 @@ export interface ClickAliases {
 
 export interface ClickAliasesOptions {
   readonly clickhouse: ClickHouseClient;
+  /** Name of the ClickHouse cluster; undefined for a single node. */
+  readonly cluster?: string | undefined;
   readonly workspaces: { get(id: string): Promise<{ readonly hasClickAliases?: true | undefined } | undefined> };
 }
 
@@ -29,20 +31,30 @@ const READS_MAX = 2;
 /** No other system has longer click ids. */
 const ALIAS_CHARS_MAX = 64;
 
-const QUERY = `SELECT alias, click_id FROM click_aliases
-WHERE workspace_id = {workspace:UInt64} AND alias IN {aliases:Array(String)}`;
+const WHERE = 'workspace_id = {workspace:UInt64} AND alias IN {aliases:Array(String)}';
+const COLUMNS = ['alias', 'click_id'];
+const QUERY = `SELECT ${COLUMNS.join(', ')} FROM click_aliases WHERE ${WHERE}`;
 
-/** Reads aliases from ClickHouse; concurrent look-ups share one read. */
-export function createClickAliases({ clickhouse, workspaces }: ClickAliasesOptions): ClickAliases {
-  const load = createDataLoader<AliasKey, string>({
+/** Reads aliases from ClickHouse; concurrent look-ups share one read. On a cluster, those that one replica lacks are read from all. */
+export function createClickAliases({ clickhouse, cluster, workspaces }: ClickAliasesOptions): ClickAliases {
+  /** Null: it is not known whether a click has the alias. */
+  const load = createDataLoader<AliasKey, string | null>({
     identify: ({ workspace, alias }) => `${workspace}/${alias}`,
     group: ({ workspace }) => workspace,
     batchSizeMax: ALIASES_PER_READ,
     concurrentReadsMax: READS_MAX,
     async load(keys) {
       const workspace = keys[0]?.workspace ?? '0';
-      const rows = await readRows(clickhouse, QUERY, { workspace, aliases: keys.map(({ alias }) => alias) });
-      return new Map(rows.map(([alias, clickId = '']) => [`${workspace}/${alias}`, clickId]));
+      const aliases = keys.map(({ alias }) => alias);
+      const rows = await readRows(clickhouse, QUERY, { workspace, aliases });
+      const found = new Map<string, string | null>(rows.map(([alias = '', clickId = '']) => [alias, clickId]));
+      const missing = aliases.filter((alias) => !found.has(alias));
+      if (cluster !== undefined && missing.length > 0) {
+        const parameters = { workspace, aliases: missing };
+        const read = { cluster, table: 'click_aliases', columns: COLUMNS, key: 'alias', where: WHERE, parameters };
+        for (const [alias, row] of await readReplicas(clickhouse, read, missing)) found.set(alias, row?.[1] ?? null);
+      }
+      return new Map([...found].map(([alias, clickId]) => [`${workspace}/${alias}`, clickId]));
     },
   });
 
@@ -52,7 +64,9 @@ export function createClickAliases({ clickhouse, workspaces }: ClickAliasesOptio
       if (workspace === undefined || alias.length > ALIAS_CHARS_MAX) return undefined;
       const record = await orUnavailable('workspace look-up', workspaces.get(workspaceId));
       if (record?.hasClickAliases !== true) return undefined;
-      return orUnavailable('look-up of a click of another system', load({ workspace, alias }));
+      const clickId = await orUnavailable('look-up of a click of another system', load({ workspace, alias }));
+      if (clickId === null) throw unavailable('the alias may be on a replica that is behind or away');
+      return clickId;
     },
   };
 }

@@ -9,22 +9,25 @@ import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
 import { orUnavailable, unavailable } from '../unavailable.js';
 import type { ClickAliases } from './click-aliases.js';
-import { CLICK_SELECTION, clickRowOf, readClick } from './click-rows.js';
-import { readRows } from './read-rows.js';
+import { CLICK_SQL, clickRowOf, readClick } from './click-rows.js';
+import { readReplicas, readRows } from './read-rows.js';
 
 /** Finds the rows of clicks by the click ids in requests. */
 export interface ClickFinder {
   /**
    * The click's row: from memory if this process recorded or found the click recently, else from the queue or from ClickHouse. A click that is
-   * younger than a minute may be in a spool, so it is waited for. If no click has the id, it may be the alias of an imported click.
+   * younger than a minute may be in a spool, so it is waited for. If no click has the id, it may be the alias of an imported click. On a
+   * cluster, a click that the replica which is read lacks is looked up on all of them.
    *
-   * @throws ApiError not_found; 500 with `Retry-After` when the click may still be queued
+   * @throws ApiError not_found; 500 with `Retry-After` when the click may still be queued, or on a replica that is away
    */
   find(workspaceId: string, clickId: string): Promise<EventRow>;
 }
 
 export interface ClickFinderOptions {
   readonly clickhouse: ClickHouseClient;
+  /** Name of the ClickHouse cluster; undefined for a single node. */
+  readonly cluster?: string | undefined;
   readonly producer: Pick<EventProducer, 'oldestQueuedMs' | 'findQueuedClick'>;
   readonly freshClicks: Pick<FreshClicks, 'find'>;
   readonly aliases: ClickAliases;
@@ -53,15 +56,15 @@ const READS_MAX = 2;
 const CACHED_ROWS_MAX = 10_000;
 const CACHED_CHARS_MAX = 16_000_000;
 
-const QUERY = `SELECT ${CLICK_SELECTION} FROM click_events
-WHERE workspace_id = {workspace:UInt64} AND timestamp IN {times:Array(DateTime64(3, 'UTC'))} AND click_id IN {ids:Array(String)}`;
+const WHERE = `workspace_id = {workspace:UInt64} AND timestamp IN {times:Array(DateTime64(3, 'UTC'))} AND click_id IN {ids:Array(String)}`;
+const QUERY = `SELECT ${CLICK_SQL.join(', ')} FROM click_events WHERE ${WHERE}`;
 
 function notFound(clickId: string): ApiError {
   return new ApiError('not_found', `Click not found for the clickId "${clickId.slice(0, 64)}".`);
 }
 
 export function createClickFinder(options: ClickFinderOptions): ClickFinder {
-  const { clickhouse, producer, freshClicks, aliases, now, maxWaitMs = MAX_WAIT_MS } = options;
+  const { clickhouse, cluster, producer, freshClicks, aliases, now, maxWaitMs = MAX_WAIT_MS } = options;
   // Rows of clicks never change, and a sale often follows its lead within the hour.
   const rowCache = new LRUCache<string, EventRow>({
     max: CACHED_ROWS_MAX,
@@ -71,18 +74,46 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
 
   const keyText = ({ workspaceNumber, clickId }: ClickKey) => `${workspaceNumber}/${clickId}`;
 
-  const loadClick = createDataLoader<ClickKey, EventRow>({
+  const batches = {
     identify: keyText,
-    group: ({ workspaceNumber }) => workspaceNumber,
+    group: ({ workspaceNumber }: ClickKey) => workspaceNumber,
     batchSizeMax: CLICKS_PER_READ,
     concurrentReadsMax: READS_MAX,
+  };
+  const parametersOf = (keys: readonly ClickKey[]) => ({
+    workspace: keys[0]?.workspaceNumber,
+    times: keys.map(({ timeMs }) => dateTimeText(timeMs)),
+    ids: keys.map(({ clickId }) => clickId),
+  });
+
+  const loadClick = createDataLoader<ClickKey, EventRow>({
+    ...batches,
     async load(keys) {
-      const rows = await readRows(clickhouse, QUERY, {
-        workspace: keys[0]?.workspaceNumber,
-        times: keys.map(({ timeMs }) => dateTimeText(timeMs)),
-        ids: keys.map(({ clickId }) => clickId),
-      });
+      const rows = await readRows(clickhouse, QUERY, parametersOf(keys));
       return new Map(rows.map(clickRowOf).map((row) => [`${row[0]}/${row[2]}`, row]));
+    },
+  });
+
+  /** The same from all replicas; null for a click that may exist. */
+  const loadFromReplicas = createDataLoader<ClickKey, EventRow | null>({
+    ...batches,
+    async load(keys) {
+      if (cluster === undefined) return new Map();
+      const read = {
+        cluster,
+        table: 'click_events',
+        columns: CLICK_SQL,
+        key: 'click_id',
+        where: WHERE,
+        parameters: parametersOf(keys),
+      };
+      const rows = await readReplicas(clickhouse, read, parametersOf(keys).ids);
+      return new Map(
+        [...rows].map(([clickId, row]) => [
+          `${keys[0]?.workspaceNumber}/${clickId}`,
+          row === null ? null : clickRowOf(row),
+        ]),
+      );
     },
   });
 
@@ -131,7 +162,12 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     const timeMs = trustedEventIdTime(clickId, now());
     if (timeMs === undefined) return undefined;
     const key = { workspaceNumber, timeMs, clickId };
-    return freshClicks.find(workspaceNumber, clickId) ?? waitFor(key);
+    const row = freshClicks.find(workspaceNumber, clickId) ?? (await waitFor(key));
+    if (row !== undefined || cluster === undefined) return row;
+    // Whatever the age of the click: it may have been stored a moment ago, from a spool or by an import.
+    const found = await orUnavailable('click look-up on all replicas', loadFromReplicas(key));
+    if (found === null) throw unavailable('the click may be on a replica that is behind or away');
+    return found;
   }
 
   return {

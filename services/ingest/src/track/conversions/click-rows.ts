@@ -2,8 +2,17 @@ import { CLICK_ATTRIBUTE_COLUMNS, EVENT_TABLES, type EventRow, PAYLOAD_HEAD } fr
 
 const ATTRIBUTES = CLICK_ATTRIBUTE_COLUMNS.join(', ');
 
-/** Columns of `click_events` in the order of a click row. */
-export const CLICK_SELECTION = `workspace_id, toUnixTimestamp64Milli(timestamp), click_id, link_id, ${ATTRIBUTES}, payload, ip`;
+/** SQL of the columns of `click_events` in the order of a click row. */
+export const CLICK_SQL: readonly string[] = [
+  'workspace_id',
+  'toUnixTimestamp64Milli(timestamp)',
+  'click_id',
+  'link_id',
+  ...CLICK_ATTRIBUTE_COLUMNS,
+  'payload',
+  'ip',
+];
+
 /** The same for `lead_events`, whose rows contain the columns of their click. */
 export const LEAD_CLICK_SELECTION = `workspace_id, toUnixTimestamp64Milli(click_timestamp), click_id, link_id, ${ATTRIBUTES}, payload, ip`;
 

@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from '@waymark/clickhouse';
+import { type ClickHouseClient, findOnReplicas, MissingRowsError, type ReplicaRowsRead } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 
 /** Limits the wait for a store that hangs, so that the claims of the request do not expire before its commit. */
@@ -18,4 +18,29 @@ export function readRows(
     settings: { log_comment: `POST /track workspace ${workspaceId}`, ...SETTINGS },
     signal: AbortSignal.timeout(READ_MS_MAX),
   });
+}
+
+/**
+ * How long a request waits for a complete replica, before it is known that a row does not exist: a busy one, which always has inserts to fetch,
+ * is known to have all from before the read after some six seconds.
+ */
+const REPLICA_WAIT_MS = 8000;
+
+/**
+ * Reads rows that a read of one replica has not found from all replicas of a cluster.
+ *
+ * @param keys of the rows
+ * @returns for a key null, if it is not known whether its row exists; nothing if it does not exist
+ */
+export async function readReplicas(
+  clickhouse: ClickHouseClient,
+  read: Omit<ReplicaRowsRead, 'waitMs' | 'settings'>,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[] | null>> {
+  try {
+    return await findOnReplicas(clickhouse, { ...read, waitMs: REPLICA_WAIT_MS, settings: SETTINGS }, keys.length);
+  } catch (err) {
+    if (!(err instanceof MissingRowsError)) throw err;
+    return new Map(keys.map((key) => [key, err.found.get(key) ?? null]));
+  }
 }
