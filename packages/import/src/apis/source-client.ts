@@ -31,7 +31,11 @@ export interface SourceClientDeps {
 
 /** Reads JSON from a source. */
 export interface SourceClient {
-  /** Sends a GET, or a POST with the fields of a form. @throws ImportError when the source refuses or keeps failing; what `wait` throws */
+  /**
+   * Sends a GET, or a POST with the fields of a form.
+   *
+   * @throws ImportError when the source refuses, then with the status of its answer, or keeps failing; what `wait` throws
+   */
   getJson(url: string, form?: Readonly<Record<string, string>>): Promise<unknown>;
 }
 
@@ -64,13 +68,13 @@ export function createSourceClient({ outbound, headers, credential, wait, now }:
   }
 
   async function checked(origin: string, { status, body, location, isTruncated }: OutboundResponse): Promise<unknown> {
-    if (status === 401) throw new ImportError(`${origin} refuses the credentials (401)`);
+    if (status === 401) throw new ImportError(`${origin} refuses the credentials (401)`, status);
     // The plan of the account or the rights of the key do not suffice; the body says which.
-    if (status === 403) throw new ImportError(`${origin} refuses the credentials (403): ${shortBody(body)}`);
+    if (status === 403) throw new ImportError(`${origin} refuses the credentials (403): ${shortBody(body)}`, status);
     if (status >= 300 && status < 400) {
       throw new ImportError(`${origin} redirects to ${quoted(location ?? 'nowhere')}: give that address`);
     }
-    if (status !== 200) throw new ImportError(`${origin} answers ${status}: ${shortBody(body)}`);
+    if (status !== 200) throw new ImportError(`${origin} answers ${status}: ${shortBody(body)}`, status);
     if (isTruncated) throw new ImportError(`${origin} answers more than 64 MB for one page`);
     try {
       return await parseJsonInTurns(body);

@@ -2,11 +2,40 @@ import { PAYMENT_PROCESSORS, type PaymentProcessor, TRIGGERS, type Trigger } fro
 import { type Fields, fieldsOf, isObject } from '../model/fields.js';
 import { parseValue } from '../model/parse-value.js';
 import { RowError } from '../model/source-link.js';
+import { isoOfDateText, timeOf } from '../model/times.js';
 import type { PastAddress, PastClick, PastCustomer, PastEvent } from './past-event.js';
 
 function timeMsOf(fields: Fields, name: string): number | null {
   const time = fields.time(name);
   return time === null ? null : Date.parse(time);
+}
+
+const SECOND_MS = 1000;
+
+/**
+ * The time of an event, epoch milliseconds. At dub it is a date as text, without milliseconds; the time of its click, which is there the
+ * same, completes them.
+ *
+ * @returns null without one; @throws RowError for what is no time
+ */
+function eventTimeOf(event: unknown, click: unknown): number | null {
+  const iso = isoOfDateText(event);
+  const time = timeOf('timestamp', iso);
+  if (time === null) return null;
+  const timeMs = Date.parse(time);
+  if (iso === event || !isObject(click)) return timeMs;
+  const clickedMs = Date.parse(timeOf('timestamp', click.timestamp) ?? '');
+  return Math.floor(clickedMs / SECOND_MS) * SECOND_MS === timeMs ? clickedMs : timeMs;
+}
+
+/** The time of an item of `GET /events`, epoch milliseconds; undefined for one that has none that can be read. */
+export function dubEventTime(record: unknown): number | undefined {
+  try {
+    return isObject(record) ? (eventTimeOf(record.timestamp, record.click) ?? undefined) : undefined;
+  } catch (err) {
+    if (err instanceof RowError) return undefined;
+    throw err;
+  }
 }
 
 function required<T>(field: string, value: T | null): T {
@@ -57,9 +86,22 @@ function clickOf(value: unknown, link: unknown, fallback: number): PastClick {
   };
 }
 
+const NOBODY = { name: null, email: null, avatar: null, stripeCustomerId: null, country: null } as const;
+
+/** Whether an event has this object in place of a customer that was deleted; its texts are nobody's, and its time is 1970, or none. */
+function isDeleted(customer: Fields): boolean {
+  const createdAt = customer.text('createdAt');
+  if (createdAt !== null) return Date.parse(createdAt) === 0;
+  return customer.text('name') === 'Deleted Customer' && customer.text('email') === 'deleted@customer.com';
+}
+
 /** Reads a customer object, of an event or of `GET /customers`. */
 function customerOf(value: unknown): PastCustomer {
   const customer = fieldsOf(value);
+  if (isDeleted(customer)) {
+    const externalId = customer.text('externalId') ?? customer.required('id');
+    return { externalId, ...NOBODY, createdAt: null, address: null };
+  }
   return {
     // A customer without an external id gets the id that it has at dub.
     externalId: customer.text('externalId') ?? customer.required('id'),
@@ -110,8 +152,9 @@ function saleOf(fields: Fields) {
 export function dubEvent(record: unknown): PastEvent {
   const fields = fieldsOf(record);
   const kind = fields.required('event');
-  const timeMs = required('timestamp', timeMsOf(fields, 'timestamp'));
-  const click = clickOf(fields.take('click'), fields.take('link'), timeMs);
+  const source = fields.take('click');
+  const timeMs = required('timestamp', eventTimeOf(fields.take('timestamp'), source));
+  const click = clickOf(source, fields.take('link'), timeMs);
   if (kind === 'click') return { kind, ...click, timeMs };
   const conversion = {
     timeMs,

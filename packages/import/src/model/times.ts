@@ -8,6 +8,17 @@ const SECONDS_MAX = 100_000_000_000;
 /** A time outside these years is taken for an error of the source. */
 const [YEAR_MIN, YEAR_MAX] = [1990, 2199];
 
+/** What JavaScript makes of a date as text: `Wed Mar 04 2026 12:30:45 GMT+0000 (Coordinated Universal Time)`. */
+const DATE_TEXT = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d) (\d{4}) (\d\d:\d\d:\d\d) GMT([+-]\d{4})(?: \([^()]*\))?$/;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** Converts a date that JavaScript has written as text, which has no milliseconds, to ISO 8601; other values are returned as they are. */
+export function isoOfDateText(value: unknown): unknown {
+  const [, month = '', day, year, time, zone] = (typeof value === 'string' && DATE_TEXT.exec(value)) || [];
+  const number = MONTHS.indexOf(month) + 1;
+  return number === 0 ? value : `${year}-${String(number).padStart(2, '0')}-${day}T${time}${zone}`;
+}
+
 /** Whether the text names a time zone that `--timezone` accepts. */
 export function isTimezone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;

@@ -1,9 +1,11 @@
 import { API_READ } from '@waymark/catalog';
 import { ApiError, parseResourceId } from '@waymark/contract';
+import { createOutbound } from '@waymark/outbound';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type HistorySource, ImportError, type PastEvent } from '../../src/index.js';
+import { type HistorySource, ImportError, openApiHistory, type PastEvent } from '../../src/index.js';
 import type { StubAnswer, StubRequest } from '../apis/stub-server.js';
 import {
+  aDeletedCustomer,
   aDubClick,
   aDubCustomer,
   aDubLead,
@@ -52,6 +54,20 @@ function anAccount(): DubAccount {
   );
   account.customers.push(ada, bob, aDubCustomer(3, { link: aDubLink('try'), createdAt: '2022-01-01T00:00:00.000Z' }));
   return account;
+}
+
+/** All events from a position on, read alone. */
+async function pagesOf(address: string, position: object | undefined): Promise<PastEvent[]> {
+  const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
+  onTestFinished(() => outbound.close());
+  const source = openApiHistory({
+    ...{ source: 'dub', address, credential: 'key', readsCounts: false, outbound, now: Date.now },
+    wait: async () => undefined,
+  });
+  const found: PastEvent[] = [];
+  for await (const { items } of source.read(position && JSON.stringify(position)))
+    found.push(...items.flatMap(({ event }) => event ?? []));
+  return found;
 }
 
 async function linkOf({ id, host }: Workspace, key: string) {
@@ -160,20 +176,140 @@ describe('the history of dub', () => {
       ...Array.from({ length: 2400 }, (_, n) => aDubClick(100 + n, new Date(base + Math.floor(n / 7)).toISOString())),
     );
     account.clicks.push(...Array.from({ length: 1100 }, (_, n) => aDubClick(5000 + n, '2023-07-01T00:00:00.000Z')));
-    let pages = 0;
+    let secondPages = 0;
     const stub = await dub(account, ({ path, query }) => {
-      if (path !== '/events' || query.event !== 'clicks') return undefined;
-      pages++;
-      if (pages === 2) return { status: 429, headers: { 'retry-after': '7' } };
+      if (path !== '/events' || query.event !== 'clicks' || query.page !== '2') return undefined;
+      secondPages++;
+      if (secondPages === 1) return { status: 429, headers: { 'retry-after': '7' } };
       // Events vanish before what was read, and others appear: the numbers of pages are different from now on.
-      if (pages === 3) account.clicks.splice(10, 300, aDubClick(9000, '2023-01-31T23:59:59.500Z'));
+      if (secondPages === 2) account.clicks.splice(10, 300, aDubClick(9000, '2023-01-31T23:59:59.500Z'));
       return undefined;
     });
-    const { clicks, repeated } = await history.api(acme, 'dub', stub.address);
+    const { clicks } = await history.api(acme, 'dub', stub.address);
     expect(history.waits).toContain(7000);
-    // All that were there at the start, though 300 of them vanished after the first page, which had them.
+    // All that were there at the start, though 300 of them vanished after the first page of their day, which had them.
     expect(clicks).toBe(2 + 2400 + 1100);
-    expect(repeated).toBe(2);
+  });
+
+  it('has the milliseconds of its events, which dub tells only of clicks', async () => {
+    const acme = await history.workspace();
+    const account = anAccount();
+    const [click] = account.clicks;
+    if (click === undefined) throw new Error('no click');
+    account.leads.push(aDubLead(3, '2024-03-04T12:30:45.678Z', click, aDubCustomer(1)));
+    await history.api(acme, 'dub', (await dub(account)).address);
+    const times = (await history.rows(acme, 'lead_events')).map(({ timestamp }) => timestamp);
+    expect(times).toContain('2024-03-04T12:30:45.678Z');
+  });
+
+  it('does not end at a page that lacks the events of deleted links, or that has no other', async () => {
+    const acme = await history.workspace();
+    const account = anAccount();
+    account.deletedKeys.add('gone');
+    const many = Array.from({ length: 4500 }, (_, n) =>
+      aDubClick(100 + n, '2023-05-01T00:00:00.000Z', { key: 'gone' }),
+    );
+    account.clicks.push(
+      ...many,
+      aDubClick(9001, '2023-05-01T12:00:00.000Z'),
+      aDubClick(9002, '2023-05-02T12:00:00.000Z'),
+    );
+    const counts = await history.api(acme, 'dub', (await dub(account)).address);
+    expect(counts).toMatchObject({ clicks: 4, leads: 2, sales: 3, rejected: 0 });
+  });
+
+  it('has the leads and sales of customers that were deleted, whose names and emails stay unknown', async () => {
+    const acme = await history.workspace();
+    const account = anAccount();
+    const [click] = account.clicks;
+    if (click === undefined) throw new Error('no click');
+    const deleted = aDeletedCustomer('cus_deleted');
+    account.leads.push(aDubLead(3, '2024-03-04T12:30:45.678Z', click, deleted));
+    // As earlier versions of dub answer them.
+    const { externalId: _id, createdAt: _time, ...old } = deleted;
+    account.sales.push(aDubSale(9, '2024-03-05T00:00:00.000Z', click, old));
+    const counts = await history.api(acme, 'dub', (await dub(account)).address);
+    expect(counts).toMatchObject({ leads: 3, sales: 4, rejected: 0 });
+    const customer = await history.catalog.customers.findByExternalId(acme.id, 'cus_deleted');
+    expect(customer).toMatchObject({ name: null, email: null, avatar: null });
+    expect(Date.parse(customer?.createdAt ?? '')).toBeGreaterThan(Date.UTC(2026, 0, 1));
+  });
+
+  it('has all customers, also those that dub itself has imported, with new ids and old times', async () => {
+    const acme = await history.workspace();
+    const account = anAccount();
+    const customer = (n: number, year: number) => aDubCustomer(n, { createdAt: `${year}-01-01T00:00:00.000Z` });
+    account.customers.push(...Array.from({ length: 250 }, (_, n) => customer(100 + n, 2023)));
+    account.customers.push(...Array.from({ length: 120 }, (_, n) => customer(1000 + n, 2015)));
+    const counts = await history.api(acme, 'dub', (await dub(account)).address);
+    expect(counts).toMatchObject({ customers: 3 + 370, repeated: 2 });
+  });
+
+  it('of many events is read in a bounded number of requests', async () => {
+    const account = anAccount();
+    const base = Date.UTC(2023, 5, 1);
+    const clicks = Array.from({ length: 12_000 }, (_, n) => aDubClick(n, new Date(base + n * 30_000).toISOString()));
+    account.clicks.splice(0, 2, ...clicks);
+    const stub = await dub(account);
+    const rows = await pagesOf(stub.address, undefined);
+    expect(rows.filter(({ kind }) => kind === 'click').length).toBe(12_000);
+    // Twelve pages; some events of a day are on two of them, and the end of each page within a day is looked at again.
+    expect(stub.requests.filter(({ query }) => query.event === 'clicks').length).toBeLessThan(50);
+  });
+
+  it('is continued from the position that an earlier version has stored', async () => {
+    const account = anAccount();
+    const { address } = await dub(account);
+    const old = {
+      step: 0,
+      start: '2020-01-01T00:00:00.000Z',
+      page: 1,
+      row: 0,
+      end: '2026-01-01T00:00:00.000Z',
+      seen: [],
+    };
+    expect((await pagesOf(address, old)).length).toBe(10);
+    const clicks = { ...old, start: '2024-02-01T00:00:00.002Z', row: 2, seen: [dubClickId(2)] };
+    expect((await pagesOf(address, clicks)).map(({ kind }) => kind)).toEqual([
+      ...['lead', 'lead', 'sale', 'sale', 'sale', 'customer', 'customer', 'customer'],
+    ]);
+    const customers = await pagesOf(address, { ...old, step: 3, start: 'cus_000002' });
+    expect(customers.map((event) => event.kind === 'customer' && event.externalId)).toEqual(['user-3', 'user-1']);
+  });
+
+  it('of another Waymark, which takes times exactly, has events before those of dub', async () => {
+    const account = anAccount();
+    account.clicks.push(aDubClick(7, '2015-01-01T00:00:00.003Z'));
+    const stub = await dub(account, ({ path, query }) => {
+      const { event = '', start = '', end = '', page = '1' } = query;
+      if (path !== '/events') return undefined;
+      const events = (account as unknown as Record<string, { readonly timestamp: string }[]>)[event] ?? [];
+      const found = events.filter(({ timestamp }) => timestamp >= start && timestamp <= end);
+      const sorted = found.toSorted((one, other) => (one.timestamp < other.timestamp ? -1 : 1));
+      return { json: page === '1' ? sorted : [] };
+    });
+    const times = (await pagesOf(stub.address, undefined)).flatMap((event) =>
+      event.kind === 'click' ? event.timeMs : [],
+    );
+    expect(times.map((ms) => new Date(ms).toISOString())).toEqual([
+      ...['2015-01-01T00:00:00.003Z', '2023-01-31T23:59:59.001Z', '2024-02-01T00:00:00.002Z'],
+    ]);
+  });
+
+  it.each<[string, StubAnswer]>([
+    ['the same page', { json: [aDubClick(1, '2023-01-31T23:59:59.001Z')] }],
+    ['events without a time', { json: [{ event: 'click', click: { id: 'a' } }] }],
+  ])('ends when the source answers %s again and again', async (_what, answer) => {
+    const stub = await dub(anAccount(), ({ path }) => (path === '/events' ? answer : undefined));
+    await expect(pagesOf(stub.address, undefined)).rejects.toThrow('the same page again and again');
+  });
+
+  it('ends when the source counts events that it never lists', async () => {
+    const stub = await dub(anAccount(), ({ path }) => {
+      if (path === '/analytics') return { json: { clicks: 1e15 } };
+      return path === '/events' ? { json: [] } : undefined;
+    });
+    await expect(pagesOf(stub.address, undefined)).rejects.toThrow('lists none of them');
   });
 
   it('leaves out what is older than the installation keeps, and counts it', async () => {
@@ -266,7 +402,7 @@ describe('the history of dub', () => {
     const before = stub.requests.length;
     expect(await history.api(acme, 'dub', stub.address)).toMatchObject({ clicks: 2, leads: 2, sales: 3, customers: 3 });
     const asked = stub.requests.slice(before).filter(({ path }) => path === '/events');
-    expect(asked.map(({ query }) => query.event)).toEqual(['leads', 'sales']);
+    expect([...new Set(asked.map(({ query }) => query.event))]).toEqual(['leads', 'sales']);
   });
 
   it('ends when Redis is full, rejects no record for it, and closes its source', async () => {

@@ -5,13 +5,22 @@ export type DubEvent = Readonly<Record<string, unknown>> & { readonly timestamp:
 /** What a stub of dub's API has. Each list may be changed between requests. */
 export interface DubAccount {
   readonly links: Record<string, unknown>[];
+  /** Times are ISO 8601; the API answers them in another form. */
   readonly clicks: DubEvent[];
   readonly leads: DubEvent[];
   readonly sales: DubEvent[];
   readonly customers: Record<string, unknown>[];
+  readonly folders: { readonly id: string; readonly name: string }[];
+  /** Keys of links that were deleted, but whose events are still stored. */
+  readonly deletedKeys: Set<string>;
+  /** Ids of folders that the key may not read. A folder of {@link folders} is listed all the same. */
+  readonly closedFolders: Set<string>;
 }
 
-export const emptyAccount = (): DubAccount => ({ links: [], clicks: [], leads: [], sales: [], customers: [] });
+export const emptyAccount = (): DubAccount => ({
+  ...{ links: [], clicks: [], leads: [], sales: [], customers: [], folders: [] },
+  ...{ deletedKeys: new Set(), closedFolders: new Set() },
+});
 
 /** A click id as the source makes them: sixteen characters, most of which look like an id of ours. */
 export const dubClickId = (n: number) => `${'xK9dQ2mVbT7w'.slice(0, 16 - String(n).length)}${n}`.padEnd(16, 'Z');
@@ -76,29 +85,96 @@ export function aDubSale(
   };
 }
 
-function afterId(list: readonly Record<string, unknown>[], id: string | undefined, size: number) {
-  const start = id === undefined ? 0 : list.findIndex((one) => one.id === id) + 1;
-  return list.slice(start, start + size);
+/** The customer of an event whose customer was deleted. */
+export const aDeletedCustomer = (id: string) => ({
+  ...{ id, externalId: id, name: 'Deleted Customer', email: 'deleted@customer.com' },
+  createdAt: '1970-01-01T00:00:00.000Z',
+});
+
+type Fields = Readonly<Record<string, unknown>>;
+type Query = Readonly<Record<string, string>>;
+
+const byText = (name: string) => (one: Fields, other: Fields) =>
+  String(one[name]) < String(other[name]) ? -1 : Number(String(one[name]) > String(other[name]));
+
+/** A page by number is in the order of creation, a page by cursor in the order of the ids. */
+function pageOf(list: readonly Fields[], { startingAfter, endingBefore, page = '1', pageSize = '100' }: Query) {
+  const size = Number(pageSize);
+  const byId = list.toSorted(byText('id'));
+  const cursor = startingAfter ?? endingBefore;
+  if (cursor === undefined) {
+    const from = (Number(page) - 1) * size;
+    return { json: byId.toSorted(byText('createdAt')).slice(from, from + size) };
+  }
+  const at = byId.findIndex(({ id }) => id === cursor);
+  if (at < 0) return { status: 422, json: { error: { message: `Invalid cursor ${cursor}` } } };
+  return {
+    json: startingAfter === undefined ? byId.slice(Math.max(0, at - size), at) : byId.slice(at + 1, at + 1 + size),
+  };
 }
 
-/** The API of an account. @param before may answer in place of it, or change the account */
+/** A time as `String(new Date())` writes it in UTC. */
+function dateText(iso: string): string {
+  const [weekday = '', day, month, year, time] = new Date(iso).toUTCString().split(' ');
+  return `${weekday.slice(0, 3)} ${month} ${day} ${year} ${time} GMT+0000 (Coordinated Universal Time)`;
+}
+
+/** The time of the event is in milliseconds in its click only. */
+const answered = (event: DubEvent) =>
+  Number.isNaN(Date.parse(event.timestamp))
+    ? event
+    : {
+        ...{ ...event, timestamp: dateText(event.timestamp) },
+        click: {
+          ...(event.click as object),
+          ...(Object.keys(event.click as object).length > 0 && { timestamp: event.timestamp }),
+        },
+      };
+
+/** The stored events of a period of whole days, those of deleted links included. */
+function eventsOf(account: DubAccount, { event = '', start = '', end = '' }: Query): DubEvent[] {
+  const events = (account as unknown as Record<string, DubEvent[]>)[event] ?? [];
+  const [from, to] = [`${start.slice(0, 10)}T00:00:00.000Z`, `${end.slice(0, 10)}T23:59:59.999Z`];
+  return events.filter(({ timestamp }) => timestamp >= from && timestamp <= to).toSorted(byText('timestamp'));
+}
+
+function answerOf(account: DubAccount, path: string, query: Query): StubAnswer {
+  const folderOf = ({ folderId }: Fields) => folderId ?? null;
+  if (path === '/links/count') {
+    const folders = [...new Set(account.links.map(folderOf))];
+    const linksIn = (folderId: unknown) => account.links.filter((link) => folderOf(link) === folderId);
+    return { json: folders.map((folderId) => ({ folderId, _count: linksIn(folderId).length })) };
+  }
+  if (path === '/links') {
+    if (account.closedFolders.has(query.folderId ?? '')) {
+      return {
+        status: 403,
+        json: { error: { message: 'You are not allowed to perform this action on this folder.' } },
+      };
+    }
+    return pageOf(
+      account.links.filter((link) => folderOf(link) === (query.folderId ?? null)),
+      query,
+    );
+  }
+  if (path === '/customers') return pageOf(account.customers, query);
+  if (path === '/folders') return pageOf(account.folders, query);
+  if (path !== '/events' && path !== '/analytics') return { json: [] };
+  if ((query.start ?? '') < '2022-09-22') {
+    return { status: 422, json: { error: { message: 'The start date cannot be earlier than September 22, 2022.' } } };
+  }
+  const events = eventsOf(account, query);
+  if (path === '/analytics') return { json: { [query.event ?? '']: events.length } };
+  const { limit = '100', page = '1' } = query;
+  const from = (Number(page) - 1) * Number(limit);
+  const listed = events.slice(from, from + Number(limit)).filter(({ key }) => !account.deletedKeys.has(String(key)));
+  return { json: listed.map(answered) };
+}
+
+/** The API of an account, which behaves as that of dub does. @param before may answer in place of it, or change the account */
 export function startDub(
   account: DubAccount,
   before: (request: StubRequest, number: number) => StubAnswer | undefined = () => undefined,
 ): Promise<StubServer> {
-  return startStub((request, number) => {
-    const early = before(request, number);
-    if (early !== undefined) return early;
-    const { path, query } = request;
-    if (path === '/links') return { json: afterId(account.links, query.startingAfter, 100) };
-    if (path === '/customers') return { json: afterId(account.customers, query.startingAfter, Number(query.pageSize)) };
-    if (path !== '/events') return { json: [] };
-    const { event = '', start = '', end = '', limit = '100', page = '1' } = query;
-    const events = (account as unknown as Record<string, DubEvent[]>)[event] ?? [];
-    const sorted = events
-      .filter(({ timestamp }) => timestamp >= start && timestamp <= end)
-      .toSorted((one, other) => (one.timestamp < other.timestamp ? -1 : one.timestamp > other.timestamp ? 1 : 0));
-    const from = (Number(page) - 1) * Number(limit);
-    return { json: sorted.slice(from, from + Number(limit)) };
-  });
+  return startStub((request, number) => before(request, number) ?? answerOf(account, request.path, request.query));
 }
