@@ -99,7 +99,7 @@ export async function openApi(options: ApiSourceOptions): Promise<OpenSource> {
   const { api, requests } = connect(options);
   const folderNames = await api.folders?.(requests);
   return {
-    rows: numbered(api.pages(requests)),
+    rows: numbered(api.pages(requests, folderNames ?? new Map())),
     mapRecord: MAPPERS[options.source],
     ...(folderNames === undefined ? {} : { folderNames }),
   };

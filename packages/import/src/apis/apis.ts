@@ -1,6 +1,7 @@
 import { isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
 import type { Source } from '../model/source-link.js';
+import { dubFolders, dubPages } from './dub-links.js';
 import { listIn, textIn, unrepeated } from './pages.js';
 import type { SourceClient } from './source-client.js';
 
@@ -15,7 +16,8 @@ export interface ApiOptions {
   readonly readsCounts: boolean;
 }
 
-type Pages = (options: ApiOptions) => AsyncGenerator<readonly unknown[]>;
+/** @param folderNames what {@link Api.folders} has read; empty for sources without folders */
+type Pages = (options: ApiOptions, folderNames: ReadonlyMap<string, string>) => AsyncGenerator<readonly unknown[]>;
 
 /** How to read the API of a source. */
 export interface Api {
@@ -37,41 +39,6 @@ async function* oneByOne(
   extended: (link: unknown) => Promise<unknown>,
 ): AsyncGenerator<readonly unknown[]> {
   for await (const page of pages) for (const link of page) yield [await extended(link)];
-}
-
-async function* dubPages({ client, address }: ApiOptions) {
-  for (let after = ''; ; ) {
-    const url = `${address}/links?pageSize=100&showArchived=true&sortBy=createdAt&sortOrder=asc`;
-    const links = listIn(
-      await client.getJson(after === '' ? url : `${url}&startingAfter=${encodeURIComponent(after)}`),
-    );
-    if (links.length === 0) return;
-    yield links;
-    const last = textIn(links.at(-1), 'id');
-    if (last === undefined || last === after) throw new ImportError('the last link of a page has no id of its own');
-    after = last;
-  }
-}
-
-/** Most folders of a source, and most characters of their ids and names: they are in memory for the whole import. */
-const FOLDERS_MAX = 20_000;
-const FOLDER_CHARS_MAX = 4_000_000;
-
-async function dubFolders({ client, address }: ApiOptions) {
-  const names = new Map<string, string>();
-  let chars = 0;
-  for (let page = 1; ; page++) {
-    const folders = listIn(await client.getJson(`${address}/folders?page=${page}&pageSize=50`));
-    const before = names.size;
-    for (const folder of folders) {
-      const [id = '', name = ''] = [textIn(folder, 'id'), textIn(folder, 'name')];
-      chars += id.length + name.length;
-      names.set(id, name);
-      if (names.size > FOLDERS_MAX || chars > FOLDER_CHARS_MAX)
-        throw new ImportError('the source has too many folders');
-    }
-    if (names.size === before) return names;
-  }
 }
 
 /** The query string of the next page. The host of its address is ignored, because the key is only sent to the configured host. */
@@ -176,8 +143,8 @@ async function* kuttPages({ client, address }: ApiOptions) {
 
 const guarded =
   (pages: Pages): Pages =>
-  (options) =>
-    unrepeated(pages(options));
+  (options, folderNames) =>
+    unrepeated(pages(options, folderNames));
 const guardedBitly = guarded(bitlyPages);
 const guardedShlink = guarded(shlinkPages);
 
@@ -187,10 +154,10 @@ export const APIS: Readonly<Partial<Record<Source, Api>>> = {
   bitly: {
     address: 'https://api-ssl.bitly.com/v4',
     headers: bearer,
-    pages: (options) =>
+    pages: (options, folderNames) =>
       options.readsCounts
-        ? oneByOne(guardedBitly(options), (link) => withClicks(options, link))
-        : guardedBitly(options),
+        ? oneByOne(guardedBitly(options, folderNames), (link) => withClicks(options, link))
+        : guardedBitly(options, folderNames),
   },
   'short.io': {
     address: 'https://api.short.io',
@@ -205,7 +172,7 @@ export const APIS: Readonly<Partial<Record<Source, Api>>> = {
   yourls: { headers: () => ({}), pages: guarded(yourlsPages) },
   shlink: {
     headers: (credential) => ({ 'x-api-key': credential }),
-    pages: (options) => oneByOne(guardedShlink(options), (link) => withRules(options, link)),
+    pages: (options, folderNames) => oneByOne(guardedShlink(options, folderNames), (link) => withRules(options, link)),
   },
   kutt: { headers: (credential) => ({ 'x-api-key': credential }), pages: guarded(kuttPages) },
 };

@@ -54,8 +54,22 @@ export async function* unrepeated(pages: AsyncIterable<readonly unknown[]>): Asy
   }
 }
 
+/** What stands in a page for records that could not be read. */
+export class UnreadRecord {
+  constructor(
+    /** What the source says about them. */
+    readonly record: unknown,
+    readonly error: string,
+  ) {}
+}
+
 /** The records of all pages, numbered from 1. */
 export async function* numbered(pages: AsyncIterable<readonly unknown[]>): AsyncGenerator<SourceRow> {
   let row = 0;
-  for await (const page of pages) for (const record of page) yield { row: ++row, record };
+  for await (const page of pages) {
+    for (const found of page) {
+      const { record, error } = found instanceof UnreadRecord ? found : { record: found };
+      yield { row: ++row, record, ...(error !== undefined && { error }) };
+    }
+  }
 }

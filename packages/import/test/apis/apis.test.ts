@@ -1,6 +1,7 @@
 import { createOutbound } from '@waymark/outbound';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openApi, type Source } from '../../src/index.js';
+import { aDubLink, type DubAccount, dubAnswer, emptyAccount } from '../history/stub-dub.js';
 import { type StubAnswer, type StubRequest, startStub } from './stub-server.js';
 
 const KEY = 'secret-key-of-the-source';
@@ -37,33 +38,93 @@ async function read(
     wait: async (ms) => void waits.push(ms),
   });
   const mapping = { timezone: 'UTC', ...(opened.folderNames && { folderNames: opened.folderNames }) };
-  for await (const { row, record } of opened.rows) {
+  const errors: string[] = [];
+  for await (const { row, record, error } of opened.rows) {
+    if (error !== undefined) {
+      errors.push(error);
+      continue;
+    }
     for (const link of opened.mapRecord(record, mapping)) links.push({ row, ...link });
   }
-  return { links, waits, requests: stub.requests, keys: links.map(({ key }) => key) };
+  return { links, errors, waits, requests: stub.requests, keys: links.map(({ key }) => key) };
 }
 
 describe('an API', () => {
-  it('of dub is read to its empty page, with names of folders and links that are archived', async () => {
-    const link = (n: number) => ({
-      id: `link_${n}`,
-      domain: 'd.test',
-      key: `k${n}`,
-      url: 'https://a.test',
-      folderId: 'fold_1',
-    });
-    const { links, requests } = await read('dub', ({ path, query }) => {
-      if (path === '/folders') return { json: query.page === '1' ? [{ id: 'fold_1', name: 'Campaigns' }] : [] };
-      return {
-        json:
-          query.startingAfter === undefined ? [link(1), link(2)] : query.startingAfter === 'link_2' ? [link(3)] : [],
-      };
-    });
-    expect(links.map(({ row, key, folder }) => [row, key, folder])).toEqual(
-      [1, 2, 3].map((n) => [n, `k${n}`, 'Campaigns']),
+  const dubLink = (n: number, fields: object = {}) =>
+    aDubLink(`k${n}`, { id: `link_${String(n).padStart(4, '0')}`, ...fields });
+  const ofDub = (account: DubAccount) => read('dub', ({ path, query }) => dubAnswer(account, path, query));
+
+  it('of dub is read in all folders, with their names, and links that are archived', async () => {
+    const account = emptyAccount();
+    account.folders.push(
+      { id: 'fold_1', name: 'Campaigns' },
+      { id: 'fold_2', name: 'Empty' },
+      { id: 'fold_3', name: 'Old' },
     );
+    account.links.push(dubLink(1), dubLink(2, { folderId: 'fold_3' }));
+    for (let n = 3; n < 300; n++) account.links.push(dubLink(n, { folderId: 'fold_1' }));
+    const { links, requests } = await ofDub(account);
+    expect(links.map(({ key, folder }) => `${key} ${folder}`).toSorted()).toEqual(
+      account.links
+        .map(
+          ({ key, folderId }) =>
+            `${key} ${folderId === undefined ? null : folderId === 'fold_1' ? 'Campaigns' : 'Old'}`,
+        )
+        .toSorted(),
+    );
+    expect(links.map(({ row }) => row)).toEqual(Array.from({ length: 299 }, (_, n) => n + 1));
     expect(requests.every(({ headers }) => headers.authorization === `Bearer ${KEY}`)).toBe(true);
-    expect(requests.at(-1)?.query).toMatchObject({ showArchived: 'true', startingAfter: 'link_3' });
+    const asked = requests.filter(({ path }) => path === '/links');
+    expect(asked.every(({ query }) => query.showArchived === 'true')).toBe(true);
+  });
+
+  it('of dub has each link once, also those that dub has imported, with new ids and old times', async () => {
+    const account = emptyAccount();
+    for (let n = 1; n <= 250; n++) account.links.push(dubLink(n, { createdAt: `2023-01-01T00:00:00.${n + 100}Z` }));
+    for (let n = 501; n <= 650; n++) account.links.push(dubLink(n, { createdAt: `2015-01-01T00:00:00.${n}Z` }));
+    const { keys } = await ofDub(account);
+    expect(keys.toSorted()).toEqual(account.links.map(({ key }) => key).toSorted());
+  });
+
+  it('of dub names the folders that the key may not read', async () => {
+    const account = emptyAccount();
+    account.folders.push({ id: 'fold_1', name: 'Finance' }, { id: 'fold_2', name: 'Open' });
+    account.closedFolders.add('fold_1');
+    account.links.push(
+      dubLink(1, { folderId: 'fold_1' }),
+      dubLink(2, { folderId: 'fold_2' }),
+      dubLink(3, { folderId: 'fold_9' }),
+    );
+    const { keys, errors } = await ofDub(account);
+    expect(keys).toEqual(['k2']);
+    expect(errors).toEqual([
+      'the key may not read the folder "Finance": its links are left out',
+      'the key may not read the folder fold_9: its links are left out',
+    ]);
+  });
+
+  it('of another Waymark, which lists the links of all folders at once, has each link once', async () => {
+    const account = emptyAccount();
+    account.folders.push({ id: 'fold_1', name: 'Campaigns' }, { id: 'fold_2', name: 'Empty' });
+    account.links.push(dubLink(1), dubLink(2, { folderId: 'fold_1' }));
+    const all = { ...account, links: account.links.map(({ folderId: _id, ...link }) => link) };
+    const { links, requests } = await read('dub', ({ path, query }) => {
+      const answer = dubAnswer(path === '/links' && query.folderId === undefined ? all : account, path, query);
+      const listed = path === '/links' ? (answer.json as { id: string }[]) : [];
+      return listed.length === 0
+        ? answer
+        : { json: listed.map(({ id }) => account.links.find((link) => link.id === id)) };
+    });
+    expect(links.map(({ key, folder }) => [key, folder])).toEqual([
+      ['k1', null],
+      ['k2', 'Campaigns'],
+    ]);
+    expect(requests.filter(({ query }) => query.folderId === 'fold_1')).toEqual([]);
+  });
+
+  it('of dub that answers the same links again and again ends the import', async () => {
+    const reading = read('dub', ({ path }) => ({ json: path === '/links' ? [dubLink(1), dubLink(2)] : [] }));
+    await expect(reading).rejects.toThrow('have no ids of their own');
   });
 
   it('of bitly is read in all groups, through a 429 in the middle and JSON with raw control characters', async () => {

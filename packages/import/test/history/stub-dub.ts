@@ -138,7 +138,8 @@ function eventsOf(account: DubAccount, { event = '', start = '', end = '' }: Que
   return events.filter(({ timestamp }) => timestamp >= from && timestamp <= to).toSorted(byText('timestamp'));
 }
 
-function answerOf(account: DubAccount, path: string, query: Query): StubAnswer {
+/** What the API of an account answers, as that of dub does. */
+export function dubAnswer(account: DubAccount, path: string, query: Query): StubAnswer {
   const folderOf = ({ folderId }: Fields) => folderId ?? null;
   if (path === '/links/count') {
     const folders = [...new Set(account.links.map(folderOf))];
@@ -176,5 +177,5 @@ export function startDub(
   account: DubAccount,
   before: (request: StubRequest, number: number) => StubAnswer | undefined = () => undefined,
 ): Promise<StubServer> {
-  return startStub((request, number) => before(request, number) ?? answerOf(account, request.path, request.query));
+  return startStub((request, number) => before(request, number) ?? dubAnswer(account, request.path, request.query));
 }

@@ -20,10 +20,10 @@ const [OLD_ID, OLD_ID_LIKE_OURS, OLD_ID_OF_BOTH] = ['zXk93mQa8vLw2RtY', 'K000000
 const CLICKED_AT = '2024-05-06T07:08:09.010Z';
 
 /** An account at dub: one link with two clicks of it. */
-function dubAnswers(path: string, event: string | null): unknown[] {
+function dubAnswers(path: string, query: URLSearchParams): unknown[] {
   const link = { id: 'link_1', domain: 'old.test', key: 'try', url: 'https://a.test/try', trackConversion: true };
-  if (path === '/links') return event === null ? [link] : [];
-  if (path !== '/events' || event !== 'clicks') return [];
+  if (path === '/links') return query.has('startingAfter') || query.has('endingBefore') ? [] : [link];
+  if (path !== '/events' || query.get('event') !== 'clicks' || query.get('page') !== '1') return [];
   return [OLD_ID, OLD_ID_LIKE_OURS, OLD_ID_OF_BOTH].map((id) => ({
     ...{ event: 'click', timestamp: CLICKED_AT, link },
     click: {
@@ -58,9 +58,7 @@ describe('after a switch from dub', { timeout: 120_000 }, () => {
   async function importAccount({ workspace }: typeof acme): Promise<void> {
     const stub = createServer(({ url = '' }, response) => {
       const { pathname, searchParams } = new URL(url, 'http://stub');
-      response.end(
-        JSON.stringify(dubAnswers(pathname, searchParams.get('event') ?? searchParams.get('startingAfter'))),
-      );
+      response.end(JSON.stringify(dubAnswers(pathname, searchParams)));
     });
     await new Promise<void>((resolve) => stub.listen(0, '127.0.0.1', resolve));
     const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
