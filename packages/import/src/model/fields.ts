@@ -1,5 +1,13 @@
 import { reportText } from './as-json.js';
-import { type Lost, RowError, type SourceCounts, type SourceTag } from './source-link.js';
+import {
+  CLEARABLE,
+  CLEARABLE_FLAGS,
+  type Clearable,
+  type Lost,
+  RowError,
+  type SourceCounts,
+  type SourceTag,
+} from './source-link.js';
 import { timeOf } from './times.js';
 
 const VALUE_CHARS_MAX = 500;
@@ -12,6 +20,11 @@ function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '' || value === false) return true;
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
+
+const wordOf = (value: unknown) =>
+  String(value ?? '')
+    .trim()
+    .toLowerCase();
 
 function shown(value: unknown): string {
   return reportText(value).slice(0, VALUE_CHARS_MAX);
@@ -59,10 +72,7 @@ export function fieldsOf(record: unknown, timezone?: string) {
     },
 
     flag(name: string): boolean {
-      const value = take(name);
-      const word = String(value ?? '')
-        .trim()
-        .toLowerCase();
+      const word = wordOf(take(name));
       if (TRUE.has(word)) return true;
       if (FALSE.has(word)) return false;
       throw new RowError(`${name} must be true or false`);
@@ -77,6 +87,15 @@ export function fieldsOf(record: unknown, timezone?: string) {
       const number = typeof value === 'string' ? Number(value.trim().replace(/[, ](?=\d{3}\b)/g, '')) : Number(value);
       if (Number.isInteger(number) && number >= 0 && number <= COUNT_MAX) return number;
       throw new RowError(`${name} must be a whole number`);
+    },
+
+    /** The fields of a link for which the record has a field without a value. @param names names of the record's fields by those of a link */
+    cleared(names: Readonly<Partial<Record<Clearable, string>>>): Clearable[] {
+      return CLEARABLE.filter((field) => {
+        const name = names[field];
+        if (name === undefined || !Object.hasOwn(record, name)) return false;
+        return CLEARABLE_FLAGS.has(field) ? FALSE.has(wordOf(record[name])) : isEmpty(record[name]);
+      });
     },
 
     /** Reports a value, unless it is empty, as one that cannot be stored. */

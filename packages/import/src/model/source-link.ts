@@ -37,6 +37,35 @@ export type LinkFields = Omit<
   | ('programId' | 'partnerId' | 'webhookIds')
 >;
 
+/**
+ * Fields that an update clears. The others are never without a value, are part of `url` (UTM parameters), or are given here (`externalId`,
+ * which is the id at the source without one).
+ */
+export const CLEARABLE = [
+  ...([
+    'title',
+    'description',
+    'image',
+    'video',
+    'comments',
+    'expiresAt',
+    'expiredUrl',
+    'password',
+    'tenantId',
+  ] as const),
+  ...(['ios', 'android', 'geo', 'testVariants', 'archived', 'proxy', 'rewrite', 'doIndex', 'publicStats'] as const),
+  ...(['trackConversion', 'tags', 'folder'] as const),
+];
+export type Clearable = (typeof CLEARABLE)[number];
+
+/** Those of {@link CLEARABLE} that are true or false. */
+export const CLEARABLE_FLAGS: ReadonlySet<Clearable> = new Set<Clearable>([
+  ...(['archived', 'proxy', 'rewrite', 'doIndex', 'publicStats', 'trackConversion'] as const),
+]);
+
+/** {@link CLEARABLE} for sources whose fields have the same names. */
+export const SAME_NAMES = Object.fromEntries(CLEARABLE.map((name) => [name, name]));
+
 /** A link of another system, mapped to the fields of Waymark. */
 export interface SourceLink {
   /** The domain at the source; null for its only, or default, domain. */
@@ -52,6 +81,8 @@ export interface SourceLink {
   readonly counts: SourceCounts | null;
   /** The id of the link at the source; it becomes the `externalId` of a link without one. */
   readonly sourceId: string | null;
+  /** What the source has no value for, although it has the field: an update takes it from the link. Without it, nothing is taken. */
+  readonly cleared?: readonly Clearable[];
   readonly lost: readonly Lost[];
 }
 

@@ -6,9 +6,10 @@ import {
   createLinkBodySchema,
   DESCRIPTION_CHARS_MAX,
   TITLE_CHARS_MAX,
+  type UpdateLinkBody,
 } from '@waymark/contract';
-import type { Lost, Source, SourceLink } from '../model/source-link.js';
-import { RowError } from '../model/source-link.js';
+import type { Clearable, Lost, Source, SourceLink } from '../model/source-link.js';
+import { CLEARABLE_FLAGS, RowError } from '../model/source-link.js';
 import type { DomainMap } from './domain-map.js';
 import type { ReferencedResources } from './referenced-resources.js';
 
@@ -22,6 +23,8 @@ export interface LinkPlan {
   readonly domain: string;
   readonly key: string;
   readonly body: CreateLinkBody;
+  /** What an update takes from the link besides, because the source has no value for it. */
+  readonly cleared: UpdateLinkBody;
   /** Whether `externalId` is the id at the source. It is left out if another link has it. */
   readonly hasSourceId: boolean;
   readonly createdAt: string | undefined;
@@ -77,6 +80,17 @@ function withoutNulls<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(isSet)) as Partial<T>;
 }
 
+/** The body that clears the fields. The times of an A/B test go with its variants. @param tagCount number of tags that the link gets all the same */
+function clearingOf(cleared: readonly Clearable[], tagCount: number): UpdateLinkBody {
+  const fields = cleared.filter((name) => name !== 'tags' && name !== 'folder');
+  return {
+    ...Object.fromEntries(fields.map((name) => [name, CLEARABLE_FLAGS.has(name) ? false : null])),
+    ...(cleared.includes('testVariants') && { testStartedAt: null, testCompletedAt: null }),
+    ...(cleared.includes('tags') && tagCount === 0 && { tagIds: [] }),
+    ...(cleared.includes('folder') && { folderId: null }),
+  };
+}
+
 /** Checks the types and lengths of the body, as a request with it would be. @throws RowError */
 function checkedBody(body: unknown): CreateLinkBody {
   const parsed = createLinkBodySchema.safeParse(body);
@@ -121,6 +135,7 @@ export async function planLink(
   return {
     ...{ row, record, domain, key: storedKey(key), hasSourceId, lost },
     body: { ...body, ...(folderId !== undefined && { folderId }), ...(tagIds.length > 0 && { tagIds }) },
+    cleared: clearingOf(link.cleared ?? [], tags.length),
     createdAt: link.createdAt ?? undefined,
     baseline: history === 'counts' && counts !== null ? { source, importedAt, ...counts } : undefined,
   };

@@ -86,10 +86,13 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
   function changedRecord(
     context: LinkContext,
     record: LinkRecord,
-    { body, hasSourceId, baseline }: LinkPlan,
+    { body, cleared, hasSourceId, baseline }: LinkPlan,
   ): LinkRecord {
     const { externalId, ...fields } = body;
-    const changes = hasSourceId || externalId === undefined ? fields : body;
+    const { folderId, ...others } = cleared;
+    // A partner link without a folder is in that of the program.
+    const taken = folderId === undefined || record.programId !== null ? others : cleared;
+    const changes = { ...taken, ...(hasSourceId || externalId === undefined ? fields : body) };
     const changed = changedLink(context, links, record, changes, 'replace');
     if (baseline === undefined || isSameCount(record, baseline) || hasEvents(record)) return changed;
     return { ...changed, baseline };

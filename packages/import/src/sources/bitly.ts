@@ -31,6 +31,7 @@ export const bitlyLinks: MapRecord = (record, { timezone }) => {
     folder: null,
     createdAt: fields.time('created_at'),
     sourceId: null,
+    cleared: fields.cleared({ title: 'title', archived: 'archived', expiresAt: 'expiration_at', tags: 'tags' }),
     lost: fields.lost(IGNORED),
   };
   return [...distinct.values()].map((address, index) => ({

@@ -1,7 +1,7 @@
 import { createLinkBodySchema } from '@waymark/contract';
 import { addressOf, countsOf, type Fields, fieldsOf } from '../model/fields.js';
 import { parseValue } from '../model/parse-value.js';
-import { type MapRecord, RowError } from '../model/source-link.js';
+import { type MapRecord, RowError, SAME_NAMES } from '../model/source-link.js';
 
 /** Other headings for each field, as other systems write them; compared without case, spaces, `_` and `-`. */
 const HEADINGS: Readonly<Record<string, string>> = {
@@ -147,6 +147,7 @@ export const csvLinks: MapRecord = (record, { timezone }) => {
         saleAmount: fields.count('saleAmount'),
       }),
       sourceId: null,
+      cleared: fields.cleared(SAME_NAMES),
       lost: fields.lost(IGNORED),
     },
   ];

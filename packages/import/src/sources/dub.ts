@@ -1,6 +1,6 @@
 import { createLinkBodySchema, HIDDEN_PASSWORD, TAG_COLORS } from '@waymark/contract';
 import { countsOf, type Fields, fieldsOf, isObject, tagsOf } from '../model/fields.js';
-import type { MapRecord, SourceTag } from '../model/source-link.js';
+import { type Clearable, type MapRecord, SAME_NAMES, type SourceTag } from '../model/source-link.js';
 
 /** Fields that repeat others, or are about the account at dub: they are dropped without a report. */
 const IGNORED = new Set(
@@ -44,6 +44,16 @@ function passwordOf(fields: Fields): string | null {
   if (password !== HIDDEN_PASSWORD) return password;
   fields.lose('password', password, 'is hidden by the source: set it again');
   return null;
+}
+
+/** The fields that the record has without a value. Tags and folder have two names each. */
+function clearedOf(fields: Fields): Clearable[] {
+  const [byId] = fields.cleared({ folder: 'folderId' });
+  const isNamed = (name: string) => (fields.take(name) ?? '') !== '';
+  return fields.cleared({ ...SAME_NAMES, ...(byId && { folder: 'folderId' }) }).filter((field) => {
+    if (field === 'tags') return namedTags(fields).length === 0;
+    return field !== 'folder' || !(isNamed('folder') || isNamed('folderId'));
+  });
 }
 
 /** Maps a link of dub's API, which has the same fields as the API of Waymark. */
@@ -104,6 +114,7 @@ export const dubLinks: MapRecord = (record, { timezone, folderNames }) => {
         saleAmount: fields.count('saleAmount'),
       }),
       sourceId: fields.text('id'),
+      cleared: clearedOf(fields),
       lost: fields.lost(IGNORED),
     },
   ];

@@ -24,6 +24,7 @@ export const kuttLinks: MapRecord = (record, { timezone }) => {
       createdAt: fields.time('created_at'),
       counts: countsOf({ clicks: fields.count('visit_count') }),
       sourceId: null,
+      cleared: fields.cleared({ comments: 'description', expiresAt: 'expire_in' }),
       lost: fields.lost(IGNORED),
     },
   ];

@@ -26,6 +26,7 @@ export const rebrandlyLinks: MapRecord = (record, { timezone }) => {
       createdAt: fields.time('createdAt'),
       counts: countsOf({ clicks: fields.count('clicks') }),
       sourceId: null,
+      cleared: fields.cleared({ title: 'title', description: 'description', tags: 'tags' }),
       lost: fields.lost(IGNORED),
     },
   ];

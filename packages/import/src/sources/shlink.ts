@@ -67,6 +67,10 @@ export const shlinkLinks: MapRecord = (record, { timezone }) => {
       createdAt: fields.time('dateCreated'),
       counts: countsOf({ clicks: clicks.find((count) => count !== null) ?? null }),
       sourceId: null,
+      cleared: [
+        ...fields.cleared({ title: 'title', doIndex: 'crawlable', tags: 'tags' }),
+        ...meta.cleared({ expiresAt: 'validUntil' }),
+      ],
       lost: fields.lost(IGNORED),
     },
   ];

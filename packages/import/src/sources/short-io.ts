@@ -62,6 +62,10 @@ export const shortIoLinks: MapRecord = (record, { timezone, folderNames }) => {
       createdAt: fields.time('createdAt'),
       counts: countsOf({ clicks: fields.count('clicks') }),
       sourceId: null,
+      cleared: fields.cleared({
+        ...{ title: 'title', archived: 'archived', ios: 'iphoneURL', android: 'androidURL', expiresAt: 'expiresAt' },
+        ...{ expiredUrl: 'expiredURL', rewrite: 'cloaking', tags: 'tags' },
+      }),
       lost: fields.lost(IGNORED),
     },
   ];

@@ -17,6 +17,7 @@ export const yourlsLinks: MapRecord = (record, { timezone }) => {
       createdAt: fields.time('timestamp'),
       counts: countsOf({ clicks: fields.count('clicks') }),
       sourceId: null,
+      cleared: fields.cleared({ title: 'title' }),
       lost: fields.lost(),
     },
   ];

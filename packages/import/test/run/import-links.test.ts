@@ -1,5 +1,6 @@
 import { API_READ, normaliseKey, type WorkspaceRecord } from '@waymark/catalog';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { importLinks, openFile, parseDomainMap } from '../../src/index.js';
 import { startImports, type TestImport } from './test-import.js';
 
 describe('an import', () => {
@@ -84,6 +85,86 @@ describe('an import', () => {
     expect((await find(acme.host, 'a'))?.url).toBe('https://a.test');
     expect(await imports.table(acme, table, { onConflict: 'update' })).toMatchObject({ updated: 1, skipped: 1 });
     expect(await find(acme.host, 'a')).toMatchObject({ url: 'https://other.test', title: 'Other' });
+  });
+
+  it('takes with update what the source has cleared, and nothing that it does not have', async () => {
+    const acme = await imports.workspace();
+    const full = {
+      ...{
+        title: 'T',
+        comments: 'c',
+        expiresAt: '2036-01-01T00:00:00.000Z',
+        password: 'secret',
+        archived: true,
+        proxy: true,
+      },
+      ...{
+        ios: 'https://i.test',
+        geo: { FR: 'https://fr.test' },
+        trackConversion: true,
+        externalId: 'e1',
+        folderId: 'f1',
+      },
+      ...{ testVariants: [1, 2].map((n) => ({ url: `https://v${n}.test`, percentage: 50 })), tags: [{ name: 'red' }] },
+    };
+    const none = Object.fromEntries(
+      Object.entries(full).map(([name, value]) => [name, value === true ? false : name === 'tags' ? [] : null]),
+    );
+    const link = { id: 'link_1', url: 'https://a.test', key: 'a' };
+    async function run(record: object, onConflict: 'skip' | 'update' | 'fail') {
+      const { mapRecord } = openFile('dub', 'ndjson', (async function* () {})());
+      async function* rows() {
+        yield { row: 1, record };
+      }
+      return importLinks(rows(), {
+        deps: { catalog: imports.catalog, defaultDomain: undefined, now: Date.now },
+        author: { workspace: acme, apiKey: { role: 'owner', scopes: [], userId: null } },
+        ...{ source: 'dub', mapRecord, mapping: { folderNames: new Map([['f1', 'Campaigns']]) }, onConflict },
+        ...{ domains: parseDomainMap([]), tags: [], history: 'none', isDry: false },
+        report: { rejected: async () => undefined, lost: async () => undefined, progress: () => undefined },
+      });
+    }
+    expect(await run({ ...link, ...full }, 'skip')).toMatchObject({ created: 1 });
+    const made = await find(acme.host, 'a');
+    expect(made).toMatchObject({
+      title: 'T',
+      archived: true,
+      folderId: expect.any(String),
+      tagIds: [expect.any(String)],
+    });
+    // Without the fields, as a table without their columns.
+    expect(await run(link, 'update')).toMatchObject({ skipped: 1 });
+    await expect(run({ ...link, ...full, password: null }, 'fail')).rejects.toThrow('exists already and differs');
+    expect(await run({ ...link, ...none }, 'update')).toMatchObject({ updated: 1, rejected: 0 });
+    expect(await find(acme.host, 'a')).toMatchObject({
+      ...{ title: null, comments: null, expiresAt: null, encryptedPassword: null, archived: false, proxy: false },
+      ...{
+        ios: null,
+        geo: null,
+        trackConversion: false,
+        testVariants: null,
+        folderId: null,
+        tagIds: [],
+        externalId: 'e1',
+      },
+    });
+    expect(await run({ ...link, ...none }, 'update')).toMatchObject({ skipped: 1 });
+    // A hidden password, and a folder that the key may not read, are not gone.
+    await run({ ...link, ...full }, 'update');
+    expect(await run({ ...link, ...full, password: '********', folderId: 'f2' }, 'update')).toMatchObject({
+      skipped: 1,
+    });
+  });
+
+  it('takes with update what a table has columns for', async () => {
+    const acme = await imports.workspace();
+    const table = (values: string) => `url,key,title,archived,tags\nhttps://a.test,a,${values}\n`;
+    await imports.table(acme, table('T,true,red'));
+    expect(await imports.table(acme, 'url,key\nhttps://a.test,a\n', { onConflict: 'update' })).toMatchObject({
+      skipped: 1,
+    });
+    expect(await imports.table(acme, table(',false,'), { onConflict: 'update' })).toMatchObject({ updated: 1 });
+    expect(await find(acme.host, 'a')).toMatchObject({ title: null, archived: false, tagIds: [] });
   });
 
   it('updates the links of a batch in one insert, and those that can be when one is refused', async () => {
