@@ -92,8 +92,8 @@ function structured(fields: Fields) {
   throw new RowError(`${issue?.path.join('.') ?? 'a field'}: ${issue?.message ?? 'is invalid'}`);
 }
 
-/** Columns that a report of rejected rows adds to those of the table. */
-const IGNORED = new Set(['rejectedRow', 'rejectedReason']);
+/** Columns that a report of rejected rows adds to those of the table, and those of an export that have no place in another workspace. */
+const IGNORED = new Set(['rejectedRow', 'rejectedReason', 'id', 'updatedAt']);
 
 const trimmed = (text: string | null) => text?.trim() || null;
 

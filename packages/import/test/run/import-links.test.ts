@@ -167,6 +167,13 @@ describe('an import', () => {
     expect(await find(acme.host, 'a')).toMatchObject({ title: null, archived: false, tagIds: [] });
   });
 
+  it('reports no id and no time of change of a table that was exported here', async () => {
+    const acme = await imports.workspace();
+    const table = 'id,url,key,updatedAt,remark\nlink_1,https://a.test,a,2026-01-01T00:00:00.000Z,mine\n';
+    const { losses } = await imports.table(acme, table);
+    expect(losses.map(({ field }) => field)).toEqual(['remark']);
+  });
+
   it('updates the links of a batch in one insert, and those that can be when one is refused', async () => {
     const acme = await imports.workspace();
     const keys = Array.from({ length: 100 }, (_, index) => `k${index}`);
