@@ -30,7 +30,7 @@ export {
   type ExpiredRows,
   type WorkspaceRetention,
 } from './retention/expired-rows.js';
-export { applyRetention, type Retention, type RetentionOptions } from './retention/retention.js';
+export { applyRetention, EVENT_EXPIRY_QUERY, type Retention, type RetentionOptions } from './retention/retention.js';
 export { insertLines, type LineInsertion } from './rows/insert-lines.js';
 export { type Insertion, insertRows } from './rows/insert-rows.js';
 export { DIGEST_BYTES, type KeysRead, keyDigest, readKeyDigests } from './rows/key-digests.js';

@@ -14,6 +14,8 @@ const REMOVED_TTL_MS = 10_000;
 const MANY_REMOVED_TTL_MS = 1000;
 /** Long, because an outdated number of events affects only the speed of a query, never its result. */
 const EVENTS_TTL_MS = 600_000;
+/** How long a process does not notice that another one has begun to let events expire: ClickHouse deletes them hours later. */
+const EXPIRY_TTL_MS = 600_000;
 
 /** The removed links of a workspace. */
 export interface RemovedLinks extends Pick<PlannerStats, 'hasRemovedLinks' | 'removedLinks'> {
@@ -42,9 +44,14 @@ export interface PlannerCache extends CatalogSubscriber {
   recentlyRemoved(workspaceId: string): readonly string[];
   /** Numbers of events: of a workspace by kind ({@link kindKey}), and of sets of links. */
   readonly eventCounts: RequestCache<number>;
+  /** Whether events of the installation expire, or have expired, under the key {@link EXPIRY_KEY}. */
+  readonly eventExpiry: RequestCache<boolean>;
   readonly linkSets: LinkSets;
   readonly firstPageHints: FirstPageHints;
 }
+
+/** The only cache key of `eventExpiry`. */
+export const EXPIRY_KEY = '';
 
 /** Cache key of one event kind of a workspace. */
 export function kindKey(workspaceId: string, kind: EventKind): string {
@@ -70,6 +77,11 @@ export function createPlannerCache(now: () => number, isSubscribed: () => boolea
       return removals.flatMap((removal) => (removal.workspaceId === workspaceId ? removal.id : []));
     },
     eventCounts: createTrackedCache({ bound, ttlMs: EVENTS_TTL_MS, now }),
+    eventExpiry: createTrackedCache({
+      bound,
+      ttlMs: (doExpire) => (doExpire ? Number.POSITIVE_INFINITY : EXPIRY_TTL_MS),
+      now,
+    }),
     linkSets,
     firstPageHints: createFirstPageHints(),
     onChange(change) {

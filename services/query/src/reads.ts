@@ -1,5 +1,6 @@
 import {
   type ClickHouseClient,
+  EVENT_EXPIRY_QUERY,
   type QueryCaller,
   type QueryReport,
   runCompiledQuery,
@@ -24,7 +25,7 @@ import {
 } from '@waymark/event-query';
 import type { FirstPageHints } from './events/first-page-hints.js';
 import { queryKey } from './link-sets.js';
-import { kindKey, type PlannerCache, type RemovedLinks } from './planner-cache.js';
+import { EXPIRY_KEY, kindKey, type PlannerCache, type RemovedLinks } from './planner-cache.js';
 
 export interface ReadDeps {
   readonly clickhouse: ClickHouseClient;
@@ -45,7 +46,7 @@ export interface ReadCaller extends QueryCaller {
 /** The database reads of one request. All throw ApiError when ClickHouse exceeds a limit or is unavailable. */
 export interface Reads {
   /** Whether events may be fewer than the totals of links say, because some have expired. */
-  readonly eventsExpire: boolean;
+  eventsExpire(): Promise<boolean>;
   readonly firstPageHints: FirstPageHints;
   /** Runs a query. @returns its rows, each an array in the column order of the query */
   run<Row extends readonly unknown[]>(query: CompiledQuery): Promise<Row[]>;
@@ -103,7 +104,12 @@ export function createReads(
     planRemovedLinks(bound) === undefined ? {} : planCache.removedLinks.get(workspaceId);
 
   return {
-    eventsExpire: eventsExpire || eventsOfWorkspaceExpire,
+    async eventsExpire() {
+      if (eventsExpire || eventsOfWorkspaceExpire) return true;
+      // The setting may have been removed: expired events do not come back with that.
+      const read = async () => (await run<[number]>(EVENT_EXPIRY_QUERY))[0]?.[0] === 1;
+      return planCache.eventExpiry.get(EXPIRY_KEY) ?? planCache.eventExpiry.refresh(EXPIRY_KEY, read);
+    },
     firstPageHints: planCache.firstPageHints,
     run,
     runLarge: (query) => runLargeQuery(clickhouse, query, options),

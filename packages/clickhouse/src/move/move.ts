@@ -2,6 +2,7 @@ import { createDatabase } from '../migrations/database.js';
 import { createTables, createViews } from '../migrations/in-two-parts.js';
 import { type SchemaLease, takeSchemaLease } from '../migrations/lease.js';
 import { migrationStatus } from '../migrations/migrate.js';
+import { haveEverExpired, markExpired } from '../retention/retention.js';
 import { copySlice } from './copy-slice.js';
 import { type Digest, merged } from './digest.js';
 import { eachOf } from './each-of.js';
@@ -119,6 +120,7 @@ class Move {
     const { source, target, state, lease, header } = this.#parts;
     // Only while no table has rows, because some statements of migrations would rewrite their columns.
     if (!(await state.hasPlans())) await createTables(target.client, { cluster: target.cluster, lease });
+    if (await haveEverExpired(source.client)) await markExpired(target.client, { cluster: target.cluster });
     await untilNothingIsInserted(target);
     const keptAfter = header.startedAt + EXPIRY_MARGIN_SECONDS;
     const shapes = new Map<TableShape, number>();

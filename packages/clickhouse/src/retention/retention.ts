@@ -1,3 +1,4 @@
+import type { CompiledQuery } from '@waymark/event-query';
 import type { ClickHouseClient } from '../client.js';
 import { renderMigration } from '../migrations/render.js';
 
@@ -27,12 +28,17 @@ export const EXPIRING = [
 /** The tables with a column `ip`. */
 export const WITH_ADDRESSES: readonly string[] = ['click_events', 'lead_events', 'sale_events'];
 
+/** The comment of `click_events` once events expire. It is never removed: the totals of links go on counting the expired events. */
+const HAS_EXPIRED = 'Events expire, or have expired';
+
 const DAYS_IN_TTL = /toIntervalDay\((\d+)\)/;
 
 /** The days in the TTLs that a table has now; undefined: it has no such TTL. */
 interface CurrentTtl {
   readonly addressDays: number | undefined;
   readonly eventDays: number | undefined;
+  /** Whether the table has the comment that says that events expire, or have expired. */
+  readonly hasExpired: boolean;
 }
 
 function daysOf(ttl: string | undefined): number | undefined {
@@ -59,19 +65,53 @@ export function expiryOf(definition: string): Expiry {
   return { rows: between(end, ' TTL ', ' SETTINGS '), addresses: between(definition, '`ip` String TTL ', ',') };
 }
 
-function readTtl(definition: string): CurrentTtl {
+function readTtl(definition: string, comment: string): CurrentTtl {
   const { rows, addresses } = expiryOf(definition);
-  return { addressDays: daysOf(addresses), eventDays: daysOf(rows) };
+  return { addressDays: daysOf(addresses), eventDays: daysOf(rows), hasExpired: comment === HAS_EXPIRED };
 }
 
 async function currentTtls(client: ClickHouseClient, cluster: string | undefined): Promise<Map<string, CurrentTtl>> {
   const suffix = cluster === undefined ? '' : '_local';
-  const rows = await client.rows<[string, string]>({
-    query: `SELECT name, create_table_query FROM system.tables
+  const rows = await client.rows<[string, string, string]>({
+    query: `SELECT name, create_table_query, comment FROM system.tables
 WHERE database = currentDatabase() AND name IN ({names:Array(String)})`,
     parameters: { names: EXPIRING.map(({ table }) => table + suffix) },
   });
-  return new Map(rows.map(([name, definition]) => [name.slice(0, name.length - suffix.length), readTtl(definition)]));
+  return new Map(
+    rows.map(([name, definition, comment]) => [
+      name.slice(0, name.length - suffix.length),
+      readTtl(definition, comment),
+    ]),
+  );
+}
+
+/**
+ * The query for whether events expire, or have ever expired: one row with 1 or 0. Where the TTL is older than the comment, the TTL says so.
+ */
+export const EVENT_EXPIRY_QUERY: CompiledQuery = {
+  sql: `SELECT toUInt8(count() > 0) FROM system.tables
+WHERE database = currentDatabase() AND name IN ('click_events', 'click_events_local')
+  AND (comment = '${HAS_EXPIRED}' OR engine_full LIKE '% TTL %')`,
+  params: {},
+  settings: { log_comment: 'event expiry' },
+};
+
+/**
+ * Notes at the table of clicks that events have expired, for reads after the TTL is removed.
+ *
+ * @returns the statement that was run
+ */
+export async function markExpired(client: ClickHouseClient, { cluster }: RetentionOptions): Promise<string> {
+  const statement = `ALTER TABLE click_events\${local} \${cluster} MODIFY COMMENT '${HAS_EXPIRED}'`;
+  const query = renderMigration(statement, { cluster });
+  await client.command({ query });
+  return query;
+}
+
+/** Whether events expire, or have ever expired. */
+export async function haveEverExpired(client: ClickHouseClient): Promise<boolean> {
+  const [row] = await client.rows<[number]>({ query: EVENT_EXPIRY_QUERY.sql });
+  return row?.[0] === 1;
 }
 
 /** The statements that change a table's TTLs to the configured ones; none if they are equal. */
@@ -113,10 +153,14 @@ function ttlStatements(
 export async function applyRetention(client: ClickHouseClient, options: RetentionOptions): Promise<readonly string[]> {
   const { cluster } = options;
   const current = await currentTtls(client, cluster);
+  const clicks = current.get('click_events');
+  const doExpire = options.eventDays !== undefined || clicks?.eventDays !== undefined;
+  // First, so that the note exists as soon as anything can expire.
+  const marked = doExpire && clicks?.hasExpired === false ? [await markExpired(client, options)] : [];
   const statements = EXPIRING.flatMap((expiring) => {
     const ttl = current.get(expiring.table);
     return ttl === undefined ? [] : ttlStatements(expiring, ttl, options);
   }).map((statement) => renderMigration(statement, { cluster }));
   for (const query of statements) await client.command({ query });
-  return statements;
+  return [...marked, ...statements];
 }

@@ -11,6 +11,7 @@ import {
 } from '../../src/index.js';
 import { MOVE_COMMENT } from '../../src/move/copy-slice.js';
 import { openSource } from '../../src/move/endpoints.js';
+import { haveEverExpired } from '../../src/retention/retention.js';
 import { contents, definitions, populate } from './populate.js';
 
 const CLICKS = '3000';
@@ -181,6 +182,8 @@ describe('the source of a move', () => {
       ['new', '203.0.113.9'],
       ['older', ''],
     ]);
+    // The totals of links come with what they count of expired events.
+    expect(await haveEverExpired(to.client)).toBe(true);
     await source.drop();
   });
 

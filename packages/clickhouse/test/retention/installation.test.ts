@@ -9,6 +9,7 @@ import {
 } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { applyRetention } from '../../src/index.js';
+import { haveEverExpired } from '../../src/retention/retention.js';
 
 const DAY_MS = 86_400_000;
 
@@ -39,11 +40,24 @@ async function merge(): Promise<void> {
 describe('retention', () => {
   it('changes only TTLs that differ from the settings, and removes those that are no longer set', async () => {
     expect(await applyRetention(database.client, {})).toEqual([]);
-    expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toHaveLength(9);
+    expect(await haveEverExpired(database.client)).toBe(false);
+    expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toHaveLength(10);
     expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toEqual([]);
     expect(await applyRetention(database.client, { addressDays: 7, eventDays: 400 })).toHaveLength(3);
     expect(await applyRetention(database.client, {})).toHaveLength(9);
     expect(await applyRetention(database.client, {})).toEqual([]);
+    // Expired events do not come back.
+    expect(await haveEverExpired(database.client)).toBe(true);
+  });
+
+  it('of an earlier release, which has noted nothing, is found by its TTL and noted before that is removed', async () => {
+    const own = await createTestDatabase();
+    const ttl = 'MODIFY TTL toDateTime(timestamp) + INTERVAL 400 DAY';
+    await own.client.command({ query: `ALTER TABLE click_events ${ttl}` });
+    expect(await haveEverExpired(own.client)).toBe(true);
+    expect(await applyRetention(own.client, {})).toHaveLength(2);
+    expect(await haveEverExpired(own.client)).toBe(true);
+    await own.drop();
   });
 
   it('deletes expired addresses, in the table and in its projection, and keeps the other columns', async () => {

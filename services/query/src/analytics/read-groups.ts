@@ -19,12 +19,13 @@ import type { Reads } from '../reads.js';
 export async function readGroups(reads: Reads, request: BoundAnalytics): Promise<readonly CountedGroup[]> {
   const bound = firstNonEmptyRead(request);
   if (bound === undefined) return [];
-  const [removed, links, kindEvents] = await Promise.all([
+  const [removed, links, kindEvents, eventsExpire] = await Promise.all([
     reads.removedLinks(bound),
     reads.allowedLinks(bound),
     reads.kindEvents(bound.kind, planKindCount(request)),
+    reads.eventsExpire(),
   ]);
   const events = await reads.sum(planAnalyticsCount(request, removed));
-  const plan = planAnalytics(request, { ...removed, ...links, kindEvents, events, eventsExpire: reads.eventsExpire });
+  const plan = planAnalytics(request, { ...removed, ...links, kindEvents, events, eventsExpire });
   return plan === undefined ? [] : countedGroups(request, await reads.run<AnalyticsRow>(printAnalytics(plan)));
 }

@@ -51,7 +51,7 @@ it('of busy links is read in the order of time with a hint, too', async () => {
   firstPageHints.find(bound).update([['id', new Date(NOW - 1).toISOString(), '1', '', '']]);
   const read: CompiledQuery[] = [];
   const reads = {
-    eventsExpire: false,
+    eventsExpire: async () => false,
     firstPageHints,
     run: async (query: CompiledQuery) => {
       read.push(query);

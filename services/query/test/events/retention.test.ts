@@ -1,4 +1,5 @@
 import { WEBHOOK_VISIBILITY } from '@waymark/catalog';
+import { applyRetention } from '@waymark/clickhouse';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aWorkspace, NOW, startQuery, type TestQuery } from '../test-query.js';
 
@@ -28,6 +29,19 @@ test('with retention, analytics counts the stored events and not the totals of l
     const { link, count } = await expired(own);
     expect(await count({ linkId: link.id })).toMatchObject({ clicks: 1 });
     expect(await count({ linkId: link.id, groupBy: 'countries' })).toMatchObject([{ clicks: 1 }]);
+    expect(await count({ groupBy: 'top_links' })).toMatchObject([{ id: link.id, clicks: 1 }]);
+  } finally {
+    await own.close();
+  }
+});
+
+test('so it does after the installation no longer limits how long it keeps events', async () => {
+  const own = await startQuery(() => NOW);
+  try {
+    const { client } = own.database;
+    const { link, count } = await expired(own);
+    for (const eventDays of [10_000, undefined]) await applyRetention(client, { eventDays });
+    expect(await count({ linkId: link.id })).toMatchObject({ clicks: 1 });
     expect(await count({ groupBy: 'top_links' })).toMatchObject([{ id: link.id, clicks: 1 }]);
   } finally {
     await own.close();
