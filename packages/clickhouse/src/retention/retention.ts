@@ -31,6 +31,9 @@ export const WITH_ADDRESSES: readonly string[] = ['click_events', 'lead_events',
 /** The comment of `click_events` once events expire. It is never removed: the totals of links go on counting the expired events. */
 const HAS_EXPIRED = 'Events expire, or have expired';
 
+/** Longest time in a TTL. The `DateTime` of an expiry ends in 2106: with 29,000 days, what is stored today would have expired in 1970. */
+const TTL_DAYS_MAX = 20_000;
+
 const DAYS_IN_TTL = /toIntervalDay\((\d+)\)/;
 
 /** The days in the TTLs that a table has now; undefined: it has no such TTL. */
@@ -150,8 +153,14 @@ function ttlStatements(
  *
  * @returns the statements that were run
  */
-export async function applyRetention(client: ClickHouseClient, options: RetentionOptions): Promise<readonly string[]> {
-  const { cluster } = options;
+export async function applyRetention(client: ClickHouseClient, settings: RetentionOptions): Promise<readonly string[]> {
+  const { cluster } = settings;
+  const lasting = (days: number | undefined) => (days === undefined ? undefined : Math.min(days, TTL_DAYS_MAX));
+  const options = {
+    cluster,
+    addressDays: lasting(settings.addressDays),
+    eventDays: lasting(settings.eventDays),
+  };
   const current = await currentTtls(client, cluster);
   const clicks = current.get('click_events');
   const doExpire = options.eventDays !== undefined || clicks?.eventDays !== undefined;

@@ -60,6 +60,18 @@ describe('retention', () => {
     await own.drop();
   });
 
+  it('of a hundred years deletes nothing', async () => {
+    const own = await createTestDatabase();
+    await insertClicks(own.client, [click('13', 40), click('13', 2)]);
+    await applyRetention(own.client, { addressDays: 36_500, eventDays: 36_500 });
+    await own.client.command({ query: 'OPTIMIZE TABLE click_events FINAL' });
+    expect(await own.client.rows({ query: 'SELECT ip FROM click_events' })).toEqual([
+      ['198.51.100.7'],
+      ['198.51.100.7'],
+    ]);
+    await own.drop();
+  });
+
   it('deletes expired addresses, in the table and in its projection, and keeps the other columns', async () => {
     const [old, recent] = [click('11', 40), click('11', 2)];
     await insertClicks(database.client, [old, recent]);
