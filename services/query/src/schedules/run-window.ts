@@ -18,8 +18,6 @@ export interface RunWindowDeps {
   readonly now: () => number;
 }
 
-/** Time limit of an upload, so that a slow storage does not delay the schedules of others. */
-const FILE_MS_MAX = 15 * 60_000;
 /** Rows that are encoded at a time, before other requests have their turn. */
 const SLICE_ROWS = 100;
 
@@ -57,7 +55,6 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
   const { exportSchedules } = catalog;
   const { workspaceId, id, attempt, format, escapeFormulas: escapesFormulas, rowsPerFile } = begun;
   const window = nextWindow(begun);
-  const inTime = () => AbortSignal.any([signal, AbortSignal.timeout(FILE_MS_MAX)]);
 
   /** Changes the schedule's record. @throws JobStopped when the schedule was changed or another attempt has begun */
   async function record(change: Change): Promise<ExportScheduleRecord> {
@@ -95,7 +92,7 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
       yield counted(encoder.end());
     }
     const object = { bytes: encoded(), mediaType: MEDIA_TYPES[format] };
-    await storage.upload(windowKey(begun, name), object, inTime());
+    await storage.upload(windowKey(begun, name), object, signal);
     return { file: { name, ...file, sha256: hash.digest('hex') }, lastId: eventIdOf(kind, last) };
   }
 
@@ -122,7 +119,7 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
   const storage = await openStorage(begun.destination, exportSchedules.credentialsOf(begun));
   const { files, manifest: text } = await completeFiles(storage);
   const manifest = windowKey(begun, MANIFEST_NAME);
-  await storage.put(manifest, { text, mediaType: 'application/json' }, inTime());
+  await storage.put(manifest, { text, mediaType: 'application/json' }, signal);
   const { rows, bytes } = JSON.parse(text) as ExportManifest;
   const finishedAt = new Date(now()).toISOString();
   await record({

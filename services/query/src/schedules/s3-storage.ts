@@ -17,6 +17,8 @@ const CONNECT_MS_MAX = 10_000;
 /** How long a connection may transfer nothing. */
 const SILENCE_MS_MAX = 30_000;
 const ATTEMPTS_MAX = 3;
+/** Time limit of a request with its repetitions, so that a slow storage does not delay the schedules of others. A body has 5 MB at most. */
+const REQUEST_MS_MAX = 5 * 60_000;
 /** Answers to uploads have a few hundred bytes. */
 const ANSWER_BYTES_MAX = 1024 ** 2;
 /** Bytes of a part of a multipart upload: the least that S3 accepts. */
@@ -73,12 +75,16 @@ function bounded(body: Readable): Readable {
   return body.pipe(limit);
 }
 
-/** The answer to a request. @throws StorageError */
-async function answerTo<Answer>(sent: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+/** Sends a request within its time limit. @throws StorageError */
+async function answerTo<Answer>(
+  send: (options: { readonly abortSignal: AbortSignal }) => Promise<Answer>,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS_MAX)]);
   try {
-    return await sent;
+    return await send({ abortSignal });
   } catch (err) {
-    throw storageError(signal.aborted ? signal.reason : err);
+    throw storageError(abortSignal.aborted ? abortSignal.reason : err);
   }
 }
 
@@ -121,7 +127,7 @@ export function openS3Storage(
   /** Writes an object with one request. */
   async function putObject(Key: string, Body: string | Buffer, ContentType: string, signal: AbortSignal) {
     const command = new PutObjectCommand({ Bucket: bucket, Key, Body, ContentType });
-    required((await answerTo(client.send(command, { abortSignal: signal }), signal)).ETag);
+    required((await answerTo((options) => client.send(command, options), signal)).ETag);
   }
 
   /**
@@ -129,20 +135,19 @@ export function openS3Storage(
    * object once more, later than the next attempt, and would hold its connection and its part until the storage ends it.
    */
   async function beginObject(Key: string, ContentType: string, signal: AbortSignal) {
-    const options = { abortSignal: signal };
     const command = new CreateMultipartUploadCommand({ Bucket: bucket, Key, ContentType });
-    const { UploadId } = await answerTo(client.send(command, options), signal);
+    const { UploadId } = await answerTo((options) => client.send(command, options), signal);
     const target = { Bucket: bucket, Key, UploadId: required(UploadId) };
     const Parts: { readonly PartNumber: number; readonly ETag: string }[] = [];
     return {
       async add({ number: PartNumber, bytes: Body }: Part): Promise<void> {
         const part = new UploadPartCommand({ ...target, PartNumber, Body });
-        const { ETag } = await answerTo(client.send(part, options), signal);
+        const { ETag } = await answerTo((options) => client.send(part, options), signal);
         Parts.push({ PartNumber, ETag: required(ETag) });
       },
       async complete(): Promise<void> {
         const completion = new CompleteMultipartUploadCommand({ ...target, MultipartUpload: { Parts } });
-        required((await answerTo(client.send(completion, options), signal)).ETag);
+        required((await answerTo((options) => client.send(completion, options), signal)).ETag);
       },
       /** Removes the parts, if the storage allows it: credentials that may only put objects may not. */
       async abandon(): Promise<void> {

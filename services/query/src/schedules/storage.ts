@@ -1,6 +1,9 @@
 import type { ExportCredentials, ExportScheduleRecord } from '@waymark/catalog';
 
-/** The object storage that scheduled exports are written to (docs/reference/exports.md, Schedules). */
+/**
+ * The object storage that scheduled exports are written to (docs/reference/exports.md, Schedules). Each of its requests has a time limit, which
+ * does not count the time in which the bytes of an object are produced.
+ */
 export interface Storage {
   /** Writes a small object. @throws StorageError */
   put(key: string, object: StoredText, signal: AbortSignal): Promise<void>;

@@ -1,0 +1,66 @@
+import { createGuardedAgents } from '@waymark/outbound';
+import { BUCKET, type S3Server, startS3Server } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { runWindow } from '../../src/schedules/run-window.js';
+import { openS3Storage } from '../../src/schedules/s3-storage.js';
+import { aWorkspace, NOW, startQuery, type TestQuery } from '../test-query.js';
+
+const START = '2025-01-01T00:00:00.000Z';
+const CREDENTIALS = { accessKeyId: 'S3RVER', secretAccessKey: 'secret' };
+const never = new AbortController().signal;
+
+let query: TestQuery;
+let storage: S3Server;
+const agents = createGuardedAgents({ allowedRanges: ['127.0.0.0/8'] });
+
+beforeAll(async () => {
+  [query, storage] = await Promise.all([startQuery(() => NOW), startS3Server()]);
+});
+afterAll(async () => {
+  agents.close();
+  await Promise.all([query.close(), storage.stop()]);
+});
+
+async function aSchedule() {
+  const { id: workspaceId } = await aWorkspace(query);
+  const { exportSchedules, keys } = query.catalog;
+  const key = { workspaceId, name: 'Exports', kind: 'secret', role: 'owner', scopes: [] } as const;
+  const { record } = await keys.create(key);
+  const place = { type: 's3', endpoint: storage.url, region: 'us-east-1', bucket: BUCKET, prefix: '' } as const;
+  return exportSchedules.create(workspaceId, {
+    ...{ resource: 'events', frequency: 'daily', format: 'ndjson', columns: null, escapeFormulas: true, filters: {} },
+    ...{ rowsPerFile: 1000, exportedUntil: START, keyId: record.id, hidesFolders: false, hidesPasswords: false },
+    destination: { ...place, forcePathStyle: true, accessKeyHint: '…' },
+    encryptedCredentials: exportSchedules.seal(workspaceId, CREDENTIALS),
+  });
+}
+
+test('a file may take as long to read as it does: only the requests to the storage have a time limit', async () => {
+  const limits: AbortController[] = [];
+  const clock = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+    const limit = new AbortController();
+    limits.push(limit);
+    return limit.signal;
+  });
+  onTestFinished(() => clock.mockRestore());
+  /** Two events, with a pause in between that is longer than every limit that has begun. */
+  async function* source() {
+    const event = (id: string) => JSON.stringify({ click: { id } });
+    yield { items: [event('one')] };
+    for (const limit of limits) limit.abort(new DOMException('', 'TimeoutError'));
+    yield { items: [event('two')] };
+  }
+  const schedule = await aSchedule();
+  await runWindow(
+    {
+      catalog: query.catalog,
+      now: () => NOW,
+      openWindow: async () => ({ kind: 'clicks', columns: [], sourceFrom: source }) as never,
+      openStorage: async (destination, credentials) => openS3Storage(agents, destination, credentials),
+    },
+    schedule,
+    never,
+  );
+  const { lastWindow } = await query.catalog.exportSchedules.require(schedule.workspaceId, schedule.id);
+  expect(lastWindow).toMatchObject({ rows: 2, files: 1 });
+});
