@@ -65,6 +65,7 @@ beforeAll(async () => {
   const rateLimiter = {
     take: limit,
     peek: limit,
+    giveBack: async () => {},
     close: async () => {},
   };
   app = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1'] });

@@ -25,6 +25,8 @@ export interface RateLimiter {
    * @param points cost of the request, at least 1; more for a request that does the work of several
    */
   take(key: string, bucket: string, limit: number, windowSeconds: number, points?: number): Promise<RateLimitResult>;
+  /** Takes back what a `take` has counted, for a request that is not carried out. Never rejects. */
+  giveBack(key: string, bucket: string, windowSeconds: number, points: number): Promise<void>;
   /**
    * Returns whether a `take` would be allowed, without counting; it may start a window. It is ordered after every earlier `take`, so that no
    * request passes before earlier requests are counted. Never rejects.
@@ -161,6 +163,9 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
     },
     async peek(key, bucket, limit, windowSeconds) {
       return toResult(await count(key, 0, windowOf(bucket, windowSeconds)), 1, limit, now());
+    },
+    async giveBack(key, bucket, windowSeconds, points) {
+      await count(key, -points, windowOf(bucket, windowSeconds));
     },
     async close() {
       client.disconnect();

@@ -36,6 +36,7 @@ beforeAll(async () => {
     rateLimiter: {
       take: () => Promise.reject(new Error('not counted')),
       peek: () => Promise.reject(new Error('not counted')),
+      giveBack: async () => {},
       close: async () => {},
     },
   });

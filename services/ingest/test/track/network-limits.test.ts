@@ -137,6 +137,9 @@ describe('events per day', () => {
     };
     expect((await fromPage('lead', lead, busy)).statusCode).toBe(200);
     expectRefused(await fromPage('lead', { ...lead, eventName: 'Two', eventQuantity: 2 }, busy), RULE);
+    // What was refused has used up nothing.
+    expect((await fromPage('lead', { ...lead, eventName: 'One', eventQuantity: 1 }, busy)).statusCode).toBe(200);
+    expectRefused(await fromPage('lead', { ...lead, eventName: 'Last', eventQuantity: 1 }, busy), RULE);
 
     await fromPage('lead', { ...lead, eventName: 'More', customerExternalId: 'direct' }, seller);
     const sale = { customerExternalId: 'direct', amount: 1, clickId: lead.clickId };

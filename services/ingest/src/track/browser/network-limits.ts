@@ -15,7 +15,7 @@ export interface NetworkLimits {
   /** The same for `/track/lead/client` and `/track/sale/client`. */
   readonly countPageConversion: CallCounter;
   /**
-   * Counts events against the number that one network may record per workspace and day.
+   * Counts events against the number that one network may record per workspace and day. Refused events are not counted.
    *
    * @throws ApiError rate_limit_exceeded
    */
@@ -71,6 +71,8 @@ export function createNetworkLimits({ rateLimiter, readVisit, now }: NetworkLimi
       const key = `${workspace.id} ${limitedNetwork(address)}`;
       const counted = await rateLimiter.take(key, DAILY_EVENTS_BUCKET, limit, DAY_SECONDS, events);
       if (counted.allowed) return;
+      // A call with many events must not use up what is left for those with one.
+      if (events > 1) await rateLimiter.giveBack(key, DAILY_EVENTS_BUCKET, DAY_SECONDS, events);
       const { retryAfterSeconds } = counted;
       const message = `Too many events: one network may record ${limit} a day in this workspace without a secret key. Retry in ${retryAfterSeconds} s.`;
       throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds });
