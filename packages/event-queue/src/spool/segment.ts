@@ -10,6 +10,7 @@ export interface OpenSegment {
    * Appends bytes and syncs them to disk.
    *
    * @returns false if another process has taken the file over, and may have read it before these bytes were written
+   * @throws the error of the file system
    */
   append(bytes: Buffer): Promise<boolean>;
   close(): Promise<void>;
@@ -24,16 +25,34 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
+/** Undefined if the file does not exist. @throws any other error of the file system: the file may still be there */
 async function inodeOf(path: string): Promise<number | undefined> {
-  return (await stat(path).catch(() => undefined))?.ino;
+  try {
+    return (await stat(path)).ino;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw err;
+  }
 }
 
-/** Creates a spool file, and syncs the directory so that the file's name is on disk before any entry is acknowledged. */
-export async function openSegment(directory: string, name: string): Promise<OpenSegment> {
+/**
+ * Creates a spool file, and syncs the directory so that the file's name is on disk before any entry is acknowledged.
+ *
+ * @param sync syncs the directory
+ * @throws the error of the file system; then there is no file
+ */
+export async function openSegment(directory: string, name: string, sync = syncDirectory): Promise<OpenSegment> {
   const path = join(directory, name);
   const handle: FileHandle = await open(path, 'ax', 0o600);
-  const { ino } = await handle.stat();
-  await syncDirectory(directory);
+  let ino: number;
+  try {
+    ({ ino } = await handle.stat());
+    await sync(directory);
+  } catch (err) {
+    await handle.close();
+    await rm(path, { force: true });
+    throw err;
+  }
   let size = 0;
 
   return {

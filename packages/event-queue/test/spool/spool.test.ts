@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createJobId } from '../../src/queue/job-id.js';
 import type { SpoolEntry } from '../../src/spool/frame.js';
+import { openSegment } from '../../src/spool/segment.js';
 import { createSpool, type Spool, SpoolFullError, type SpoolOptions } from '../../src/spool/spool.js';
 import { silentLogger } from '../silent-logger.js';
 
@@ -208,6 +209,30 @@ describe('the spool', () => {
     await owner.append(late);
     await rm(taken);
     expect(await replayed(owner)).toEqual([late]);
+  });
+
+  it('keeps the entries of a file whose directory fails for a moment', async () => {
+    const spool = aSpool();
+    const [first, second, third] = [anEntry(), anEntry(), anEntry()];
+    await spool.append(first);
+    const away = `${directory}-away`;
+    await rename(directory, away);
+    await writeFile(directory, '');
+    await expect(spool.append(second)).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await rm(directory);
+    await rename(away, directory);
+    await spool.append(third);
+    const ids = (await replayed(spool)).map(({ jobId }) => jobId);
+    expect(ids).toEqual(expect.arrayContaining([first.jobId, third.jobId]));
+    expect(await files()).toEqual([]);
+  });
+
+  it('leaves no file, and no open one, when it cannot make sure that the name of the file is on disk', async () => {
+    const failing = async () => {
+      throw new Error('no file descriptors');
+    };
+    await expect(openSegment(directory, 'mine.spool', failing)).rejects.toThrow('no file descriptors');
+    expect(await files()).toEqual([]);
   });
 
   it('keeps a file that cannot be read at the moment, replays the others, and replays it when it can', async () => {
