@@ -79,8 +79,9 @@ export async function updateCustomer(
   // In one order, so that customers that are renamed to each other's external ids do not wait for each other.
   const renamed = await (oldClaim < newClaim ? underOld(() => underNew(update)) : underNew(() => underOld(update)));
   if (renamed === undefined) throw externalIdTaken(externalId);
-  // Another request has renamed the customer since.
-  if (externalIdBefore !== before.externalId) await removeClaims([externalIdBefore]);
+  // The claim may have expired before the rename was stored: an event that found the customer has made it final then. Another request may
+  // have renamed the customer before.
+  await removeClaims([...new Set([before.externalId, externalIdBefore])]);
   return renamed;
 }
 

@@ -10,7 +10,7 @@ import {
 } from '@waymark/event-queue';
 import { createLogger } from '@waymark/http-kit';
 import { aClick, aLead, aSale, temporaryDirectory, waitFor } from '@waymark/test-kit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { deleteCustomer, updateCustomer } from '../../src/customers/customers.js';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
 
@@ -43,6 +43,25 @@ function killedAfter(what: 'update' | 'remove') {
   const { redis } = management;
   return { catalog: { ...catalog, customers }, claimsOf: async () => createClaimAdmin(redis), queueShards: [redis] };
 }
+
+test('a rename that takes longer than its claim lasts does not leave the old external id to the renamed customer', async () => {
+  await create('slow');
+  const { catalog, redis } = management;
+  const claim = customerClaim(acme.workspaceId, 'slow');
+  const update: typeof catalog.customers.update = async (...request) => {
+    // The claim expires, and an event finds the customer by its old external id.
+    await storeClaim(claim, 'f:{}');
+    return catalog.customers.update(...request);
+  };
+  const customers = { ...catalog.customers, update };
+  const deps = {
+    catalog: { ...catalog, customers },
+    claimsOf: async () => createClaimAdmin(redis),
+    queueShards: [redis],
+  };
+  await updateCustomer(deps, acme.workspaceId, 'ext_slow', { externalId: 'renamed' });
+  expect(await redis.exists(keyOf(claim))).toBe(0);
+});
 
 describe('a crash between writing the customer and deleting its claims', () => {
   it('a renamed customer does not block its old external id', async () => {
