@@ -48,6 +48,31 @@ test('so it does after the installation no longer limits how long it keeps event
   }
 });
 
+test('ascending pages list every stored event, also when the counts of expired events are deleted before these', async () => {
+  const own = await startQuery(() => NOW, { eventsExpire: true });
+  try {
+    const workspace = await aWorkspace(own);
+    const link = await workspace.aLink({ key: 'many' });
+    const [expiredEvents, events] = [1500, 31_000];
+    const clicks = (count: number, minutesAgo: number) =>
+      Array.from({ length: count }, (_, index) => workspace.click(link, minutesAgo - index / 1000));
+    await workspace.store({ clicks: [...clicks(expiredEvents, 60 * 24 * 400), ...clicks(events, 60)] });
+    await own.database.client.command({
+      query: 'DELETE FROM workspace_slots WHERE slot < {limit:DateTime}',
+      query_params: { limit: Math.floor((NOW - 365 * 86_400_000) / 1000) },
+    });
+    const page = async (number: number) => {
+      const query = { event: 'clicks', interval: 'all', sortOrder: 'asc', limit: '1000', page: String(number) };
+      return (await workspace.events(query)).body.map(({ click }) => click.id);
+    };
+    const pages = [await page(30), await page(31), await page(32), await page(33), await page(34)];
+    expect(pages.map(({ length }) => length)).toEqual([1000, 1000, 1000, 500, 0]);
+    expect(new Set(pages.flat()).size).toBe(3500);
+  } finally {
+    await own.close();
+  }
+});
+
 test('so it does for a workspace that keeps events for a time of its own, also after it no longer does', async () => {
   const { workspace, link, count } = await expired(query);
   const others = await expired(query);
