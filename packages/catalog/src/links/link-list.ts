@@ -46,8 +46,8 @@ export interface LinkCount {
   readonly count: number;
 }
 
-/** Most groups in an answer, more than any workspace needs. */
-const GROUPS_MAX = 1_000;
+/** Most groups in an answer (docs/reference/links.md). */
+const GROUPS_MAX = 10_000;
 
 /** Dependencies of {@link createLinkList}. */
 export interface LinkListDeps {

@@ -259,4 +259,16 @@ describe('GET /links/count', () => {
     const { body } = await acme.get<Record<string, unknown>[]>(`/links/count?groupBy=${groupBy}`);
     expect(body).toEqual(expected().map(([value, count]) => ({ [groupBy]: value, _count: count })));
   });
+
+  it('by tag, the ten thousand with the most links', async () => {
+    const { database } = management;
+    const many = await aCaller(management);
+    expect((await many.call('POST', '/links', { url: 'https://acme.com/many' })).status).toBe(200);
+    await database.client.command({
+      query: `INSERT INTO links SELECT * REPLACE (version + 1 AS version, range(1, 10003) AS tag_ids)
+        FROM links WHERE workspace_id = {workspace:UInt64}`,
+      query_params: { workspace: parseResourceId('workspace', many.workspaceId) },
+    });
+    expect((await many.get<object[]>('/links/count?groupBy=tagId')).body).toHaveLength(10_000);
+  });
 });
