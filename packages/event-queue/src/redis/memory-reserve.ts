@@ -22,7 +22,8 @@ const CHECK_INTERVAL_MS = 15_000;
 const RELEASE_INTERVAL_MS = 1000;
 
 /** Creates the reserve if there is none, now and regularly. All writers of a queue shard share it. */
-export function createMemoryReserve(redis: Redis, logger: QueueLogger, now: () => number): MemoryReserve {
+export function createMemoryReserve(redis: Redis, logger: QueueLogger): MemoryReserve {
+  /** By `performance.now()`, because the clock of the time of day may be set back. */
   let releasedAt = Number.NEGATIVE_INFINITY;
 
   const fill = async () => {
@@ -41,8 +42,8 @@ export function createMemoryReserve(redis: Redis, logger: QueueLogger, now: () =
 
   return {
     release() {
-      if (now() - releasedAt < RELEASE_INTERVAL_MS) return;
-      releasedAt = now();
+      if (performance.now() - releasedAt < RELEASE_INTERVAL_MS) return;
+      releasedAt = performance.now();
       logger.error({}, 'redis is at its memory limit: releasing the reserve');
       redis
         .unlink(RESERVE_KEY)

@@ -102,7 +102,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   const limits = { ...limitsFor(options.shards ?? 1), ...options.limits };
   const redis = connectWriter(options.redisUrl, logger);
   const stopping = new AbortController();
-  const reserve = createMemoryReserve(redis, logger, now);
+  const reserve = createMemoryReserve(redis, logger);
   let isClickHouseHealthy = true;
   const onRedisError = (err: unknown) => {
     // While ClickHouse is unavailable no job can be completed, so the reserve would be used up without effect.
