@@ -58,6 +58,16 @@ const RETRY_AFTER_FAILURE_MS = 1000;
 /** In effect no limit of the library: this module compares the counts itself, because limits differ by workspace and may change within a window. */
 const UNLIMITED_POINTS = Number.MAX_SAFE_INTEGER;
 
+/** The script of the library, with a count that stays at 0 when more is given back than was counted since the window began. */
+const COUNT = `redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
+local consumed = redis.call('incrby', KEYS[1], ARGV[1])
+local ttl = redis.call('pttl', KEYS[1])
+if consumed < 0 then
+  redis.call('set', KEYS[1], 0, 'PX', ttl)
+  consumed = 0
+end
+return {consumed, ttl}`;
+
 interface Window {
   readonly inRedis: RateLimiterRedis;
   readonly inMemory: RateLimiterMemory;
@@ -118,7 +128,12 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
     if (existing !== undefined) return existing;
     const common = { keyPrefix: `${prefix}waymark:limit:${name}`, points: UNLIMITED_POINTS, duration: windowSeconds };
     const made = {
-      inRedis: new RateLimiterRedis({ ...common, storeClient: client, rejectIfRedisNotReady: true }),
+      inRedis: new RateLimiterRedis({
+        ...common,
+        storeClient: client,
+        rejectIfRedisNotReady: true,
+        customIncrTtlLuaScript: COUNT,
+      }),
       inMemory: new RateLimiterMemory(common),
     };
     windows.set(name, made);

@@ -54,6 +54,16 @@ describe('with Redis', () => {
     expect(results.every(({ limit }) => limit === 3)).toBe(true);
   });
 
+  it('what is given back allows no more than the limit, whatever was counted', async () => {
+    const limiter = aLimiter();
+    const key = aKey();
+    await limiter.giveBack(key, 'standard', 60, 100);
+    const results = [];
+    for (let request = 0; request < 4; request++) results.push(await limiter.take(key, 'standard', 3, 60));
+    expect(results.map(({ allowed }) => allowed)).toEqual([true, true, true, false]);
+    expect(results[3]?.resetEpochSeconds).toBeGreaterThan(Date.now() / 1000);
+  });
+
   it('peek returns what take would return, and counts nothing', async () => {
     const limiter = aLimiter();
     const key = aKey();

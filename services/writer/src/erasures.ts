@@ -48,6 +48,9 @@ const REWRITE_WITHIN_MS = 5 * 60_000;
 /** After this many runs a batch ends even if a replica has not rewritten its files. */
 const REPLICA_RUNS_MAX = 10;
 
+/** Whether Redis has refused a command. */
+const isRefusal = (err: unknown) => err instanceof Error && err.name === 'ReplyError';
+
 const numberOf = (kind: 'workspace' | 'customer', id: string) => parseResourceId(kind, id) ?? '0';
 
 /** The oldest erasures whose ids together fit into one batch. The first always fits. */
@@ -156,10 +159,13 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     };
     for (const shard of queueShards) {
       try {
-        await rewrite(shard, false);
+        await rewrite(shard, false).catch((err: unknown) => {
+          if (!isRefusal(err)) throw err;
+          warn(err, shard);
+        });
         await forEachReplica(shard, (replica) => rewrite(replica, true).catch((err: unknown) => warn(err, replica)));
       } catch (err) {
-        if (!(err instanceof Error && err.name === 'ReplyError')) throw err;
+        if (!isRefusal(err)) throw err;
         warn(err, shard);
       }
     }

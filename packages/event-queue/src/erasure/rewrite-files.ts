@@ -56,16 +56,27 @@ async function rewrite(
   return false;
 }
 
+/** A setting of Redis; undefined if Redis does not tell its settings, as some managed ones do not. */
+async function settingOf(redis: Redis, name: string): Promise<string | undefined> {
+  try {
+    return ((await redis.config('GET', name)) as string[])[1];
+  } catch (err) {
+    if (err instanceof Error && err.name === 'ReplyError') return undefined;
+    throw err;
+  }
+}
+
 /**
- * Whether Redis may have a dump: it has written one since it started, has save points, is a replica, whose synchronisation leaves one, or has
- * one in a directory of this machine. A dump is not made where there is none, because it would keep what expires later.
+ * Whether Redis may have a dump: it has written one since it started, has save points, is or was a replica, whose synchronisation leaves one,
+ * or has one in a directory of this machine. A dump is not made where there is none, because it would keep what expires later.
  */
 async function mayHaveDump(redis: Redis, info: Info): Promise<boolean> {
   if (Number(info('rdb_saves')) > 0) return true;
-  const setting = async (name: string) => ((await redis.config('GET', name)) as string[])[1] ?? '';
-  if ((await setting('save')) !== '') return true;
-  if (info('role') === 'slave' && (await setting('repl-diskless-load')) === 'disabled') return true;
-  return existsSync(join(await setting('dir'), await setting('dbfilename')));
+  // The field is -1, which `info` does not read, unless the server was a replica before it became a master.
+  if (info('second_repl_offset') !== '') return true;
+  if ((await settingOf(redis, 'save')) !== '') return true;
+  if (info('role') === 'slave' && (await settingOf(redis, 'repl-diskless-load')) === 'disabled') return true;
+  return existsSync(join((await settingOf(redis, 'dir')) ?? '', (await settingOf(redis, 'dbfilename')) ?? ''));
 }
 
 /**

@@ -26,5 +26,6 @@ export async function programDomain(deps: LinkDeps, caller: PartnerCaller): Prom
   if (own !== undefined && !own.archived) return own.slug;
   const primary = await domains.primary(workspace.id);
   if (primary === undefined) return deps.defaultDomain;
-  return own === undefined ? (await setDomain(deps, caller, primary)).slug : primary.slug;
+  // Without a served primary domain, `primary` is another one in its place, which the program must not keep.
+  return own === undefined && primary.primary ? (await setDomain(deps, caller, primary)).slug : primary.slug;
 }

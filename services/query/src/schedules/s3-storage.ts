@@ -17,8 +17,8 @@ const CONNECT_MS_MAX = 10_000;
 /** How long a connection may transfer nothing. */
 const SILENCE_MS_MAX = 30_000;
 const ATTEMPTS_MAX = 3;
-/** Time limit of a request with its repetitions, so that a slow storage does not delay the schedules of others. A body has 5 MB at most. */
-const REQUEST_MS_MAX = 5 * 60_000;
+/** Time limit of all requests of an object, so that a slow storage does not delay the schedules of others. */
+const OBJECT_MS_MAX = 15 * 60_000;
 /** Answers to uploads have a few hundred bytes. */
 const ANSWER_BYTES_MAX = 1024 ** 2;
 /** Bytes of a part of a multipart upload: the least that S3 accepts. */
@@ -75,17 +75,23 @@ function bounded(body: Readable): Readable {
   return body.pipe(limit);
 }
 
-/** Sends a request within its time limit. @throws StorageError */
-async function answerTo<Answer>(
-  send: (options: { readonly abortSignal: AbortSignal }) => Promise<Answer>,
-  signal: AbortSignal,
-): Promise<Answer> {
-  const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS_MAX)]);
-  try {
-    return await send({ abortSignal });
-  } catch (err) {
-    throw storageError(abortSignal.aborted ? abortSignal.reason : err);
-  }
+/** Sends a request of an object. @throws StorageError */
+type Send = <Answer>(send: (options: { readonly abortSignal: AbortSignal }) => Promise<Answer>) => Promise<Answer>;
+
+/** Sends the requests of one object within its time limit. The time between them, in which events are read, does not count. */
+function sender(signal: AbortSignal): Send {
+  let leftMs = OBJECT_MS_MAX;
+  return async (send) => {
+    const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(leftMs))]);
+    const startMs = performance.now();
+    try {
+      return await send({ abortSignal });
+    } catch (err) {
+      throw storageError(abortSignal.aborted ? abortSignal.reason : err);
+    } finally {
+      leftMs = Math.max(0, leftMs - (performance.now() - startMs));
+    }
+  };
 }
 
 /** Opens a storage with the interface of S3. The agents refuse connections to private addresses. */
@@ -125,29 +131,29 @@ export function openS3Storage(
   });
 
   /** Writes an object with one request. */
-  async function putObject(Key: string, Body: string | Buffer, ContentType: string, signal: AbortSignal) {
+  async function putObject(Key: string, Body: string | Buffer, ContentType: string, answerTo: Send) {
     const command = new PutObjectCommand({ Bucket: bucket, Key, Body, ContentType });
-    required((await answerTo((options) => client.send(command, options), signal)).ETag);
+    required((await answerTo((options) => client.send(command, options))).ETag);
   }
 
   /**
    * Begins an object that is written in parts. Every request has the signal: one that went on after its upload has ended could write the
    * object once more, later than the next attempt, and would hold its connection and its part until the storage ends it.
    */
-  async function beginObject(Key: string, ContentType: string, signal: AbortSignal) {
+  async function beginObject(Key: string, ContentType: string, answerTo: Send) {
     const command = new CreateMultipartUploadCommand({ Bucket: bucket, Key, ContentType });
-    const { UploadId } = await answerTo((options) => client.send(command, options), signal);
+    const { UploadId } = await answerTo((options) => client.send(command, options));
     const target = { Bucket: bucket, Key, UploadId: required(UploadId) };
     const Parts: { readonly PartNumber: number; readonly ETag: string }[] = [];
     return {
       async add({ number: PartNumber, bytes: Body }: Part): Promise<void> {
         const part = new UploadPartCommand({ ...target, PartNumber, Body });
-        const { ETag } = await answerTo((options) => client.send(part, options), signal);
+        const { ETag } = await answerTo((options) => client.send(part, options));
         Parts.push({ PartNumber, ETag: required(ETag) });
       },
       async complete(): Promise<void> {
         const completion = new CompleteMultipartUploadCommand({ ...target, MultipartUpload: { Parts } });
-        required((await answerTo((options) => client.send(completion, options), signal)).ETag);
+        required((await answerTo((options) => client.send(completion, options))).ETag);
       },
       /** Removes the parts, if the storage allows it: credentials that may only put objects may not. */
       async abandon(): Promise<void> {
@@ -158,14 +164,15 @@ export function openS3Storage(
   }
 
   return {
-    put: (key, { text, mediaType }, signal) => putObject(key, text, mediaType, signal),
+    put: (key, { text, mediaType }, signal) => putObject(key, text, mediaType, sender(signal)),
 
     async upload(key, { bytes, mediaType }, signal) {
+      const answerTo = sender(signal);
       let begun: Awaited<ReturnType<typeof beginObject>> | undefined;
       try {
         for await (const part of partsOf(bytes, signal)) {
-          if (begun === undefined && part.isLast) return await putObject(key, part.bytes, mediaType, signal);
-          begun ??= await beginObject(key, mediaType, signal);
+          if (begun === undefined && part.isLast) return await putObject(key, part.bytes, mediaType, answerTo);
+          begun ??= await beginObject(key, mediaType, answerTo);
           await begun.add(part);
         }
         await begun?.complete();

@@ -5,7 +5,9 @@ import { runWindow } from '../../src/schedules/run-window.js';
 import { openS3Storage } from '../../src/schedules/s3-storage.js';
 import { aWorkspace, NOW, startQuery, type TestQuery } from '../test-query.js';
 
-const START = '2025-01-01T00:00:00.000Z';
+const DAY_MS = 86_400_000;
+/** The midnight after the next: its window is not due, so the service does not export it too. */
+const START = new Date((Math.floor(NOW / DAY_MS) + 2) * DAY_MS).toISOString();
 const CREDENTIALS = { accessKeyId: 'S3RVER', secretAccessKey: 'secret' };
 const never = new AbortController().signal;
 
@@ -21,19 +23,41 @@ afterAll(async () => {
   await Promise.all([query.close(), storage.stop()]);
 });
 
+const destination = () => {
+  const place = { type: 's3', endpoint: storage.url, region: 'us-east-1', bucket: BUCKET, prefix: '' } as const;
+  return { ...place, forcePathStyle: true, accessKeyHint: '…' };
+};
+
 async function aSchedule() {
   const { id: workspaceId } = await aWorkspace(query);
   const { exportSchedules, keys } = query.catalog;
   const key = { workspaceId, name: 'Exports', kind: 'secret', role: 'owner', scopes: [] } as const;
   const { record } = await keys.create(key);
-  const place = { type: 's3', endpoint: storage.url, region: 'us-east-1', bucket: BUCKET, prefix: '' } as const;
   return exportSchedules.create(workspaceId, {
     ...{ resource: 'events', frequency: 'daily', format: 'ndjson', columns: null, escapeFormulas: true, filters: {} },
     ...{ rowsPerFile: 1000, exportedUntil: START, keyId: record.id, hidesFolders: false, hidesPasswords: false },
-    destination: { ...place, forcePathStyle: true, accessKeyHint: '…' },
+    destination: destination(),
     encryptedCredentials: exportSchedules.seal(workspaceId, CREDENTIALS),
   });
 }
+
+test('the requests of a file share its fifteen minutes, so that a slow storage does not hold its place for hours', async () => {
+  const limits: number[] = [];
+  const clock = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+    limits.push(ms);
+    return never;
+  });
+  onTestFinished(() => clock.mockRestore());
+  async function* bytes() {
+    for (let part = 0; part < 2; part++) yield Buffer.alloc(5 * 1024 ** 2);
+  }
+  const opened = openS3Storage(agents, destination(), CREDENTIALS);
+  await opened.upload('shared.bin', { bytes: bytes(), mediaType: 'application/octet-stream' }, never);
+  const [first, ...others] = limits.filter((ms) => ms > 60_000).slice(0, 4);
+  expect(first).toBe(15 * 60_000);
+  expect(others).toHaveLength(3);
+  for (const limit of others) expect(limit).toBeLessThan(15 * 60_000);
+});
 
 test('a file may take as long to read as it does: only the requests to the storage have a time limit', async () => {
   const limits: AbortController[] = [];
