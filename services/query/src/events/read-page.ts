@@ -11,12 +11,17 @@ import type { Reads } from '../reads.js';
 import type { EventPageRow } from './event-text.js';
 import { findStart } from './page-start.js';
 
+/** How many events a far page may skip one by one, which takes about a second. */
+const SKIPPED_MAX = 1_000_000;
+
 /**
- * Whether a far page may be found with the roll-up of events by time. ClickHouse deletes expired rows of each table when it merges that table,
- * so at the old end of a list, from which an ascending one is counted, the roll-up may differ from the events.
+ * Whether a far page is found with the roll-up of events by time. ClickHouse deletes expired rows of each table when it merges that table, so at
+ * the old end of a list, from which an ascending one is counted, the roll-up may differ from the events. Pages that are farther still are
+ * found with it all the same, because skipping so many events takes too long.
  */
 async function mayCountBySlots(reads: Reads, bound: BoundRequest): Promise<boolean> {
-  return isFarPage(bound) && (bound.page.direction === 'DESC' || !(await reads.eventsExpire()));
+  const { direction, offset } = bound.page;
+  return isFarPage(bound) && (direction === 'DESC' || offset > SKIPPED_MAX || !(await reads.eventsExpire()));
 }
 
 /** The planner statistics of a page except for removed links; undefined = the page is beyond the end of the list. */
