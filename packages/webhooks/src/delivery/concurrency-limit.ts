@@ -10,8 +10,11 @@ type JobOwner = Pick<WebhookJobData, 'workspaceId' | 'webhookId'>;
  * free: one after the other, at the intervals at which jobs of this webhook or workspace have ended lately.
  */
 export interface ConcurrencyLimit {
-  /** @returns 0 if the job may run (call `leave` afterwards); otherwise the delay after which to try again, in milliseconds */
-  tryEnter(owner: JobOwner): number;
+  /**
+   * @param mayRun whether a job of the webhook may run at all now
+   * @returns 0 if the job may run (call `leave` afterwards); otherwise the delay after which to try again, in milliseconds
+   */
+  tryEnter(owner: JobOwner, mayRun?: boolean): number;
   /** Frees the slot of a job that has ended. @param tookMs how long it ran, in milliseconds */
   leave(owner: JobOwner, tookMs: number): void;
 }
@@ -70,11 +73,11 @@ export function createConcurrencyLimit(now: () => number): ConcurrencyLimit {
   }
 
   return {
-    tryEnter({ workspaceId, webhookId }) {
+    tryEnter({ workspaceId, webhookId }, mayRun = true) {
       const workspace = loadOf(workspaceId);
       if (workspace.active >= SLOTS - taken) return postpone(workspace);
       const webhook = loadOf(webhookId);
-      if (webhook.active >= JOBS_PER_WEBHOOK) return postpone(webhook);
+      if (!mayRun || webhook.active >= JOBS_PER_WEBHOOK) return postpone(webhook);
       taken += 1;
       workspace.active += 1;
       webhook.active += 1;

@@ -1,11 +1,11 @@
 import type { Catalog } from '@waymark/catalog';
-import { type QueueLogger, throttled, type WebhookJobSender } from '@waymark/event-queue';
+import { type QueueLogger, throttled } from '@waymark/event-queue';
 import type { EventBodies } from '../events/event-bodies.js';
 import { type AttemptDeps, attemptDelivery, type SignedWebhook } from './attempt.js';
 import type { Delivery, DeliveryLog } from './delivery-log.js';
 import { isErasedEvent } from './erased-events.js';
 import type { FailureCounts } from './failure-counts.js';
-import { lookUpOf, lookUpWaitMs, remainderOf, retriesOf } from './follow-up-jobs.js';
+import { type FollowUpSender, lookUpOf, lookUpWaitMs, remainderOf, retriesOf } from './follow-up-jobs.js';
 import { isOverQuota } from './quota-check.js';
 import { FAILURES_MAX, isSuccess, isWarningDue } from './retry-schedule.js';
 import type { WaitingBodies } from './waiting-bodies.js';
@@ -17,7 +17,7 @@ export interface DeliverJobDeps extends AttemptDeps {
   readonly bodies: EventBodies;
   readonly log: DeliveryLog;
   readonly failures: FailureCounts;
-  readonly sender: WebhookJobSender;
+  readonly sender: Pick<FollowUpSender, 'send'>;
   readonly waiting: Pick<WaitingBodies, 'add' | 'drop'>;
   readonly logger: QueueLogger;
   /** True when no further attempt may start. */
@@ -167,7 +167,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
   /**
    * Resolves when every event of the job was tried once, or moved to another job.
    *
-   * @param onSent called when all requests have ended: what follows is the log, which keeps no receiver busy
+   * @param onSent called when all requests have ended: what follows is the log, which keeps no receiver busy, and the wait for replicas
    * @throws when a store is unavailable; the job must be run again
    */
   return async function deliver(data: WebhookJobData, jobId: string, onSent: () => void): Promise<void> {
@@ -193,6 +193,6 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     ];
     // Without a limit: they replace this job, which is counted until it has ended.
     if (data.events.length > 0 && jobs.length > 0) await waiting.add(data.workspaceId, jobs);
-    await sender.send(jobs);
+    if (jobs.length > 0) await sender.send(data.webhookId, jobs);
   };
 }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { WebhookJob } from '@waymark/event-queue';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { WebhookJob, WebhookJobSender } from '@waymark/event-queue';
+import { NotReplicatedError } from '@waymark/redis';
 import { eventIdOf } from '../events/event-id.js';
 import { retryDelayMs } from './retry-schedule.js';
 import { jobText, type OutgoingEvent, type WebhookJobData, webhookJobId } from './webhook-job.js';
@@ -66,4 +68,81 @@ export function lookUpOf(data: WebhookJobData, jobId: string, unknown: readonly 
 /** How long a job waits for a complete replica; undefined = briefly, because its other events have not been delivered yet. */
 export function lookUpWaitMs({ webhookId }: WebhookJobData, jobId: string): number | undefined {
   return jobId.startsWith(webhookJobId(webhookId, LOOK_UP)) ? LOOK_UP_WAIT_MS : undefined;
+}
+
+/** Sends the jobs that replace other ones. */
+export interface FollowUpSender {
+  /**
+   * Resolves when Redis and its replicas have the jobs. While the replicas do not confirm, the jobs are sent again and again, so that the job
+   * which they replace need not run again: it would deliver its events twice, and count their failures twice.
+   *
+   * @throws NotReplicatedError when the worker closes, the wait was too long, or too many jobs wait
+   */
+  send(webhookId: string, jobs: readonly WebhookJob[]): Promise<void>;
+  /** Whether so many jobs of the webhook wait for replicas that no other one should start: its failures could not be stored either. */
+  isFull(webhookId: string): boolean;
+}
+
+/** Jobs that wait for replicas at the same time, each in a place of the worker. */
+export const CONFIRMING_MAX = 256;
+const CONFIRMING_PER_WEBHOOK = 8;
+/** Interval at which jobs are sent again. */
+const CONFIRM_PAUSE_MS = 1000;
+/** Less than the time for which Redis keeps finished jobs: sending one again after that would run it again. */
+const CONFIRM_MS_MAX = 600_000;
+
+/** Creates a {@link FollowUpSender}. @param isClosing whether to wait no longer */
+export function createFollowUpSender(sender: Pick<WebhookJobSender, 'send'>, isClosing: () => boolean): FollowUpSender {
+  /** How many jobs wait, by webhook. */
+  const confirming = new Map<string, number>();
+  let count = 0;
+  /** The wait of the latest job. One after the other, because each question to the replicas blocks the connection for half a second. */
+  let latest: Promise<void> = Promise.resolve();
+
+  function add(webhookId: string, change: 1 | -1): void {
+    const next = (confirming.get(webhookId) ?? 0) + change;
+    count += change;
+    if (next === 0) confirming.delete(webhookId);
+    else confirming.set(webhookId, next);
+  }
+
+  /** @returns the error if the replicas have not confirmed */
+  function trySend(jobs: readonly WebhookJob[]): Promise<NotReplicatedError | undefined> {
+    return sender.send(jobs).then(
+      () => undefined,
+      (err: unknown) => {
+        if (err instanceof NotReplicatedError) return err;
+        throw err;
+      },
+    );
+  }
+
+  async function sendAgain(jobs: readonly WebhookJob[], first: NotReplicatedError, untilMs: number): Promise<void> {
+    let failure: NotReplicatedError | undefined = first;
+    while (!isClosing() && performance.now() < untilMs) {
+      failure = await trySend(jobs);
+      if (failure === undefined) return;
+      await delay(CONFIRM_PAUSE_MS);
+    }
+    throw failure;
+  }
+
+  return {
+    async send(webhookId, jobs) {
+      const failure = await trySend(jobs);
+      if (failure === undefined) return;
+      if (count >= CONFIRMING_MAX) throw failure;
+      const untilMs = performance.now() + CONFIRM_MS_MAX;
+      const confirmed = latest.then(() => sendAgain(jobs, failure, untilMs));
+      latest = confirmed.catch(() => undefined);
+      add(webhookId, 1);
+      try {
+        await confirmed;
+      } finally {
+        add(webhookId, -1);
+      }
+    },
+
+    isFull: (webhookId) => (confirming.get(webhookId) ?? 0) >= CONFIRMING_PER_WEBHOOK,
+  };
 }

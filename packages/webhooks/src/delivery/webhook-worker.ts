@@ -17,6 +17,7 @@ import { createConcurrencyLimit, SLOTS } from './concurrency-limit.js';
 import { createDeliverJob } from './deliver-job.js';
 import { createDeliveryLog } from './delivery-log.js';
 import { createFailureCounts } from './failure-counts.js';
+import { CONFIRMING_MAX, createFollowUpSender } from './follow-up-jobs.js';
 import { removeEvents } from './job-data.js';
 import { createWaitingBodies } from './waiting-bodies.js';
 import { readJobData, type WebhookJobData } from './webhook-job.js';
@@ -48,8 +49,8 @@ export interface WebhookWorker {
   close(): Promise<void>;
 }
 
-/** More than the slots, so that jobs without a slot are postponed, and deliveries logged, while every slot is taken. */
-const JOBS_MAX = SLOTS + 16;
+/** More than the slots, so that jobs without a slot are postponed, and deliveries logged, while every slot is taken and others wait for replicas. */
+const JOBS_MAX = SLOTS + 16 + CONFIRMING_MAX;
 /** Other workers take over the jobs of a killed worker after at most the lock and two checks. */
 const LOCK_MS = 10_000;
 const STALLED_CHECK_MS = 5_000;
@@ -79,13 +80,17 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   const log = createDeliveryLog(clickhouse);
   const waiting = createWaitingBodies(redis);
   const concurrencyLimit = createConcurrencyLimit(() => performance.now());
+  const sender = createFollowUpSender(
+    createWebhookJobSender(confirming, createReplication(confirming, waitReplicas)),
+    () => isClosing,
+  );
   const deliver = createDeliverJob({
     catalog,
     outbound,
     bodies: createEventBodies({ catalog, clickhouse, cluster }),
     log,
     failures: createFailureCounts(redis),
-    sender: createWebhookJobSender(confirming, createReplication(confirming, waitReplicas)),
+    sender,
     waiting,
     logger,
     now,
@@ -111,7 +116,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
       logger.error({ jobId: job.id }, 'a webhook job is not supported by this version');
       return postpone(job, token, UNSUPPORTED_JOB_DELAY_MS);
     }
-    const waitMs = concurrencyLimit.tryEnter(data);
+    const waitMs = concurrencyLimit.tryEnter(data, !sender.isFull(data.webhookId));
     if (waitMs > 0) return postpone(job, token, waitMs);
     const startedMs = performance.now();
     let isSending = true;

@@ -111,3 +111,12 @@ it('the pace of a webhook is kept while it has jobs, and evicted when it has non
   other.leave(jobOf(1, 1), 8000);
   expect([1, 2, 3, 4, 5].map(() => other.tryEnter(jobOf(1, 1)))).toEqual([0, 0, 0, 0, 50]);
 });
+
+it('a job that may not run is postponed, at intervals, while slots are free', () => {
+  const limit = createConcurrencyLimit(() => 0);
+  const owner = { workspaceId: 'ws_1', webhookId: 'wh_1' };
+  const [first = 0, second = 0] = [limit.tryEnter(owner, false), limit.tryEnter(owner, false)];
+  expect(first).toBeGreaterThan(0);
+  expect(second).toBeGreaterThan(first);
+  expect(limit.tryEnter(owner)).toBe(0);
+});
