@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, optionsOf } from '../client.js';
+import { isInfrastructureError } from '../infrastructure-error.js';
 import { quoteIdentifier } from '../quote-identifier.js';
 import type { ReadSettings } from '../rows/row-reader.js';
 import { countShards } from './placement-store.js';
@@ -170,7 +171,8 @@ export async function readEveryReplica(client: ClickHouseClient, read: ReplicaRe
  *
  * @param count number of the rows to find
  * @returns the rows by their keys
- * @throws MissingRowsError when rows are missing, and a shard has no such replica within `waitMs`, or ClickHouse does not answer
+ * @throws MissingRowsError when rows are missing, and a shard has no such replica within `waitMs`, or ClickHouse does not answer; what the
+ *   statement caused is thrown as it is
  */
 export async function findOnReplicas(
   client: ClickHouseClient,
@@ -188,6 +190,7 @@ export async function findOnReplicas(
     add(await readAnswers(client, read, row));
     if (found.size < count) add(await readCompleteAnswers(client, read, row));
   } catch (err) {
+    if (!isInfrastructureError(err)) throw err;
     throw new MissingRowsError(found, err);
   }
   return found;

@@ -1,6 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import { type QueueLogger, throttled } from '@waymark/event-queue';
-import type { EventBodies } from '../events/event-bodies.js';
+import type { EventBodies, ReadBodies } from '../events/event-bodies.js';
 import { type AttemptDeps, attemptDelivery, type SignedWebhook } from './attempt.js';
 import type { Delivery, DeliveryLog } from './delivery-log.js';
 import { isErasedEvent } from './erased-events.js';
@@ -127,8 +127,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
   /** Logs events that are not delivered, or not yet, because they were not found. */
   function logMissing(
     { webhookId, workspaceId, event }: WebhookJobData,
-    absent: readonly string[],
-    unknown: readonly string[],
+    { absent, unknown, cause }: Omit<ReadBodies, 'events'>,
   ) {
     const contextOf = (ids: readonly string[]) => ({
       ...{ webhookId, workspaceId, event, events: ids.length, eventIds: ids.slice(0, IDS_LOGGED) },
@@ -136,7 +135,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     if (absent.length > 0) warnOfAbsent(contextOf(absent), 'events of a webhook are not stored, and are not delivered');
     if (unknown.length > 0) {
       warnOfUnknown(
-        contextOf(unknown),
+        { err: cause, ...contextOf(unknown) },
         'events of a webhook are delivered later: no replica of ClickHouse that answers has them, and none is complete',
       );
     }
@@ -174,9 +173,14 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     const webhook = await catalog.webhooks.get(data.workspaceId, data.webhookId);
     if (webhook === undefined || webhook.disabledAt !== null) return;
     if (data.event === 'link.clicked' && (await isOverQuota(catalog, data.workspaceId))) return;
-    const { unknown, ...read } = await bodies.read(webhook, data.event, data.eventIds, lookUpWaitMs(data, jobId));
-    logMissing(data, read.absent, unknown);
-    const events = [...(await notErased(data, data.events)), ...read.events];
+    const { events: read, ...missing } = await bodies.read(
+      webhook,
+      data.event,
+      data.eventIds,
+      lookUpWaitMs(data, jobId),
+    );
+    logMissing(data, missing);
+    const events = [...(await notErased(data, data.events)), ...read];
     const secret = catalog.webhooks.secretOf(webhook);
     const states = { isStopped: false, isOutdated: false, hasNoFailures: true };
     const run: Run = { webhook, secret, data, failed: [], logged: [], ...states };
@@ -189,7 +193,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     const jobs = [
       ...retries,
       ...(due.length === 0 ? [] : [remainderOf(data, jobId, due)]),
-      ...(unknown.length === 0 ? [] : [lookUpOf(data, jobId, unknown)]),
+      ...(missing.unknown.length === 0 ? [] : [lookUpOf(data, jobId, missing.unknown)]),
     ];
     // Without a limit: they replace this job, which is counted until it has ended.
     if (data.events.length > 0 && jobs.length > 0) await waiting.add(data.workspaceId, jobs);

@@ -27,6 +27,8 @@ export interface ReadBodies {
   readonly absent: readonly string[];
   /** Ids of events that may exist, see `FoundEvents`: read them later. */
   readonly unknown: readonly string[];
+  /** Why it is not known whether they exist. */
+  readonly cause?: unknown;
 }
 
 const KIND_OF = new Map<WebhookTrigger, EventTableKind>(
@@ -113,8 +115,8 @@ export function createEventBodies({ catalog, ...store }: EventBodiesDeps) {
       const kind = KIND_OF.get(event);
       if (kind === undefined || ids.length === 0) return { events: [], absent: [], unknown: [] };
       const { workspaceId } = webhook;
-      const { absent, unknown, ...stored } = await readStoredEvents(store, kind, workspaceId, ids, waitMs);
-      const events = await withoutErased(catalog, workspaceId, stored.events);
+      const { events: stored, ...missing } = await readStoredEvents(store, kind, workspaceId, ids, waitMs);
+      const events = await withoutErased(catalog, workspaceId, stored);
       const links = await linksOf(workspaceId, events, (link) => kind !== 'click' || isInScope(webhook, link));
       const [customers, partners] =
         kind === 'click'
@@ -140,7 +142,7 @@ export function createEventBodies({ catalog, ...store }: EventBodiesDeps) {
         if (link === undefined) return [];
         return [outgoingEvent(eventIdOf(event, one.id), event, one.timestampMs, dataOf(one, link))];
       });
-      return { events: outgoing, absent, unknown };
+      return { ...missing, events: outgoing };
     },
   };
 }

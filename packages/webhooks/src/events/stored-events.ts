@@ -25,6 +25,8 @@ export interface FoundEvents {
   readonly absent: readonly string[];
   /** Ids of events that may exist: the replicas that may have them are behind or away. Empty without a cluster. */
   readonly unknown: readonly string[];
+  /** Why it is not known whether they exist. */
+  readonly cause?: unknown;
 }
 
 /** Where events are read. */
@@ -90,9 +92,9 @@ export async function readStoredEvents(
   const missing = () => ids.filter((id) => !found.has(id));
   const isEventId = (id: string) => eventIdTime(id) !== undefined;
 
-  /** @returns whether the events that are still missing may exist */
-  async function readOthers(some: readonly string[]): Promise<boolean> {
-    if (cluster === undefined || some.length === 0) return false;
+  /** @returns the error if the events that are still missing may exist */
+  async function readOthers(some: readonly string[]): Promise<MissingRowsError | undefined> {
+    if (cluster === undefined || some.length === 0) return undefined;
     const read = {
       cluster,
       table,
@@ -108,11 +110,11 @@ export async function readStoredEvents(
     };
     try {
       add(await findOnReplicas(clickhouse, read, some.length));
-      return false;
+      return undefined;
     } catch (err) {
       if (!(err instanceof MissingRowsError)) throw err;
       add(err.found);
-      return true;
+      return err;
     }
   }
 
@@ -124,8 +126,8 @@ export async function readStoredEvents(
     settings: SETTINGS,
   });
   for (const row of rows) found.set(row[0] ?? '', row);
-  const mayExist = await readOthers(missing().filter(isEventId));
-  const isUnknown = (id: string) => mayExist && isEventId(id);
+  const failure = await readOthers(missing().filter(isEventId));
+  const isUnknown = (id: string) => failure !== undefined && isEventId(id);
   return {
     events: ids.flatMap((id) => {
       const row = found.get(id);
@@ -133,5 +135,6 @@ export async function readStoredEvents(
     }),
     absent: missing().filter((id) => !isUnknown(id)),
     unknown: missing().filter(isUnknown),
+    ...(failure === undefined ? {} : { cause: failure.cause }),
   };
 }

@@ -1,7 +1,7 @@
 import { createEventId } from '@waymark/contract';
 import { createWebhookJobSender } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { jobText, readJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
@@ -16,6 +16,7 @@ beforeEach(async () => {
   receiver = await startReceiver();
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   await fixture.reset();
   await receiver.stop();
 });
@@ -45,7 +46,12 @@ async function queueJob(): Promise<string> {
 
 it('events that may exist are looked up again and again, while the others of their job are delivered', async () => {
   const missing = await queueJob();
-  // None of its replicas can be asked: there is no such cluster.
+  const cause = new Error('no replica answers');
+  const { client } = fixture.database;
+  const rows = client.rows.bind(client);
+  vi.spyOn(client, 'rows').mockImplementation((read) =>
+    read.query.includes('clusterAllReplicas') ? Promise.reject(cause) : rows(read),
+  );
   fixture.startWorker({ cluster: 'away', logger });
   await waitFor(() => receiver.received.length > 0, { what: 'the delivery of the click that is stored' });
   const ids = new Set<string>();
@@ -61,7 +67,16 @@ it('events that may exist are looked up again and again, while the others of the
   }
   await waitFor(async () => (await fixture.queue.getDelayed()).length > 0, { what: 'the next one' });
   expect(receiver.received).toHaveLength(1);
-  expect(linesAbout('delivered later')[0]?.context).toMatchObject({ events: 1, eventIds: [missing] });
+  expect(linesAbout('delivered later')[0]?.context).toMatchObject({ err: cause, events: 1, eventIds: [missing] });
+});
+
+it('a look-up that ClickHouse refuses fails its job, with the reason', async () => {
+  await queueJob();
+  // There is no such cluster.
+  fixture.startWorker({ cluster: 'away', logger });
+  const line = await waitFor(() => linesAbout('job failed')[0], { what: 'the failure of the job' });
+  expect(line.context).toMatchObject({ err: { message: expect.stringContaining('away') } });
+  expect(receiver.received).toHaveLength(0);
 });
 
 it('on one node, an event that does not exist is dropped, with a line in the log', async () => {
