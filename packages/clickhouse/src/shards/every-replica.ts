@@ -59,6 +59,10 @@ interface RowSelection {
   readonly parameters: Record<string, unknown>;
   /** How long to wait for a replica that is behind; 10 s by default. */
   readonly waitMs?: number | undefined;
+  /** Interval of the questions meanwhile; 100 ms by default. */
+  readonly retryMs?: number | undefined;
+  /** The rows were acknowledged before this time of a server, epoch seconds; by default, before the read. */
+  readonly since?: number | undefined;
   /** Settings of the statement that reads the rows. */
   readonly settings?: ReadSettings | undefined;
 }
@@ -88,6 +92,8 @@ export class MissingRowsError extends Error {
   constructor(
     readonly found: ReadonlyMap<string, readonly string[]>,
     cause: unknown,
+    /** Time of a server from which on the rows are looked for, for another read: the given one, or that of the read; undefined = not known. */
+    readonly since?: number,
   ) {
     super('it is not known whether rows exist, because replicas are behind or away', { cause });
   }
@@ -132,7 +138,7 @@ function readAnswers<T>(client: ClickHouseClient, read: RowSelection, value: str
 /** @throws Error when a shard has no replica within `waitMs` that has all rows and answers */
 async function readCompleteAnswers<T>(client: ClickHouseClient, read: RowSelection, value: string) {
   const shards = await countShards(client, read);
-  const since = await serverTime(client);
+  const since = read.since ?? (await serverTime(client));
   let states = await readStates(client, read);
   const logEnds = new Map<string, number>();
   for (const { path, logEnd } of states) logEnds.set(path, Math.max(logEnd, logEnds.get(path) ?? 0));
@@ -141,7 +147,7 @@ async function readCompleteAnswers<T>(client: ClickHouseClient, read: RowSelecti
   let waitedMs = 0;
   const complete = () => caughtUp(states, since, logEnds, waitedMs >= EMPTY_LOG_MS);
   while (shardsOf(complete()) < shards && waitedMs < (read.waitMs ?? WAIT_MS)) {
-    await delay(RETRY_MS);
+    await delay(read.retryMs ?? RETRY_MS);
     waitedMs = performance.now() - startedMs;
     states = await readStates(client, read);
   }
@@ -185,13 +191,16 @@ export async function findOnReplicas(
   const add = (answers: readonly Answer<readonly string[]>[]) => {
     for (const [, rows] of answers) for (const columns of rows) found.set(columns[position] ?? '', columns);
   };
+  let { since } = read;
   try {
     // Usually one of the replicas has them, whether the others are behind or not.
     add(await readAnswers(client, read, row));
-    if (found.size < count) add(await readCompleteAnswers(client, read, row));
+    if (found.size === count) return found;
+    since ??= await serverTime(client);
+    add(await readCompleteAnswers(client, { ...read, since }, row));
   } catch (err) {
     if (!isInfrastructureError(err)) throw err;
-    throw new MissingRowsError(found, err);
+    throw new MissingRowsError(found, err, since);
   }
   return found;
 }

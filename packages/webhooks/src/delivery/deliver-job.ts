@@ -5,7 +5,7 @@ import { type AttemptDeps, attemptDelivery, type SignedWebhook } from './attempt
 import type { Delivery, DeliveryLog } from './delivery-log.js';
 import { isErasedEvent } from './erased-events.js';
 import type { FailureCounts } from './failure-counts.js';
-import { type FollowUpSender, lookUpOf, lookUpWaitMs, remainderOf, retriesOf } from './follow-up-jobs.js';
+import { type FollowUpSender, lookUpOf, remainderOf, retriesOf } from './follow-up-jobs.js';
 import { isOverQuota } from './quota-check.js';
 import { FAILURES_MAX, isSuccess, isWarningDue } from './retry-schedule.js';
 import type { WaitingBodies } from './waiting-bodies.js';
@@ -173,12 +173,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     const webhook = await catalog.webhooks.get(data.workspaceId, data.webhookId);
     if (webhook === undefined || webhook.disabledAt !== null) return;
     if (data.event === 'link.clicked' && (await isOverQuota(catalog, data.workspaceId))) return;
-    const { events: read, ...missing } = await bodies.read(
-      webhook,
-      data.event,
-      data.eventIds,
-      lookUpWaitMs(data, jobId),
-    );
+    const { events: read, ...missing } = await bodies.read(webhook, data.event, data.eventIds, data.lookUp?.since);
     logMissing(data, missing);
     const events = [...(await notErased(data, data.events)), ...read];
     const secret = catalog.webhooks.secretOf(webhook);
@@ -193,7 +188,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     const jobs = [
       ...retries,
       ...(due.length === 0 ? [] : [remainderOf(data, jobId, due)]),
-      ...(missing.unknown.length === 0 ? [] : [lookUpOf(data, jobId, missing.unknown)]),
+      ...(missing.unknown.length === 0 ? [] : [lookUpOf(data, jobId, missing)]),
     ];
     // Without a limit: they replace this job, which is counted until it has ended.
     if (data.events.length > 0 && jobs.length > 0) await waiting.add(data.workspaceId, jobs);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WebhookJob, WebhookJobSender } from '@waymark/event-queue';
 import { NotReplicatedError } from '@waymark/redis';
+import type { ReadBodies } from '../events/event-bodies.js';
 import { eventIdOf } from '../events/event-id.js';
 import { retryDelayMs } from './retry-schedule.js';
 import { jobText, type OutgoingEvent, type WebhookJobData, webhookJobId } from './webhook-job.js';
@@ -41,33 +42,29 @@ export function remainderOf(data: WebhookJobData, jobId: string, left: readonly 
   return { id: `${jobId}-last${left.length}`, data: jobText({ ...data, ...among(data, left) }) };
 }
 
-/** Delay before events are looked up again. */
+/** Delay before events are looked up again; it doubles each time, up to five minutes. */
 const LOOK_UP_DELAY_MS = 10_000;
-/**
- * How long a job that looks events up again waits for a complete replica: a busy one, which always has inserts to fetch, is known to have all
- * from before the read after some six seconds.
- */
-const LOOK_UP_WAIT_MS = 8000;
+const LOOK_UP_DELAY_MS_MAX = 300_000;
 const LOOK_UP = 'late-';
 
 /**
  * A new job for events of which it is not known yet whether they exist. Its id is deterministic, so that adding it is idempotent, and
  * differs from that of the job before: Redis keeps finished jobs for a while, and does not add them again.
  */
-export function lookUpOf(data: WebhookJobData, jobId: string, unknown: readonly string[]): WebhookJob {
+export function lookUpOf(
+  data: WebhookJobData,
+  jobId: string,
+  { unknown, since }: Pick<ReadBodies, 'unknown' | 'since'>,
+): WebhookJob {
   const name = createHash('sha256')
     .update([jobId, ...unknown].join(' '))
     .digest('base64url');
+  const round = (data.lookUp?.round ?? 0) + 1;
   return {
     id: webhookJobId(data.webhookId, LOOK_UP + name),
-    data: jobText({ ...data, eventIds: [...unknown], events: [] }),
-    delayMs: LOOK_UP_DELAY_MS,
+    data: jobText({ ...data, eventIds: [...unknown], events: [], lookUp: { round, since } }),
+    delayMs: Math.min(LOOK_UP_DELAY_MS * 2 ** (round - 1), LOOK_UP_DELAY_MS_MAX),
   };
-}
-
-/** How long a job waits for a complete replica; undefined = briefly, because its other events have not been delivered yet. */
-export function lookUpWaitMs({ webhookId }: WebhookJobData, jobId: string): number | undefined {
-  return jobId.startsWith(webhookJobId(webhookId, LOOK_UP)) ? LOOK_UP_WAIT_MS : undefined;
 }
 
 /** Sends the jobs that replace other ones. */

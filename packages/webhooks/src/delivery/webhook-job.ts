@@ -24,6 +24,8 @@ const storedJobSchema = z
     /** Ids of events in ClickHouse. */
     eventIds: z.array(z.string()),
     told: z.array(outgoingEventSchema),
+    /** For events that were looked up before: how often, and the time that the first look-up has returned. */
+    lookUp: z.object({ round: z.int().min(1), since: z.number().optional() }).optional(),
   })
   .transform(({ told, ...fields }) => ({ ...fields, events: told }));
 

@@ -29,6 +29,8 @@ export interface ReadBodies {
   readonly unknown: readonly string[];
   /** Why it is not known whether they exist. */
   readonly cause?: unknown;
+  /** For the next look-up of these: see `readStoredEvents`. */
+  readonly since?: number | undefined;
 }
 
 const KIND_OF = new Map<WebhookTrigger, EventTableKind>(
@@ -104,18 +106,18 @@ export function createEventBodies({ catalog, ...store }: EventBodiesDeps) {
      * Reads events. Leaves out those of erased people, and those whose link is deleted or out of the webhook's scope by now. Returns nothing
      * for triggers other than those of clicks, leads and sales.
      *
-     * @param waitMs see `readStoredEvents`
+     * @param since see `readStoredEvents`
      */
     async read(
       webhook: WebhookRecord,
       event: WebhookTrigger,
       ids: readonly string[],
-      waitMs?: number,
+      since?: number,
     ): Promise<ReadBodies> {
       const kind = KIND_OF.get(event);
       if (kind === undefined || ids.length === 0) return { events: [], absent: [], unknown: [] };
       const { workspaceId } = webhook;
-      const { events: stored, ...missing } = await readStoredEvents(store, kind, workspaceId, ids, waitMs);
+      const { events: stored, ...missing } = await readStoredEvents(store, kind, workspaceId, ids, since);
       const events = await withoutErased(catalog, workspaceId, stored);
       const links = await linksOf(workspaceId, events, (link) => kind !== 'click' || isInScope(webhook, link));
       const [customers, partners] =

@@ -27,6 +27,8 @@ export interface FoundEvents {
   readonly unknown: readonly string[];
   /** Why it is not known whether they exist. */
   readonly cause?: unknown;
+  /** For the next look-up of these: see `readStoredEvents`. */
+  readonly since?: number | undefined;
 }
 
 /** Where events are read. */
@@ -38,8 +40,9 @@ export interface EventStore {
 
 const SETTINGS = { max_execution_time: 10, log_comment: 'webhooks' } as const;
 const CONVERSION_COLUMNS = ['event_name', 'customer_id'];
-/** Default wait for a replica that is behind; one whose log is empty is trusted after a second. */
+/** Wait for a replica that is behind; one whose log is empty is trusted after a second. */
 const WAIT_MS = 1000;
+const RETRY_MS = 500;
 
 function storedEvent([
   id = '',
@@ -64,14 +67,14 @@ function storedEvent([
  * Reads events. A replica that has not fetched a new event yet does not decide whether it exists: on a cluster, ids that one replica lacks are
  * looked up on all of them.
  *
- * @param waitMs how long to wait for a replica that is behind, while some of the events are on none; a second by default
+ * @param since what an earlier look-up has returned; with it, inserts of later do not keep a busy replica from being complete
  */
 export async function readStoredEvents(
   { clickhouse, cluster }: EventStore,
   kind: EventTableKind,
   workspaceId: string,
   ids: readonly string[],
-  waitMs = WAIT_MS,
+  since?: number,
 ): Promise<FoundEvents> {
   const { table, idColumn } = EVENT_TABLES[kind];
   const columns = [idColumn, 'link_id', 'payload', 'ip', ...(kind === 'click' ? [] : CONVERSION_COLUMNS)];
@@ -102,7 +105,9 @@ export async function readStoredEvents(
       key: idColumn,
       where,
       parameters: parametersOf(some),
-      waitMs,
+      since,
+      waitMs: WAIT_MS,
+      retryMs: RETRY_MS,
       settings: SETTINGS,
     };
     const add = (rows: ReadonlyMap<string, readonly string[]>) => {
@@ -135,6 +140,6 @@ export async function readStoredEvents(
     }),
     absent: missing().filter((id) => !isUnknown(id)),
     unknown: missing().filter(isUnknown),
-    ...(failure === undefined ? {} : { cause: failure.cause }),
+    ...(failure === undefined ? {} : { cause: failure.cause, since: failure.since }),
   };
 }

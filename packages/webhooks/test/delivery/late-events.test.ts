@@ -60,8 +60,8 @@ it('events that may exist are looked up again and again, while the others of the
       async () => (await fixture.queue.getDelayed()).find(({ id = '' }) => id.includes('-late-') && !ids.has(id)),
       { what: 'a job that looks the other up' },
     );
-    expect(readJobData(job.data)).toMatchObject({ eventIds: [missing], attempt: 1 });
-    expect(job.opts.delay).toBe(10_000);
+    expect(readJobData(job.data)).toMatchObject({ eventIds: [missing], attempt: 1, lookUp: { round: time + 1 } });
+    expect(job.opts.delay).toBe(10_000 * 2 ** time);
     ids.add(job.id ?? '');
     await job.promote();
   }
