@@ -45,11 +45,15 @@ export {
 export { addServers } from './shards/add-servers.js';
 export { applyPlacement } from './shards/apply-placement.js';
 export {
+  type CompleteReplicas,
+  findCompleteReplicas,
   findOnReplicas,
   MissingRowsError,
   type ReplicaRead,
+  type ReplicaRows,
   type ReplicaRowsRead,
   readEveryReplica,
+  readReplicaRows,
 } from './shards/every-replica.js';
 export { listShards, type ShardList } from './shards/list-shards.js';
 export { moveShard, ShardMoveError, type ShardMoveOptions, type ShardMoveReport } from './shards/move-shard.js';

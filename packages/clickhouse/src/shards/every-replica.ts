@@ -50,19 +50,25 @@ export function caughtUp(
 /** Settings of a query to all replicas: those that are away are skipped, and each of the others returns rows of its own. */
 const EACH_ALONE = { skip_unavailable_shards: 1, distributed_group_by_no_merge: 1 } as const;
 
-/** Which rows of all replicas are read. */
-interface RowSelection {
+/** A table whose replicas are asked which of them have all rows. */
+export interface ReplicatedTable {
   readonly cluster: string;
   /** The `Distributed` table. */
   readonly table: string;
-  readonly where: string;
-  readonly parameters: Record<string, unknown>;
   /** How long to wait for a replica that is behind; 10 s by default. */
   readonly waitMs?: number | undefined;
-  /** Interval of the questions meanwhile; 100 ms by default. */
+  /** Pause between two reads of the states of replicas; 100 ms by default. */
   readonly retryMs?: number | undefined;
   /** The rows were acknowledged before this time of a server, epoch seconds; by default, before the read. */
   readonly since?: number | undefined;
+  /** Aborts the statement that runs, and those that follow. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Which rows of all replicas are read. */
+interface RowSelection extends ReplicatedTable {
+  readonly where: string;
+  readonly parameters: Record<string, unknown>;
   /** Settings of the statement that reads the rows. */
   readonly settings?: ReadSettings | undefined;
 }
@@ -73,13 +79,24 @@ export interface ReplicaRead extends RowSelection {
   readonly value: string;
 }
 
-/** What {@link findOnReplicas} reads. */
+/** What {@link readReplicaRows} and {@link findOnReplicas} read. */
 export interface ReplicaRowsRead extends RowSelection {
   /** SQL of the columns to return, as texts. */
   readonly columns: readonly string[];
   /** The one of them that identifies a row. */
   readonly key: string;
 }
+
+/** What the replicas that answered have. */
+export interface ReplicaRows {
+  /** The rows by their keys. */
+  readonly rows: ReadonlyMap<string, readonly string[]>;
+  /** The servers that answered. */
+  readonly servers: ReadonlySet<string>;
+}
+
+/** Whether one of some servers has all rows of a shard, for each shard. */
+export type CompleteReplicas = (servers: ReadonlySet<string>) => boolean;
 
 /** What one server has answered. */
 type Answer<T> = readonly [server: string, found: readonly T[]];
@@ -101,7 +118,10 @@ export class MissingRowsError extends Error {
 
 type StateRow = [server: string, path: string, inserts: string, oldest: string, pointer: string, end: string];
 
-async function readStates(client: ClickHouseClient, { cluster, table }: RowSelection): Promise<ReplicaState[]> {
+async function readStates(
+  client: ClickHouseClient,
+  { cluster, table, signal }: ReplicatedTable,
+): Promise<ReplicaState[]> {
   const rows = await client.rows<StateRow>({
     query: `SELECT toString(serverUUID()) AS server, zookeeper_path AS path, toString(inserts_in_queue) AS inserts,
         toString(toUnixTimestamp(inserts_oldest_time)) AS oldest, toString(log_pointer) AS pointer, toString(log_max_index) AS log_end
@@ -109,6 +129,7 @@ async function readStates(client: ClickHouseClient, { cluster, table }: RowSelec
       WHERE database = {database:String} AND table = {table:String} AND NOT is_session_expired`,
     parameters: { database: optionsOf(client).database, table: `${table}_local` },
     settings: EACH_ALONE,
+    signal,
   });
   return rows.map(([server, path, inserts, oldest, pointer, end]) => ({
     server,
@@ -120,8 +141,8 @@ async function readStates(client: ClickHouseClient, { cluster, table }: RowSelec
   }));
 }
 
-async function serverTime(client: ClickHouseClient): Promise<number> {
-  const rows = await client.rows<[number]>({ query: 'SELECT toUnixTimestamp(now())' });
+async function serverTime(client: ClickHouseClient, signal: AbortSignal | undefined): Promise<number> {
+  const rows = await client.rows<[number]>({ query: 'SELECT toUnixTimestamp(now())', signal });
   return Number(rows[0]?.[0]);
 }
 
@@ -132,28 +153,46 @@ function readAnswers<T>(client: ClickHouseClient, read: RowSelection, value: str
       FROM clusterAllReplicas(${quoteIdentifier(read.cluster)}, currentDatabase(), ${read.table}_local) WHERE ${read.where}`,
     parameters: read.parameters,
     settings: { ...read.settings, ...EACH_ALONE },
+    signal: read.signal,
   });
 }
 
-/** @throws Error when a shard has no replica within `waitMs` that has all rows and answers */
-async function readCompleteAnswers<T>(client: ClickHouseClient, read: RowSelection, value: string) {
-  const shards = await countShards(client, read);
-  const since = read.since ?? (await serverTime(client));
-  let states = await readStates(client, read);
+/**
+ * Finds the replicas that have all rows which were acknowledged before `since`. A read that follows and gets the answers of one of them in
+ * each shard has missed none of these rows.
+ *
+ * @returns undefined when a shard has no such replica within `waitMs`
+ */
+export async function findCompleteReplicas(
+  client: ClickHouseClient,
+  table: ReplicatedTable,
+): Promise<CompleteReplicas | undefined> {
+  const { waitMs = WAIT_MS, retryMs = RETRY_MS, signal } = table;
+  const shards = await countShards(client, table);
+  const since = table.since ?? (await serverTime(client, signal));
+  let states = await readStates(client, table);
   const logEnds = new Map<string, number>();
   for (const { path, logEnd } of states) logEnds.set(path, Math.max(logEnd, logEnds.get(path) ?? 0));
   const shardsOf = (some: readonly ReplicaState[]) => new Set(some.map(({ path }) => path)).size;
   const startedMs = performance.now();
   let waitedMs = 0;
-  const complete = () => caughtUp(states, since, logEnds, waitedMs >= EMPTY_LOG_MS);
-  while (shardsOf(complete()) < shards && waitedMs < (read.waitMs ?? WAIT_MS)) {
-    await delay(read.retryMs ?? RETRY_MS);
-    waitedMs = performance.now() - startedMs;
-    states = await readStates(client, read);
+  let complete = caughtUp(states, since, logEnds);
+  while (shardsOf(complete) < shards) {
+    if (waitedMs >= waitMs) return undefined;
+    await delay(retryMs, undefined, { signal });
+    // Timers may end a fraction of a millisecond early.
+    waitedMs = Math.ceil(performance.now() - startedMs);
+    states = await readStates(client, table);
+    complete = caughtUp(states, since, logEnds, waitedMs >= EMPTY_LOG_MS);
   }
-  const answers = await readAnswers<T>(client, read, value);
-  const answered = new Set(answers.map(([server]) => server));
-  if (shardsOf(complete().filter(({ server }) => answered.has(server))) < shards)
+  return (servers) => shardsOf(complete.filter(({ server }) => servers.has(server))) === shards;
+}
+
+/** @throws Error when a shard has no replica within `waitMs` that has all rows and answers */
+async function readCompleteAnswers<T>(client: ClickHouseClient, read: RowSelection, value: string) {
+  const isComplete = await findCompleteReplicas(client, read);
+  const answers = isComplete === undefined ? [] : await readAnswers<T>(client, read, value);
+  if (isComplete?.(new Set(answers.map(([server]) => server))) !== true)
     throw new Error(`no replica of a shard of ${read.cluster} is known to have all rows of ${read.table}`);
   return answers;
 }
@@ -168,6 +207,23 @@ async function readCompleteAnswers<T>(client: ClickHouseClient, read: RowSelecti
 export async function readEveryReplica(client: ClickHouseClient, read: ReplicaRead): Promise<ReadonlySet<string>> {
   const answers = await readCompleteAnswers<string>(client, read, read.value);
   return new Set(answers.flatMap(([, values]) => values));
+}
+
+type RowAnswer = Answer<readonly string[]>;
+
+function rowText({ columns }: ReplicaRowsRead): string {
+  return `[${columns.map((column) => `toString(${column})`).join(', ')}]`;
+}
+
+function rowsByKey({ columns, key }: ReplicaRowsRead, answers: readonly RowAnswer[]): Map<string, readonly string[]> {
+  const position = columns.indexOf(key);
+  return new Map(answers.flatMap(([, rows]) => rows.map((row) => [row[position] ?? '', row])));
+}
+
+/** Reads rows from each replica that answers, in one statement, whether the replica has all rows or not. */
+export async function readReplicaRows(client: ClickHouseClient, read: ReplicaRowsRead): Promise<ReplicaRows> {
+  const answers = await readAnswers<readonly string[]>(client, read, rowText(read));
+  return { rows: rowsByKey(read, answers), servers: new Set(answers.map(([server]) => server)) };
 }
 
 /**
@@ -185,19 +241,17 @@ export async function findOnReplicas(
   read: ReplicaRowsRead,
   count: number,
 ): Promise<Map<string, readonly string[]>> {
-  const row = `[${read.columns.map((column) => `toString(${column})`).join(', ')}]`;
-  const position = read.columns.indexOf(read.key);
   const found = new Map<string, readonly string[]>();
-  const add = (answers: readonly Answer<readonly string[]>[]) => {
-    for (const [, rows] of answers) for (const columns of rows) found.set(columns[position] ?? '', columns);
+  const add = (answers: readonly RowAnswer[]) => {
+    for (const [key, row] of rowsByKey(read, answers)) found.set(key, row);
   };
   let { since } = read;
   try {
     // Usually one of the replicas has them, whether the others are behind or not.
-    add(await readAnswers(client, read, row));
+    add(await readAnswers(client, read, rowText(read)));
     if (found.size === count) return found;
-    since ??= await serverTime(client);
-    add(await readCompleteAnswers(client, { ...read, since }, row));
+    since ??= await serverTime(client, read.signal);
+    add(await readCompleteAnswers(client, { ...read, since }, rowText(read)));
   } catch (err) {
     if (!isInfrastructureError(err)) throw err;
     throw new MissingRowsError(found, err, since);

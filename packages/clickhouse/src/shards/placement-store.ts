@@ -78,10 +78,14 @@ export async function writePlacement(
 }
 
 /** The number of shards of a cluster. @throws Error unless each has the weight 1, because sharding keys are the numbers of shards */
-export async function countShards(client: ClickHouseClient, { cluster }: Target): Promise<number> {
+export async function countShards(
+  client: ClickHouseClient,
+  { cluster, signal }: Target & { readonly signal?: AbortSignal | undefined },
+): Promise<number> {
   const rows = await client.rows<[shard: number, weight: number]>({
     query: 'SELECT DISTINCT shard_num, shard_weight FROM system.clusters WHERE cluster = {cluster:String}',
     parameters: { cluster },
+    signal,
   });
   if (rows.length === 0) throw new Error(`the server has no cluster ${cluster} in remote_servers`);
   if (rows.some(([, weight]) => weight !== 1))

@@ -1,7 +1,7 @@
 import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
-import { orUnavailable, unavailable } from '../unavailable.js';
+import { orUnavailable } from '../unavailable.js';
 import { readReplicas, readRows } from './read-rows.js';
 
 /** The ids that another system gave to clicks which were imported. */
@@ -35,10 +35,9 @@ const WHERE = 'workspace_id = {workspace:UInt64} AND alias IN {aliases:Array(Str
 const COLUMNS = ['alias', 'click_id'];
 const QUERY = `SELECT ${COLUMNS.join(', ')} FROM click_aliases WHERE ${WHERE}`;
 
-/** Reads aliases from ClickHouse; concurrent look-ups share one read. On a cluster, those that one replica lacks are read from all. */
+/** Reads aliases from ClickHouse; concurrent look-ups share one read. On a cluster, those that one replica lacks are read once from all that answer. */
 export function createClickAliases({ clickhouse, cluster, workspaces }: ClickAliasesOptions): ClickAliases {
-  /** Null: it is not known whether a click has the alias. */
-  const load = createDataLoader<AliasKey, string | null>({
+  const load = createDataLoader<AliasKey, string>({
     identify: ({ workspace, alias }) => `${workspace}/${alias}`,
     group: ({ workspace }) => workspace,
     batchSizeMax: ALIASES_PER_READ,
@@ -47,12 +46,13 @@ export function createClickAliases({ clickhouse, cluster, workspaces }: ClickAli
       const workspace = keys[0]?.workspace ?? '0';
       const aliases = keys.map(({ alias }) => alias);
       const rows = await readRows(clickhouse, QUERY, { workspace, aliases });
-      const found = new Map<string, string | null>(rows.map(([alias = '', clickId = '']) => [alias, clickId]));
+      const found = new Map(rows.map(([alias = '', clickId = '']) => [alias, clickId]));
       const missing = aliases.filter((alias) => !found.has(alias));
       if (cluster !== undefined && missing.length > 0) {
         const parameters = { workspace, aliases: missing };
         const read = { cluster, table: 'click_aliases', columns: COLUMNS, key: 'alias', where: WHERE, parameters };
-        for (const [alias, row] of await readReplicas(clickhouse, read, missing)) found.set(alias, row?.[1] ?? null);
+        const others = await readReplicas(clickhouse, read);
+        for (const [alias, [, clickId = '']] of others.rows) found.set(alias, clickId);
       }
       return new Map([...found].map(([alias, clickId]) => [`${workspace}/${alias}`, clickId]));
     },
@@ -64,9 +64,7 @@ export function createClickAliases({ clickhouse, cluster, workspaces }: ClickAli
       if (workspace === undefined || alias.length > ALIAS_CHARS_MAX) return undefined;
       const record = await orUnavailable('workspace look-up', workspaces.get(workspaceId));
       if (record?.hasClickAliases !== true) return undefined;
-      const clickId = await orUnavailable('look-up of a click of another system', load({ workspace, alias }));
-      if (clickId === null) throw unavailable('the alias may be on a replica that is behind or away');
-      return clickId;
+      return orUnavailable('look-up of a click of another system', load({ workspace, alias }));
     },
   };
 }

@@ -1,25 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDataLoader } from '@waymark/cache';
 import type { ErasedPeopleReader } from '@waymark/catalog';
-import { type ClickHouseClient, dateTimeText } from '@waymark/clickhouse';
+import { type ClickHouseClient, dateTimeText, type ReplicaRows } from '@waymark/clickhouse';
 import { ApiError, parseResourceId, trustedEventIdTime } from '@waymark/contract';
 import { anonymisedRow, type EventRow } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
-import { orUnavailable, unavailable } from '../unavailable.js';
+import { orUnavailable, unavailable, withinMs } from '../unavailable.js';
 import type { ClickAliases } from './click-aliases.js';
 import { CLICK_SQL, clickRowOf, readClick } from './click-rows.js';
-import { readReplicas, readRows } from './read-rows.js';
+import { createReplicaCheck, readReplicas, readRows } from './read-rows.js';
 
 /** Finds the rows of clicks by the click ids in requests. */
 export interface ClickFinder {
   /**
    * The click's row: from memory if this process recorded or found the click recently, else from the queue or from ClickHouse. A click that is
    * younger than a minute may be in a spool, so it is waited for. If no click has the id, it may be the alias of an imported click. On a
-   * cluster, a click that the replica which is read lacks is looked up on all of them.
+   * cluster, a click of the last ten minutes that the replica which is read lacks is looked up on all of them.
    *
-   * @throws ApiError not_found; 500 with `Retry-After` when the click may still be queued, or on a replica that is away
+   * @throws ApiError not_found; 500 with `Retry-After` when the click may still be queued, or on a replica that is away, or after eight seconds
    */
   find(workspaceId: string, clickId: string): Promise<EventRow>;
 }
@@ -35,6 +35,8 @@ export interface ClickFinderOptions {
   readonly erased: Pick<ErasedPeopleReader, 'peek'>;
   readonly now: () => number;
   readonly maxWaitMs?: number;
+  /** How long a look-up takes at most; eight seconds by default. */
+  readonly deadlineMs?: number;
 }
 
 interface ClickKey {
@@ -51,6 +53,10 @@ const POLL_FIRST_MS = 20;
 const POLL_MAX_MS = 200;
 /** Longest time from creating a click id to queueing the click: the delay of a batch plus that of a busy process. */
 const QUEUED_WITHIN_MS = 5000;
+/** How long replicas of ClickHouse may lack a click that is stored. Older ones are looked up on one replica. */
+const LAG_MS = 10 * 60_000;
+/** Includes the wait for reads of other requests. */
+const DEADLINE_MS = 8000;
 const CLICKS_PER_READ = 100;
 const READS_MAX = 2;
 const CACHED_ROWS_MAX = 10_000;
@@ -64,7 +70,8 @@ function notFound(clickId: string): ApiError {
 }
 
 export function createClickFinder(options: ClickFinderOptions): ClickFinder {
-  const { clickhouse, cluster, producer, freshClicks, aliases, now, maxWaitMs = MAX_WAIT_MS } = options;
+  const { clickhouse, cluster, producer, freshClicks, aliases, now } = options;
+  const { maxWaitMs = MAX_WAIT_MS, deadlineMs = DEADLINE_MS } = options;
   // Rows of clicks never change, and a sale often follows its lead within the hour.
   const rowCache = new LRUCache<string, EventRow>({
     max: CACHED_ROWS_MAX,
@@ -94,28 +101,17 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     },
   });
 
-  /** The same from all replicas; null for a click that may exist. */
-  const loadFromReplicas = createDataLoader<ClickKey, EventRow | null>({
+  /** What all replicas that answer have, the rows by click id. */
+  const loadFromReplicas = createDataLoader<ClickKey, ReplicaRows>({
     ...batches,
     async load(keys) {
       if (cluster === undefined) return new Map();
-      const read = {
-        cluster,
-        table: 'click_events',
-        columns: CLICK_SQL,
-        key: 'click_id',
-        where: WHERE,
-        parameters: parametersOf(keys),
-      };
-      const rows = await readReplicas(clickhouse, read, parametersOf(keys).ids);
-      return new Map(
-        [...rows].map(([clickId, row]) => [
-          `${keys[0]?.workspaceNumber}/${clickId}`,
-          row === null ? null : clickRowOf(row),
-        ]),
-      );
+      const read = { cluster, table: 'click_events', columns: CLICK_SQL, key: 'click_id', where: WHERE };
+      const found = await readReplicas(clickhouse, { ...read, parameters: parametersOf(keys) });
+      return new Map(keys.map((key) => [keyText(key), found]));
     },
   });
+  const findComplete = cluster === undefined ? undefined : createReplicaCheck(clickhouse, cluster, 'click_events');
 
   /** The row of a click that is still queued. While Redis does not answer it is undefined, and ClickHouse is read next. */
   async function findQueued({ workspaceNumber, timeMs, clickId }: ClickKey): Promise<EventRow | undefined> {
@@ -157,17 +153,44 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     }
   }
 
-  /** The row of the click that has this id itself, not as an alias. */
-  async function findOwn(workspaceNumber: string, clickId: string): Promise<EventRow | undefined> {
+  /** @throws ApiError 500 when no replica is known to have all clicks */
+  async function findOnReplicas(key: ClickKey): Promise<EventRow | undefined> {
+    const read = () => orUnavailable('click look-up on all replicas', loadFromReplicas(key));
+    // Usually one of the replicas has it, whether the others are behind or not.
+    let found = await read();
+    if (found?.rows.has(key.clickId) === false) {
+      const isComplete = await orUnavailable(
+        'look-up of complete replicas',
+        findComplete?.() ?? Promise.resolve(undefined),
+      );
+      if (isComplete !== undefined) found = await read();
+      const isKnown = found !== undefined && (found.rows.has(key.clickId) || isComplete?.(found.servers) === true);
+      if (!isKnown) throw unavailable('the click may be on a replica that is behind or away');
+    }
+    const row = found?.rows.get(key.clickId);
+    return row === undefined ? undefined : clickRowOf([...row]);
+  }
+
+  /**
+   * The row of the click that has this id itself, not as an alias.
+   *
+   * @param isImported the id is that of an imported click, which may have been stored a moment ago whatever its age
+   */
+  async function findOwn(workspaceNumber: string, clickId: string, isImported: boolean): Promise<EventRow | undefined> {
     const timeMs = trustedEventIdTime(clickId, now());
     if (timeMs === undefined) return undefined;
     const key = { workspaceNumber, timeMs, clickId };
     const row = freshClicks.find(workspaceNumber, clickId) ?? (await waitFor(key));
     if (row !== undefined || cluster === undefined) return row;
-    // Whatever the age of the click: it may have been stored a moment ago, from a spool or by an import.
-    const found = await orUnavailable('click look-up on all replicas', loadFromReplicas(key));
-    if (found === null) throw unavailable('the click may be on a replica that is behind or away');
-    return found;
+    // Others would cost statements on all servers for every id that does not exist, such as those of old cookies.
+    return isImported || now() - timeMs < LAG_MS ? findOnReplicas(key) : undefined;
+  }
+
+  async function findEither(workspaceId: string, workspaceNumber: string, clickId: string) {
+    const row = await findOwn(workspaceNumber, clickId, false);
+    if (row !== undefined) return row;
+    const ownId = await aliases.find(workspaceId, clickId);
+    return ownId === undefined ? undefined : findOwn(workspaceNumber, ownId, true);
   }
 
   return {
@@ -177,11 +200,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       const cacheKey = `${workspaceNumber}/${clickId}`;
       const cached = rowCache.get(cacheKey);
       if (cached !== undefined) return withoutErased(cached, workspaceNumber);
-      let row = await findOwn(workspaceNumber, clickId);
-      if (row === undefined) {
-        const ownId = await aliases.find(workspaceId, clickId);
-        row = ownId === undefined ? undefined : await findOwn(workspaceNumber, ownId);
-      }
+      const row = await withinMs(deadlineMs, 'click look-up', findEither(workspaceId, workspaceNumber, clickId));
       if (row === undefined) throw notFound(clickId);
       rowCache.set(cacheKey, row);
       return withoutErased(row, workspaceNumber);

@@ -1,4 +1,12 @@
-import { type ClickHouseClient, findOnReplicas, MissingRowsError, type ReplicaRowsRead } from '@waymark/clickhouse';
+import { createDataLoader } from '@waymark/cache';
+import {
+  type ClickHouseClient,
+  type CompleteReplicas,
+  findCompleteReplicas,
+  type ReplicaRows,
+  type ReplicaRowsRead,
+  readReplicaRows,
+} from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 
 /** Limits the wait for a store that hangs, so that the claims of the request do not expire before its commit. */
@@ -20,27 +28,34 @@ export function readRows(
   });
 }
 
-/**
- * How long a request waits for a complete replica, before it is known that a row does not exist: a busy one, which always has inserts to fetch,
- * is known to have all from before the read after some six seconds.
- */
-const REPLICA_WAIT_MS = 8000;
+/** Reads rows that a read of one replica has not found from all replicas of a cluster that answer, in one statement. */
+export function readReplicas(
+  clickhouse: ClickHouseClient,
+  read: Pick<ReplicaRowsRead, 'cluster' | 'table' | 'columns' | 'key' | 'where' | 'parameters'>,
+): Promise<ReplicaRows> {
+  const signal = AbortSignal.timeout(READ_MS_MAX);
+  return readReplicaRows(clickhouse, { ...read, settings: SETTINGS, signal });
+}
+
+/** After it, a log of inserts that seems to be empty is known to be. States are read before and after it, not in between. */
+const COMPLETE_WAIT_MS = 1000;
 
 /**
- * Reads rows that a read of one replica has not found from all replicas of a cluster.
- *
- * @param keys of the rows
- * @returns for a key null, if it is not known whether its row exists; nothing if it does not exist
+ * Creates a function that finds the replicas with all rows which were acknowledged before its call, within a second; undefined if a shard has
+ * none. All calls that wait share the next search, and one runs at a time: four statements a second at most while replicas are behind.
  */
-export async function readReplicas(
-  clickhouse: ClickHouseClient,
-  read: Omit<ReplicaRowsRead, 'waitMs' | 'settings'>,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, readonly string[] | null>> {
-  try {
-    return await findOnReplicas(clickhouse, { ...read, waitMs: REPLICA_WAIT_MS, settings: SETTINGS }, keys.length);
-  } catch (err) {
-    if (!(err instanceof MissingRowsError)) throw err;
-    return new Map(keys.map((key) => [key, err.found.get(key) ?? null]));
-  }
+export function createReplicaCheck(clickhouse: ClickHouseClient, cluster: string, table: string) {
+  const load = createDataLoader<string, CompleteReplicas>({
+    identify: (name) => name,
+    group: (name) => name,
+    batchSizeMax: 1,
+    concurrentReadsMax: 1,
+    async load() {
+      const signal = AbortSignal.timeout(READ_MS_MAX);
+      const wait = { waitMs: COMPLETE_WAIT_MS, retryMs: COMPLETE_WAIT_MS, signal };
+      const complete = await findCompleteReplicas(clickhouse, { cluster, table, ...wait });
+      return new Map(complete === undefined ? [] : [[table, complete]]);
+    },
+  });
+  return () => load(table);
 }
