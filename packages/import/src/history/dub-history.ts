@@ -66,6 +66,9 @@ function timesOf(records: readonly unknown[]): string[] {
   });
 }
 
+/** Whether an event was there when the import started: dub lists events until the end of the day. Events without a time are rejected later. */
+const isDue = (record: unknown, end: string) => (timesOf([record])[0] ?? '') <= end;
+
 /** Ids of the events of the day of `time`: all that a page from a time of that day can repeat. */
 function idsOfDay(records: readonly unknown[], time: string): string[] {
   return records.filter((record) => (timesOf([record])[0] ?? '') >= dayOf(time)).map(idOf);
@@ -116,12 +119,16 @@ export function dubHistory({ client, address, identity, now }: DubHistoryOptions
     }
   }
 
-  /** Whether the page before still ends with the same event, so that none has moved to it. A page of events of deleted links has no answer. */
+  /**
+   * Whether the page before still ends with the same event, so that none has moved to it. Events that were recorded since the import
+   * started are left out. A page of events of deleted links has no answer.
+   */
   async function isInPlace(event: string, at: Position, isEmpty: boolean): Promise<boolean> {
     if (at.before === undefined) return true;
     const limit = isEmpty ? EVENTS_PER_PAGE : EVENTS_PER_CHECK;
     const again = await listEvents(event, at, ((at.page - 1) * EVENTS_PER_PAGE) / limit, limit);
-    return again.length === 0 || idOf(again.at(-1)) === at.before.last;
+    const due = again.filter((record) => isDue(record, at.end));
+    return again.length === 0 || idOf(due.at(-1)) === at.before.last;
   }
 
   /** The number of events from the start of the position, those of deleted links included; undefined when the source does not say. */
@@ -154,6 +161,8 @@ export function dubHistory({ client, address, identity, now }: DubHistoryOptions
     const { repeats = 0 } = at;
     if (repeats < REPEATS_MAX && !(await isInPlace(event, at, isEmpty)))
       return { ...at, page: 1, seen: [], before: undefined, repeats: repeats + 1 };
+    // Pages are in the order of time: all events after one that was recorded since the import started are left to a later import.
+    if ((timesOf(records).at(-1) ?? '') > at.end) return undefined;
     return isEmpty ? afterNone(event, at) : afterEvents(at, records);
   }
 
@@ -177,9 +186,7 @@ export function dubHistory({ client, address, identity, now }: DubHistoryOptions
       return { fresh: records.filter((record) => !skip.has(textIn(record, 'id') ?? '')), next };
     }
     const { at, records } = await eventPage(step, position);
-    // dub lists events until the end of the day.
-    const isDue = (record: unknown) => (timesOf([record])[0] ?? '') <= at.end;
-    const fresh = records.filter((record) => !skip.has(idOf(record)) && isDue(record));
+    const fresh = records.filter((record) => !skip.has(idOf(record)) && isDue(record, at.end));
     return { fresh, next: await nextEvents(step, at, records) };
   }
 
