@@ -89,9 +89,9 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     { body, cleared, hasSourceId, baseline }: LinkPlan,
   ): LinkRecord {
     const { externalId, ...fields } = body;
-    const { folderId, ...others } = cleared;
-    // A partner link without a folder is in that of the program.
-    const taken = folderId === undefined || record.programId !== null ? others : cleared;
+    // A link of a partner has the tenant of the partner and, without a folder of its own, that of the program.
+    const { folderId: _folder, tenantId: _tenant, trackConversion: _tracking, ...others } = cleared;
+    const taken = record.partnerId === null && record.programId === null ? cleared : others;
     const changes = { ...taken, ...(hasSourceId || externalId === undefined ? fields : body) };
     const changed = changedLink(context, links, record, changes, 'replace');
     if (baseline === undefined || isSameCount(record, baseline) || hasEvents(record)) return changed;

@@ -243,6 +243,24 @@ describe('an import', () => {
     expect(await find(acme.host, 'two')).toMatchObject({ partnerId: null, tenantId: 'tenant-2' });
   });
 
+  it('takes with update neither tenant nor conversion tracking from a link of a partner, whom the source names otherwise', async () => {
+    const acme = await imports.workspace();
+    const partner = await imports.catalog.partners.create(acme.id, {
+      name: 'A',
+      programId: null,
+      tenantId: 'tenant-1',
+    });
+    const table = (title: string, tenantId: string, isTracked: boolean) =>
+      `url,key,title,tenantId,trackConversion\nhttps://a.test,one,${title},${tenantId},${isTracked}\n`;
+    await imports.table(acme, table('A', 'tenant-1', true));
+    const options = { onConflict: 'update' } as const;
+    expect(await imports.table(acme, table('', '', false), options)).toMatchObject({ updated: 1 });
+    expect(await find(acme.host, 'one')).toMatchObject({
+      ...{ title: null, partnerId: partner.id, tenantId: 'tenant-1', trackConversion: true },
+    });
+    expect(await imports.table(acme, table('', '', false), options)).toMatchObject({ skipped: 1 });
+  });
+
   it.each(['dub.link', 'git.new', 'WWW.Fig.page'])('makes no domain %s, which nobody can move here', async (domain) => {
     const acme = await imports.workspace();
     const { created, rejections } = await imports.table(acme, `url,key,domain\nhttps://a.test,a,${domain}\n`);
