@@ -1,5 +1,5 @@
 import { ImportError } from '../model/import-error.js';
-import { type Cursor, cursorQuery, nextCursor } from './cursors.js';
+import { type Cursor, nextCursor, readAtCursor } from './cursors.js';
 import { listIn, textIn, UnreadRecord } from './pages.js';
 import type { SourceClient } from './source-client.js';
 
@@ -40,10 +40,12 @@ async function* pagesOf({ client }: DubApi, url: string): AsyncGenerator<readonl
   let first = new Set<string | undefined>();
   let cursor: Cursor | undefined;
   do {
-    const records = listIn(await client.getJson(`${url}${cursorQuery(cursor)}`));
+    const { records, cursor: at } = await readAtCursor(cursor, async (query) =>
+      listIn(await client.getJson(`${url}${query}`)),
+    );
     if (cursor === undefined) first = new Set(records.map((record) => textIn(record, 'id')));
     const isFirst = cursor === undefined;
-    cursor = nextCursor(cursor, records);
+    cursor = nextCursor(at, records);
     yield isFirst ? records : records.filter((record) => !first.has(textIn(record, 'id')));
   } while (cursor !== undefined);
 }

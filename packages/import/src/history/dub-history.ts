@@ -1,4 +1,4 @@
-import { type Cursor, cursorQuery, nextCursor } from '../apis/cursors.js';
+import { type Cursor, isRefusedCursor, nextCursor, readAtCursor } from '../apis/cursors.js';
 import { listIn, textIn } from '../apis/pages.js';
 import type { SourceClient } from '../apis/source-client.js';
 import { isObject } from '../model/fields.js';
@@ -44,7 +44,7 @@ interface Position {
   readonly isByDay?: boolean;
   /** Ids of the first and the last record of the page before, if pages are numbered from the same start. */
   readonly before?: { readonly first: string; readonly last: string } | undefined;
-  /** How often the pages from `start` were read again. */
+  /** How often the pages from `start`, or all customers, were read again. */
   readonly repeats?: number;
   /** Number of pages without an event, one after the other. */
   readonly empty?: number;
@@ -166,14 +166,25 @@ export function dubHistory({ client, address, identity, now }: DubHistoryOptions
     return isEmpty ? afterNone(event, at) : afterEvents(at, records);
   }
 
-  /** Reads a page of customers. Those of the first page come again in another order. */
+  /**
+   * Reads a page of customers. Those of the first page come again in another order. All are read again if the customer at whom an earlier
+   * run has ended was deleted.
+   */
   async function customerPage(at: Position) {
     const old: Cursor | undefined =
       at.start === '' ? undefined : { parameter: 'startingAfter', id: at.start, pivot: at.start };
     const { cursor = old } = at;
     const url = `${address}/customers?pageSize=${CUSTOMERS_PER_PAGE}&includeExpandedFields=true&sortBy=createdAt&sortOrder=asc`;
-    const records = listIn(await client.getJson(`${url}${cursorQuery(cursor)}`));
-    const following = nextCursor(cursor, records);
+    const { repeats = 0 } = at;
+    let page: Awaited<ReturnType<typeof readAtCursor>>;
+    try {
+      page = await readAtCursor(cursor, async (query) => listIn(await client.getJson(`${url}${query}`)));
+    } catch (err) {
+      if (!isRefusedCursor(cursor, err) || repeats >= REPEATS_MAX) throw err;
+      return { records: [], next: { ...at, start: '', seen: [], cursor: undefined, repeats: repeats + 1 } };
+    }
+    const { records } = page;
+    const following = nextCursor(page.cursor, records);
     const seen = cursor === undefined ? records.flatMap((record) => textIn(record, 'id') ?? []) : at.seen;
     return { records, next: following && { ...at, start: following.id, seen, cursor: following } };
   }

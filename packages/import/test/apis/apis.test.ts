@@ -86,6 +86,20 @@ describe('an API', () => {
     expect(keys.toSorted()).toEqual(account.links.map(({ key }) => key).toSorted());
   });
 
+  it('of dub is read to its end if links at which the reading turns are deleted meanwhile', async () => {
+    const account = emptyAccount();
+    for (let n = 501; n <= 650; n++) account.links.push(dubLink(n, { createdAt: `2015-01-01T00:00:00.${n}Z` }));
+    for (let n = 1; n <= 250; n++) account.links.push(dubLink(n, { createdAt: `2023-01-01T00:00:00.${n + 100}Z` }));
+    const keys = account.links.map(({ key }) => key).toSorted();
+    let turns = 0;
+    const found = await read('dub', ({ path, query }) => {
+      // The last link of the first page, and the one that follows it.
+      if (query.endingBefore !== undefined && turns++ === 0) account.links.splice(99, 2);
+      return dubAnswer(account, path, query);
+    });
+    expect(found.keys.toSorted()).toEqual(keys);
+  });
+
   it('of dub names the folders that the key may not read', async () => {
     const account = emptyAccount();
     account.folders.push({ id: 'fold_1', name: 'Finance' }, { id: 'fold_2', name: 'Open' });

@@ -245,6 +245,21 @@ describe('the history of dub', () => {
     expect(counts).toMatchObject({ customers: 3 + 370, repeated: 2 });
   });
 
+  it('goes on after a customer was deleted at whom an earlier run has ended', async () => {
+    const account = anAccount();
+    const { address } = await dub(account);
+    const at = { step: 3, start: 'cus_gone', page: 1, row: 2, end: '2026-01-01T00:00:00.000Z', seen: [] };
+    for (const parameter of ['startingAfter', 'endingBefore']) {
+      const cursor = { parameter, id: 'cus_gone', pivot: 'cus_gone' };
+      const customers = await pagesOf(address, { ...at, cursor });
+      expect(customers.map((event) => event.kind === 'customer' && event.externalId).toSorted()).toEqual([
+        'user-1',
+        'user-2',
+        'user-3',
+      ]);
+    }
+  });
+
   it('of many events is read in a bounded number of requests', async () => {
     const account = anAccount();
     const base = Date.UTC(2023, 5, 1);
