@@ -17,8 +17,8 @@ const EVENTS_PER_CHECK = 10;
 const CUSTOMERS_PER_PAGE = 100;
 /** Pages without an event, one after the other, after which the events end if the source does not count them. */
 const EMPTY_PAGES_UNCOUNTED = 3;
-/** The same if it counts more: half a million events of deleted links. */
-const EMPTY_PAGES_MAX = 500;
+/** The same if it counts more: fifty million events of deleted links. */
+const EMPTY_PAGES_MAX = 50_000;
 /** How often pages are read again because events have moved between them. */
 const REPEATS_MAX = 5;
 /** Clicks come first, because leads refer to them, and customers last, because the first lead of a customer decides its attribution. */

@@ -48,6 +48,8 @@ export interface EventImportOptions {
 
 /** Records of one insert: enough for an efficient insert, in a few megabytes of memory. */
 const BATCH_MAX = 5_000;
+/** Pages after which the position is stored, also if none of them has a record. */
+const BATCH_PAGES_MAX = 100;
 const DAY_MS = 24 * 3_600_000;
 /** How far the time of an event may be in the future, because clocks differ. */
 const AHEAD_MS_MAX = 10 * 60_000;
@@ -171,18 +173,21 @@ export async function importEvents(history: HistorySource, options: EventImportO
   ) {
     let items: HistoryItem[] = [];
     let last: string | undefined;
+    let pages = 0;
     const kindOf = (some: readonly HistoryItem[]) => some.find(({ event }) => event !== undefined)?.event?.kind;
     const flush = async () => {
       if (last !== undefined) await take(items, last);
       items = [];
       last = undefined;
+      pages = 0;
     };
     for await (const page of untilAborted(history.read(from), signal)) {
       // The clicks must be stored before their leads are read, because leads look them up.
       if (kindOf(items) !== undefined && kindOf(page.items) !== kindOf(items)) await flush();
       items.push(...page.items);
       last = page.next;
-      if (items.length >= BATCH_MAX) await flush();
+      pages++;
+      if (items.length >= BATCH_MAX || pages >= BATCH_PAGES_MAX) await flush();
     }
     await flush();
   }

@@ -2,6 +2,8 @@ import { API_READ } from '@waymark/catalog';
 import { ApiError, parseResourceId } from '@waymark/contract';
 import { createOutbound } from '@waymark/outbound';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { SourceClient } from '../../src/apis/source-client.js';
+import { dubHistory } from '../../src/history/dub-history.js';
 import { type HistorySource, ImportError, openApiHistory, type PastEvent } from '../../src/index.js';
 import type { StubAnswer, StubRequest } from '../apis/stub-server.js';
 import {
@@ -341,11 +343,33 @@ describe('the history of dub', () => {
   });
 
   it('ends when the source counts events that it never lists', async () => {
-    const stub = await dub(anAccount(), ({ path }) => {
-      if (path === '/analytics') return { json: { clicks: 1e15 } };
-      return path === '/events' ? { json: [] } : undefined;
-    });
-    await expect(pagesOf(stub.address, undefined)).rejects.toThrow('lists none of them');
+    const client: SourceClient = {
+      getJson: async (url) => (url.includes('/analytics?') ? { clicks: 1e15 } : []),
+    };
+    const source = dubHistory({ client, address: '', identity: 'none', now: Date.now });
+    let pages = 0;
+    const reading = (async () => {
+      for await (const { items } of source.read(undefined)) pages += 1 + items.length;
+    })();
+    await expect(reading).rejects.toThrow('lists none of them');
+    // A deleted link may have had millions of clicks in a row.
+    expect(pages).toBe(49_999);
+  });
+
+  it('goes on behind pages without an event where an earlier run has ended', async () => {
+    const acme = await history.workspace();
+    const starts: (string | undefined)[] = [];
+    const source: HistorySource = {
+      identity: 'empty-pages',
+      async *read(from) {
+        starts.push(from);
+        for (let page = 1; page <= 250; page++) yield { items: [], next: JSON.stringify(page) };
+        if (from === undefined) throw new ImportError('the source is away');
+      },
+    };
+    await expect(history.events(acme, source)).rejects.toThrow('the source is away');
+    await history.events(acme, source);
+    expect(starts).toEqual([undefined, '200']);
   });
 
   it('leaves out what is older than the installation keeps, and counts it', async () => {
