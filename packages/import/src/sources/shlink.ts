@@ -39,6 +39,14 @@ function targetsOf(fields: Fields): Targets {
   return { ...targets, ...(Object.keys(geo).length === 0 ? {} : { geo }) };
 }
 
+/** The targets that the record has no rule for, of those that its fields can have: a short URL without rules comes without a list of them. */
+function clearedTargets(targets: Targets, record: unknown): (keyof Targets)[] {
+  const { hasRedirectRules, redirectRules, deviceLongUrls } = isObject(record) ? record : {};
+  const hasRules = redirectRules !== undefined || hasRedirectRules === false;
+  const names = hasRules ? (['ios', 'android', 'geo'] as const) : (['ios', 'android'] as const);
+  return hasRules || deviceLongUrls !== undefined ? names.filter((name) => targets[name] === undefined) : [];
+}
+
 /** Maps a short URL of Shlink's API v3, to which `redirectRules` were added. Its clicks do not include visits of bots, as in Waymark. */
 export const shlinkLinks: MapRecord = (record, { timezone }) => {
   const fields = fieldsOf(record, timezone);
@@ -50,6 +58,7 @@ export const shlinkLinks: MapRecord = (record, { timezone }) => {
   fields.lose('meta.validSince', meta.take('validSince'), 'links that begin later do not exist here');
   const isForwarding = fields.take('forwardQuery');
   if (isForwarding === false) fields.lose('forwardQuery', 'false', 'parameters of a visit are always passed on here');
+  const targets = targetsOf(fields);
   const clicks = [visits.count('nonBots'), visits.count('total'), fields.count('visitsCount')];
   return [
     {
@@ -60,7 +69,7 @@ export const shlinkLinks: MapRecord = (record, { timezone }) => {
         title: fields.text('title'),
         expiresAt: meta.time('validUntil'),
         doIndex: fields.flag('crawlable'),
-        ...targetsOf(fields),
+        ...targets,
       },
       tags: tagsOf('tags', fields.take('tags')),
       folder: null,
@@ -70,6 +79,7 @@ export const shlinkLinks: MapRecord = (record, { timezone }) => {
       cleared: [
         ...fields.cleared({ title: 'title', doIndex: 'crawlable', tags: 'tags' }),
         ...meta.cleared({ expiresAt: 'validUntil' }),
+        ...clearedTargets(targets, record),
       ],
       lost: fields.lost(IGNORED),
     },

@@ -65,6 +65,7 @@ export const shortIoLinks: MapRecord = (record, { timezone, folderNames }) => {
       cleared: fields.cleared({
         ...{ title: 'title', archived: 'archived', ios: 'iphoneURL', android: 'androidURL', expiresAt: 'expiresAt' },
         ...{ expiredUrl: 'expiredURL', rewrite: 'cloaking', tags: 'tags' },
+        ...{ password: 'hasPassword', testVariants: 'splitURL' },
       }),
       lost: fields.lost(IGNORED),
     },

@@ -180,6 +180,16 @@ describe('links of Short.io', () => {
     expect(link?.fields.testVariants).toBeUndefined();
     expect(lostFields(link?.lost ?? [])).toEqual(expect.arrayContaining(['hasPassword', 'splitURL']));
   });
+
+  it('have lost their password and their split only if the source says so', () => {
+    const clearedOf = (fields: object) => shortIoLinks({ ...RECORD, ...fields }, {})[0]?.cleared;
+    expect(clearedOf({ password: null, hasPassword: false, splitURL: null })).toEqual([
+      'password',
+      'testVariants',
+      'archived',
+    ]);
+    expect(clearedOf({ password: null, hasPassword: true })).toEqual(['archived']);
+  });
 });
 
 it('links of Rebrandly arrive with every field', () => {
@@ -266,6 +276,16 @@ it('short URLs of Shlink arrive with every field; rules of more than a device or
   expect(lostFields(link?.lost ?? [])).toEqual([
     ...['meta.maxVisits', 'meta.validSince', 'forwardQuery', 'redirectRules', 'redirectRules'],
   ]);
+});
+
+it.each([
+  ['has no rules any more', { hasRedirectRules: false }, ['android', 'geo', 'ios']],
+  ['has one rule left', { redirectRules: [], deviceLongUrls: { ios: 'https://i.test' } }, ['android', 'geo']],
+  ['is of a version without rules', { deviceLongUrls: { ios: null, android: 'https://a.test' } }, ['ios']],
+  ['does not say', {}, []],
+])('a link of Shlink that %s clears those targets only', (_what, fields, cleared) => {
+  const [link] = shlinkLinks({ shortUrl: 'https://s.test/a', longUrl: 'https://acme.com/', ...fields }, {});
+  expect(link?.cleared?.toSorted()).toEqual(cleared);
 });
 
 it('links of Kutt arrive with every field; of a password it is said that there was one', () => {
