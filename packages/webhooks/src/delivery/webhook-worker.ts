@@ -49,8 +49,8 @@ export interface WebhookWorker {
   close(): Promise<void>;
 }
 
-/** More than the slots, so that jobs without a slot are postponed, and deliveries logged, while every slot is taken and others wait for replicas. */
-const JOBS_MAX = SLOTS + 16 + CONFIRMING_MAX;
+/** More than the slots, so that jobs without a slot are postponed, and deliveries logged, while every slot is taken. */
+const JOBS_MAX = SLOTS + 16;
 /** Other workers take over the jobs of a killed worker after at most the lock and two checks. */
 const LOCK_MS = 10_000;
 const STALLED_CHECK_MS = 5_000;
@@ -138,7 +138,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   const worker = new Worker<unknown>(WEBHOOK_QUEUE, processJob, {
     connection: redis,
     prefix: QUEUE_PREFIX,
-    concurrency: JOBS_MAX,
+    concurrency: waitReplicas === 0 ? JOBS_MAX : JOBS_MAX + CONFIRMING_MAX,
     lockDuration: LOCK_MS,
     stalledInterval: STALLED_CHECK_MS,
     maxStalledCount: STALLED_MAX,
