@@ -1,83 +1,18 @@
-import { API_READ } from '@waymark/catalog';
-import { ApiError, parseResourceId } from '@waymark/contract';
-import { createOutbound } from '@waymark/outbound';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { parseResourceId } from '@waymark/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SourceClient } from '../../src/apis/source-client.js';
 import { dubHistory } from '../../src/history/dub-history.js';
-import { type HistorySource, ImportError, openApiHistory, type PastEvent } from '../../src/index.js';
-import type { StubAnswer, StubRequest } from '../apis/stub-server.js';
-import {
-  aDeletedCustomer,
-  aDubClick,
-  aDubCustomer,
-  aDubLead,
-  aDubLink,
-  aDubSale,
-  type DubAccount,
-  dubClickId,
-  emptyAccount,
-  startDub,
-} from './stub-dub.js';
-import { startHistory, type TestHistory, type Workspace } from './test-history.js';
+import { type HistorySource, ImportError } from '../../src/index.js';
+import type { StubAnswer } from '../apis/stub-server.js';
+import { anAccount, dub, linkOf, pagesOf } from './dub-account.js';
+import { aDeletedCustomer, aDubClick, aDubCustomer, aDubLead, aDubSale, dubClickId, emptyAccount } from './stub-dub.js';
+import { startHistory, type TestHistory } from './test-history.js';
 
 let history: TestHistory;
 beforeAll(async () => {
   history = await startHistory();
 });
 afterAll(() => history.close());
-
-async function dub(account: DubAccount, before?: (request: StubRequest, number: number) => StubAnswer | undefined) {
-  const stub = await startDub(account, before);
-  onTestFinished(() => stub.close());
-  return stub;
-}
-
-/** Two clicks, a lead of each, two sales of the first customer and one of the second; and a customer without events. */
-function anAccount(): DubAccount {
-  const account = emptyAccount();
-  const [one, other] = [
-    aDubClick(1, '2023-01-31T23:59:59.001Z'),
-    aDubClick(2, '2024-02-01T00:00:00.002Z', { key: 'buy' }),
-  ];
-  const [ada, bob] = [aDubCustomer(1), aDubCustomer(2, { name: null, email: null, country: null })];
-  account.links.push(aDubLink('try', { clicks: 90, leads: 9 }), aDubLink('buy'));
-  account.clicks.push(one, other);
-  account.leads.push(
-    aDubLead(1, '2023-02-01T00:00:00.000Z', one, ada),
-    aDubLead(2, '2024-02-02T00:00:00.000Z', other, bob),
-  );
-  account.sales.push(
-    aDubSale(1, '2023-03-01T00:00:00.000Z', one, ada),
-    aDubSale(2, '2023-04-01T00:00:00.000Z', one, ada, { metadata: '{"term":"year"}' }),
-    aDubSale(3, '2024-03-01T00:00:00.000Z', other, bob, {
-      sale: { amount: 100, invoiceId: null, paymentProcessor: 'new one', currency: 'EUR' },
-      ...{ invoice_id: null, metadata: {} },
-    }),
-  );
-  account.customers.push(ada, bob, aDubCustomer(3, { link: aDubLink('try'), createdAt: '2022-01-01T00:00:00.000Z' }));
-  return account;
-}
-
-/** All events from a position on, read alone. */
-async function pagesOf(address: string, position: object | undefined): Promise<PastEvent[]> {
-  const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
-  onTestFinished(() => outbound.close());
-  const source = openApiHistory({
-    ...{ source: 'dub', address, credential: 'key', readsCounts: false, outbound, now: Date.now },
-    wait: async () => undefined,
-  });
-  const found: PastEvent[] = [];
-  for await (const { items } of source.read(position && JSON.stringify(position)))
-    found.push(...items.flatMap(({ event }) => event ?? []));
-  return found;
-}
-
-async function linkOf({ id, host }: Workspace, key: string) {
-  const link = await history.catalog.links.findByAddress(host, key, API_READ);
-  if (link === undefined) throw new Error(`no link ${key}`);
-  const [object] = await history.catalog.links.objects(id, [link], { hidesPasswords: false });
-  return { link, object };
-}
 
 describe('the history of dub', () => {
   it('becomes clicks, leads, sales and customers with their own times, and counters as if they had been sent', async () => {
@@ -86,7 +21,7 @@ describe('the history of dub', () => {
     const first = await history.api(acme, 'dub', stub.address);
     expect(first).toMatchObject({ read: 10, clicks: 2, leads: 2, sales: 3, customers: 3, repeated: 2, rejected: 0 });
 
-    const { link, object } = await linkOf(acme, 'try');
+    const { link, object } = await linkOf(history, acme, 'try');
     expect(object).toMatchObject({ clicks: 1, leads: 1, conversions: 1, sales: 2, saleAmount: 9800 });
     expect(object?.lastClicked).toBe('2023-01-31T23:59:59.001Z');
     const clicks = await history.rows(acme, 'click_events');
@@ -136,13 +71,13 @@ describe('the history of dub', () => {
     const account = anAccount();
     const stub = await dub(account);
     await history.api(acme, 'dub', stub.address);
-    const before = await linkOf(acme, 'try');
+    const before = await linkOf(history, acme, 'try');
     const again = await history.api(acme, 'dub', stub.address);
     expect(again).toMatchObject({ clicks: 0, leads: 0, sales: 0, customers: 0, repeated: 10 });
-    expect(await linkOf(acme, 'try')).toEqual(before);
+    expect(await linkOf(history, acme, 'try')).toEqual(before);
     account.clicks.push(aDubClick(7, '2025-01-01T00:00:00.000Z'));
     expect(await history.api(acme, 'dub', stub.address)).toMatchObject({ clicks: 1, repeated: 10 });
-    expect((await linkOf(acme, 'try')).object).toMatchObject({ clicks: 2 });
+    expect((await linkOf(history, acme, 'try')).object).toMatchObject({ clicks: 2 });
   });
 
   it('counts no usage, whatever the month of the events is', async () => {
@@ -151,21 +86,21 @@ describe('the history of dub', () => {
     account.clicks.push(aDubClick(8, new Date().toISOString()));
     await history.api(acme, 'dub', (await dub(account)).address);
     expect(await history.catalog.eventUsage.thisMonth(acme.id)).toBe(0);
-    expect((await linkOf(acme, 'try')).object).toMatchObject({ clicks: 2 });
+    expect((await linkOf(history, acme, 'try')).object).toMatchObject({ clicks: 2 });
   });
 
   it('takes the place of a baseline, and a later import of counts adds none', async () => {
     const acme = await history.workspace();
     const counts = 'url,key,clicks,sales\nhttps://a.test/try,try,90,9\nhttps://a.test/old,old,5,\n';
     await history.table(acme, counts, { history: 'counts' });
-    expect((await linkOf(acme, 'try')).object).toMatchObject({ clicks: 90, sales: 9 });
+    expect((await linkOf(history, acme, 'try')).object).toMatchObject({ clicks: 90, sales: 9 });
     const stub = await dub(anAccount());
     await history.api(acme, 'dub', stub.address);
-    expect((await linkOf(acme, 'try')).object).toMatchObject({ clicks: 1, sales: 2 });
+    expect((await linkOf(history, acme, 'try')).object).toMatchObject({ clicks: 1, sales: 2 });
     // A link without past events keeps its counts.
-    expect((await linkOf(acme, 'old')).object).toMatchObject({ clicks: 5 });
+    expect((await linkOf(history, acme, 'old')).object).toMatchObject({ clicks: 5 });
     const later = await history.table(acme, counts, { history: 'counts', onConflict: 'update' });
-    expect((await linkOf(acme, 'try')).object).toMatchObject({ clicks: 1, sales: 2 });
+    expect((await linkOf(history, acme, 'try')).object).toMatchObject({ clicks: 1, sales: 2 });
     expect(later.losses.map(({ reason }) => reason).join()).toContain('its past events are stored');
   });
 
@@ -370,136 +305,5 @@ describe('the history of dub', () => {
     await expect(history.events(acme, source)).rejects.toThrow('the source is away');
     await history.events(acme, source);
     expect(starts).toEqual([undefined, '200']);
-  });
-
-  it('leaves out what is older than the installation keeps, and counts it', async () => {
-    const acme = await history.workspace();
-    const days = Math.ceil((Date.now() - Date.UTC(2024, 0, 1)) / 86_400_000);
-    const counts = await history.api(acme, 'dub', (await dub(anAccount())).address, { retentionDays: days });
-    expect(counts).toMatchObject({ clicks: 1, leads: 1, sales: 1, tooOld: 4, rejected: 0 });
-    expect((await linkOf(acme, 'try')).object).toMatchObject({ clicks: 0, sales: 0 });
-  });
-
-  it('leaves out what is older than the workspace keeps', async () => {
-    const acme = await history.workspace();
-    const days = Math.ceil((Date.now() - Date.UTC(2024, 0, 1)) / 86_400_000);
-    const keeping = { ...acme, eventRetentionDays: days };
-    const counts = await history.api(keeping, 'dub', (await dub(anAccount())).address, { retentionDays: days + 5000 });
-    expect(counts).toMatchObject({ clicks: 1, leads: 1, sales: 1, tooOld: 4 });
-  });
-
-  it('attributes a lead whose click is missing to the click that it names', async () => {
-    const acme = await history.workspace();
-    const account = anAccount();
-    account.clicks.splice(0, 1);
-    expect(await history.api(acme, 'dub', (await dub(account)).address)).toMatchObject({
-      clicks: 1,
-      leads: 2,
-      sales: 3,
-    });
-    const leads = await history.rows(acme, 'lead_events');
-    expect(leads.map(({ city }) => city)).toEqual(['Austin', 'Austin']);
-    expect((await linkOf(acme, 'try')).object).toMatchObject({ clicks: 0, leads: 1, conversions: 1, saleAmount: 9800 });
-  });
-
-  it('rejects what cannot be an event with its reason, and imports the rest', async () => {
-    const acme = await history.workspace();
-    const account = anAccount();
-    const [click] = account.clicks;
-    if (click === undefined) throw new Error('no click');
-    account.clicks.push(
-      aDubClick(20, 'a text' as never),
-      aDubClick(21, '2023-05-01T00:00:00.000Z', { key: 'gone' }),
-      { ...aDubClick(22, '2023-05-02T00:00:00.000Z'), click: {} },
-      aDubClick(23, new Date(Date.now() + 3_600_000).toISOString()),
-    );
-    const late = '2024-06-01T00:00:00.000Z';
-    account.leads.push(
-      aDubLead(30, late, click, aDubCustomer(4), { metadata: 'no JSON' }),
-      aDubLead(31, late, click, aDubCustomer(5), { metadata: { text: 'x'.repeat(10_001) } }),
-      aDubLead(32, late, click, aDubCustomer(6), { eventId: undefined }),
-      aDubLead(33, late, click, aDubCustomer(7, { externalId: ' ', id: ' ' })),
-      aDubLead(34, late, click, aDubCustomer(7, { externalId: ' ', id: ' ' })),
-    );
-    account.sales.push(
-      aDubSale(40, late, click, aDubCustomer(1), { sale: { amount: -1 } }),
-      // The same invoice once more, as another event.
-      aDubSale(41, late, click, aDubCustomer(1), { sale: { amount: 1, invoiceId: 'in_1' } }),
-    );
-    const counts = await history.api(acme, 'dub', (await dub(account)).address);
-    expect(counts).toMatchObject({ clicks: 2, leads: 2, sales: 3, customers: 3 });
-    const reasons = counts.rejections.map(({ reason }) => reason);
-    expect(reasons).toEqual([
-      'id is missing',
-      `there is no link ${acme.host}/gone in this workspace`,
-      ...['metadata must be an object', 'eventId is missing', 'metadata has more than 10000 characters as JSON'],
-      // Both leads of the customer, not only the first.
-      ...Array(2).fill('customer.externalId is not one that a customer may have here'),
-      'amount must be a whole number',
-    ]);
-  });
-
-  it('only says in a dry run what it would store', async () => {
-    const acme = await history.workspace();
-    const counts = await history.api(acme, 'dub', (await dub(anAccount())).address, { isDry: true });
-    expect(counts).toMatchObject({ read: 10, clicks: 2, leads: 2, sales: 3, customers: 3 });
-    expect(await history.rows(acme, 'click_events')).toEqual([]);
-    expect(await history.catalog.customers.findByExternalId(acme.id, 'user-1')).toBeUndefined();
-  });
-
-  it('says why the source refuses, and goes on later where it was', async () => {
-    const acme = await history.workspace();
-    const account = anAccount();
-    let isRefusing = true;
-    const stub = await dub(account, ({ path, query }) => {
-      if (path !== '/events' || query.event !== 'sales' || !isRefusing) return undefined;
-      return { status: 403, json: { error: { message: 'Need a higher plan' } } };
-    });
-    const refused = history.api(acme, 'dub', stub.address);
-    await expect(refused).rejects.toThrow(ImportError);
-    await expect(refused).rejects.toThrow('Need a higher plan');
-    isRefusing = false;
-    const before = stub.requests.length;
-    expect(await history.api(acme, 'dub', stub.address)).toMatchObject({ clicks: 2, leads: 2, sales: 3, customers: 3 });
-    const asked = stub.requests.slice(before).filter(({ path }) => path === '/events');
-    expect([...new Set(asked.map(({ query }) => query.event))]).toEqual(['leads', 'sales']);
-  });
-
-  it('ends when Redis is full, rejects no record for it, and closes its source', async () => {
-    const acme = await history.workspace();
-    const create = () => Promise.reject(new ApiError('rate_limit_exceeded', 'Too many events at the moment.'));
-    const catalog = { ...history.catalog, customers: { ...history.catalog.customers, create } };
-    const event = { kind: 'customer' as const, ...aDubCustomer(1), address: null };
-    const rejections: unknown[] = [];
-    let isClosed = false;
-    const source: HistorySource = {
-      identity: 'a source',
-      async *read() {
-        try {
-          yield { items: [{ row: 1, record: {}, event }], next: 'a' };
-          // Of another kind: what came before is stored first.
-          yield { items: [{ row: 2, record: {}, event: { kind: 'click' } as PastEvent }], next: 'b' };
-        } finally {
-          isClosed = true;
-        }
-      },
-    };
-    const importing = history.events(acme, source, {
-      deps: { catalog, defaultDomain: undefined, now: Date.now },
-      report: { rejected: async (rejection) => void rejections.push(rejection), progress: () => undefined },
-    });
-    await expect(importing).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
-    expect(rejections.filter((one) => (one as { row: number }).row === 1)).toEqual([]);
-    expect(isClosed).toBe(true);
-  });
-
-  it('gives clicks the ids of the source as aliases in their own workspace', async () => {
-    const [acme, other] = [await history.workspace(), await history.workspace()];
-    await history.api(acme, 'dub', (await dub(anAccount())).address);
-    const aliases = await history.rows(acme, 'click_aliases');
-    expect(aliases.map(({ alias }) => alias).toSorted()).toEqual([dubClickId(1), dubClickId(2)].toSorted());
-    expect(await history.rows(other, 'click_aliases')).toEqual([]);
-    const marks = await Promise.all([acme, other].map(({ id }) => history.catalog.workspaces.get(id)));
-    expect(marks.map((workspace) => workspace?.hasClickAliases)).toEqual([true, undefined]);
   });
 });

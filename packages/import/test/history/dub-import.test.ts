@@ -1,0 +1,150 @@
+import { ApiError } from '@waymark/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type HistorySource, ImportError, type PastEvent } from '../../src/index.js';
+import { anAccount, dub, linkOf } from './dub-account.js';
+import { aDubClick, aDubCustomer, aDubLead, aDubSale, dubClickId } from './stub-dub.js';
+import { startHistory, type TestHistory } from './test-history.js';
+
+let history: TestHistory;
+beforeAll(async () => {
+  history = await startHistory();
+});
+afterAll(() => history.close());
+
+describe('an import of the history of dub', () => {
+  it('leaves out what is older than the installation keeps, and counts it', async () => {
+    const acme = await history.workspace();
+    const days = Math.ceil((Date.now() - Date.UTC(2024, 0, 1)) / 86_400_000);
+    const counts = await history.api(acme, 'dub', (await dub(anAccount())).address, { retentionDays: days });
+    expect(counts).toMatchObject({ clicks: 1, leads: 1, sales: 1, tooOld: 4, rejected: 0 });
+    expect((await linkOf(history, acme, 'try')).object).toMatchObject({ clicks: 0, sales: 0 });
+  });
+
+  it('leaves out what is older than the workspace keeps', async () => {
+    const acme = await history.workspace();
+    const days = Math.ceil((Date.now() - Date.UTC(2024, 0, 1)) / 86_400_000);
+    const keeping = { ...acme, eventRetentionDays: days };
+    const counts = await history.api(keeping, 'dub', (await dub(anAccount())).address, { retentionDays: days + 5000 });
+    expect(counts).toMatchObject({ clicks: 1, leads: 1, sales: 1, tooOld: 4 });
+  });
+
+  it('attributes a lead whose click is missing to the click that it names', async () => {
+    const acme = await history.workspace();
+    const account = anAccount();
+    account.clicks.splice(0, 1);
+    expect(await history.api(acme, 'dub', (await dub(account)).address)).toMatchObject({
+      clicks: 1,
+      leads: 2,
+      sales: 3,
+    });
+    const leads = await history.rows(acme, 'lead_events');
+    expect(leads.map(({ city }) => city)).toEqual(['Austin', 'Austin']);
+    expect((await linkOf(history, acme, 'try')).object).toMatchObject({
+      clicks: 0,
+      leads: 1,
+      conversions: 1,
+      saleAmount: 9800,
+    });
+  });
+
+  it('rejects what cannot be an event with its reason, and imports the rest', async () => {
+    const acme = await history.workspace();
+    const account = anAccount();
+    const [click] = account.clicks;
+    if (click === undefined) throw new Error('no click');
+    account.clicks.push(
+      aDubClick(20, 'a text' as never),
+      aDubClick(21, '2023-05-01T00:00:00.000Z', { key: 'gone' }),
+      { ...aDubClick(22, '2023-05-02T00:00:00.000Z'), click: {} },
+      aDubClick(23, new Date(Date.now() + 3_600_000).toISOString()),
+    );
+    const late = '2024-06-01T00:00:00.000Z';
+    account.leads.push(
+      aDubLead(30, late, click, aDubCustomer(4), { metadata: 'no JSON' }),
+      aDubLead(31, late, click, aDubCustomer(5), { metadata: { text: 'x'.repeat(10_001) } }),
+      aDubLead(32, late, click, aDubCustomer(6), { eventId: undefined }),
+      aDubLead(33, late, click, aDubCustomer(7, { externalId: ' ', id: ' ' })),
+      aDubLead(34, late, click, aDubCustomer(7, { externalId: ' ', id: ' ' })),
+    );
+    account.sales.push(
+      aDubSale(40, late, click, aDubCustomer(1), { sale: { amount: -1 } }),
+      // The same invoice once more, as another event.
+      aDubSale(41, late, click, aDubCustomer(1), { sale: { amount: 1, invoiceId: 'in_1' } }),
+    );
+    const counts = await history.api(acme, 'dub', (await dub(account)).address);
+    expect(counts).toMatchObject({ clicks: 2, leads: 2, sales: 3, customers: 3 });
+    const reasons = counts.rejections.map(({ reason }) => reason);
+    expect(reasons).toEqual([
+      'id is missing',
+      `there is no link ${acme.host}/gone in this workspace`,
+      ...['metadata must be an object', 'eventId is missing', 'metadata has more than 10000 characters as JSON'],
+      // Both leads of the customer, not only the first.
+      ...Array(2).fill('customer.externalId is not one that a customer may have here'),
+      'amount must be a whole number',
+    ]);
+  });
+
+  it('only says in a dry run what it would store', async () => {
+    const acme = await history.workspace();
+    const counts = await history.api(acme, 'dub', (await dub(anAccount())).address, { isDry: true });
+    expect(counts).toMatchObject({ read: 10, clicks: 2, leads: 2, sales: 3, customers: 3 });
+    expect(await history.rows(acme, 'click_events')).toEqual([]);
+    expect(await history.catalog.customers.findByExternalId(acme.id, 'user-1')).toBeUndefined();
+  });
+
+  it('says why the source refuses, and goes on later where it was', async () => {
+    const acme = await history.workspace();
+    const account = anAccount();
+    let isRefusing = true;
+    const stub = await dub(account, ({ path, query }) => {
+      if (path !== '/events' || query.event !== 'sales' || !isRefusing) return undefined;
+      return { status: 403, json: { error: { message: 'Need a higher plan' } } };
+    });
+    const refused = history.api(acme, 'dub', stub.address);
+    await expect(refused).rejects.toThrow(ImportError);
+    await expect(refused).rejects.toThrow('Need a higher plan');
+    isRefusing = false;
+    const before = stub.requests.length;
+    expect(await history.api(acme, 'dub', stub.address)).toMatchObject({ clicks: 2, leads: 2, sales: 3, customers: 3 });
+    const asked = stub.requests.slice(before).filter(({ path }) => path === '/events');
+    expect([...new Set(asked.map(({ query }) => query.event))]).toEqual(['leads', 'sales']);
+  });
+
+  it('ends when Redis is full, rejects no record for it, and closes its source', async () => {
+    const acme = await history.workspace();
+    const create = () => Promise.reject(new ApiError('rate_limit_exceeded', 'Too many events at the moment.'));
+    const catalog = { ...history.catalog, customers: { ...history.catalog.customers, create } };
+    const event = { kind: 'customer' as const, ...aDubCustomer(1), address: null };
+    const rejections: unknown[] = [];
+    let isClosed = false;
+    const source: HistorySource = {
+      identity: 'a source',
+      async *read() {
+        try {
+          yield { items: [{ row: 1, record: {}, event }], next: 'a' };
+          // Of another kind: what came before is stored first.
+          yield { items: [{ row: 2, record: {}, event: { kind: 'click' } as PastEvent }], next: 'b' };
+        } finally {
+          isClosed = true;
+        }
+      },
+    };
+    const importing = history.events(acme, source, {
+      deps: { catalog, defaultDomain: undefined, now: Date.now },
+      report: { rejected: async (rejection) => void rejections.push(rejection), progress: () => undefined },
+    });
+    await expect(importing).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+    expect(rejections.filter((one) => (one as { row: number }).row === 1)).toEqual([]);
+    expect(isClosed).toBe(true);
+  });
+
+  it('gives clicks the ids of the source as aliases in their own workspace', async () => {
+    const [acme, other] = [await history.workspace(), await history.workspace()];
+    await history.api(acme, 'dub', (await dub(anAccount())).address);
+    const aliases = await history.rows(acme, 'click_aliases');
+    expect(aliases.map(({ alias }) => alias).toSorted()).toEqual([dubClickId(1), dubClickId(2)].toSorted());
+    expect(await history.rows(other, 'click_aliases')).toEqual([]);
+    const marks = await Promise.all([acme, other].map(({ id }) => history.catalog.workspaces.get(id)));
+    expect(marks.map((workspace) => workspace?.hasClickAliases)).toEqual([true, undefined]);
+  });
+});
