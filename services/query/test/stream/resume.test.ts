@@ -94,9 +94,10 @@ test('a client whose tail has expired gets a gap of unknown size, and its next e
   const stream = await world.open('', { lastEventId: before });
   await stream.until(({ event }) => event === 'gap', 'the gap');
   expect(JSON.parse(stream.frames[0]!.data)).toEqual({ from: before, to: stream.lastId(), events: null });
-  const [id] = await store(1);
-  await stream.until(({ event }) => event === 'click', 'the click');
-  expect(sent(stream)).toEqual([id]);
+  const [id = ''] = await store(1);
+  // The click before may have come into the tail after the gap: it is listed a moment earlier.
+  await stream.until(() => sent(stream).includes(id), 'the click');
+  expect(sent(stream).at(-1)).toBe(id);
 });
 
 test('a position that the tail has not reached is a gap: Redis has lost writes', async () => {
