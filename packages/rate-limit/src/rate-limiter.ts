@@ -62,9 +62,12 @@ const UNLIMITED_POINTS = Number.MAX_SAFE_INTEGER;
 const COUNT = `redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
 local consumed = redis.call('incrby', KEYS[1], ARGV[1])
 local ttl = redis.call('pttl', KEYS[1])
+if ttl == -1 then
+  redis.call('expire', KEYS[1], ARGV[2])
+  ttl = 1000 * ARGV[2]
+end
 if consumed < 0 then
-  redis.call('set', KEYS[1], 0, 'PX', ttl)
-  consumed = 0
+  consumed = redis.call('incrby', KEYS[1], -consumed)
 end
 return {consumed, ttl}`;
 

@@ -43,7 +43,7 @@ function inFolder(folderId: string | null): Condition {
 }
 
 /** The conditions of all filters except those for archived links and hidden folders. If there are any, only few links may meet them. */
-export function narrowing(filters: LinkFilters): Condition[] {
+function narrowing(filters: LinkFilters): Condition[] {
   return [
     ...ifDefined(filters.domain, (domain) => equals('domain', domain)),
     ...ifDefined(filters.tagIds, hasAnyTag),

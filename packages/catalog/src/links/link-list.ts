@@ -2,13 +2,14 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, type SortOrder } from '@waymark/contract';
 import { everExisted } from '../clickhouse/ever-existed.js';
 import type { ReadList } from '../clickhouse/list-reads.js';
+import { mayBeAmongFirst } from '../lists/first-rows.js';
 import type { Condition } from '../lists/list-conditions.js';
 import { equals } from '../lists/list-conditions.js';
 import { BY_CREATION, type SortRule } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
-import { type LinkFilters, linkConditions, narrowing } from './link-filters.js';
+import { type LinkFilters, linkConditions } from './link-filters.js';
 import { IN_NO_HIDDEN_FOLDER, type LinkVisibility } from './link-visibility.js';
 import { createLinkTops, isTotalSort, type LinkSort, TOTAL_COLUMNS } from './links-by-total.js';
 
@@ -77,7 +78,6 @@ function groupValue(group: LinkGroup, text: string): string | null {
 export function createLinkList({ store, clickhouse, readList, settings }: LinkListDeps) {
   const { lists } = store;
   const tops = createLinkTops({ store, readList, settings });
-  const isNarrow = (filters: LinkFilters) => narrowing(filters).length > 0;
 
   return {
     /** A page of links. Links with equal sort values are ordered by creation, in the same direction. */
@@ -87,7 +87,7 @@ export function createLinkList({ store, clickhouse, readList, settings }: LinkLi
       const request = { conditions, order, limit, offset };
       if (!isTotalSort(sortBy)) return lists.list(workspaceId, { ...request, sort: BY_CREATION });
       // `tops` finds links by their totals, which cannot be filtered.
-      if (!isNarrow(filters) && !filters.hidesFolders) {
+      if (mayBeAmongFirst(conditions) && !filters.hidesFolders) {
         const records = await tops.find(workspaceId, { ...page, sortBy });
         if (records !== undefined) return records;
       }

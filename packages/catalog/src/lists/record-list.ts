@@ -55,7 +55,10 @@ WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sq
     workspace: numberOf('workspace', workspaceId),
   });
 
-  /** Ids of the pending records that meet the conditions. */
+  /**
+   * Ids of the pending records that meet the conditions. Call it before the table is read, so that a record which the writer inserts between
+   * the two reads is found there.
+   */
   async function readPendingIds(workspaceId: string, conditions: readonly Condition[]): Promise<bigint[]> {
     const records = [...((await pending?.readAll(workspaceId)) ?? new Map<string, R>()).values()];
     if (kind.queued === undefined || records.length === 0) return [];
@@ -125,9 +128,12 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
   }
 
   /** The ids of a page, which is looked for in the `first` rows before all. */
-  async function pageIds(workspaceId: string, request: ListRequest, first?: FirstRows): Promise<string[]> {
-    // Read before the table, so that a record which the writer inserts between the two reads is found there.
-    const pendingIds = await readPendingIds(workspaceId, request.conditions);
+  async function pageIds(
+    workspaceId: string,
+    request: ListRequest,
+    first: FirstRows | undefined,
+    pendingIds: readonly bigint[],
+  ): Promise<string[]> {
     const read = (rows?: FirstRows) => readColumn(workspaceId, request, 'id', pendingIds, rows);
     const numbers = (first && (await read(first))) ?? (await read()) ?? [];
     return numbers.map((number) => table.publicId(number));
@@ -143,14 +149,20 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
    * A page of records, by their ids. Those that are removed before they are read are replaced by the ones that follow, because a page with
    * fewer than `limit` records is taken for the last one.
    */
-  async function listByIds(workspaceId: string, request: ListRequest, first?: FirstRows): Promise<R[]> {
+  async function listByIds(
+    workspaceId: string,
+    request: ListRequest,
+    first: FirstRows | undefined,
+    pendingIds: readonly bigint[],
+  ): Promise<R[]> {
     const found = new Map<string, R>();
-    for (let round = 1; ; round++) {
-      const ids = await pageIds(workspaceId, request, first);
+    for (let round = 1, pending = pendingIds; ; round++) {
+      const ids = await pageIds(workspaceId, request, first, pending);
       const unread = ids.filter((id) => !found.has(id));
       for (const record of await read(workspaceId, unread)) found.set(record.id, record);
       const page = ids.flatMap((id) => found.get(id) ?? []);
       if (page.length === ids.length || ids.length < request.limit || round === ROUNDS_MAX) return page;
+      pending = await readPendingIds(workspaceId, request.conditions);
     }
   }
 
@@ -162,7 +174,10 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
 
   return {
     /** The ids of a page. */
-    listIds: (workspaceId: string, request: ListRequest) => pageIds(workspaceId, request, firstRowsOf(request)),
+    async listIds(workspaceId: string, request: ListRequest): Promise<string[]> {
+      const pendingIds = await readPendingIds(workspaceId, request.conditions);
+      return pageIds(workspaceId, request, firstRowsOf(request), pendingIds);
+    },
     read,
 
     /**
@@ -172,10 +187,10 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
     async list(workspaceId: string, request: ListRequest): Promise<R[]> {
       const first = firstRowsOf(request);
       const isSmall = first === undefined ? kind.isNumerous !== true : first.count <= ROWS_WITH_RECORDS_MAX;
-      if (!isSmall || (await readPendingIds(workspaceId, request.conditions)).length > 0)
-        return listByIds(workspaceId, request, first);
-      const records = await readColumn(workspaceId, request, 'data', [], first);
-      return records?.map((data) => parseData(kind, data)) ?? listByIds(workspaceId, request);
+      const pendingIds = await readPendingIds(workspaceId, request.conditions);
+      if (!isSmall || pendingIds.length > 0) return listByIds(workspaceId, request, first, pendingIds);
+      const records = await readColumn(workspaceId, request, 'data', pendingIds, first);
+      return records?.map((data) => parseData(kind, data)) ?? listByIds(workspaceId, request, undefined, pendingIds);
     },
 
     /**

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
+import { infoField } from '../redis/info.js';
+import { readSetting } from '../redis/settings.js';
 
 const POLL_MS = 100;
 
@@ -30,7 +32,7 @@ const BUSY = /in progress|right now/;
 
 async function infoOf(redis: Redis): Promise<Info> {
   const text = await redis.info();
-  return (field) => new RegExp(`\\b${field}:(\\w+)`).exec(text)?.[1] ?? '';
+  return (field) => infoField(text, field) ?? '';
 }
 
 /** Has Redis rewrite a file, and waits for the end. @returns whether the file is rewritten */
@@ -56,27 +58,20 @@ async function rewrite(
   return false;
 }
 
-/** A setting of Redis; undefined if Redis does not tell its settings, as some managed ones do not. */
-async function settingOf(redis: Redis, name: string): Promise<string | undefined> {
-  try {
-    return ((await redis.config('GET', name)) as string[])[1];
-  } catch (err) {
-    if (err instanceof Error && err.name === 'ReplyError') return undefined;
-    throw err;
-  }
-}
-
 /**
  * Whether Redis may have a dump: it has written one since it started, has save points, is or was a replica, whose synchronisation leaves one,
- * or has one in a directory of this machine. A dump is not made where there is none, because it would keep what expires later.
+ * or has one in a directory of this machine. Redis may refuse to show its settings: then only what it says of itself counts. A dump is not made where there is none, because it would keep what expires later.
  */
 async function mayHaveDump(redis: Redis, info: Info): Promise<boolean> {
   if (Number(info('rdb_saves')) > 0) return true;
-  // The field is -1, which `info` does not read, unless the server was a replica before it became a master.
-  if (info('second_repl_offset') !== '') return true;
-  if ((await settingOf(redis, 'save')) !== '') return true;
-  if (info('role') === 'slave' && (await settingOf(redis, 'repl-diskless-load')) === 'disabled') return true;
-  return existsSync(join((await settingOf(redis, 'dir')) ?? '', (await settingOf(redis, 'dbfilename')) ?? ''));
+  // It is -1 unless the server was a replica before it became a master.
+  if (Number(info('second_repl_offset')) >= 0) return true;
+  const isReplica = info('role') === 'slave';
+  const [save, diskless, directory, file] = await Promise.all(
+    ['save', 'repl-diskless-load', 'dir', 'dbfilename'].map((name) => readSetting(redis, name)),
+  );
+  if (directory === undefined || file === undefined) return isReplica;
+  return save !== '' || (isReplica && diskless === 'disabled') || existsSync(join(directory, file));
 }
 
 /**

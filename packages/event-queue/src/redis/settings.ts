@@ -47,7 +47,8 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-async function readSetting(redis: Redis, setting: string): Promise<string | undefined> {
+/** A setting of Redis; undefined if Redis refuses to show its settings. @throws the error of the connection */
+export async function readSetting(redis: Redis, setting: string): Promise<string | undefined> {
   try {
     const [, value] = (await redis.config('GET', setting)) as string[];
     return value;

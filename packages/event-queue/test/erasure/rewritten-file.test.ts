@@ -70,9 +70,22 @@ it.each([
   expect(isInDump(server)).toBe(false);
 });
 
-it('the dump that a replica has of its first synchronisation is rewritten', async () => {
+const NO_CONFIG = ['--rename-command', 'CONFIG', ''];
+
+it('no dump is made where there was none by a server that refuses to show its settings', async () => {
+  const { server, redis } = await start({ args: NO_CONFIG });
+  await addAndRemove(redis, async () => undefined);
+  expect(await rewriteFiles(redis, WITHIN_MS)).toBe(true);
+  expect([isInLog(server), existsSync(dumpOf(server))]).toEqual([false, false]);
+});
+
+it.each([
+  ['a replica', false, []],
+  ['a replica that refuses to show its settings', false, NO_CONFIG],
+  ['a server that was a replica, and refuses to show its settings', true, NO_CONFIG],
+])('the dump that %s has of its first synchronisation is rewritten', async (_what, isPromoted, args) => {
   const master = await start({ args: ['--repl-diskless-sync-delay', '0'] });
-  const replica = await start({ args: [] });
+  const replica = await start({ args });
   await addAndRemove(master.redis, async () => {
     await replica.redis.replicaof('127.0.0.1', String(master.server.port));
     await waitFor(async () => /master_link_status:up/.test(await replica.redis.info('replication')), {
@@ -80,6 +93,7 @@ it('the dump that a replica has of its first synchronisation is rewritten', asyn
     });
   });
   await waitFor(async () => (await replica.redis.exists('of Ann')) === 0, { what: 'the removal' });
+  if (isPromoted) await replica.redis.replicaof('NO', 'ONE');
   expect(isInDump(replica.server)).toBe(true);
   // A replica rewrites its append-only file by itself after the synchronisation: then it is rewritten once more.
   await waitFor(() => rewriteFiles(replica.redis, WITHIN_MS), { what: 'the rewrite' });

@@ -17,16 +17,3 @@ export async function orUnavailable<T>(what: string, work: Promise<T>): Promise<
     throw err instanceof ApiError ? err : unavailable(what, err);
   }
 }
-
-/** Awaits `work` for `ms` at most. @throws the error of {@link unavailable} afterwards */
-export async function withinMs<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(unavailable(`${what} took too long`)), ms);
-  });
-  try {
-    return await Promise.race([work, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDataLoader } from '@waymark/cache';
+import { createDataLoader, withTimeout } from '@waymark/cache';
 import type { ErasedPeopleReader } from '@waymark/catalog';
 import { type ClickHouseClient, dateTimeText, type ReplicaRows } from '@waymark/clickhouse';
 import { ApiError, parseResourceId, trustedEventIdTime } from '@waymark/contract';
@@ -7,7 +7,7 @@ import { anonymisedRow, type EventRow } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
-import { orUnavailable, unavailable, withinMs } from '../unavailable.js';
+import { orUnavailable, unavailable } from '../unavailable.js';
 import type { ClickAliases } from './click-aliases.js';
 import { CLICK_SQL, clickRowOf, readClick } from './click-rows.js';
 import { createReplicaCheck, readReplicas, readRows } from './read-rows.js';
@@ -200,7 +200,9 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       const cacheKey = `${workspaceNumber}/${clickId}`;
       const cached = rowCache.get(cacheKey);
       if (cached !== undefined) return withoutErased(cached, workspaceNumber);
-      const row = await withinMs(deadlineMs, 'click look-up', findEither(workspaceId, workspaceNumber, clickId));
+      const row = await withTimeout(findEither(workspaceId, workspaceNumber, clickId), deadlineMs, () => {
+        throw unavailable('click look-up took too long');
+      });
       if (row === undefined) throw notFound(clickId);
       rowCache.set(cacheKey, row);
       return withoutErased(row, workspaceNumber);
