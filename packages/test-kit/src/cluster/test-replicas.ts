@@ -60,10 +60,12 @@ const OF_EVENTS = [
 /** Starts {@link TestReplicas}. */
 export async function startTestReplicas(): Promise<TestReplicas> {
   const nodes = await startTestCluster({ shards: 1, replicas: 2 });
-  // The first replica answers, unless it is away.
-  const settings = { load_balancing: 'in_order' } as const;
-  const [first, second] = nodes.databases.map((database) =>
-    createClickHouseClient({ url: nodes.url, database, settings }),
+  // Each client reads and writes its own replica, unless that is away.
+  const [first, second] = nodes.databases.map((database, index) =>
+    createClickHouseClient({
+      ...{ url: nodes.url, database },
+      settings: { load_balancing: 'first_or_random', load_balancing_first_offset: index },
+    }),
   );
   if (first === undefined || second === undefined) throw new Error('the test cluster has not two nodes');
   const directory = temporaryDirectory('waymark-migrations-');
