@@ -1,6 +1,6 @@
 import type { WorkspaceRecord } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { ApiError, parseResourceId } from '@waymark/contract';
+import { parseResourceId } from '@waymark/contract';
 import {
   type ClickAlias,
   createClaimAdmin,
@@ -12,7 +12,8 @@ import {
 } from '@waymark/event-queue';
 import type { LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
-import { RowError, type Source } from '../model/source-link.js';
+import { isErrorOfRecord } from '../model/refusal.js';
+import type { Source } from '../model/source-link.js';
 import type { DomainMap } from '../run/domain-map.js';
 import { untilAborted } from '../run/until-aborted.js';
 import { createBatchReader, type EventBatch } from './event-batch.js';
@@ -111,13 +112,12 @@ export async function importEvents(history: HistorySource, options: EventImportO
     await report.rejected({ row, record, reason });
   }
 
-  /** See `OrRejected`. Errors of a store, and 429, are rethrown: the record is not to blame. */
+  /** See `OrRejected`. */
   async function orRejected<T>(item: HistoryItem, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (err) {
-      const isErrorOfRecord = err instanceof ApiError && err.status < 500 && err.code !== 'rate_limit_exceeded';
-      if (!isErrorOfRecord && !(err instanceof RowError) && !(err instanceof ImportError)) throw err;
+      if (!isErrorOfRecord(err)) throw err;
       await reject(item, err.message);
       return undefined;
     }

@@ -1,6 +1,5 @@
-import { ApiError } from '@waymark/contract';
 import type { LinkAuthor, LinkRuleDeps } from '@waymark/link-rules';
-import { ImportError } from '../model/import-error.js';
+import { isErrorOfRecord } from '../model/refusal.js';
 import { type MappingOptions, type MapRecord, RowError, type Source, type SourceRow } from '../model/source-link.js';
 import { textChars } from '../model/text-chars.js';
 import type { DomainMap } from './domain-map.js';
@@ -82,9 +81,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
       for (const link of options.mapRecord(record, options.mapping))
         plans.push(await planLink({ row, record, link }, planOptions));
     } catch (err) {
-      const isErrorOfRow =
-        err instanceof RowError || err instanceof ImportError || (err instanceof ApiError && err.status < 500);
-      if (!isErrorOfRow) throw err;
+      if (!isErrorOfRecord(err)) throw err;
       await reject({ row, record, reason: err.message, columns });
     }
     return plans;

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { checkKey, type LinkBaseline, normaliseKey, storedKey } from '@waymark/catalog';
 import {
-  ApiError,
   type CreateLinkBody,
   createLinkBodySchema,
   DESCRIPTION_CHARS_MAX,
   TITLE_CHARS_MAX,
   type UpdateLinkBody,
 } from '@waymark/contract';
+import { isRefusal } from '../model/refusal.js';
 import type { Clearable, Lost, Source, SourceLink } from '../model/source-link.js';
 import { CLEARABLE_FLAGS, RowError } from '../model/source-link.js';
 import type { DomainMap } from './domain-map.js';
@@ -69,7 +69,7 @@ async function orLost<T>(lost: Lost[], field: string, value: string, find: () =>
   try {
     return await find();
   } catch (err) {
-    if (!(err instanceof ApiError) || err.status >= 500) throw err;
+    if (!isRefusal(err)) throw err;
     lost.push({ field, value, reason: err.message });
     return undefined;
   }

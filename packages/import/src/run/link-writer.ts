@@ -15,6 +15,7 @@ import {
   withinLinkQuota,
 } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
+import { isRefusal } from '../model/refusal.js';
 import { addressKey, type LinkPlan } from './link-plan.js';
 import { madeByOthers } from './made-by-others.js';
 import { whenUnlocked } from './when-unlocked.js';
@@ -47,8 +48,6 @@ export interface LinkWriterOptions {
    */
   readonly ownSinceMs: () => number | undefined;
 }
-
-const isRefusal = (err: unknown): err is ApiError => err instanceof ApiError && err.status < 500 && err.status !== 429;
 
 function rejected(err: ApiError): Outcome {
   return { end: 'rejected', reason: err.message };

@@ -1,7 +1,8 @@
 import { createLinkBodySchema } from '@waymark/contract';
-import { addressOf, countsOf, type Fields, fieldsOf } from '../model/fields.js';
+import { addressOf, type Fields, fieldsOf } from '../model/fields.js';
 import { parseValue } from '../model/parse-value.js';
 import { type MapRecord, RowError, SAME_NAMES } from '../model/source-link.js';
+import { ownCounts, ownFields } from './own-fields.js';
 
 /** Other headings for each field, as other systems write them; compared without case, spaces, `_` and `-`. */
 const HEADINGS: Readonly<Record<string, string>> = {
@@ -108,44 +109,15 @@ export const csvLinks: MapRecord = (record, { timezone }) => {
       domain: trimmed(fields.text('domain'))?.toLowerCase() ?? address?.domain ?? null,
       key: trimmed(fields.text('key')) ?? (address?.key || null),
       fields: {
+        ...ownFields(fields),
         url: fields.required('url'),
-        title: fields.text('title'),
-        description: fields.text('description'),
-        comments: fields.text('comments'),
-        expiresAt: fields.time('expiresAt'),
-        expiredUrl: fields.text('expiredUrl'),
-        archived: fields.flag('archived'),
-        ios: fields.text('ios'),
-        android: fields.text('android'),
         password: fields.text('password'),
-        proxy: fields.flag('proxy'),
-        rewrite: fields.flag('rewrite'),
-        doIndex: fields.flag('doIndex'),
-        image: fields.text('image'),
-        video: fields.text('video'),
-        publicStats: fields.flag('publicStats'),
-        trackConversion: fields.flag('trackConversion'),
-        tenantId: fields.text('tenantId'),
-        externalId: fields.text('externalId'),
-        testStartedAt: fields.time('testStartedAt'),
-        testCompletedAt: fields.time('testCompletedAt'),
-        utm_source: fields.text('utm_source'),
-        utm_medium: fields.text('utm_medium'),
-        utm_campaign: fields.text('utm_campaign'),
-        utm_term: fields.text('utm_term'),
-        utm_content: fields.text('utm_content'),
         ...structured(fields),
       },
       tags: [...new Set(tags)].filter((name) => name !== '').map((name) => ({ name })),
       folder: trimmed(fields.text('folder')),
       createdAt: fields.time('createdAt'),
-      counts: countsOf({
-        clicks: fields.count('clicks'),
-        leads: fields.count('leads'),
-        conversions: fields.count('conversions'),
-        sales: fields.count('sales'),
-        saleAmount: fields.count('saleAmount'),
-      }),
+      counts: ownCounts(fields),
       sourceId: null,
       cleared: fields.cleared(SAME_NAMES),
       lost: fields.lost(IGNORED),

@@ -1,6 +1,7 @@
 import { createLinkBodySchema, HIDDEN_PASSWORD, TAG_COLORS } from '@waymark/contract';
-import { countsOf, type Fields, fieldsOf, isObject, tagsOf } from '../model/fields.js';
+import { type Fields, fieldsOf, isObject, tagsOf } from '../model/fields.js';
 import { type Clearable, type MapRecord, SAME_NAMES, type SourceTag } from '../model/source-link.js';
+import { ownCounts, ownFields } from './own-fields.js';
 
 /** Fields that repeat others, or are about the account at dub: they are dropped without a report. */
 const IGNORED = new Set(
@@ -74,45 +75,16 @@ export const dubLinks: MapRecord = (record, { timezone, folderNames }) => {
       domain: fields.text('domain'),
       key: fields.text('key'),
       fields: {
+        ...ownFields(fields),
         url: fields.text('url') ?? '',
-        trackConversion: fields.flag('trackConversion'),
-        externalId: fields.text('externalId'),
-        tenantId: fields.text('tenantId'),
-        archived: fields.flag('archived'),
-        expiresAt: fields.time('expiresAt'),
-        expiredUrl: fields.text('expiredUrl'),
         password: passwordOf(fields),
-        proxy: fields.flag('proxy'),
-        title: fields.text('title'),
-        description: fields.text('description'),
-        image: fields.text('image'),
-        video: fields.text('video'),
-        rewrite: fields.flag('rewrite'),
-        doIndex: fields.flag('doIndex'),
-        ios: fields.text('ios'),
-        android: fields.text('android'),
         geo,
-        publicStats: fields.flag('publicStats'),
-        comments: fields.text('comments'),
-        utm_source: fields.text('utm_source'),
-        utm_medium: fields.text('utm_medium'),
-        utm_campaign: fields.text('utm_campaign'),
-        utm_term: fields.text('utm_term'),
-        utm_content: fields.text('utm_content'),
         testVariants,
-        testStartedAt: fields.time('testStartedAt'),
-        testCompletedAt: fields.time('testCompletedAt'),
       },
       tags: coloredTags(fields),
       folder,
       createdAt: fields.time('createdAt'),
-      counts: countsOf({
-        clicks: fields.count('clicks'),
-        leads: fields.count('leads'),
-        conversions: fields.count('conversions'),
-        sales: fields.count('sales'),
-        saleAmount: fields.count('saleAmount'),
-      }),
+      counts: ownCounts(fields),
       sourceId: fields.text('id'),
       cleared: clearedOf(fields),
       lost: fields.lost(IGNORED),
