@@ -36,12 +36,13 @@ const BOT_WORDS = new RegExp(
   'i',
 );
 
-/** In-app browsers on Pixel phones include this device brand, which is not a bot. */
-const PIXEL_BRAND = /Google\/google/g;
+/** Apps and phones of people with the name of a search engine: of Google, Bing, Baidu and Yandex. Their browsers are no bots. */
+const APPS =
+  /Google\/google|Google(?:App\/|WV\/| Pixel)|BingSapphire\/|baidu(?:boxapp|browser)\/|\(Baidu; |YandexSearch(?:Browser)?\//gi;
 
 /** Whether a user agent belongs to a bot; an empty one does. */
 export function isBotAgent(userAgent: string): boolean {
   if (userAgent.trim() === '') return true;
-  const tested = userAgent.replace(PIXEL_BRAND, '');
+  const tested = userAgent.replace(APPS, '');
   return BOT_WORDS.test(tested) || isbot(tested);
 }

@@ -126,6 +126,10 @@ describe('bot detection', () => {
     'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
     `Mozilla/5.0 (X11; Linux x86_64) ${BLINK} HeadlessChrome/124.0.0.0 Safari/537.36`,
     'Mozilla/5.0 (compatible; YandexMetrika/2.0)',
+    'Mozilla/5.0 (compatible; Baiduspider/2.0; +http://www.baidu.com/search/spider.html)',
+    'Mozilla/5.0 (Linux; Android 7.0) AppleWebKit/537.36 Chrome/127.0 Mobile Safari/537.36 (compatible; Google-Read-Aloud)',
+    'GoogleOther',
+    'Google',
     'Iframely/1.3.1',
     'Embedly/0.2',
     'ChatGPT-User/1.0',
@@ -143,6 +147,11 @@ describe('bot detection', () => {
     `${IPHONE} GSA/307.0 Mobile/15E148 Safari/604.1`,
     `${PIXEL} Instagram 269.0.0.18.75 Android (33/13; 420dpi; 1080x2209; Google/google; Pixel 6a; bluejay; en_US)`,
     `Mozilla/5.0 (Linux; Android 9; CUBOT_X19) ${BLINK} Chrome/80.0.3987.119 Mobile Safari/537.36`,
+    `Mozilla/5.0 (Linux; Android 14; SM-S911B; wv) ${BLINK} Version/4.0 Chrome/123.0 Mobile Safari/537.36 GoogleApp/15.11.36.28.arm64`,
+    `Mozilla/5.0 (Linux; Android 14; Google Pixel 8) ${BLINK} Chrome/123.0.0.0 Mobile Safari/537.36`,
+    `${IPHONE} Version/16.0 Mobile/15E148 Safari/605.1.15 BingSapphire/31.4.430829001`,
+    `${IPHONE} Mobile/15E148 SP-engine/2.94.0 main%2F1.0 baiduboxapp/13.59.0.10 (Baidu; P2 17.4) NABar/1.0`,
+    `Mozilla/5.0 (Linux; arm_64; Android 13) ${BLINK} Chrome/114.0 YaBrowser/23.7 (lite) Mobile Safari/537.36 YandexSearch/23.80`,
   ])('%s is a person', (userAgent) => {
     expect(isBotAgent(userAgent)).toBe(false);
   });
