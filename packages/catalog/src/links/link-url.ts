@@ -29,17 +29,30 @@ export function normaliseUrl(text: string): string | undefined {
  */
 export type UtmChanges = Readonly<Partial<Record<(typeof UTM_TEMPLATE_FIELDS)[number], string | null | undefined>>>;
 
-/** Changes query parameters of a destination. Without changes the text is returned as it is. */
+/** The changes that have an effect: not the removal of a parameter that the URL lacks, nor the value that the parameter already has. */
+function effectiveChanges({ searchParams }: URL, changes: UtmChanges): { field: string; value: string | undefined }[] {
+  return UTM_TEMPLATE_FIELDS.flatMap((field) => {
+    const value = changes[field] || undefined;
+    if (changes[field] === undefined) return [];
+    const isThere = value === undefined ? !searchParams.has(field) : searchParams.get(field) === value;
+    return isThere ? [] : [{ field, value }];
+  });
+}
+
+/**
+ * Changes query parameters of a destination. If no change has an effect, the text is returned as it is, because writing the query anew
+ * changes the other parameters too: `?flag` becomes `?flag=`, and `%20` becomes `+`, which mail programs show.
+ */
 export function mergeUtm(url: string, changes: UtmChanges): string {
-  const touched = UTM_TEMPLATE_FIELDS.filter((field) => changes[field] !== undefined);
-  const parsed = touched.length === 0 ? undefined : parseUrl(url);
+  const isTouched = UTM_TEMPLATE_FIELDS.some((field) => changes[field] !== undefined);
+  const parsed = isTouched ? parseUrl(url) : undefined;
   if (parsed === undefined) return url;
-  for (const field of touched) {
-    const value = changes[field];
-    if (value === undefined || value === null || value === '') parsed.searchParams.delete(field);
+  const effective = effectiveChanges(parsed, changes);
+  for (const { field, value } of effective) {
+    if (value === undefined) parsed.searchParams.delete(field);
     else parsed.searchParams.set(field, value.replace('+', ' '));
   }
-  return parsed.href;
+  return effective.length === 0 ? url : parsed.href;
 }
 
 /** The `utm_*` fields of a link. */

@@ -55,6 +55,17 @@ describe('UTM fields', () => {
     expect(mergeUtm(url, { utm_source: null, utm_medium: '' })).toBe('https://a.com/?utm_campaign=c');
   });
 
+  it.each([
+    'mailto:a@b.c?subject=hi%20you',
+    'https://a.com',
+    'https://a.com/?X-Sig=a%2Fb+c~d&q=%20(x)&flag&a=1;b=2',
+    'https://a.com/?flag&utm_source=a%2Bb&utm_medium=x%20y',
+  ])('that change nothing leave %s unchanged', (url) => {
+    const { utm_source, utm_medium } = readUtm(url);
+    const changes = { utm_source, utm_medium, utm_campaign: null, utm_term: '', utm_content: null, ref: '' };
+    expect(mergeUtm(url, changes)).toBe(url);
+  });
+
   it('are read back from the final URL, decoded', () => {
     expect(readUtm('https://a.com/?utm_source=caf%C3%A9+x&utm_content=')).toEqual({
       utm_source: 'café x',

@@ -111,6 +111,31 @@ describe('other changes of a url', () => {
   });
 });
 
+describe('UTM fields that change nothing', () => {
+  const NULLS = { utm_source: null, utm_medium: '', utm_campaign: null, utm_term: '', utm_content: null, ref: null };
+  const SIGNED = 'https://s3.acme.com/x?X-Sig=a%2Fb+c~d&q=%20(x)&flag';
+
+  it.each(['mailto:a@b.c?subject=hi%20you', SIGNED])('keep every byte of %s', async (url) => {
+    const link = await aLink({ url, ...NULLS });
+    expect(link.url).toBe(url);
+    expect(await patched(link, NULLS)).toEqual(link);
+    const { body } = await acme.call<Link[]>('POST', '/links/bulk', [{ url, ...NULLS }]);
+    expect(body[0]?.url).toBe(url);
+  });
+
+  it.each(['PATCH', 'PUT'] as const)('are those of the link itself, sent back: %s', async (method) => {
+    const link = await aLink({ url: 'https://a.com/?utm_source=a%2Bb&flag&sig=x%20y~' });
+    expect(link.utm_source).toBe('a+b');
+    expect(await patched(link, { ...link }, method)).toEqual(link);
+  });
+
+  it('do not stop the others: the first plus of a value that is set becomes a space', async () => {
+    const link = await aLink({ url: 'https://a.com/?utm_source=a%2Bb' });
+    const changed = await patched(link, { utm_source: 'a+b', utm_term: 'c+d' });
+    expect(changed).toMatchObject({ utm_source: 'a+b', utm_term: 'c d' });
+  });
+});
+
 describe('the utm fields of a link', () => {
   const aValue = fc.oneof(fc.constantFrom('', 'a', 'a+b', '++', 'a b', 'ä&=', '%2B', ' x '), fc.constant(null));
   const aUrl = fc
