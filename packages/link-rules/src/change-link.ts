@@ -55,6 +55,16 @@ function datesOf({ references, nowMs }: LinkContext, record: LinkRecord, body: U
 }
 
 /**
+ * The body of a request for one link, without the deprecated `tagId` if that is the one that responses show: the link's first tag. A caller
+ * who sends such a response back, whose `tags` are no field of a body, keeps the other tags.
+ */
+export function withoutShownTag(record: LinkRecord, body: UpdateLinkBody): UpdateLinkBody {
+  const { tagId, ...others } = body;
+  const isAlone = body.tagIds === undefined && body.tagNames === undefined;
+  return isAlone && tagId && tagId === record.tagIds[0] ? others : body;
+}
+
+/**
  * Applies a request body to a link: absent fields stay unchanged, null clears. Returns `record` itself when nothing changes.
  *
  * @param utm whether stored UTM parameters that a new `url` lacks are kept or removed: docs/reference/links.md

@@ -1,4 +1,4 @@
-export { changedLink } from './change-link.js';
+export { changedLink, withoutShownTag } from './change-link.js';
 export { checkNotShared, domainSlug } from './domain-slug.js';
 export { checkBulkImage, completeLink, draftLink } from './draft-link.js';
 export { destinationOf } from './link-fields.js';

@@ -1,4 +1,4 @@
-import { linkSchema } from '@waymark/contract';
+import { type Link, linkSchema } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Answer,
@@ -68,6 +68,31 @@ describe('tags of a link', () => {
       expect([way, ...tagsOf({ status, body: written as Answer['body'] })]).toEqual([way, 'News', 'Sale']);
       await acme.call('PATCH', `/links/${link.id}`, { tagIds: [] });
     }
+  });
+
+  it.each(['PATCH', 'PUT'] as const)('all stay when a link is sent back as it was answered: %s', async (method) => {
+    const { body: link } = await acme.post({ url: 'https://acme.com/?flag', tagIds: [sale, news], utm_source: 'a+b' });
+    expect(link.tagId).toBe(sale);
+    expect((await acme.call(method, `/links/${link.id}`, { ...link })).body).toEqual(link);
+    // The SDK leaves `tags` out.
+    const { tags: _tags, ...sent } = link;
+    const { body } = await acme.call<Link>(method, `/links/${link.id}`, { ...sent, title: 'x' });
+    expect(body).toEqual({ ...link, title: 'x', updatedAt: body.updatedAt });
+  });
+
+  it('are replaced by another deprecated id, by the same one beside names, and in bulk changes', async () => {
+    const { body: link } = await acme.post({ url: URL_A, tagIds: [sale, news] });
+    const change = async (fields: object) => tagsOf(await acme.call('PATCH', `/links/${link.id}`, fields));
+    expect(await change({ tagId: sale })).toEqual(['Sale', 'News']);
+    expect(await change({ tagId: sale, tagNames: ['Red, green'] })).toEqual(['Sale', 'Red, green']);
+    expect(await change({ tagIds: [sale, news], tagId: sale })).toEqual(['Sale', 'News']);
+    expect(await change({ tagIds: [sale], tagId: sale })).toEqual(['Sale']);
+    expect(await change({ tagIds: [sale, news] })).toEqual(['Sale', 'News']);
+    const bulk = { linkIds: [link.id], data: { tagId: sale } };
+    expect((await acme.call<Answer['body'][]>('PATCH', '/links/bulk', bulk)).body[0]?.tags).toHaveLength(1);
+    expect(await change({ tagIds: [sale, news] })).toEqual(['Sale', 'News']);
+    expect(await change({ tagId: news })).toEqual(['News']);
+    expect(await change({ tagId: null })).toEqual([]);
   });
 
   it('that do not exist are listed in the error', async () => {

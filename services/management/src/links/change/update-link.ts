@@ -16,6 +16,7 @@ import {
   type LinkContext,
   linkContext,
   settleStoredLinks,
+  withoutShownTag,
 } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
@@ -66,7 +67,7 @@ export async function updateFoundLink(
   const { links } = deps.catalog;
   await deps.notifier.assertQueueCapacity(caller.workspace.id, 'link.updated');
   const [updated] = await updateRecords(deps, caller, [found], body, (context, record) =>
-    changedLink(context, links, record, body, 'keep'),
+    changedLink(context, links, record, withoutShownTag(record, body), 'keep'),
   );
   if (updated === undefined) throw new ApiError('not_found', 'Link not found.');
   if (updated.updatedAt !== found.updatedAt) await deps.notifier.linkChanged('link.updated', updated);
