@@ -1,5 +1,5 @@
 export { type Catalog, type CatalogOptions, createCatalog } from './catalog.js';
-export { customerName, customerRow, draftCustomer, type NewCustomer } from './customers/customers.js';
+export { customerName, customerRow, draftCustomer, type FirstClick, type NewCustomer } from './customers/customers.js';
 export { generatedName } from './customers/generated-name.js';
 export { draftDomain, type NewDomain } from './domains/domains.js';
 export { foreignDomain } from './domains/foreign-domain.js';

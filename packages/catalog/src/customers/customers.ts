@@ -32,6 +32,12 @@ export function customerName(record: Pick<CustomerRecord, 'id' | 'name' | 'email
   return record.name || record.email || generatedName(record.id);
 }
 
+/** The click that first brought a customer, with its link, and the country of the click. */
+export type FirstClick = Pick<
+  CustomerRecord,
+  'clickId' | 'clickedAt' | 'linkId' | 'programId' | 'partnerId' | 'country'
+>;
+
 /** Dependencies of {@link createCustomers}. */
 export interface CustomersDeps extends ResourceDeps {
   readonly clickhouse: ClickHouseClient;
@@ -48,6 +54,21 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
     /** Finds a customer by the caller's own id, without the prefix `ext_`. */
     findByExternalId(workspaceId: string, externalId: string): Promise<CustomerRecord | undefined> {
       return store.findByName(customerExternalId(workspaceId, externalId));
+    },
+
+    /**
+     * Attributes a customer without a click to its first one. Of concurrent calls only one does; later ones change nothing. A country that
+     * the customer has stays, and a customer who was imported with a link stays with that link.
+     *
+     * @returns the customer as it is stored now; undefined when there is none
+     */
+    attribute(workspaceId: string, id: string, first: FirstClick): Promise<CustomerRecord | undefined> {
+      const updatedAt = new Date(deps.now()).toISOString();
+      return store.update(workspaceId, id, (customer) =>
+        customer.clickId === null && (customer.linkId ?? first.linkId) === first.linkId
+          ? { ...customer, ...first, country: customer.country ?? first.country, updatedAt }
+          : customer,
+      );
     },
 
     /**

@@ -82,7 +82,7 @@ const leadFields = {
     .enum(['async', 'wait', 'deferred'])
     .default('async')
     .describe(
-      '`async` and `wait` record the lead. `deferred` only creates the customer; a later call without `clickId` records the lead.',
+      '`async` and `wait` record the lead. `deferred` only creates the customer, or gives a customer without a click this one; a later call without `clickId` records the lead.',
     ),
   eventQuantity: z.int().min(1).max(100).nullish().describe('How many leads the call counts for.'),
   metadata: metadata.describe(

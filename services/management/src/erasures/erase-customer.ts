@@ -1,4 +1,10 @@
-import { type Catalog, type ErasureRecord, type ErasureSubject, unavailable } from '@waymark/catalog';
+import {
+  type Catalog,
+  type CustomerRecord,
+  type ErasureRecord,
+  type ErasureSubject,
+  unavailable,
+} from '@waymark/catalog';
 import {
   ApiError,
   customerExternalIdSchema,
@@ -62,11 +68,13 @@ async function removeCustomer(
   const removeAnswers = await findStoredAnswers(deps, workspaceId, id, queued, 'remove');
   // Stored answers are removed before and after, as when a customer is deleted: a request in progress may have stored one.
   await removeAnswers(record?.externalId);
+  let removed: CustomerRecord | undefined;
   if (record !== undefined) {
     const claims = await deps.claimsOf(workspaceId);
     const remove = () => catalog.customers.remove(workspaceId, id);
-    await claims.runAndRemove(customerClaim(workspaceId, record.externalId), remove).catch((err: unknown) => {
+    removed = await claims.runAndRemove(customerClaim(workspaceId, record.externalId), remove).catch((err: unknown) => {
       if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
+      return undefined;
     });
     await removeAnswers(record.externalId);
   }
@@ -74,7 +82,8 @@ async function removeCustomer(
   const number = parseResourceId('customer', id) ?? '';
   const redis = await catalog.queueShards.pick(deps.queueShards, workspaceId);
   await removePendingCustomers(redis, [{ workspace, number, externalId: record?.externalId ?? '' }]);
-  return record?.clickId ?? undefined;
+  // A request in progress may have attributed the customer after it was read.
+  return (removed ?? record)?.clickId ?? undefined;
 }
 
 /** The id of the queued customer with the external id; undefined when there is none. A request may have queued it after `subjectOf`. */

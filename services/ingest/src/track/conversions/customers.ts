@@ -4,6 +4,7 @@ import {
   customerName,
   customerRow,
   draftCustomer,
+  type FirstClick,
   type LinkRecord,
 } from '@waymark/catalog';
 import { parseResourceId } from '@waymark/contract';
@@ -47,6 +48,16 @@ export interface TrackedCustomers {
   recheckFilter(workspaceId: string): void;
   /** The customer of that external id. Its claim must be held. */
   find(hold: HeldClaims, workspaceId: string, externalId: string): Promise<CustomerRecord | undefined>;
+  /**
+   * The customer with the click that it has by now. `find` may return a copy without one, from its creation by `POST /customers`, for as long
+   * as its claim has that copy.
+   */
+  withStoredClick(customer: CustomerRecord): Promise<CustomerRecord>;
+  /**
+   * The customer, attributed to the click if it has none yet: every process finds it so from then on. Await it before the commit of the event,
+   * so that no event of a customer without a click is recorded, whenever the process ends. A customer who is removed meanwhile stays as given.
+   */
+  attributed(customer: CustomerRecord, click: EventRow, link: LinkRecord): Promise<CustomerRecord>;
   /** The record of a new customer, attributed to a click. */
   draft(workspaceId: string, details: CustomerDetails, click: EventRow, link: LinkRecord): Promise<CustomerRecord>;
   /**
@@ -64,6 +75,19 @@ export function newCustomer(record: CustomerRecord): {
 } {
   const row = customerRow(record, FIRST_VERSION);
   return { row: { kind: 'customer', row }, state: pendingCustomer(row) };
+}
+
+/** The fields that attribute a customer to its first click. */
+function firstClick(click: EventRow, link: LinkRecord): FirstClick {
+  const { clickId, timestampMs, country } = readClick(click);
+  return {
+    country: country === UNKNOWN_COUNTRY ? null : country,
+    clickId,
+    linkId: link.id,
+    programId: link.programId,
+    partnerId: link.partnerId,
+    clickedAt: new Date(timestampMs).toISOString(),
+  };
 }
 
 /** Clocks of machines may differ by this much. */
@@ -100,6 +124,13 @@ export interface TrackedCustomersDeps {
 /** Looks customers up for the track endpoints: first through their claim in Redis, then in the catalog. */
 export function createTrackedCustomers(deps: TrackedCustomersDeps): TrackedCustomers {
   const { catalog, producer, backlog, storedKeys, now } = deps;
+
+  async function withStoredClick(customer: CustomerRecord): Promise<CustomerRecord> {
+    if (customer.clickId !== null) return customer;
+    const stored = catalog.customers.get(customer.workspaceId, customer.id);
+    return (await orUnavailable('customer look-up', stored)) ?? customer;
+  }
+
   return {
     filterOf: storedKeys.filterOf,
     recheckFilter: (workspaceId) => void storedKeys.recheck(workspaceId),
@@ -120,19 +151,22 @@ export function createTrackedCustomers(deps: TrackedCustomersDeps): TrackedCusto
       return orUnavailable('customer look-up', catalog.customers.findByExternalId(workspaceId, externalId));
     },
 
+    withStoredClick,
+
+    async attributed(customer, click, link) {
+      const known = await withStoredClick(customer);
+      if (known.clickId !== null) return known;
+      const attributing = catalog.customers.attribute(known.workspaceId, known.id, firstClick(click, link));
+      return (await orUnavailable('first click of a customer', attributing)) ?? known;
+    },
+
     async draft(workspaceId, details, click, link) {
-      const { clickId, timestampMs, country } = readClick(click);
       const fields = {
         externalId: details.customerExternalId,
         name: details.customerName || null,
         email: details.customerEmail || null,
         avatar: details.customerAvatar || null,
-        country: country === UNKNOWN_COUNTRY ? null : country,
-        clickId,
-        linkId: link.id,
-        programId: link.programId,
-        partnerId: link.partnerId,
-        clickedAt: new Date(timestampMs).toISOString(),
+        ...firstClick(click, link),
       };
       const draftAt = (timeMs: number) => draftCustomer(workspaceId, fields, timeMs);
       const record = await draftedAfterErasures(catalog.erasures, now(), draftAt);

@@ -102,7 +102,8 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
 
     return withClaims(producer.claims, now, async (hold) => {
       await hold.take([customerClaim(workspaceId, body.customerExternalId)]);
-      const known = await customers.find(hold, workspaceId, body.customerExternalId);
+      const found = await customers.find(hold, workspaceId, body.customerExternalId);
+      const known = found && !body.clickId ? await customers.withStoredClick(found) : found;
       const namedId = body.clickId || known?.clickId;
       if (!namedId) {
         throw fieldError('required', 'clickId', 'is required: the customer is not known, or has no click');
@@ -120,10 +121,12 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const { click, link } = await finding;
       // The request may have named the click by an alias.
       const { clickId } = readClick(click);
-      const customer = known ?? (await customers.draft(workspaceId, body, click, link));
+      const customer = known
+        ? await customers.attributed(known, click, link)
+        : await customers.draft(workspaceId, body, click, link);
       const response = responseFor(clickId, link, customer);
       const { rows, state } = rowsAndState(body, customer, known === undefined, click);
-      // A deferred lead of an existing customer records nothing.
+      // A deferred lead of an existing customer records nothing but its first click.
       if (rows.length === 0) return response;
       const ofLead =
         leadName === undefined
