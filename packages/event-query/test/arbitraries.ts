@@ -1,5 +1,5 @@
 import type { MultiValueFilter } from '@waymark/contract';
-import { CONTINENTS, TRIGGERS } from '@waymark/contract';
+import { CONTINENTS, domainName, TRIGGERS } from '@waymark/contract';
 import fc from 'fast-check';
 import { metadata, metadataQueries, queryTexts } from './metadata-query/arbitraries.js';
 import { type ListSpec, OWN_PROGRAM, type RangeSpec, type RequestSpec } from './request-spec.js';
@@ -45,7 +45,8 @@ const POOLS = {
   device: ['Desktop', 'Mobile', 'Tablet'],
   browser: ['Chrome', 'Mobile Safari', 'Unknown'],
   os: ['Mac OS', 'iOS', 'Windows'],
-  referer: ['(direct)', 't.co', ...NASTY],
+  // As hosts are stored: in lower case and ASCII.
+  referer: ['(direct)', 't.co', ...NASTY.filter((text) => domainName(text) === text)],
   base: ['https://acme.com/', 'https://acme.com/p', "https://acme.com/'"],
   utm: ['', 'Google', 'news letter', ...NASTY],
   eventName: ['Sign up', 'Demo booked', ...NASTY],

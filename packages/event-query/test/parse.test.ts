@@ -48,6 +48,11 @@ test('values are converted to their stored form', () => {
   expect(filters({ region: 'us-ca,fr-unknown,-ny' })).toEqual([list('region', ['US-CA', 'FR-Unknown'], ['NY'])]);
   expect(filters({ domain: 'Go.Acme.COM' })).toEqual([list('domain', ['go.acme.com'])]);
   expect(filters({ domain: '-Go.Bücher.de' })).toEqual([list('domain', [], ['go.xn--bcher-kva.de'])]);
+  expect(filters({ country: 'UK,-el' })).toEqual([list('country', ['GB'], ['GR'])]);
+  expect(filters({ region: 'uk-eng,-EL-A,UK' })).toEqual([list('region', ['GB-ENG', 'UK'], ['GR-A'])]);
+  expect(filters({ referer: 'WWW.Google.com,(direct),-www.Bücher.de' })).toEqual([
+    list('referer', ['google.com', '(direct)'], ['xn--bcher-kva.de']),
+  ]);
   expect(filters({ os: 'Mac OS,-iOS' })).toEqual([list('os', ['mac os'], ['ios'])]);
   expect(filters({ city: 'São Paulo', utm_source: 'Google' })).toEqual([
     list('city', ['São Paulo']),

@@ -3,6 +3,6 @@ export * from './client-address.js';
 export type { GeoEdge, GeoHeaderNames } from './geo-headers.js';
 export { type Place, type RawPlace, toPlace } from './place.js';
 export { asksForPrivacy, withoutIdentity } from './privacy-signal.js';
-export { DIRECT, readReferer, withoutWww } from './referer.js';
+export { DIRECT, readReferer } from './referer.js';
 export { type Agent, createAgentReader } from './user-agent.js';
 export * from './visit-reader.js';

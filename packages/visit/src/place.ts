@@ -1,3 +1,5 @@
+import { isoCountry } from '@waymark/contract';
+
 /** The location of a visitor. Missing parts are already filled in: `Unknown`, and `''` for the continent. */
 export interface Place {
   /** ISO 3166-1, upper case. */
@@ -17,11 +19,6 @@ const COUNTRY = /^[A-Za-z]{2}$/;
 const REGION = /^[A-Za-z0-9]{1,3}$/;
 const CITY_CHARS_MAX = 100;
 const CONTINENTS: ReadonlySet<string> = new Set(['AF', 'AN', 'AS', 'EU', 'NA', 'OC', 'SA']);
-/** Common codes that are not in ISO 3166-1. */
-const ISO_CODE_OF: ReadonlyMap<string, string> = new Map([
-  ['UK', 'GB'],
-  ['EL', 'GR'],
-]);
 
 /** All countries by continent, for edges that send only the country (ISO 3166-1; transcontinental ones as in GeoNames). */
 const COUNTRIES_BY_CONTINENT: Readonly<Record<string, string>> = {
@@ -54,8 +51,7 @@ export interface RawPlace {
  */
 function countryCode(raw: string | undefined): string | undefined {
   if (raw === undefined || !COUNTRY.test(raw)) return undefined;
-  const code = raw.toUpperCase();
-  const country = ISO_CODE_OF.get(code) ?? code;
+  const country = isoCountry(raw.toUpperCase());
   return CONTINENT_OF.has(country) ? country : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { cutText, parseUrl } from '@waymark/contract';
+import { cutText, parseUrl, withoutWww } from '@waymark/contract';
 
 /** The stored referrer of a visit without one. */
 export const DIRECT = '(direct)';
@@ -15,12 +15,6 @@ export interface Referer {
 }
 
 const NONE: Referer = { referer: DIRECT, refererUrl: DIRECT };
-
-/** A host name without the `www.` in front, lower case. */
-export function withoutWww(host: string): string {
-  const lower = host.toLowerCase();
-  return lower.startsWith('www.') ? lower.slice(4) : lower;
-}
 
 function hostOf(url: string): string | undefined {
   const host = parseUrl(url)?.hostname;

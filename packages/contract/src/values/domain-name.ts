@@ -25,3 +25,9 @@ export function domainName(requested: string): string {
 export function withoutPort(domain: string): string {
   return domain.replace(/:\d+$/, '');
 }
+
+/** A host name without the `www.` in front, lower case. */
+export function withoutWww(host: string): string {
+  const lower = host.toLowerCase();
+  return lower.startsWith('www.') ? lower.slice(4) : lower;
+}

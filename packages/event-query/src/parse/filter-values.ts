@@ -3,12 +3,14 @@ import {
   domainName,
   fieldError,
   isLinkReference,
+  isoCountry,
   LINK_REFERENCE_RULE,
   type MultiValueFilter,
   RESOURCE_PREFIX,
   type ResourceKind,
   type RuleCode,
   TRIGGERS,
+  withoutWww,
 } from '@waymark/contract';
 import { mapValues, type ValueLists } from './multi-value.js';
 
@@ -17,15 +19,25 @@ export function foldCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** The stored form of a country or region code: upper case, or `Unknown` for a location that could not be resolved. */
+/** The stored form of a code: upper case, or `Unknown` for a location that could not be resolved. */
 function placeCode(value: string): string {
   return value.toLowerCase() === 'unknown' ? 'Unknown' : value.toUpperCase();
+}
+
+/** The stored form of a country's code: that of ISO 3166-1 also for `UK` and `EL`. */
+function countryCode(value: string): string {
+  return isoCountry(placeCode(value));
+}
+
+/** The stored form of a referrer's host: as {@link domainName}, without `www.`. */
+function refererHost(value: string): string {
+  return withoutWww(domainName(value));
 }
 
 /** The stored form of `CA` or, with its country, `US-CA`. */
 function regionCode(value: string): string {
   const dash = value.indexOf('-');
-  return dash < 0 ? placeCode(value) : `${placeCode(value.slice(0, dash))}-${placeCode(value.slice(dash + 1))}`;
+  return dash < 0 ? placeCode(value) : `${countryCode(value.slice(0, dash))}-${placeCode(value.slice(dash + 1))}`;
 }
 
 const COUNTRY = /^(?:[a-z]{2}|unknown)$/i;
@@ -69,7 +81,7 @@ const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
   groupId: idsOf('partnerGroup'),
   domain: each(domainName, hosts),
   country: each(
-    placeCode,
+    countryCode,
     only((value) => COUNTRY.test(value), 'must be codes of two letters such as FR'),
   ),
   region: each(
@@ -81,7 +93,7 @@ const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
   device: each(foldCase),
   browser: each(foldCase),
   os: each(foldCase),
-  referer: hosts,
+  referer: each(refererHost, hosts),
   refererUrl: withoutQuery,
   url: withoutQuery,
 };

@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
-import { cutText, derivedEventId, METADATA_CHARS_MAX, parseResourceId, URL_CHARS_MAX } from '@waymark/contract';
+import {
+  cutText,
+  derivedEventId,
+  METADATA_CHARS_MAX,
+  parseResourceId,
+  URL_CHARS_MAX,
+  withoutWww,
+} from '@waymark/contract';
 import { clickRow, type EventRow, leadRow, saleRow } from '@waymark/event-format';
 import type { ClickAlias, PastRow } from '@waymark/event-queue';
-import { createAgentReader, DIRECT, readReferer, toPlace, withoutWww } from '@waymark/visit';
+import { createAgentReader, DIRECT, readReferer, toPlace } from '@waymark/visit';
 import { asJson } from '../model/as-json.js';
 import { RowError, type Source } from '../model/source-link.js';
 import type { PastClick, PastEvent } from './past-event.js';

@@ -163,6 +163,19 @@ describe('devices and countries', () => {
     expect(await to(at(BROWSER))).toBe(targets.url);
   });
 
+  it('a target for UK or EL is for visits from GB or GR, unless the link has one for those', async () => {
+    const [uk, gb, el] = ['https://acme.com/uk', 'https://acme.com/gb', 'https://acme.com/el'];
+    const aliased = await ingest.link({ ...targets, geo: { UK: uk, EL: el } });
+    const both = await ingest.link({ ...targets, geo: { UK: uk, GB: gb } });
+    const to = async (key: string, country: string) => (await visit(`/${key}`, at(BROWSER, country))).headers.location;
+    expect([await to(aliased.key, 'GB'), await to(aliased.key, 'GR'), await to(aliased.key, 'FR')]).toEqual([
+      uk,
+      el,
+      targets.url,
+    ]);
+    expect([await to(both.key, 'GB'), await to(both.key, 'UK')]).toEqual([gb, gb]);
+  });
+
   it('parameters and click id are passed on, and the click records its destination', async () => {
     const link = await ingest.link({ ...targets, trackConversion: true });
     const { location } = (await visit(`/${link.key}?a=1`, at(BROWSER, 'US'))).headers;

@@ -1,5 +1,5 @@
 import { normaliseKey } from '@waymark/catalog';
-import { withoutWww } from '@waymark/visit';
+import { withoutWww } from '@waymark/contract';
 
 /** The names under which the domain of a host may be registered. */
 export interface HostNames {

@@ -1,9 +1,10 @@
 import type { LinkRecord } from '@waymark/catalog';
+import { ISO_CODE_OF } from '@waymark/contract';
 import { previewPage } from '../pages/link-pages.js';
 import { EXPIRED_PAGE, PLACEHOLDER_PAGE } from '../pages/pages.js';
 import { PASSWORD_PAGES } from '../pages/password-page.js';
 import { type EntryRule, type LinkRule, NOT_FOUND, type Refusal, type VisitOutcome } from './decision.js';
-import { destinationFor } from './follow.js';
+import { destinationFor, type Follow } from './follow.js';
 import { variantChooser } from './variants.js';
 
 /** The rules of docs/reference/redirects.md that can apply to a link, in order. */
@@ -52,13 +53,26 @@ const previewed: RuleFactory<LinkRule> = (link) => {
   };
 };
 
+/**
+ * The destinations by the country of visits, which is a code of ISO 3166-1. A target for `UK` is for `GB`, unless the link has one for
+ * that too.
+ */
+function countryTargets({ geo }: LinkRecord): Map<string, Follow> {
+  const targets = new Map(Object.entries(geo ?? {}).map(([country, url]) => [country, destinationFor(url, false)]));
+  for (const [common, iso] of ISO_CODE_OF) {
+    const target = targets.get(common);
+    if (target !== undefined && !targets.has(iso)) targets.set(iso, target);
+  }
+  return targets;
+}
+
 /** Rows 9 to 14: the destination or a variant of an A/B test; a plain redirect may be replaced by a device or country target. */
 const destination: RuleFactory<LinkRule> = (link) => {
   const choose = variantChooser(link);
   const plain = destinationFor(link.url, link.rewrite);
   const ios = link.ios ? destinationFor(link.ios, false) : undefined;
   const android = link.android ? destinationFor(link.android, false) : undefined;
-  const geo = new Map(Object.entries(link.geo ?? {}).map(([country, url]) => [country, destinationFor(url, false)]));
+  const geo = countryTargets(link);
   if (choose === undefined && ios === undefined && android === undefined && geo.size === 0) return undefined;
   return (linkVisit) => {
     const own = choose?.(linkVisit) ?? plain;

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ApiError, parseUrl } from '@waymark/contract';
-import { withoutWww } from '@waymark/visit';
+import { ApiError, parseUrl, withoutWww } from '@waymark/contract';
 
 /** Host of the calling page without `www.`, from `Referer` or else from `Origin`; undefined when neither names one. */
 function sourceHost(headers: IncomingHttpHeaders): string | undefined {
