@@ -177,7 +177,9 @@ export const trackClickResponseSchema = z.strictObject({
   partner: z
     .strictObject({
       id: z.string().describe('Id of the partner.'),
-      name: z.string().describe('Name of the partner.'),
+      name: z
+        .string()
+        .describe('Name of the partner; of one without a name, the username or the part of the email before the `@`.'),
       image: z.string().nullable().describe('URL of an image of the partner.'),
       groupId: z.string().optional().describe('Id of the group of the partner.'),
       tenantId: z.string().optional().describe('Your own id of the tenant that the partner stands for.'),

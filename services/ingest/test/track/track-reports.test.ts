@@ -234,4 +234,19 @@ describe('clicks on links of partners', () => {
       discount: null,
     });
   });
+
+  it.each([
+    ['the username', 'ada-l', 'ada-l'],
+    ['the part before the @', null, 'Ada.Lovelace'],
+  ])('name a partner without a name by %s, and not by the email address', async (_what, username, name) => {
+    const { catalog, workspaceId } = ingest;
+    const programId = createResourceId('program', Date.now());
+    const email = `Ada.Lovelace@${username ?? 'none'}.private.example`;
+    // As enrolment stores it.
+    const partner = await catalog.partners.create(workspaceId, { name: email, email, username, programId });
+    const link = await ingest.link({ programId, partnerId: partner.id });
+    const answer = await report('click', { domain: DOMAIN, key: link.key });
+    expect(answer.json()).toMatchObject({ partner: { id: partner.id, name } });
+    expect(answer.body).not.toContain('private.example');
+  });
 });

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type LinkRecord, normaliseKey } from '@waymark/catalog';
+import { type LinkRecord, normaliseKey, type PartnerRecord } from '@waymark/catalog';
 import {
   ApiError,
   createEventId,
@@ -55,6 +55,15 @@ interface Report {
 }
 
 const linkNotFound = () => new ApiError('not_found', 'Link not found.');
+
+/**
+ * The name of a partner for everybody. A partner who was enrolled without a name has the email address as name, which is not public: it is
+ * replaced by what the key of the partner's first link is made of, the username or the part of the address before the `@`.
+ */
+function publicName({ name, email, username }: PartnerRecord): string {
+  if (email === null || name.toLowerCase() !== email.toLowerCase()) return name;
+  return username ?? email.slice(0, email.lastIndexOf('@'));
+}
 
 /** Parses a URL from a report. @throws ApiError not_found for an invalid URL, as no link can have it */
 function parsedAddress(address: string): URL {
@@ -165,9 +174,9 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     if (programId === null || partnerId === null) return {};
     const partner = await orUnavailable('partner look-up', catalog.partners.get(workspaceId, partnerId));
     if (partner === undefined) return {};
-    const { id, name, image, groupId, tenantId } = partner;
+    const { id, image, groupId, tenantId } = partner;
     const optional = { ...(groupId === null ? {} : { groupId }), ...(tenantId === null ? {} : { tenantId }) };
-    return { partner: { id, name, image, ...optional }, discount: null };
+    return { partner: { id, name: publicName(partner), image, ...optional }, discount: null };
   }
 
   /** Finds a recent click from this address that led to an app store. The domain may be registered with or without its port. */
