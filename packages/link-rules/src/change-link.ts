@@ -20,11 +20,11 @@ function gatedLink(record: LinkRecord, body: UpdateLinkBody, url: string): Gated
 /** The new domain and key; those of a root link cannot change. */
 function addressOf({ references, workspace }: LinkContext, record: LinkRecord, body: UpdateLinkBody) {
   const { domain, key } = record;
-  if (key === ROOT_KEY || (!body.domain && typeof body.key !== 'string')) return { domain, key };
+  if (key === ROOT_KEY || (!body.domain && !body.key)) return { domain, key };
   const next = body.domain
     ? domainOf(references, body.domain)
     : { slug: domain, isShared: !references.ownDomains.has(domain) };
-  const nextKey = body.key ?? key;
+  const nextKey = body.key || key;
   if (next.slug !== domain || storedKey(nextKey) !== key) checkChosenKey(nextKey, workspace, next.isShared);
   return { domain: next.slug, key: storedKey(nextKey) };
 }

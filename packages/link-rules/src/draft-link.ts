@@ -36,21 +36,23 @@ export function domainOf(
  */
 export function draftLink(context: LinkContext, body: CreateLinkBody): NewLink {
   const { workspace, apiKey, references } = context;
+  // An empty text is no key, as for other optional fields. Only the plan free refuses it as it does `_root`.
+  const key = body.key || undefined;
   const isRoot = typeof body.key === 'string' && normaliseKey(body.key) === ROOT_KEY;
-  const url = destinationOf(body.url, body, isRoot);
+  const url = destinationOf(body.url, body, isRoot && key !== undefined);
   const plain = plainFields(body);
   checkPlan(workspace.plan, { ...body, isRoot });
   checkPassword(body.password);
   const testVariants = variantsOf(body.testVariants, body.trackConversion === true);
   const domain = domainOf(references, body.domain);
-  if (body.key !== undefined && body.key !== null) checkChosenKey(body.key, workspace, domain.isShared);
+  if (key !== undefined) checkChosenKey(key, workspace, domain.isShared);
   else if (domain.isShared && body.keyLength)
     checkShortKey(prefixedKey(body.prefix, 'x'.repeat(body.keyLength)).length, workspace);
   return {
     ...plain,
     url,
     domain: domain.slug,
-    key: body.key ?? undefined,
+    key,
     keyLength: body.keyLength ?? undefined,
     prefix: body.prefix ?? undefined,
     externalId: body.externalId ?? null,

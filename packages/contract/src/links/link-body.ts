@@ -45,7 +45,9 @@ export const createLinkBodySchema = z.object({
     .string()
     .max(190)
     .nullish()
-    .describe('Key of the short link; random by default. Letters keep their case and are compared in any case.'),
+    .describe(
+      'Key of the short link; random if absent or empty. Letters keep their case and are compared in any case.',
+    ),
   keyLength: z.int().min(3).max(190).nullish().describe('Length of the random key; 7 by default.'),
   prefix: z.string().max(190).nullish().describe('Beginning of the random key, which is separated by a slash.'),
   externalId: z

@@ -1,4 +1,4 @@
-import { linkSchema, PLANS } from '@waymark/contract';
+import { type Link, linkSchema, PLANS } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Answer,
@@ -194,7 +194,7 @@ describe('POST /links', () => {
   });
 
   it('the root link of a domain is created with it', async () => {
-    for (const key of ['_root', '', '/']) {
+    for (const key of ['_root', '/']) {
       expect(codeOf(await acme.post({ url: URL_A, key }))).toEqual([409, 'conflict']);
     }
   });
@@ -317,15 +317,30 @@ describe('the shared domain', () => {
     expect((await acme.post({ url: URL_A, key: 'abc', domain: DEFAULT_DOMAIN })).status).toBe(200);
   });
 
+  it('is random for an empty key, which a change ignores', async () => {
+    const { status, body: link } = await acme.post({ url: URL_A, key: '', prefix: 'c', domain: '', tenantId: '' });
+    expect([status, link.key]).toEqual([200, expect.stringMatching(/^c\/[0-9A-Za-z]{7}$/)]);
+    expect((await acme.call('PATCH', `/links/${link.id}`, { key: '' })).body).toEqual(link);
+    const moved = await acme.call<Link>('PATCH', `/links/${link.id}`, { key: '', domain: DEFAULT_DOMAIN });
+    expect(moved.body).toMatchObject({ key: link.key, domain: DEFAULT_DOMAIN });
+    const { body: links } = await acme.call<Link[]>('POST', '/links/bulk', [
+      { url: URL_A, key: '' },
+      { url: URL_A, key: '' },
+    ]);
+    expect(links.map(({ key }) => key)).toEqual(links.map(() => expect.stringMatching(/^[0-9A-Za-z]{7}$/)));
+    expect((await acme.call<Link>('PUT', '/links/upsert', { url: 'https://acme.com/e', key: '' })).status).toBe(200);
+    expect(codeOf(await acme.post({ url: '', key: '' }))).toEqual([400, 'bad_request']);
+  });
+
   it('has a root that no workspace can take, with a new link or an update', async () => {
-    for (const key of ['_root', '_ROOT', '', '/']) {
+    for (const key of ['_root', '_ROOT', '/']) {
       expect(codeOf(await acme.post({ url: URL_A, key, domain: DEFAULT_DOMAIN }))).toEqual([409, 'conflict']);
     }
     const { body: shared } = await acme.post({ url: URL_A, domain: DEFAULT_DOMAIN });
     const { body: own } = await acme.post({ url: URL_A });
     for (const [{ id }, change] of [
       [shared, { key: '_root' }],
-      [shared, { key: '' }],
+      [shared, { key: '/' }],
       [own, { key: '_root', domain: DEFAULT_DOMAIN }],
     ] as const) {
       expect(codeOf(await acme.call('PATCH', `/links/${id}`, change))).toEqual([409, 'conflict']);

@@ -309,7 +309,7 @@ it.each<[ExampleRequest['route'], object, object, string]>([
   [
     'PUT /links/upsert',
     { url },
-    { url: `${url}/fresh`, key: '' },
+    { url: `${url}/fresh`, key: '/' },
     `Duplicate key: the link ${DOMAIN}/_root already exists.`,
   ],
 ])('%s reports a taken name as it was sent: %j, then %j', async (route, first, second, message) => {

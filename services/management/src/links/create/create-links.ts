@@ -16,7 +16,7 @@ import type { LinkDeps } from '../link-deps.js';
 function checkDistinct(bodies: readonly CreateLinkBody[], fallbackDomain: string | undefined): void {
   const addresses = new Set<string>();
   for (const [index, { domain, key }] of bodies.entries()) {
-    if (typeof key !== 'string') continue;
+    if (!key) continue;
     const address = `${domain ? domainName(domain) : fallbackDomain}/${normaliseKey(key)}`;
     if (addresses.has(address))
       throw fieldError('invalid_combination', `[${index}].key`, `${address} is used twice`, 'bad_request');
