@@ -103,15 +103,20 @@ export async function createWebhook(
   return webhook;
 }
 
-/** Applies a body to a webhook. A changed scope clears the folders; enabling the webhook resets its count of failures. */
+/**
+ * Applies a body to a webhook. Without the trigger link.clicked it has no scope any more, unless the body sets one. A changed scope clears the
+ * folders; enabling the webhook resets its count of failures.
+ */
 function applyChanges(webhook: WebhookRecord, body: UpdateWebhookBody, nowMs: number): WebhookRecord {
-  const linkScope = body.linkScope === undefined ? webhook.linkScope : body.linkScope;
+  const triggers = body.triggers === undefined ? webhook.triggers : [...new Set(body.triggers)];
+  const keptScope = triggers.includes('link.clicked') ? webhook.linkScope : null;
+  const linkScope = body.linkScope === undefined ? keptScope : body.linkScope;
   const isSame = linkScope === webhook.linkScope;
   const next = {
     ...webhook,
     name: body.name ?? webhook.name,
     url: body.url ?? webhook.url,
-    triggers: body.triggers === undefined ? webhook.triggers : [...new Set(body.triggers)],
+    triggers,
     linkScope,
     folderIds: body.folderIds === undefined ? (isSame ? webhook.folderIds : []) : distinct(body.folderIds),
   };

@@ -109,10 +109,28 @@ describe('GET, PATCH and DELETE', () => {
     expect((await update({ linkScope: 'workspace' })).body.linkScope).toBe('workspace');
     const record = await management.catalog.webhooks.get(acme.workspaceId, webhook.id);
     expect(record?.folderIds).toEqual([]);
-    expect(codeOf(await update({ triggers: ['sale.created'] }))).toEqual([422, 'unprocessable_entity']);
+    const withScope = { triggers: ['sale.created'], linkScope: 'workspace' };
+    expect(codeOf(await update(withScope))).toEqual([422, 'unprocessable_entity']);
     expect((await update({ triggers: ['sale.created'], linkScope: null })).status).toBe(200);
     expect((await update({ disabled: true })).body.disabledAt).not.toBeNull();
     expect((await update({ disabled: false })).body.disabledAt).toBeNull();
+  });
+
+  it('triggers without link.clicked end the scope, with its links and folders; with it they need one', async () => {
+    const [{ body: folder }, link] = [await acme.call<Folder>('POST', '/folders', { name: 'Ended' }), await aLink()];
+    for (const scope of [
+      { linkScope: 'links', linkIds: [link] },
+      { linkScope: 'folders', folderIds: [folder.id] },
+    ]) {
+      const { body: webhook } = await create(acme, aBody({ triggers: ['link.clicked', 'lead.created'], ...scope }));
+      const update = (body: unknown) => acme.call<Webhook>('PATCH', `/webhooks/${webhook.id}`, body);
+      const { status, body } = await update({ triggers: ['lead.created'] });
+      expect([status, body]).toEqual([200, { ...webhook, triggers: ['lead.created'], linkScope: null }]);
+      const record = await management.catalog.webhooks.get(acme.workspaceId, webhook.id);
+      expect(record?.folderIds).toEqual([]);
+      expect(codeOf(await update({ triggers: ['link.clicked'] }))).toEqual([422, 'unprocessable_entity']);
+    }
+    expect(await webhookIdsOf(link)).toEqual([]);
   });
 
   it('a URL in use answers 409; other workspaces find nothing', async () => {
