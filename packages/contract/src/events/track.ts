@@ -258,8 +258,12 @@ export const trackSaleResponseSchema = z.strictObject({
     .describe('The customer; `null` when nothing was recorded.'),
   sale: z
     .strictObject({
-      amount: z.number().describe('Amount, as it was sent.'),
-      currency: z.string().describe('Currency of the amount.'),
+      amount: z
+        .number()
+        .describe('Amount in cents of USD; as it was sent if its currency has no rate, and by `/track/sale/client`.'),
+      currency: z
+        .string()
+        .describe('Currency of the amount: `usd`, or as it was sent if it has no rate, and by `/track/sale/client`.'),
       paymentProcessor: paymentProcessorSchema.describe('Where the payment was made.'),
       invoiceId: z.string().nullable().describe('Your own id of the invoice.'),
       metadata: z.record(z.string(), jsonValueSchema).nullable().describe('Metadata of the sale, as it was sent.'),
