@@ -39,6 +39,15 @@ function parseIso(text: string): ParsedDate | undefined {
   return { type: 'instant', ms: midnightMs + timeMs - offsetMs };
 }
 
+const UNSIGNED_OFFSET = /^ \d{2}:?\d{2}$/;
+
+/** Whether the text is a time whose offset has a blank in place of its sign, as a `+` in a query arrives unless it is encoded. */
+function lacksPlus(text: string): boolean {
+  const date = DATE.exec(text)?.[0] ?? '';
+  const time = TIME.exec(text.slice(date.length))?.[0] ?? '';
+  return date !== '' && time !== '' && UNSIGNED_OFFSET.test(text.slice(date.length + time.length));
+}
+
 /** `03/04/2026`, `3.4.2026`, `03-04-26`: ambiguous order of day and month. Refused even for days above 12, or only some days would be accepted. */
 const AMBIGUOUS_DATE = /(?<![\d/.:-])\d{1,2}(?:\/\d{1,2}(?!\d)|([.-])\d{1,2}\1\d{2})/;
 
@@ -60,9 +69,8 @@ export function parseDate(parameter: string, text: string, context: DateContext)
   }
   const date = parseIso(text.trim()) ?? parseNaturalDate(text, context);
   if (date !== undefined) return date;
-  throw fieldError(
-    'invalid_format',
-    parameter,
-    'must be a date such as 2026-03-04, 2026-03-04T12:30:00Z, yesterday, 7 days ago, last month, jan 5 or Q1 2026',
-  );
+  const rule =
+    'must be a date such as 2026-03-04, 2026-03-04T12:30:00Z, yesterday, 7 days ago, last month, jan 5 or Q1 2026';
+  const hint = lacksPlus(text.trim()) ? '; the + of an offset is written %2B in a query' : '';
+  throw fieldError('invalid_format', parameter, rule + hint);
 }

@@ -89,3 +89,14 @@ test.each([
 ])('%s is refused', (text) => {
   expect(() => parseTimeRange({ start: text }, NOW)).toThrow(/^invalid_format: start: /);
 });
+
+test.each([
+  ['2026-03-04T12:30:00 01:00', true],
+  ['2026-03-04 12:30 0530', true],
+  ['2026-03-04T12:30:00 + 1', false],
+  ['2026-03-04T12:30:00 1', false],
+  ['2026-03-04 01:00 x', false],
+])('%s is refused, with a hint at %%2B: %s', (text, hasHint) => {
+  const message = hasHint ? /Q1 2026; the \+ of an offset is written %2B in a query$/ : /Q1 2026$/;
+  expect(() => parseTimeRange({ start: text }, NOW)).toThrow(message);
+});
