@@ -4,6 +4,7 @@ import {
   type CreateLinkBody,
   createLinkBodySchema,
   DESCRIPTION_CHARS_MAX,
+  ROOT_KEY,
   TITLE_CHARS_MAX,
   type UpdateLinkBody,
 } from '@waymark/contract';
@@ -111,7 +112,7 @@ export async function planLink(
   const { resources, history, source, importedAt } = options;
   const domain = options.domains.domainOf(link.domain) ?? options.fallbackDomain;
   if (domain === undefined) throw new RowError('the link has no domain: name one with the option domain');
-  const key = link.key ?? madeKey(domain, link.fields.url);
+  const key = link.key === '' ? ROOT_KEY : (link.key ?? madeKey(domain, link.fields.url));
   checkKey(key);
   const { externalId, ...fields } = link.fields;
   const body = checkedBody({

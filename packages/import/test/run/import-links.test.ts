@@ -360,6 +360,19 @@ describe('an import', () => {
     expect(await objectOf(acme, acme.host, 'a')).toMatchObject({ ...counters, clicks: 50 });
   });
 
+  it('takes an empty path for the root link, so that one of the shared domain is rejected and makes no random key', async () => {
+    const acme = await imports.workspace();
+    const { mapRecord } = openFile('csv', 'csv', (async function* () {})());
+    const options = {
+      deps: { catalog: imports.catalog, defaultDomain: 'shared.example', now: Date.now },
+      mapRecord: (...args: Parameters<typeof mapRecord>) => mapRecord(...args).map((link) => ({ ...link, key: '' })),
+    };
+    const table = (domain: string) => `url,domain\nhttps://home.test,${domain}\n`;
+    expect(await imports.table(acme, table('shared.example'), options)).toMatchObject({ created: 0, rejected: 1 });
+    expect(await imports.table(acme, table(acme.host), options)).toMatchObject({ created: 0, updated: 1 });
+    expect((await find(acme.host, '_root'))?.url).toBe('https://home.test');
+  });
+
   it('sets the destination of a domain by its root link, and maps domains', async () => {
     const acme = await imports.workspace();
     const domains = [`bit.ly=${acme.host}`];
