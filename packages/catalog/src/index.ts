@@ -12,7 +12,14 @@ export type { NewImportJob } from './imports/import-jobs.js';
 export type { LinkFilters } from './links/link-filters.js';
 export type { LinkGroup } from './links/link-list.js';
 export { shortLinkOf } from './links/link-object.js';
-export { keepUtm, mergeUtm, normaliseUrl, readUtm, type UtmValues } from './links/link-url.js';
+export {
+  keepUtm,
+  mergeUtm,
+  normaliseUrl,
+  readUtm,
+  type UtmValues,
+  withRewrittenQuery,
+} from './links/link-url.js';
 export {
   checkFolderVisible,
   isFolderHidden,

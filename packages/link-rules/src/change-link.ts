@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Catalog, type LinkRecord, linkInState, readUtm, storedKey } from '@waymark/catalog';
-import { HIDDEN_PASSWORD, ROOT_KEY, type UpdateLinkBody } from '@waymark/contract';
+import { type Catalog, type LinkRecord, linkInState, readUtm, storedKey, withRewrittenQuery } from '@waymark/catalog';
+import { HIDDEN_PASSWORD, ROOT_KEY, type UpdateLinkBody, UTM_TEMPLATE_FIELDS } from '@waymark/contract';
 import { domainOf } from './draft-link.js';
 import { checkChosenKey } from './key-rules.js';
 import { checkPassword, destinationOf, plainFields, variantsOf } from './link-fields.js';
@@ -65,6 +65,14 @@ export function withoutShownTag(record: LinkRecord, body: UpdateLinkBody): Updat
 }
 
 /**
+ * Whether the body has UTM fields. If the destination that it asks for is the stored one but for the spelling of the query, the stored one
+ * stays: an earlier request with UTM fields may have changed the spelling.
+ */
+function namesUtm(body: UpdateLinkBody): boolean {
+  return UTM_TEMPLATE_FIELDS.some((field) => body[field] !== undefined);
+}
+
+/**
  * Applies a request body to a link: absent fields stay unchanged, null clears. Returns `record` itself when nothing changes.
  *
  * @param utm whether stored UTM parameters that a new `url` lacks are kept or removed: docs/reference/links.md
@@ -79,7 +87,8 @@ export function changedLink(
 ): LinkRecord {
   if (record.folderId !== null) checkFolderAccess(context, context.references.folders.get(record.folderId));
   const kept = body.url !== undefined && utm === 'keep' ? record : undefined;
-  const url = destinationOf(body.url ?? record.url, body, record.key === ROOT_KEY, kept);
+  const requested = destinationOf(body.url ?? record.url, body, record.key === ROOT_KEY, kept);
+  const url = namesUtm(body) && withRewrittenQuery(requested) === record.url ? record.url : requested;
   const plain = plainFields(body);
   checkPlan(context.workspace.plan, gatedLink(record, body, url));
   const isConversionTracked = plain.trackConversion ?? record.trackConversion;

@@ -55,6 +55,14 @@ export function mergeUtm(url: string, changes: UtmChanges): string {
   return effective.length === 0 ? url : parsed.href;
 }
 
+/** The URL with its whole query written anew, as it is stored after a change of UTM parameters. */
+export function withRewrittenQuery(url: string): string {
+  const parsed = parseUrl(url);
+  if (parsed === undefined) return url;
+  parsed.search = parsed.searchParams.toString();
+  return parsed.href;
+}
+
 /** The `utm_*` fields of a link. */
 export type UtmValues = Readonly<Record<(typeof UTM_FIELDS)[number], string | null>>;
 

@@ -65,6 +65,15 @@ describe('PUT /links/upsert', () => {
     expect((await upsert({ url, utm_source: 'other' })).body.id).toBe(plain.body.id);
   });
 
+  it('finds the link whose query was written anew by an earlier request, and leaves it as it is', async () => {
+    const written = await acme.post({ url: 'https://acme.com/written?flag=&q=a+b' });
+    const asked = { url: 'https://acme.com/written?flag&q=a%20b', utm_source: null };
+    expect((await upsert(asked)).body).toEqual(written.body);
+    expect((await acme.call('PATCH', `/links/${written.body.id}`, asked)).body).toEqual(written.body);
+    const { body: respelled } = await acme.call<Link>('PATCH', `/links/${written.body.id}`, { url: asked.url });
+    expect(respelled.url).toBe(asked.url);
+  });
+
   it('one of concurrent requests with the same UTM values, in either form, creates a link', async () => {
     const [apart, within] = [
       { url: 'https://acme.com/at?x=1', utm_source: 'n' },

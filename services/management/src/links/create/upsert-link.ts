@@ -1,4 +1,4 @@
-import { linkVisibility, mergeUtm, normaliseUrl } from '@waymark/catalog';
+import { linkVisibility, mergeUtm, normaliseUrl, withRewrittenQuery } from '@waymark/catalog';
 import type { CreateLinkBody, Link } from '@waymark/contract';
 import type { LinkCaller } from '@waymark/record-lists';
 import { updateFoundLink } from '../change/update-link.js';
@@ -8,14 +8,15 @@ import { createLink } from './create-link.js';
 /**
  * `PUT /links/upsert`: updates the oldest link with that destination, or creates one. Of concurrent requests for one destination, only
  * one creates a link. A link to the destination including the UTM values of the body is preferred to one without them, so that a
- * repeated request finds the link that it created or updated the first time.
+ * repeated request finds the link that it created or updated the first time. The query of that link may have been written anew since.
  */
 export async function upsertLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
   const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
   const url = normaliseUrl(body.url);
   if (url === undefined) return createLink(deps, caller, body);
-  const urls = [...new Set([mergeUtm(url, body), url])];
+  const merged = mergeUtm(url, body);
+  const urls = [...new Set([merged, url, withRewrittenQuery(merged)])];
   return links.whileUrlsHeld(workspaceId, urls, async () => {
     for (const one of urls) {
       const found = await links.findByUrl(workspaceId, one, linkVisibility(caller.apiKey));
