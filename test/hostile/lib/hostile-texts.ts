@@ -1,3 +1,5 @@
+import { encodePunycode } from '../../../packages/catalog/src/model/encode-punycode.js';
+
 const CHARS = 100_000;
 
 /** All different, because encoding an international name takes longer the more distinct characters it has. */
@@ -26,6 +28,41 @@ export const HOSTILE_TEXTS: readonly string[] = [
   `metadata['${many('a.')}`,
   many("metadata['a']:x AND ("),
 ];
+
+/** Valid punycode that contains valid punycode, and so on, in at most so many characters: the Kelvin sign is a `k` in lower case. */
+function nestedPunycode(charsMax: number): string {
+  let text = 'k'.repeat(Math.ceil(charsMax / 5));
+  for (;;) {
+    const outer = `xn--${encodePunycode(text.replace(/k(?=[^k]*$)/, '\u212a'))}`;
+    if (outer.length > charsMax) return text;
+    text = outer;
+  }
+}
+
+/** The longest punycode of different characters with at most so many characters. */
+function longPunycode(charsMax: number): string {
+  let chars = Math.floor(charsMax / 2);
+  for (;;) {
+    const text = `xn--${encodePunycode(IDEOGRAPHS.slice(0, chars))}`;
+    if (text.length <= charsMax) return text;
+    chars -= Math.ceil((text.length - charsMax) / 2);
+  }
+}
+
+/**
+ * The lengths of short texts. A parser may leave out long texts, and be slow for the longest that it reads: one of these has
+ * more than half of the characters of that.
+ */
+const SHORT_CHARS = [128, 256, 512, 1024, 2048, 4096, 8192, 16_384] as const;
+
+/** Of the texts that are made anew for each length, the longest are those of a path. */
+const MADE_CHARS_MAX = 1024;
+
+/** Texts for parsers that leave out long texts: those above in many lengths, and some that are valid only as a whole. */
+export const SHORT_HOSTILE_TEXTS: readonly string[] = SHORT_CHARS.flatMap((chars) => [
+  ...HOSTILE_TEXTS.map((text) => textUpTo(text, chars)),
+  ...(chars > MADE_CHARS_MAX ? [] : [nestedPunycode(chars), longPunycode(chars)]),
+]);
 
 /** Shortens a text in the middle: many expressions fail only at its end. */
 export function textUpTo(text: string, charsMax = CHARS): string {

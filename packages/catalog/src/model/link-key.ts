@@ -1,6 +1,7 @@
 /// <reference path="./punycode.d.ts" />
 import { ApiError, BROWSER_TRACK_PATHS, fieldError, ROOT_KEY, SCRIPT_PATHS, trimCharacter } from '@waymark/contract';
 import punycode from 'punycode/punycode.js';
+import { encodePunycode } from './encode-punycode.js';
 
 const ASCII = /^[^\u0080-\uffff]*$/;
 
@@ -22,8 +23,14 @@ const RESERVED: ReadonlySet<string> = new Set([
   'apple-app-site-association',
 ]);
 
-/** More characters than any valid key has in punycode. Longer texts are not converted, because the encoder takes quadratic time. */
+/** More characters than any valid key has in punycode. Longer texts are not converted. */
 const CONVERTED_CHARS_MAX = 1024;
+
+/** More than a label of any key has: NFC makes at most three characters of each of its 190. A longer one is neither encoded nor decoded. */
+const LABEL_CHARS_MAX = 3 * 190;
+
+/** How often a label is folded: punycode in punycode in punycode is only written to keep the service busy. */
+const FOLDS_MAX = 2;
 
 /** Applies `change` to every part between slashes and dots, because each part is encoded in punycode by itself. */
 function mapLabels(key: string, change: (label: string) => string): string {
@@ -35,7 +42,7 @@ function mapLabels(key: string, change: (label: string) => string): string {
 }
 
 function encodeLabel(label: string): string {
-  return ASCII.test(label) ? label : `xn--${punycode.encode(label)}`;
+  return ASCII.test(label) || label.length > LABEL_CHARS_MAX ? label : `xn--${encodePunycode(label)}`;
 }
 
 /** Decodes a punycode label. A label that no encoder would produce is returned unchanged. */
@@ -44,18 +51,30 @@ function decodeLabel(label: string): string {
   const encoded = label.slice(4);
   try {
     const text = punycode.decode(encoded);
-    const isCanonical = !ASCII.test(text) && punycode.encode(text).toLowerCase() === encoded.toLowerCase();
+    if (text.length > LABEL_CHARS_MAX) return label;
+    const isCanonical = !ASCII.test(text) && encodePunycode(text).toLowerCase() === encoded.toLowerCase();
     return isCanonical ? text : label;
   } catch {
     return label;
   }
 }
 
+/** The form of a label that is stored. */
+function storedLabel(label: string): string {
+  return encodeLabel(label.normalize('NFC'));
+}
+
 /** The form of a label in which differences of case and Unicode normalisation disappear. */
 function foldLabel(label: string): string {
-  const folded = decodeLabel(label).normalize('NFC').toLowerCase().normalize('NFC');
-  // Folding can turn a label into plain ASCII (the Kelvin sign becomes k), and the result may be punycode again.
-  return ASCII.test(folded) && folded !== label ? foldLabel(folded) : encodeLabel(folded);
+  let text = label;
+  for (let folds = 0; folds < FOLDS_MAX; folds++) {
+    const folded = decodeLabel(text).normalize('NFC').toLowerCase().normalize('NFC');
+    if (!ASCII.test(folded) || folded === text) return encodeLabel(folded);
+    // Folding can turn a label into plain ASCII (the Kelvin sign becomes k), and the result may be punycode again.
+    text = folded;
+  }
+  // Not the text of the last fold: this form is its own look-up form, and that of the stored label.
+  return storedLabel(label).toLowerCase();
 }
 
 /**
@@ -72,7 +91,7 @@ export function normaliseKey(key: string): string {
 export function storedKey(key: string): string {
   const trimmed = trimCharacter(key, '/');
   if (trimmed === '' || trimmed.toLowerCase() === ROOT_KEY) return ROOT_KEY;
-  return mapLabels(trimmed, (label) => encodeLabel(label.normalize('NFC')));
+  return mapLabels(trimmed, storedLabel);
 }
 
 /**

@@ -1,7 +1,14 @@
 import { ApiError } from '@waymark/contract';
 import fc from 'fast-check';
+import punycode from 'punycode/punycode.js';
 import { describe, expect, it } from 'vitest';
 import { checkKey, normaliseKey, storedKey } from '../../src/index.js';
+
+/** ASCII text whose last letter is a Kelvin sign in punycode, as often as `levels` says. */
+function nested(levels: number, text = 'kkkkkkkkkkkkkkkk'): string {
+  if (levels === 0) return text;
+  return nested(levels - 1, `xn--${punycode.encode(text.replace(/k(?=[^k]*$)/, '\u212a'))}`);
+}
 
 /** Arbitrary texts, in which characters that have a meaning in keys are frequent. */
 const text = fc.oneof(
@@ -15,6 +22,9 @@ const text = fc.oneof(
       },
     )
     .map((parts) => parts.join('')),
+  fc
+    .tuple(fc.nat({ max: 8 }), fc.constantFrom('', 'xn--', 'K', '\u212a', 'é'))
+    .map(([levels, prefix]) => prefix + nested(levels)),
 );
 
 function statusOf(key: string): number {
@@ -52,6 +62,13 @@ describe('the look-up form of a key', () => {
     );
   });
 
+  it('of a label that is decoded or normalised to more than any key has is the label in lower case', () => {
+    for (const long of [`xn--${punycode.encode('\u{1d160}'.repeat(690))}`, '\u{1d160}'.repeat(250)]) {
+      expect(normaliseKey(long)).toBe(long.normalize('NFC'));
+      expect(normaliseKey(normaliseKey(long))).toBe(normaliseKey(long));
+    }
+  });
+
   it('of a valid key is ASCII, lower case and without outer slashes', () => {
     fc.assert(
       fc.property(validKey, (key) => {
@@ -81,6 +98,8 @@ describe('the look-up form of a key', () => {
     ['menü/Größe.html', 'xn--men-joa/xn--gre-6ka8i.html'],
     ['💩', 'xn--ls8h'],
     ['xn--nonsense-', 'xn--nonsense-'],
+    ['caf\u212a', 'cafk'],
+    ['xn--caf-0k1a', 'cafk'],
   ])('of %s is %s', (key, lookup) => {
     expect(normaliseKey(key)).toBe(lookup);
   });
