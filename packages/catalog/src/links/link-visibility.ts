@@ -1,5 +1,5 @@
 import { ApiError, hasPermission } from '@waymark/contract';
-import type { Condition } from '../lists/list-conditions.js';
+import { type Condition, dataText } from '../lists/list-conditions.js';
 import type { ApiKeyRecord, FolderRecord, LinkRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
 
@@ -44,6 +44,18 @@ export function createHiddenFolders(folders: Pick<RecordStore<FolderRecord>, 'ge
     /** Whether a folder of the workspace is hidden from the caller; if not, reads need no condition on folders. */
     async anyFor(workspaceId: string, { hidesFolders }: LinkVisibility): Promise<boolean> {
       return hidesFolders && (await folders.lists.countFew(workspaceId, [IS_HIDDEN])) > 0;
+    },
+
+    /**
+     * Whether a folder of the workspace that is hidden from the caller was changed at `since` or later, so that what was read before may
+     * show its links.
+     *
+     * @param since ISO 8601 in UTC
+     */
+    async anyChangedFor(workspaceId: string, { hidesFolders }: LinkVisibility, since: string): Promise<boolean> {
+      if (!hidesFolders) return false;
+      const isChanged = { sql: `${dataText('updatedAt')} >= {since:String}`, values: { since } };
+      return (await folders.lists.countFew(workspaceId, [IS_HIDDEN, isChanged])) > 0;
     },
 
     /** Removes the links in hidden folders; keeps the order of the others. */

@@ -10,6 +10,7 @@ import {
 } from '@waymark/contract';
 import { sendStoredFile } from '@waymark/export';
 import { type App, parseInput } from '@waymark/http-kit';
+import { checkFileVisible } from '@waymark/jobs';
 import { z } from 'zod';
 import { checkVisible, IMPORT_REQUIREMENTS, type ImportCaller } from './import-access.js';
 import type { ImportEnds } from './import-ends.js';
@@ -186,6 +187,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
           `The import has no file ${REPORTS[name]}, or not any more, or has not ended.`,
         );
         if (!job.files.some((file) => file.name === REPORTS[name])) throw gone;
+        await checkFileVisible(catalog, request.apiKey, job);
         // The path is built from the record, never from texts of the request.
         const file = {
           path: files.reportOf(job, name),

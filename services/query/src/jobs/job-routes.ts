@@ -8,6 +8,7 @@ import {
 } from '@waymark/contract';
 import { MEDIA_TYPES, sendStoredFile } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
+import { checkFileVisible } from '@waymark/jobs';
 import type { LinkCaller } from '@waymark/record-lists';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -131,6 +132,7 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
       const { id, name } = request.params;
       const job = await visibleJob(request, id);
       if (job.status !== 'completed' || job.file === null || job.file !== name) throw fileGone();
+      await checkFileVisible(catalog, request.apiKey, job);
       // The path is made from the record, never from the request, which could name any file of the machine.
       const type = job.resource === 'analytics' ? ARCHIVE_TYPE : MEDIA_TYPES[job.format];
       const contentType = type.startsWith('text/') || job.format === 'ndjson' ? `${type}; charset=utf-8` : type;
