@@ -7,6 +7,9 @@ export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>;
 
 const CHECK_TIMEOUT_MS = 2000;
 
+/** How long a result counts. Probes ask less often; anybody can ask thousands of times a second. */
+const KEPT_MS = 1000;
+
 declare module 'fastify' {
   interface FastifyInstance {
     /** Makes `/readyz` answer 503, so that load balancers stop sending requests. Closing the app does the same. */
@@ -44,8 +47,18 @@ interface HealthOptions {
 export const healthPlugin = fp<HealthOptions>(
   async (app, { checks, routes }) => {
     let isStopping = false;
-    // The route is public, so concurrent requests share one run of the checks.
-    let running: Promise<Readiness> | undefined;
+    // The route is public: requests share one run of the checks, which costs each store a command and may log each failure.
+    let shared: Promise<Readiness> | undefined;
+    let keptUntilMs = Number.POSITIVE_INFINITY;
+
+    function readiness(): Promise<Readiness> {
+      if (shared !== undefined && performance.now() < keptUntilMs) return shared;
+      keptUntilMs = Number.POSITIVE_INFINITY;
+      shared = runChecks(app, checks).finally(() => {
+        keptUntilMs = performance.now() + KEPT_MS;
+      });
+      return shared;
+    }
 
     app.decorate('markNotReady', () => {
       isStopping = true;
@@ -58,10 +71,7 @@ export const healthPlugin = fp<HealthOptions>(
     app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }));
     app.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
       if (isStopping) return reply.code(503).send({ status: 'stopping' });
-      running ??= runChecks(app, checks).finally(() => {
-        running = undefined;
-      });
-      const { ready, checks: states } = await running;
+      const { ready, checks: states } = await readiness();
       return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', checks: states });
     });
   },

@@ -23,13 +23,49 @@ it('readyz names the check that fails, and its reason only in the log', async ()
   expect(started.lines()).toContain('hunter2');
 });
 
-it('readyz becomes ready again when its stores recover', async () => {
-  let isThere = false;
-  ({ app } = aTestApp({ readiness: { redis: () => (isThere ? Promise.resolve() : Promise.reject(new Error())) } }));
-  expect((await app.inject('/readyz')).statusCode).toBe(503);
-  isThere = true;
-  expect((await app.inject('/readyz')).json()).toEqual({ status: 'ready', checks: { redis: 'ok' } });
-});
+/** Runs `work` with a clock that `advance` moves. */
+async function withClock(work: (advance: (ms: number) => void) => Promise<void>): Promise<void> {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    await work((ms) => vi.advanceTimersByTime(ms));
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+it('readyz becomes ready again when its stores recover', () =>
+  withClock(async (advance) => {
+    let isThere = false;
+    ({ app } = aTestApp({ readiness: { redis: () => (isThere ? Promise.resolve() : Promise.reject(new Error())) } }));
+    expect((await app.inject('/readyz')).statusCode).toBe(503);
+    isThere = true;
+    advance(1000);
+    expect((await app.inject('/readyz')).json()).toEqual({ status: 'ready', checks: { redis: 'ok' } });
+  }));
+
+it('a result counts for a second, so that no client can keep the stores busy or fill the log', () =>
+  withClock(async (advance) => {
+    let runs = 0;
+    const started = aTestApp({
+      readiness: {
+        redis: () => {
+          runs += 1;
+          return Promise.reject(new Error('away'));
+        },
+      },
+    });
+    app = started.app;
+    const ask = async () => (await app.inject('/readyz')).statusCode;
+    const linesOf = () => started.lines().split('not ready').length - 1;
+    for (let asked = 0; asked < 20; asked++) expect(await ask()).toBe(503);
+    expect([runs, linesOf()]).toEqual([1, 1]);
+    advance(999);
+    await ask();
+    expect(runs).toBe(1);
+    advance(1);
+    await ask();
+    expect([runs, linesOf()]).toEqual([2, 2]);
+  }));
 
 it('a check that hangs fails after the time-out', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
