@@ -19,7 +19,7 @@ export { jsonArray, sendJson, sendJsonText } from './requests/json-text.js';
 export { allowLongBody, type LongBody, type LongBodyLimits } from './requests/long-body.js';
 export { onReplyClose } from './requests/on-reply-close.js';
 export { applyRateLimit } from './requests/rate-limit.js';
-export { requestId } from './requests/request-id.js';
+export { createRequestIds, type RequestIds } from './requests/request-id.js';
 export { type App, type CreateAppOptions, createApp } from './server/app.js';
 export { addOpenRequest, removeOpenRequest } from './server/close-connections.js';
 export type { ReadinessChecks } from './server/health.js';

@@ -66,6 +66,19 @@ beforeAll(async () => {
       request.socket.destroy();
       return new Promise(() => undefined);
     });
+    let held: ((answer: string) => void) | undefined;
+    routes.get(
+      '/held',
+      () =>
+        new Promise((answer) => {
+          held = answer;
+        }),
+    );
+    routes.get('/release', async () => {
+      await waitFor(() => held !== undefined, { what: 'the request that waits' });
+      held?.('held');
+      return 'released';
+    });
     routes.get('/broken', async () => {
       throw new Error('hunter-error');
     });
@@ -117,6 +130,15 @@ it('a request is a span with its route and status, below the caller’s, and its
   const query = await spanNamed('clickhouse GET /links/:linkId');
   expect(query).toMatchObject({ traceId: PARENT.traceId, parentSpanId: request.spanId });
   expect(attributesOf(query)).toMatchObject({ 'db.system.name': 'clickhouse', 'waymark.read_rows': 7 });
+});
+
+it('two open requests with one id have a span each, with their own routes', async () => {
+  const headers = { 'x-request-id': 'req-twice' };
+  await Promise.all([fetch(`${url}/held`, { headers }), fetch(`${url}/release`, { headers })]);
+  for (const path of ['/held', '/release']) {
+    expect(attributesOf(await spanNamed(`GET ${path}`))).toMatchObject({ 'waymark.request_id': 'req-twice' });
+  }
+  expect(spans().filter(({ name }) => name === 'GET /held' || name === 'GET /release')).toHaveLength(2);
 });
 
 it('a failure is an error without its message, and a path without a route is not in its span', async () => {

@@ -3,7 +3,7 @@ import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { InstanceKeys, Settings } from '@waymark/config';
 import type { EventProducer } from '@waymark/event-queue';
-import type { Logger } from '@waymark/http-kit';
+import { createRequestIds, type Logger } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { createVisitReader } from '@waymark/visit';
 import type { Redis } from 'ioredis';
@@ -103,6 +103,7 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     currencies,
     defaultDomain: settings.defaultDomain,
     logger,
+    requestIds: createRequestIds(settings.trustedProxies),
     now,
     close() {
       readVisit.close();

@@ -20,7 +20,7 @@ import { afterAnswer } from '../requests/after-answer.js';
 import { bodySizeError } from '../requests/body-size.js';
 import { CROSS_ORIGIN_HEADERS } from '../requests/cross-origin.js';
 import { refuseHead } from '../requests/refuse-head.js';
-import { requestId } from '../requests/request-id.js';
+import { createRequestIds } from '../requests/request-id.js';
 import { createRequestLogger, logAnswer, SilentLogController } from '../requests/request-logger.js';
 import { wellFormedBody } from '../requests/well-formed-body.js';
 import { closeConnections } from './close-connections.js';
@@ -142,6 +142,7 @@ export function createApp(options: CreateAppOptions): App {
     checkInterval: TIMEOUT_CHECK_INTERVAL_MS,
     unreadAnswer: UNREAD_ANSWER_MS,
   };
+  const requestIds = createRequestIds(options.trustedProxies);
   const sendFrameworkError = (err: unknown, request: FastifyRequest, reply: FastifyReply) => {
     reply.header('x-request-id', request.id).headers(PRIVATE_HEADERS);
     sendError(docBase, err, request, reply);
@@ -151,7 +152,7 @@ export function createApp(options: CreateAppOptions): App {
     loggerInstance: options.logger as FastifyBaseLogger,
     logController: new SilentLogController(),
     childLoggerFactory: createRequestLogger,
-    genReqId: requestId,
+    genReqId: ({ headers, socket }) => requestIds(headers, socket),
     requestIdHeader: false,
     trustProxy: [...options.trustedProxies],
     bodyLimit: options.bodyBytesMax ?? BODY_BYTES_MAX,

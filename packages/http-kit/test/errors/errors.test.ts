@@ -274,6 +274,21 @@ describe('request ids', () => {
     expect((await app.inject({ url: '/echo', headers: { 'x-request-id': id } })).headers['x-request-id']).toBe(id);
   });
 
+  it.each(['203.0.113.7', '2001:db8::7', '::ffff:203.0.113.7', 'fe80::7%eth0'])(
+    'that of the stranger %s is replaced',
+    async (remoteAddress) => {
+      start(() => {});
+      const answer = await app.inject({ url: '/echo', remoteAddress, headers: { 'x-request-id': 'TRACE.1' } });
+      expect(answer.headers['x-request-id']).toMatch(/^[a-z0-9]+-[a-z0-9]+$/);
+    },
+  );
+
+  it.each(['127.0.0.9', '::1', '::ffff:127.0.0.1'])('that of the proxy %s is kept', async (remoteAddress) => {
+    start(() => {});
+    const answer = await app.inject({ url: '/echo', remoteAddress, headers: { 'x-request-id': 'TRACE.1' } });
+    expect(answer.headers['x-request-id']).toBe('TRACE.1');
+  });
+
   it.each(['', ' ', 'a b', 'a\nb', '"', '-a', 'é', 'f'.repeat(129), '{"level":60}'])(
     'an id that could forge a log line is replaced: %j',
     async (id) => {

@@ -73,8 +73,10 @@ export function createTracing({ service, settings, logger }: TracingOptions, end
     get: (headers: FastifyRequest['headers'], name: string) => headers[name],
     keys: (headers: FastifyRequest['headers']) => Object.keys(headers),
   };
-  /** Spans of the requests in progress, by request id. */
-  const spans = new Map<string, Span>();
+  /** Spans of the requests in progress. Not by their ids: a proxy may set one id twice. */
+  const spans = new WeakMap<FastifyRequest, Span>();
+  /** The same by request id, for their queries; of several requests with one id, the first. */
+  const spansById = new Map<string, Span>();
 
   /** Prepares a span that has ended already. @returns the function that adds it below a parent */
   const span = (
@@ -95,13 +97,16 @@ export function createTracing({ service, settings, logger }: TracingOptions, end
   return {
     begin(request) {
       const parent = propagator.extract(ROOT_CONTEXT, request.headers, carrier);
-      spans.set(request.id, tracer.startSpan(request.method, { kind: SpanKind.SERVER }, parent));
+      const begun = tracer.startSpan(request.method, { kind: SpanKind.SERVER }, parent);
+      spans.set(request, begun);
+      if (!spansById.has(request.id)) spansById.set(request.id, begun);
     },
 
     end(request, status, route) {
-      const open = spans.get(request.id);
+      const open = spans.get(request);
       if (open === undefined) return;
-      spans.delete(request.id);
+      spans.delete(request);
+      if (spansById.get(request.id) === open) spansById.delete(request.id);
       const [method = '', pattern = ''] = route.split(' ');
       const { workspace } = request as { readonly workspace?: { readonly id: string } | null };
       open.updateName(route);
@@ -117,7 +122,7 @@ export function createTracing({ service, settings, logger }: TracingOptions, end
     },
 
     query({ endpoint, requestId }, { durationMs, readRows, error }) {
-      const parent = spans.get(requestId);
+      const parent = spansById.get(requestId);
       const attributes = {
         'db.system.name': 'clickhouse',
         'waymark.read_rows': readRows,

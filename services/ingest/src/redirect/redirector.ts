@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Catalog, LinkRecord } from '@waymark/catalog';
-import { type Logger, requestId } from '@waymark/http-kit';
+import type { Logger, RequestIds } from '@waymark/http-kit';
 import { asksForPrivacy, type VisitReader, withoutIdentity } from '@waymark/visit';
 import type { Admission } from '../admission.js';
 import type { AppOpens } from '../app-opens.js';
@@ -38,6 +38,7 @@ export interface RedirectDeps {
   /** The domain that all workspaces share. Search engines may index its links. */
   readonly defaultDomain: string | undefined;
   readonly logger: Pick<Logger, 'error' | 'warn'>;
+  readonly requestIds: RequestIds;
   readonly now: () => number;
   /** Random number in [0, 1), for choosing variants of A/B tests. */
   readonly random: () => number;
@@ -67,7 +68,7 @@ const NO_INDEX = ['x-robots-tag', 'googlebot: noindex'];
 
 /** Handles visits of short links: every path of every domain. */
 export function createRedirector(deps: RedirectDeps): Redirector {
-  const { readVisit, admission, passwords, defaultDomain, logger, now, random } = deps;
+  const { readVisit, admission, passwords, defaultDomain, logger, requestIds, now, random } = deps;
   const { links, domains } = deps.catalog;
   const count = createClickCounter(deps);
   const logUnavailable = outageLog((context, message) => logger.error(context, message));
@@ -189,8 +190,11 @@ export function createRedirector(deps: RedirectDeps): Redirector {
   }
 
   function unavailable(request: LinkRequest, err: unknown): LinkResponse {
-    const { host } = request.headers;
-    logUnavailable({ err, requestId: requestId(request), host }, 'a short link could not be opened');
+    const { headers } = request;
+    logUnavailable(
+      { err, requestId: requestIds(headers, request), host: headers.host },
+      'a short link could not be opened',
+    );
     return pageResponse(UNAVAILABLE_PAGE, ['cache-control', 'no-store', 'retry-after', '1']);
   }
 
