@@ -41,7 +41,7 @@ export function startAbTests(options: AbTestsOptions): PeriodicTask {
     for (const { linkId, err } of failed)
       logger.error({ err, linkId }, 'an A/B test of a link could not be completed; retrying in a minute');
     for (const link of changed) {
-      logger.info({ linkId: link.id, url: link.url }, 'an A/B test of a link is complete');
+      logger.info({ linkId: link.id }, 'an A/B test of a link is complete');
       await onChanged(link);
     }
     if (endedBy !== undefined) throw endedBy;
