@@ -1,5 +1,6 @@
-import type { ClickHouseClient } from './client.js';
-import { renderMigration } from './migrations/render.js';
+import { createHash } from 'node:crypto';
+import { type ClickHouseClient, optionsOf } from './client.js';
+import { type RenderTarget, renderMigration } from './migrations/render.js';
 
 /** The view `ops_query_log`: the queries of API requests, from the server's query log. `runCompiledQuery` sets their `log_comment`. */
 export const QUERY_LOG_VIEW = `CREATE OR REPLACE VIEW ops_query_log \${cluster}
@@ -29,9 +30,29 @@ AS SELECT
 FROM \${nodes:system.query_log} AS q
 WHERE q.is_initial_query AND q.type != 'QueryStart' AND match(q.log_comment, '^[A-Z]+ /')`;
 
+/** The comment of a view, by which a later start recognizes its definition. ClickHouse prints a definition otherwise than it was sent. */
+function commentOf(sql: string): string {
+  return `definition ${createHash('sha256').update(sql).digest('hex').slice(0, 16)}`;
+}
+
+/** Whether every server that can be reached has the view with this comment. */
+async function hasView(client: ClickHouseClient, comment: string, { cluster }: RenderTarget): Promise<boolean> {
+  const counts = await client.rows<[string]>({
+    query: renderMigration(
+      `SELECT sum(database = {database:String} AND name = 'ops_query_log' AND comment = {comment:String}) AS found
+        FROM \${nodes:system.tables}`,
+      { cluster },
+    ),
+    parameters: { database: optionsOf(client).database, comment },
+    // Each server answers with a row of its own, and those that are away with none.
+    settings: cluster === undefined ? {} : { skip_unavailable_shards: 1, distributed_group_by_no_merge: 1 },
+  });
+  return counts.every(([found]) => found === '1');
+}
+
 /**
  * Creates the view `ops_query_log` if the server has a query log. The embedded server has none; another server creates the table of the log
- * together with its first entries. Idempotent, so that it can run at every start.
+ * together with its first entries. It can run at every start: it changes nothing where the view is as it should be.
  *
  * @returns whether the view exists
  */
@@ -42,6 +63,8 @@ export async function applyQueryLogView(
   const result = await client.query({ query: 'EXISTS TABLE system.query_log', format: 'JSONCompactEachRow' });
   const [row] = await result.json<[number]>();
   if (row?.[0] !== 1) return false;
-  await client.command({ query: renderMigration(QUERY_LOG_VIEW, { cluster }) });
+  const sql = renderMigration(QUERY_LOG_VIEW, { cluster });
+  const comment = commentOf(sql);
+  if (!(await hasView(client, comment, { cluster }))) await client.command({ query: `${sql}\nCOMMENT '${comment}'` });
   return true;
 }

@@ -53,6 +53,15 @@ export function moveTables(target: RenderTarget): string[] {
 /** The table with the placement of a cluster, that is the shard of each logical shard (packages/clickhouse/src/shards). */
 export const SHARDS_TABLE = 'schema_shards';
 
+/** The table with the applied migrations. */
+export const MIGRATIONS_TABLE = 'schema_migrations';
+const LEASES_TABLE = 'schema_migration_leases';
+
+/** The names of the tables that {@link bookkeepingTables} creates. */
+export function bookkeepingNames({ cluster }: RenderTarget): string[] {
+  return [...(cluster === undefined ? [] : [SHARDS_TABLE]), MIGRATIONS_TABLE, LEASES_TABLE];
+}
+
 function shardTables(target: RenderTarget): string[] {
   if (target.cluster === undefined) return [];
   const columns =
@@ -65,14 +74,14 @@ export function bookkeepingTables(target: RenderTarget): string[] {
   return [
     ...shardTables(target),
     migrationTable(
-      'schema_migrations',
+      MIGRATIONS_TABLE,
       "number UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC')",
       'applied_at',
       'number',
       target,
     ),
     migrationTable(
-      'schema_migration_leases',
+      LEASES_TABLE,
       "owner String, expires_at DateTime64(3, 'UTC'), version UInt64",
       'version',
       'owner',

@@ -1,6 +1,13 @@
 import type { ClickHouseClient } from '../client.js';
 import { recordApplied, runStatements } from './apply-file.js';
-import { type AppliedMigration, bookkeepingTables, MOVE_TABLE, readApplied } from './bookkeeping.js';
+import {
+  type AppliedMigration,
+  bookkeepingNames,
+  bookkeepingTables,
+  MIGRATIONS_TABLE,
+  MOVE_TABLE,
+  readApplied,
+} from './bookkeeping.js';
 import { createDatabase, listTables } from './database.js';
 import { takeSchemaLease } from './lease.js';
 import { MIGRATIONS_DIRECTORY, type MigrationFile, readMigrationFiles } from './migration-files.js';
@@ -32,14 +39,15 @@ export interface MigrationStatus {
 }
 
 /**
- * Creates the database and applies the missing migrations. Only one runner works at a time; the others wait. A file is recorded as
- * applied after its last statement, so after a kill the file is repeated from its first statement: every statement must be
- * idempotent (`IF NOT EXISTS`).
+ * Creates the database and applies the missing migrations. With nothing to do it sends no statement that changes a schema, because such a
+ * statement fails while a server of a cluster is away. Only one runner works at a time; the others wait. A file is recorded as applied after
+ * its last statement, so after a kill the file is repeated from its first statement: every statement must be idempotent (`IF NOT EXISTS`).
  *
  * @throws Error when an applied file has changed, a statement fails, or the database holds an unfinished move
  */
 export async function migrate(client: ClickHouseClient, options: MigrateOptions = {}): Promise<MigrationReport> {
   const files = await readMigrationFiles(options.directory ?? MIGRATIONS_DIRECTORY);
+  if (await isMigrated(client, files, options)) return { applied: [], alreadyApplied: files.length };
   await createDatabase(client, options);
   for (const query of bookkeepingTables(options)) await client.command({ query });
   const missing = missingFiles(files, await readApplied(client, options));
@@ -66,6 +74,17 @@ export async function migrate(client: ClickHouseClient, options: MigrateOptions 
   }
 }
 
+/** Whether the tables of the runner exist and every file is applied. @throws Error when an applied file has changed */
+async function isMigrated(
+  client: ClickHouseClient,
+  files: readonly MigrationFile[],
+  options: MigrateOptions,
+): Promise<boolean> {
+  const names = new Set((await listTables(client)).map(({ name }) => name));
+  if (!bookkeepingNames(options).every((name) => names.has(name))) return false;
+  return missingFiles(files, await readApplied(client, options)).length === 0;
+}
+
 /** The state of every migration. Changes nothing. */
 export async function migrationStatus(
   client: ClickHouseClient,
@@ -73,7 +92,7 @@ export async function migrationStatus(
 ): Promise<MigrationStatus[]> {
   const files = await readMigrationFiles(options.directory ?? MIGRATIONS_DIRECTORY);
   const tables = await listTables(client);
-  const hasBeenMigrated = tables.some(({ name }) => name === 'schema_migrations');
+  const hasBeenMigrated = tables.some(({ name }) => name === MIGRATIONS_TABLE);
   const applied = hasBeenMigrated ? await readApplied(client, options) : [];
   const byNumber = new Map(applied.map((migration) => [migration.number, migration]));
   const known = files.map((file): MigrationStatus => {

@@ -124,23 +124,25 @@ function ttlStatements(
   { addressDays, eventDays, cluster }: RetentionOptions,
 ): string[] {
   const isCluster = cluster !== undefined;
+  const hasAddresses = WITH_ADDRESSES.includes(table);
+  const changesAddresses = hasAddresses && current.addressDays !== addressDays;
   const alter = `ALTER TABLE ${table}\${local} \${cluster}`;
   const after = (days: number) => `toDateTime(${time}) + INTERVAL ${days} DAY`;
   // All events of a month expire together, and their rows in roll-ups with them.
   const afterMonth = (days: number) => `toDateTime(toStartOfMonth(${time})) + INTERVAL 1 MONTH + INTERVAL ${days} DAY`;
   const statements: string[] = [];
-  if (WITH_ADDRESSES.includes(table) && current.addressDays !== addressDays) {
+  if (changesAddresses) {
     statements.push(
       addressDays === undefined
         ? `${alter} MODIFY COLUMN ip REMOVE TTL`
         : `${alter} MODIFY COLUMN ip String TTL ${after(addressDays)}`,
     );
   }
-  if (current.eventDays !== eventDays || (isCluster && current.addressDays !== addressDays)) {
+  if (current.eventDays !== eventDays || (isCluster && changesAddresses)) {
     const expiry = isCluster ? afterMonth : after;
     statements.push(eventDays === undefined ? `${alter} REMOVE TTL` : `${alter} MODIFY TTL ${expiry(eventDays)}`);
     // With `ttl_only_drop_parts`, ClickHouse would not rewrite parts to empty expired addresses.
-    if (isCluster && WITH_ADDRESSES.includes(table))
+    if (isCluster && hasAddresses)
       statements.push(`${alter} MODIFY SETTING ttl_only_drop_parts = ${addressDays === undefined ? 1 : 0}`);
   }
   return statements;

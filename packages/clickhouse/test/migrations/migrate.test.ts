@@ -53,6 +53,14 @@ test('a file that changed after it was applied is an error that names it, and no
   expect((await migrationStatus(db.client, { directory })).map(({ state }) => state)).toEqual(['changed', 'pending']);
 });
 
+test('a table of the runner that is missing is created, although every file is applied', async () => {
+  file('0001_a.sql', FIRST);
+  await migrate(db.client, { directory });
+  await db.client.command({ query: 'DROP TABLE schema_migration_leases' });
+  expect(await migrate(db.client, { directory })).toEqual({ applied: [], alreadyApplied: 1 });
+  await (await takeSchemaLease(db.client, {})).release();
+});
+
 test('a renamed file keeps its number and content, so it counts as applied', async () => {
   file('0001_a.sql', FIRST);
   await migrate(db.client, { directory });

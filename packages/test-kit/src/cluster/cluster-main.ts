@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import type { AddressInfo, createServer } from 'node:net';
+import type { AddressInfo, createServer, Socket } from 'node:net';
 import { join } from 'node:path';
 import { createEmbeddedServer, Engine, loadNativeEngine, type Statement } from '@waymark/clickhouse-embedded';
 import { readEmbeddedPassword } from '@waymark/config';
@@ -52,6 +52,15 @@ function createNode(node: ClusterNode) {
 }
 
 const servers = nodes.map(createNode);
+const connections = new Set<Socket>();
+for (const server of servers) {
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+}
+/** Whether a node is away, see `loseNode` of `start-cluster.ts`. */
+let isNodeAway = false;
 const ports = await Promise.all(servers.map(listening));
 mkdirSync(dataDir, { recursive: true });
 const path = join(dataDir, 'cluster.xml');
@@ -79,6 +88,8 @@ await runQuietly(`CREATE DATABASE ${KEEPER_CHECK}`);
 /** Runs statements of clients; those ON CLUSTER on each node, one after the other. */
 async function run(statement: Statement, signal: AbortSignal) {
   if (!isForAll(statement.sql)) return engine.run(statement, signal);
+  if (isNodeAway)
+    throw new Error('Code: 159. DB::Exception: a server has not executed the statement. (TIMEOUT_EXCEEDED)');
   let result = await engine.run({ ...statement, sql: 'SELECT 1 WHERE 0' }, signal);
   const isDatabase = /^\s*CREATE DATABASE/i.test(statement.sql);
   for (const node of nodes) {
@@ -102,5 +113,11 @@ const server = createEmbeddedServer(
     baseSettings: { async_insert: '0', session_timezone: 'UTC' },
   },
 );
+process.on('message', (lost: number) => {
+  isNodeAway = true;
+  servers[lost - 1]?.close(() => process.send?.({ lost }));
+  // Also those between other nodes, which are made again.
+  for (const socket of connections) socket.destroy();
+});
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 process.send?.({ port: await listening(server) });

@@ -15,6 +15,12 @@ export interface TestCluster {
   readonly cluster: string;
   /** The databases of its nodes, shard after shard. A client of one of them is a client of that node. */
   readonly databases: readonly string[];
+  /**
+   * Takes a node away for good: the others do not reach it, and statements ON CLUSTER fail, as they do on a cluster after waiting for it.
+   *
+   * @param number of the node, from 1
+   */
+  loseNode(number: number): Promise<void>;
   /** Kills the cluster and removes its data. */
   stop(): Promise<void>;
 }
@@ -42,6 +48,11 @@ export async function startTestCluster(options: { shards: number; replicas?: num
     url: embeddedUrl(port, password),
     cluster: TEST_CLUSTER,
     databases: clusterNodes(shards, replicas).map(databaseOf),
+    loseNode: (number) =>
+      new Promise((resolve) => {
+        child.once('message', () => resolve());
+        child.send(number);
+      }),
     async stop() {
       await endProcess(child, 'SIGKILL');
       rmSync(dataDir, { recursive: true, force: true });
