@@ -50,7 +50,8 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'services/cli/src/backup/data-files.ts listData',
   'services/cli/src/export/export-output.ts openFileOutput',
   'services/standalone/src/data-dir/data-dir-lock.ts lockDataDir',
-  'services/standalone/src/first-key.ts firstKeyFile',
+  'services/standalone/src/first-key.ts findFirstKey',
+  'services/standalone/src/first-key.ts removeFirstKey',
 ]);
 
 /** Functions that need a page: they run in the browsers of visitors. Their expressions are tested with all others. */

@@ -3,7 +3,7 @@ import { adminKeyFile, describeSettings, environmentWith, loadSettings, type Set
 import { createLogger, fileDestination, type Logger, runService } from '@waymark/http-kit';
 import { createDataDir } from './data-dir/create-data-dir.js';
 import { limitLogs, openLog } from './data-dir/log-files.js';
-import { firstKeyFile, keepFirstKey } from './first-key.js';
+import { findFirstKey, removeFirstKey } from './first-key.js';
 import { LOCAL_DOMAIN, nextSteps } from './next-steps.js';
 import { prepareInProcess } from './prepare-process.js';
 import { stackStopMs, startStack } from './stack.js';
@@ -50,9 +50,10 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
   const { api, links } = stack;
   const suffix = apiKey === undefined ? `-${randomBytes(3).toString('hex')}` : '';
   console.log(`\nWaymark is up: API ${api}, short links ${links}, data and logs in ${settings.dataDir}\n`);
-  const apiKeyFile = process.stdout.isTTY ? undefined : firstKeyFile(settings.dataDir);
-  if (apiKey !== undefined && apiKeyFile !== undefined) keepFirstKey(settings.dataDir, apiKey);
+  const isShown = apiKey !== undefined && process.stdout.isTTY;
+  const apiKeyFile = isShown ? undefined : findFirstKey(settings.dataDir);
   console.log(nextSteps({ api, links, domain, dataDir: settings.dataDir, apiKey, apiKeyFile, suffix }));
+  if (isShown) removeFirstKey(settings.dataDir);
   const adminKey = settings.adminKey === undefined ? adminKeyFile(settings.dataDir) : 'ADMIN_KEY';
   console.log(`Metrics and operations pages: ${api}/metrics and ${api}/ops, with the admin key in ${adminKey}`);
   console.log('Ctrl-C stops it.');

@@ -16,7 +16,7 @@ export interface NextSteps {
   readonly dataDir: string;
   /** The API key, if this start created it; undefined = an earlier start created and showed it. */
   readonly apiKey: string | undefined;
-  /** The file with that key, to print instead of it; undefined = the key is printed. */
+  /** The file with that key, to print instead of it, or which an earlier start has left; undefined = the key is printed, or there is no file. */
   readonly apiKeyFile: string | undefined;
   /** Added to keys and ids. Differs at every start, so that the commands work again on the same data. */
   readonly suffix: string;
@@ -88,6 +88,13 @@ function steps(input: NextSteps): readonly (readonly [string, string])[] {
 }
 
 function keyLines({ apiKey, apiKeyFile }: NextSteps): readonly string[] {
+  if (apiKey === undefined && apiKeyFile !== undefined) {
+    return [
+      'With the API key of a workspace. That of the first one is in a file that only you can read; keep it, and delete the file:',
+      '',
+      `  export WAYMARK_KEY=$(cat ${quoted(apiKeyFile)})`,
+    ];
+  }
   if (apiKey === undefined) {
     return [
       'With the API key of a workspace (a new one: npx waymark key create --workspace default):',

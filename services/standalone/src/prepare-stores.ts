@@ -14,6 +14,7 @@ import { checkRedisSettings } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 import { checkWritable, connectRedis } from '@waymark/redis';
 import type { Redis } from 'ioredis';
+import { keepFirstKey } from './first-key.js';
 import type { Stores } from './stack.js';
 
 /** The workspace that the first start creates. */
@@ -74,7 +75,7 @@ export interface PrepareOptions {
 
 /**
  * Checks that the stores can be used, applies the migrations and what the settings say of ClickHouse (placement, retention, the view of the
- * query log), and creates the first workspace. If there is a workspace already, adds the default domain to the workspace `default`.
+ * query log), and creates the first workspace, whose API key is then in a file of DATA_DIR. If there is a workspace already, adds the default domain to the workspace `default`.
  *
  * @returns the workspace if this start created it
  * @throws Error naming the setting of a store that cannot be used; the error of a migration
@@ -113,6 +114,7 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
     await applyQueryLogView(clickhouse, { cluster: settings.clickhouseCluster });
     const first = await createFirstWorkspace(catalog, domain);
     if (first === undefined) await addDomain(catalog, domain, logger);
+    else keepFirstKey(settings.dataDir, first.apiKey);
     return first;
   } finally {
     await catalog.close();

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import { environmentWith, type RunState } from '@waymark/config';
 import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { identifyProcess } from '../../src/process-identity.js';
-import { removeDataDir, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
+import { migratedDataDir, removeDataDir, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
 const CLI = fileURLToPath(new URL('../../../cli/bin/waymark.mjs', import.meta.url));
 const API_KEY = /\bdub_[0-9A-Za-z]{24}\b/;
@@ -138,6 +138,29 @@ describe('up', { timeout: 120_000 }, () => {
     expect(stops).toEqual(['http', 'writer', 'clickhouse', 'redis']);
   });
 });
+
+it(
+  'the key of the first workspace is in its file although the first start fails, and a later start says where',
+  async () => {
+    const dataDir = await migratedDataDir();
+    const noDatabase = join(dataDir, 'city.mmdb');
+    writeFileSync(noDatabase, 'of another format');
+    const failed = runUp(dataDir, { GEO_DATABASE: noDatabase });
+    expect(await failed.ended()).toBe(1);
+    const up = runUp(failed.dataDir);
+    try {
+      expect(statSync(join(up.dataDir, 'first-api.key')).mode & 0o777).toBe(0o600);
+      const { api } = await up.ready();
+      await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
+      expect(up.output()).toContain(`export WAYMARK_KEY=$(cat '${join(up.dataDir, 'first-api.key')}')`);
+      const answer = await fetch(`${api}/domains`, { headers: { authorization: `Bearer ${up.firstKey()}` } });
+      expect(answer.status).toBe(200);
+    } finally {
+      await removeUp(up);
+    }
+  },
+  UP_MS_MAX,
+);
 
 it('up uses the configured stores, and starts none of its own', async () => {
   const [redis, database] = await Promise.all([
