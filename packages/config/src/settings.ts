@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SettingsError } from './settings-error.js';
 import {
   addressRanges,
+  addressRangesOrNone,
   adminKey,
   clickHouseUrl,
   directory,
@@ -63,7 +64,7 @@ const environmentSchema = z.object({
   DOC_BASE: publicUrl.optional(),
   REQUIRE_HTTPS: flag.default(false),
   TRUSTED_PROXIES: addressRanges.prefault('127.0.0.0/8,::1/128'),
-  OUTBOUND_ALLOWED_RANGES: addressRanges.prefault(''),
+  OUTBOUND_ALLOWED_RANGES: addressRangesOrNone.prefault(''),
 
   GEO_DATABASE: readableFile.optional(),
   GEO_EDGE: z
@@ -247,7 +248,7 @@ function toSettings(env: Environment) {
     requireHttps: env.REQUIRE_HTTPS,
     /** CIDR ranges whose forwarded headers are accepted. */
     trustedProxies: env.TRUSTED_PROXIES,
-    /** CIDR ranges that outbound requests (webhooks, scheduled exports, imports, logos, previews) may reach although they are private. */
+    /** CIDR ranges that outbound requests (webhooks, scheduled exports, imports, logos, previews) may reach although they are private; `none`: they reach nothing. */
     outboundAllowedRanges: env.OUTBOUND_ALLOWED_RANGES,
     geoDatabase: env.GEO_DATABASE,
     /** The CDN edge whose headers hold the visitor's location; undefined = only the headers in `geoHeaders` are read. */

@@ -104,16 +104,24 @@ function isAddressRange(entry: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
+const commaSeparated = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== ''),
+);
+
 /** Comma-separated addresses or CIDR ranges. */
-export const addressRanges = z
-  .string()
-  .transform((value) =>
-    value
-      .split(',')
-      .map((entry) => entry.trim())
-      .filter((entry) => entry !== ''),
-  )
-  .refine((entries) => entries.every(isAddressRange), 'must be addresses or CIDR ranges separated by commas');
+export const addressRanges = commaSeparated.refine(
+  (entries) => entries.every(isAddressRange),
+  'must be addresses or CIDR ranges separated by commas',
+);
+
+/** As `addressRanges`, or `none` alone. */
+export const addressRangesOrNone = commaSeparated.refine(
+  (entries) => entries.join() === 'none' || entries.every(isAddressRange),
+  'must be addresses or CIDR ranges separated by commas, or none',
+);
 
 /** Name of an HTTP header, in lower case as Node reports it. */
 export const headerName = z

@@ -36,12 +36,16 @@ function isPublic(address: Address): boolean {
   return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_IPV6);
 }
 
+/** In place of ranges: not even public addresses are allowed. */
+const NONE = 'none';
+
 /**
  * Creates a guard that allows public addresses, and those in `allowedRanges`.
  *
- * @param allowedRanges addresses or CIDR ranges
+ * @param allowedRanges addresses or CIDR ranges, or only `none`: then nothing is allowed
  */
 export function createAddressGuard(allowedRanges: readonly string[]): AddressGuard {
+  if (allowedRanges.includes(NONE)) return { allows: () => false };
   const ranges = allowedRanges.map((range) =>
     range.includes('/')
       ? ipaddr.parseCIDR(range)

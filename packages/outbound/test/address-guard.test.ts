@@ -51,6 +51,10 @@ describe('the guard of addresses', () => {
     expect(guard.allows('168.63.129.17')).toBe(true);
   });
 
+  it('allows no address at all with none', () => {
+    expect(['8.8.8.8', '127.0.0.1', '::1'].some(createAddressGuard(['none']).allows)).toBe(false);
+  });
+
   it('allows the ranges that the operator has set, and no others', () => {
     const inner = createAddressGuard(['10.0.0.0/8', '::1', '192.168.1.7']);
     expect(['10.9.9.9', '::1', '192.168.1.7', '::ffff:10.1.1.1'].every(inner.allows)).toBe(true);
