@@ -34,6 +34,8 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'packages/config/src/instance-key.ts previousInstanceKeyFile',
   'packages/config/src/instance-key.ts rotateInstanceKey',
   'packages/config/src/key-file.ts readKeyFile',
+  'packages/config/src/restored-mark.ts readRestoredMark',
+  'packages/config/src/restored-mark.ts removeRestoredMark',
   'packages/config/src/run-state.ts readRunState',
   'packages/config/src/run-state.ts removeRunState',
   'packages/config/src/describe-settings.ts maskUrl',

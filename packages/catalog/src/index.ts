@@ -1,3 +1,4 @@
+export { afterRestore } from './after-restore.js';
 export { type Catalog, type CatalogOptions, createCatalog } from './catalog.js';
 export { customerName, customerRow, draftCustomer, type FirstClick, type NewCustomer } from './customers/customers.js';
 export { generatedName } from './customers/generated-name.js';

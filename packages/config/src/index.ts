@@ -5,6 +5,7 @@ export * from './environment.js';
 export * from './instance-key.js';
 export { createKeyFile } from './key-file.js';
 export * from './reloaded-file.js';
+export * from './restored-mark.js';
 export * from './run-state.js';
 export * from './settings.js';
 export { SettingsError } from './settings-error.js';

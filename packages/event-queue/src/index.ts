@@ -38,6 +38,7 @@ export { createGenerations, type Generations, type GenerationsOptions } from './
 export type { StateValue } from './producer/transaction.js';
 export { type DeadLetter, listDeadLetters, type ParkedLetter, replayDeadLetters } from './queue/dead-letters.js';
 export { type QueueDepth, queueDepths } from './queue/depths.js';
+export { expireTokens } from './queue/expire-tokens.js';
 export {
   DEAD_LETTER_QUEUE,
   jobKey,

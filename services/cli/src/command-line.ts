@@ -133,6 +133,10 @@ export function createParser(): CAC {
   cli
     .command('restore [directory]', 'Restore a backup into an empty DATA_DIR')
     .action(lazily(async () => (await import('./commands/backup.js')).restore));
+  cli
+    .command('restored', 'Prepare stores that were restored in another way, before the services start')
+    .option('--backup <time>', 'When the backup was made, ISO 8601')
+    .action(lazily(async () => (await import('./commands/restored.js')).prepareRestored));
 
   cli
     .command('erasure create <customer>', 'Erase a person: a customer by its cus_ id, or ext_ and its external id')

@@ -1,5 +1,5 @@
 import { answerWithin } from '@waymark/cache';
-import { type Catalog, createCatalog, DEFAULT_PLAN, DEFAULT_QUOTAS } from '@waymark/catalog';
+import { afterRestore, type Catalog, createCatalog, DEFAULT_PLAN, DEFAULT_QUOTAS } from '@waymark/catalog';
 import {
   applyPlacement,
   applyQueryLogView,
@@ -8,7 +8,7 @@ import {
   createClickHouseClient,
   migrate,
 } from '@waymark/clickhouse';
-import type { Settings } from '@waymark/config';
+import { readRestoredMark, removeRestoredMark, type Settings } from '@waymark/config';
 import { ApiError } from '@waymark/contract';
 import { checkRedisSettings } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
@@ -40,6 +40,23 @@ async function addDomain(catalog: Catalog, domain: string, logger: Logger): Prom
     if (!(err instanceof ApiError)) throw err;
     logger.warn({ err, domain }, 'the default domain could not be added');
   }
+}
+
+/** Prepares stores that were restored from a backup, at the first start after the restore. */
+async function prepareRestored({ stores, settings, logger, report }: PrepareOptions, catalog: Catalog): Promise<void> {
+  const mark = readRestoredMark(settings.dataDir);
+  if (mark === undefined) return;
+  const queues = [stores.redisUrl, ...settings.queueShards].map((url) => connectRedis(url, { lazyConnect: true }));
+  for (const queue of queues) queue.on('error', (err) => logger.warn({ err }, 'redis'));
+  try {
+    const disabled = await afterRestore({ ...mark, catalog, queues, now: Date.now });
+    report(
+      `restored from a backup of ${mark.backupAt}: ${disabled} export schedules are disabled until their owners enable them`,
+    );
+  } finally {
+    for (const queue of queues) queue.disconnect();
+  }
+  removeRestoredMark(settings.dataDir);
 }
 
 const RESPONSE_MS_MAX = 5000;
@@ -75,7 +92,7 @@ export interface PrepareOptions {
 
 /**
  * Checks that the stores can be used, applies the migrations and what the settings say of ClickHouse (placement, retention, the view of the
- * query log), and creates the first workspace, whose API key is then in a file of DATA_DIR. If there is a workspace already, adds the default domain to the workspace `default`.
+ * query log), prepares stores that were restored from a backup, and creates the first workspace, whose API key is then in a file of DATA_DIR. If there is a workspace already, adds the default domain to the workspace `default`.
  *
  * @returns the workspace if this start created it
  * @throws Error naming the setting of a store that cannot be used; the error of a migration
@@ -112,6 +129,7 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
       eventDays: settings.eventRetentionDays,
     });
     await applyQueryLogView(clickhouse, { cluster: settings.clickhouseCluster });
+    await prepareRestored(options, catalog);
     const first = await createFirstWorkspace(catalog, domain);
     if (first === undefined) await addDomain(catalog, domain, logger);
     else keepFirstKey(settings.dataDir, first.apiKey);

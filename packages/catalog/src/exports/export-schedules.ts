@@ -67,6 +67,30 @@ export function createExportSchedules(
     credentialsOf: ({ encryptedCredentials, workspaceId }: ExportScheduleRecord): ExportCredentials =>
       JSON.parse(secrets.open(encryptedCredentials, workspaceId)) as ExportCredentials,
 
+    /**
+     * Disables the schedules of all workspaces, and has those that are enabled again, also those that were disabled before, continue with the
+     * window of that time (docs/reference/exports.md, Restored schedules).
+     *
+     * @param backupAt when the backup was made, for the reason that owners see
+     * @returns how many were enabled
+     */
+    async disableRestored(backupAt: string, disabledAt: string): Promise<number> {
+      const reason = `Waymark was restored from a backup of ${backupAt}, without what was stored later. What this schedule has exported later is not overwritten: it continues with the current window when it is enabled again, or from "since" on.`;
+      const disabled = {
+        ...{ disabledAt, disabledReason: reason, error: reason, retryAt: null },
+        unreported: 'failed',
+      } as const;
+      let count = 0;
+      for (const { workspaceId, id } of await store.table.selectEverywhere('1', {})) {
+        await update(workspaceId, id, (current) => {
+          const isEnabled = current.disabledAt === null;
+          count += isEnabled ? 1 : 0;
+          return { attempt: current.attempt + 1, isRestored: true, ...(isEnabled ? disabled : {}) };
+        });
+      }
+      return count;
+    },
+
     /** The schedules of all workspaces that are enabled, or for which webhooks have not been sent yet. */
     listOpen: (): Promise<ExportScheduleRecord[]> => store.table.selectEverywhere('disabled = 0 OR unreported = 1', {}),
   };

@@ -153,6 +153,11 @@ export const exportScheduleRecordSchema = recordSchema({
   retryAt: time.nullable(),
   disabledAt: time.nullable(),
   disabledReason: text,
+  /**
+   * Whether the schedule comes from a backup and was not enabled since. The windows from `exportedUntil` on may then have been exported by the
+   * installation that the backup was made of. Absent in records of earlier releases.
+   */
+  isRestored: z.boolean().optional(),
   /** The outcome of a window that has not been reported to webhooks yet. */
   unreported: z.enum(['completed', 'failed']).nullable(),
 });

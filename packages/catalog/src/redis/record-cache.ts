@@ -1,6 +1,7 @@
 import { type Name, nameKey } from '../model/entity-type.js';
 import type { CacheMemory } from './cache-memory.js';
 import type { RedisConnections } from './connections.js';
+import { cachePrefix } from './evict-all.js';
 
 /** TTL of a write marker. If the writing process is killed, reads of the record go to ClickHouse until the marker expires. */
 const WRITE_MARKER_TTL_MS = 60_000;
@@ -83,7 +84,7 @@ function parseName(text: string | null): CachedName {
 
 /** The cache of records and names in Redis. Deleting it loses no data. */
 export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
-  const prefix = `${redis.keyPrefix}waymark:cache:`;
+  const prefix = cachePrefix(redis.keyPrefix);
   const recordKey = (table: string, workspaceId: string, id: string) => `${prefix}{${workspaceId}}:${table}:${id}`;
   const redisNameKey = (name: Name) => `${prefix}name:${nameKey(name)}`;
 

@@ -4,6 +4,7 @@ import type { CatalogLogger } from '../model/errors.js';
 import type { CacheMemory } from './cache-memory.js';
 import type { AffectedTotals } from './catalog-changes.js';
 import type { RedisConnections } from './connections.js';
+import { cachePrefix } from './evict-all.js';
 
 /**
  * TTL of totals. It limits how long they are outdated after a change by hand in ClickHouse, or by a writer of a release that evicts none.
@@ -103,7 +104,7 @@ export function createSharedTotals(
   logger: CatalogLogger,
   onNewGeneration: () => void,
 ) {
-  const prefix = `${redis.keyPrefix}waymark:cache:`;
+  const prefix = cachePrefix(redis.keyPrefix);
   const generationKey = `${prefix}totals-generation`;
   const keysOf = (workspaceId: string, ids: readonly string[]) =>
     ids.map((id) => `${prefix}{${workspaceId}}:totals:${id}`);

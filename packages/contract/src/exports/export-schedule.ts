@@ -76,6 +76,12 @@ export type ExportDestination = z.infer<typeof destinationSchema>;
 
 const { format, escapeFormulas } = createExportBodySchema.shape;
 const { columns } = createExportBodySchema.shape;
+const since = z
+  .string()
+  .max(TIME_CHARS_MAX, { abort: true })
+  .check(formatCheck(isTime, 'must be a time in UTC such as 2026-11-25T10:00:00Z'))
+  .meta({ format: 'date-time', examples: ['2026-03-04T12:00:00Z'] })
+  .optional();
 const scheduleShape = {
   frequency: z
     .enum(EXPORT_FREQUENCIES)
@@ -99,13 +105,9 @@ export const createExportScheduleBodySchema = z.strictObject({
   ...scheduleShape,
   columns,
   destination: destinationSchema.describe('Where the files are written.'),
-  since: z
-    .string()
-    .max(TIME_CHARS_MAX, { abort: true })
-    .check(formatCheck(isTime, 'must be a time in UTC such as 2026-11-25T10:00:00Z'))
-    .meta({ format: 'date-time', examples: ['2026-03-04T12:00:00Z'] })
-    .optional()
-    .describe('Exports what was stored from the hour, day or week of this time on; from the current one by default.'),
+  since: since.describe(
+    'Exports what was stored from the hour, day or week of this time on; from the current one by default.',
+  ),
 });
 export type CreateExportScheduleBody = z.infer<typeof createExportScheduleBodySchema>;
 
@@ -119,6 +121,9 @@ export const updateExportScheduleBodySchema = z.strictObject({
     .optional()
     .describe('Names of the columns, in this order; `null` for the default ones.'),
   destination: destinationSchema.optional().describe('Where the files are written; complete, with its credentials.'),
+  since: since.describe(
+    'Continues with the hour, day or week of this time; windows that were exported before are exported again, and their objects overwritten.',
+  ),
   disabled: z.boolean().optional().describe('`false` enables a schedule that was disabled, `true` disables it.'),
 });
 export type UpdateExportScheduleBody = z.infer<typeof updateExportScheduleBodySchema>;

@@ -4,6 +4,7 @@ import { aClick, insertClicks, startRedis, type TestRedis, waitFor } from '@waym
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EventWriter, listDeadLetters, replayDeadLetters } from '../../src/index.js';
+import { expireTokens } from '../../src/queue/expire-tokens.js';
 import { createJobId } from '../../src/queue/job-id.js';
 import { batchOfJobKey, claimKey, INSERT_COUNT_KEY, insertBatchKey, jobKey, queueKey } from '../../src/queue/keys.js';
 import { createEventTable } from '../../src/writer/event-table.js';
@@ -248,6 +249,7 @@ describe('when ClickHouse fails', () => {
       'after many inserts of its own queue shard',
       (batchId: string) => fixture.admin.hset(insertBatchKey(batchId), { inserts: -1_000_000 }),
     ],
+    ['after the stores were restored', () => expireTokens(fixture.admin)],
     ['after many inserts of another queue shard', () => otherShard.incrby(INSERT_COUNT_KEY, 5_000)],
     ['if another queue shard has lost its count', () => otherShard.del(INSERT_COUNT_KEY)],
   ])(

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { RunState } from '@waymark/config';
+import { type RunState, writeRestoredMark } from '@waymark/config';
 import { z } from 'zod';
 import {
   BACKUP_ENTRIES,
@@ -155,6 +155,7 @@ export async function restore(directory: RawOption): Promise<CommandResult> {
   let bytes: number;
   try {
     bytes = await interruptible('interrupted, nothing is restored', (signal) => copyData(entries, from, draft, signal));
+    writeRestoredMark(dataDir, { backupAt: startedAt });
     for (const name of BACKUP_ENTRIES) {
       if (existsSync(join(draft, name))) renameSync(join(draft, name), join(dataDir, name));
     }
@@ -165,6 +166,7 @@ export async function restore(directory: RawOption): Promise<CommandResult> {
     data: { dataDir, startedAt, bytes },
     lines: [
       `${dataDir} restored to ${startedAt}; start it with npm run up`,
+      'export schedules will be disabled until their owners enable them, so that they overwrite nothing: see docs/runbooks/restoring.md',
       'people who were erased since then are in it: npx waymark erasure replay <file>, see docs/privacy.md',
     ],
   };

@@ -69,8 +69,8 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
     await openWindow(caller, request, { fromMs: 0, toMs: now() });
   }
 
-  /** The start of a new schedule's first window. @throws ApiError 422 when `since` is in the future or too long ago */
-  function firstWindow({ frequency, since }: CreateExportScheduleBody): string {
+  /** The start of the first window of a new schedule, or of one that continues elsewhere. @throws ApiError 422 when `since` is in the future or too long ago */
+  function firstWindow({ frequency, since }: Pick<CreateExportScheduleBody, 'frequency' | 'since'>): string {
     const sinceMs = since === undefined ? now() : Date.parse(since);
     if (sinceMs > now()) throw fieldError('too_big', 'since', 'must not be in the future');
     const startMs = windowStartAt(frequency, sinceMs);
@@ -78,6 +78,20 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
       throw fieldError('too_small', 'since', `must be at most ${WINDOWS_BACK_MAX} ${frequency} exports back`);
     }
     return new Date(startMs).toISOString();
+  }
+
+  /**
+   * Where a schedule that is being changed continues. One that was restored from a backup, when it is enabled again, does not export windows
+   * before the current one: the installation that the backup was made of may have exported them.
+   */
+  function continuation(
+    before: ExportScheduleRecord,
+    { frequency = before.frequency, since, disabled }: UpdateExportScheduleBody,
+  ): Partial<Pick<ExportScheduleRecord, 'exportedUntil' | 'isRestored'>> {
+    if (since !== undefined) return { exportedUntil: firstWindow({ frequency, since }), isRestored: false };
+    if (before.isRestored !== true || disabled !== false) return {};
+    const [, later = ''] = [firstWindow({ frequency }), before.exportedUntil].sort();
+    return { exportedUntil: later, isRestored: false };
   }
 
   return {
@@ -98,22 +112,28 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
 
     /**
      * Changes a schedule, which has the permissions of the caller's key from then on. A window that was begun begins again, unless its
-     * manifest may be in the storage already.
+     * manifest may be in the storage already, or the schedule continues elsewhere.
      *
      * @throws ApiError 403, 404 or 422
      */
     async update(caller: LinkCaller, id: string, body: UpdateExportScheduleBody): Promise<ExportScheduleRecord> {
       const { apiKey, workspace } = caller;
-      const { destination, disabled, ...fields } = body;
+      const { destination, disabled, since: _since, ...fields } = body;
       const before = await exportSchedules.require(workspace.id, id);
       const { columns = before.columns, filters = before.filters } = fields;
       await checkRequest(caller, { columns, filters });
+      continuation(before, body);
       const place = destination === undefined ? undefined : await checkStorage(destination);
       return exportSchedules.update(workspace.id, id, (current) => {
         const isDisabled = disabled ?? current.disabledAt !== null;
-        const isKept = current.run?.manifest != null && isSamePlace(place ?? current.destination, current.destination);
+        const continued = continuation(current, body);
+        const isKept =
+          continued.exportedUntil === undefined &&
+          current.run?.manifest != null &&
+          isSamePlace(place ?? current.destination, current.destination);
         return {
           ...fields,
+          ...continued,
           ...(place === undefined ? {} : { destination: place }),
           ...(destination === undefined
             ? {}

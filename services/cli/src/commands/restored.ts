@@ -1,0 +1,51 @@
+import { afterRestore } from '@waymark/catalog';
+import { writeRestoredMark } from '@waymark/config';
+import { createInstanceRegistry } from '@waymark/observability';
+import type { Redis } from 'ioredis';
+import { CommandError } from '../command-error.js';
+import { type RawOption, requiredText } from '../option-values.js';
+import type { CommandResult } from '../output.js';
+import { rejectStartingStack } from '../stack-lock.js';
+import { findTarget, withCatalog } from '../stores.js';
+
+/** @throws CommandError while a service of the installation runs */
+async function rejectServices(redis: Redis | undefined): Promise<void> {
+  const { instances } = redis === undefined ? { instances: [] } : await createInstanceRegistry(redis).read();
+  const alive = instances.flatMap(({ isAlive, instance: { service, instance } }) =>
+    isAlive ? [`${service} (${instance})`] : [],
+  );
+  if (alive.length === 0) return;
+  throw new CommandError(
+    `these services use the stores: ${alive.join(', ')}. This command is for stores that were restored, before services start on them`,
+  );
+}
+
+function timeOption(value: RawOption): string {
+  const time = new Date(requiredText('backup', value));
+  if (Number.isNaN(time.getTime())) throw new CommandError('--backup must be a time, such as 2026-11-21T02:00:00Z');
+  return time.toISOString();
+}
+
+/** `waymark restored`: prepares stores that were restored by other means than `waymark restore`, before services start on them. */
+export async function prepareRestored(options: { readonly backup: RawOption }): Promise<CommandResult> {
+  const backupAt = timeOption(options.backup);
+  const { settings, stack } = findTarget();
+  const { dataDir, redisUrl, clickhouseUrl } = settings;
+  if (redisUrl === undefined || clickhouseUrl === undefined) {
+    if (stack !== undefined) throw new CommandError(`a stack is running on ${dataDir}: stop it first`);
+    rejectStartingStack(dataDir);
+    writeRestoredMark(dataDir, { backupAt });
+    return { data: { dataDir, backupAt }, lines: [`the next npm run up prepares the restored stores of ${dataDir}`] };
+  }
+  return withCatalog(async (catalog, { queues }) => {
+    await rejectServices(queues[0]);
+    const disabled = await afterRestore({ catalog, queues, backupAt, now: Date.now });
+    return {
+      data: { backupAt, disabledSchedules: disabled },
+      lines: [
+        `${disabled} export schedules disabled, caches deleted; writers look up what the backup may have twice`,
+        'now start the services',
+      ],
+    };
+  });
+}
