@@ -49,7 +49,13 @@ async function prepareRestored({ stores, settings, logger, report }: PrepareOpti
   const queues = [stores.redisUrl, ...settings.queueShards].map((url) => connectRedis(url, { lazyConnect: true }));
   for (const queue of queues) queue.on('error', (err) => logger.warn({ err }, 'redis'));
   try {
-    const disabled = await afterRestore({ ...mark, catalog, queues, now: Date.now });
+    const disabled = await afterRestore({
+      ...mark,
+      catalog,
+      queues,
+      areTokensLost: settings.clickhouseUrl !== undefined,
+      now: Date.now,
+    });
     report(
       `restored from a backup of ${mark.backupAt}: ${disabled} export schedules are disabled until their owners enable them`,
     );

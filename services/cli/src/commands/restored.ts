@@ -39,7 +39,7 @@ export async function prepareRestored(options: { readonly backup: RawOption }): 
   }
   return withCatalog(async (catalog, { queues }) => {
     await rejectServices(queues[0]);
-    const disabled = await afterRestore({ catalog, queues, backupAt, now: Date.now });
+    const disabled = await afterRestore({ catalog, queues, backupAt, areTokensLost: true, now: Date.now });
     return {
       data: { backupAt, disabledSchedules: disabled },
       lines: [
