@@ -1,24 +1,34 @@
 import {
   appendFileSync,
+  existsSync,
+  lstatSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@waymark/test-kit';
-import { expect, it, onTestFinished } from 'vitest';
-import { copyData, linkAhead, linkData } from '../src/backup/data-files.js';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { copyData, linkAhead, linkData, listData } from '../src/backup/data-files.js';
 
 const TABLE = 'clickhouse/store/a10/a1000000-0000-0000-0000-000000000000';
 const LOG = `${TABLE}/deduplication_logs/log`;
 
-it('a pause links only what has changed since the files were linked, and the copy is as they were in the pause', async () => {
-  const directory = temporaryDirectory('waymark-linked-');
+let directory: string;
+
+beforeEach(() => {
+  directory = temporaryDirectory('waymark-linked-');
   onTestFinished(() => rmSync(directory, { recursive: true }));
+});
+
+it('a pause links only what has changed since the files were linked, and the copy is as they were in the pause', async () => {
   const [from, stage, to] = ['data', 'stage', 'copy'].map((name) => join(directory, name)) as [string, string, string];
   const write = (path: string, text: string) => {
     mkdirSync(join(from, path, '..'), { recursive: true });
@@ -57,3 +67,50 @@ it('a pause links only what has changed since the files were linked, and the cop
     'redis/manifest': 'replaced',
   });
 });
+
+/** DATA_DIR whose `clickhouse` is a link to a directory that has a file, and a link of its own. */
+function withLinkedStore(elsewhere: string): string {
+  const dataDir = join(directory, 'data');
+  mkdirSync(dataDir);
+  mkdirSync(join(elsewhere, 'store'), { recursive: true });
+  writeFileSync(join(elsewhere, 'store', 'rows'), 'rows');
+  symlinkSync('store', join(elsewhere, 'data'));
+  symlinkSync(elsewhere, join(dataDir, 'clickhouse'));
+  return dataDir;
+}
+
+it('of a store that is a link to another place, the content is copied, and linked while the stack runs', async () => {
+  const dataDir = withLinkedStore(join(directory, 'larger disk'));
+  const to = join(directory, 'copy');
+  await copyData(listData(dataDir), dataDir, to, new AbortController().signal);
+  expect(lstatSync(join(to, 'clickhouse')).isDirectory()).toBe(true);
+  expect(readFileSync(join(to, 'clickhouse', 'store', 'rows'), 'utf8')).toBe('rows');
+  expect(readlinkSync(join(to, 'clickhouse', 'data'))).toBe('store');
+
+  const stage = join(directory, 'stage');
+  linkData(dataDir, stage, linkAhead(dataDir, stage));
+  expect(readFileSync(join(stage, 'clickhouse', 'store', 'rows'), 'utf8')).toBe('rows');
+});
+
+it('a store that is a link to a disk that is not there is refused', () => {
+  const dataDir = withLinkedStore(join(directory, 'larger disk'));
+  rmSync(join(directory, 'larger disk'), { recursive: true });
+  expect(() => listData(dataDir)).toThrow(/clickhouse is a link to .*larger disk, which does not exist/);
+});
+
+const aDirectory = temporaryDirectory('waymark-disk-');
+const deviceOf = (path: string) => statSync(path).dev;
+const otherDisk = ['/dev/shm', '/tmp', '/var/tmp'].find(
+  (path) => existsSync(path) && deviceOf(path) !== deviceOf(aDirectory),
+);
+rmSync(aDirectory, { recursive: true });
+
+it.skipIf(otherDisk === undefined)(
+  'of a running stack, a store on another disk is refused with the reason (skipped: there is no other disk)',
+  () => {
+    const elsewhere = mkdtempSync(join(otherDisk ?? '', 'waymark-disk-'));
+    onTestFinished(() => rmSync(elsewhere, { recursive: true }));
+    const dataDir = withLinkedStore(elsewhere);
+    expect(() => linkAhead(dataDir, join(directory, 'stage'))).toThrow('is not on the disk of DATA_DIR');
+  },
+);

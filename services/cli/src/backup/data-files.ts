@@ -8,10 +8,12 @@ import {
   readlinkSync,
   rmSync,
   type Stats,
+  statSync,
   symlinkSync,
 } from 'node:fs';
 import { copyFile, open, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CommandError } from '../command-error.js';
 
 /** The parts of DATA_DIR that a backup contains; logs and files of running processes are left out. */
 export const BACKUP_ENTRIES = [
@@ -47,12 +49,27 @@ function namesIn(directory: string): string[] {
 /** A directory and all that is below it, as listed before, if it is as it was then; undefined if it must be listed. */
 type ListedBefore = (path: string, stat: Stats) => readonly DataEntry[] | undefined;
 
-/** Lists the files, directories and links to back up; each directory comes before its content. */
+/**
+ * What one of the parts of DATA_DIR is. A link is followed, because what it leads to is the store.
+ *
+ * @throws CommandError when it leads nowhere, such as to a disk that is not mounted
+ */
+function statPart(path: string): Stats | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined && lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+    throw new CommandError(`${path} is a link to ${readlinkSync(path)}, which does not exist`);
+  return stat;
+}
+
+/**
+ * Lists the files, directories and links to back up; each directory comes before its content.
+ *
+ * @throws CommandError when a part of DATA_DIR is a link that leads nowhere
+ */
 export function listData(directory: string, partOf: ListedBefore = () => undefined): DataEntry[] {
   const entries: DataEntry[] = [];
-  const add = (path: string): void => {
+  const add = (path: string, stat: Stats | undefined): void => {
     const absolute = join(directory, path);
-    const stat = lstatSync(absolute, { throwIfNoEntry: false });
     if (stat === undefined || SKIPPED.test(path)) return;
     if (stat.isSymbolicLink()) entries.push({ type: 'link', path, target: readlinkSync(absolute) });
     else if (stat.isFile()) entries.push({ type: 'file', path, bytes: stat.size, inode: stat.ino });
@@ -63,10 +80,11 @@ export function listData(directory: string, partOf: ListedBefore = () => undefin
         return;
       }
       entries.push({ type: 'directory', path, mode: stat.mode, inode: stat.ino, mtimeMs: stat.mtimeMs });
-      for (const name of namesIn(absolute)) add(`${path}/${name}`);
+      for (const name of namesIn(absolute))
+        add(`${path}/${name}`, lstatSync(join(absolute, name), { throwIfNoEntry: false }));
     }
   };
-  for (const name of BACKUP_ENTRIES) add(name);
+  for (const name of BACKUP_ENTRIES) add(name, statPart(join(directory, name)));
   return entries;
 }
 
@@ -83,10 +101,22 @@ export interface LinkedAhead {
   readonly parts: ReadonlyMap<string, readonly DataEntry[]>;
 }
 
+/** Links a file. @throws CommandError when it is on another file system */
+function link(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'EXDEV') throw err;
+    throw new CommandError(
+      `${from} is not on the disk of DATA_DIR, so it cannot be backed up while the stack runs: stop the stack, then back it up; or mount the disk at DATA_DIR`,
+    );
+  }
+}
+
 /** Links a file; false if it has been removed meanwhile. */
 function linkIfPresent(from: string, to: string): boolean {
   try {
-    linkSync(from, to);
+    link(from, to);
     return true;
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
@@ -95,8 +125,9 @@ function linkIfPresent(from: string, to: string): boolean {
 }
 
 /**
- * Hard-links all files into `to`, while the stack runs and changes them. What is removed meanwhile is left out. `to` must be on the same
- * file system.
+ * Hard-links all files into `to`, while the stack runs and changes them. What is removed meanwhile is left out.
+ *
+ * @throws CommandError when files are not on the file system of `to`
  */
 export function linkAhead(from: string, to: string): LinkedAhead {
   mkdirSync(to, { recursive: true, mode: 0o700 });
@@ -138,7 +169,7 @@ export function linkData(from: string, to: string, { inodes, parts }: LinkedAhea
     if (entry.type === 'directory' && !inodes.has(entry.path)) mkdirSync(target);
     else if (entry.type === 'file' && inodes.get(entry.path) !== entry.inode) {
       if (inodes.has(entry.path)) rmSync(target);
-      linkSync(join(from, entry.path), target);
+      link(join(from, entry.path), target);
     }
   }
   return entries;
