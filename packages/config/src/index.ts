@@ -4,6 +4,7 @@ export * from './embedded-password.js';
 export * from './environment.js';
 export * from './instance-key.js';
 export { createKeyFile } from './key-file.js';
+export * from './process-identity.js';
 export * from './reloaded-file.js';
 export * from './restored-mark.js';
 export * from './run-state.js';

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { identifyProcess, untilEnded } from '@waymark/config';
 import { runAsStranger } from '@waymark/test-kit';
 import { expect, it } from 'vitest';
-import { identifyProcess, untilEnded } from '../../src/process-identity.js';
 
-const MODULE = new URL('../../dist/process-identity.js', import.meta.url);
+const MODULE = new URL('../dist/process-identity.js', import.meta.url);
 const WAIT_MS = 50;
 
 it('processes of an earlier run that do not end by themselves are killed', async () => {

@@ -1,17 +1,42 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { identifyProcess } from '@waymark/config';
 import { z } from 'zod';
 import { CommandError } from './command-error.js';
 import { isAlive } from './is-alive.js';
 
-const lockSchema = z.object({ supervisor: z.object({ pid: z.int() }) });
+const lockSchema = z.object({ supervisor: z.object({ pid: z.int(), started: z.string().optional() }) });
 
-/** The process that has locked DATA_DIR, and whether it is running; undefined when there is no lock. */
-function readLock(dataDir: string): { readonly pid: number; readonly isAlive: boolean } | undefined {
+/** Left of a stack that was killed: a crash of the machine may have left the file without its content. */
+const LEFT = { pid: 0, isAlive: false };
+
+/** The lock of a stack on its DATA_DIR. */
+export interface StackLock {
+  /** The process of its supervisor. */
+  readonly pid: number;
+  /** False also if another process has its pid by now, as after a reboot. */
+  readonly isAlive: boolean;
+}
+
+function supervisorIn(text: string): z.infer<typeof lockSchema>['supervisor'] | undefined {
+  try {
+    return lockSchema.parse(JSON.parse(text)).supervisor;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the lock of the stack on DATA_DIR; undefined when there is none. A supervisor that was killed leaves its lock behind. */
+export function readStackLock(dataDir: string): StackLock | undefined {
   const file = join(dataDir, 'run', 'supervisor.lock');
   if (!existsSync(file)) return undefined;
-  const { pid } = lockSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).supervisor;
-  return { pid, isAlive: isAlive(pid) };
+  const supervisor = supervisorIn(readFileSync(file, 'utf8'));
+  if (supervisor === undefined) return LEFT;
+  const { pid, started } = supervisor;
+  // Where this user cannot see when the process has started, only its pid counts.
+  const found = identifyProcess(pid)?.started;
+  const isSame = !started || found === undefined || found === started;
+  return { pid, isAlive: isSame && isAlive(pid) };
 }
 
 /**
@@ -20,14 +45,14 @@ function readLock(dataDir: string): { readonly pid: number; readonly isAlive: bo
  * @throws CommandError while a stack is starting or stopping: its supervisor has a lock file, but no run state
  */
 export function rejectStartingStack(dataDir: string): void {
-  const lock = readLock(dataDir);
+  const lock = readStackLock(dataDir);
   if (lock?.isAlive !== true) return;
   throw new CommandError(`a stack on ${dataDir} is starting or stopping (process ${lock.pid}): try again`);
 }
 
 /** @throws CommandError when the last stack was killed: a supervisor that stops in order removes its lock file */
 export function rejectKilledStack(dataDir: string): void {
-  if (readLock(dataDir)?.isAlive !== false) return;
+  if (readStackLock(dataDir)?.isAlive !== false) return;
   throw new CommandError(
     `the stack on ${dataDir} was killed, so its writer may not have finished: start it with npm run up, and stop it with Ctrl-C`,
   );

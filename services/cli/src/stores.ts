@@ -4,8 +4,8 @@ import { loadSettings, type RunState, readInstanceKeys, readRunState, type Setti
 import { connectRedis as connect } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { CommandError } from './command-error.js';
-import { isAlive } from './is-alive.js';
 import { printMessage } from './output.js';
+import { readStackLock } from './stack-lock.js';
 
 /** The installation that a command works on. */
 export interface Target {
@@ -18,7 +18,9 @@ export interface Target {
 export function findTarget(): Target {
   const settings = loadSettings();
   const stack = readRunState(settings.dataDir);
-  return { settings, stack: stack !== undefined && isAlive(stack.pids.supervisor) ? stack : undefined };
+  const lock = readStackLock(settings.dataDir);
+  const isRunning = lock?.isAlive === true && lock.pid === stack?.pids.supervisor;
+  return { settings, stack: isRunning ? stack : undefined };
 }
 
 function storeUrl(

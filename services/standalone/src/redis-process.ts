@@ -4,11 +4,11 @@ import { accessSync, closeSync, constants, mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { killProcess } from '@waymark/config';
 import { connectRedis, redisSocketUrl } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { openLog } from './data-dir/log-files.js';
 import { type Launched, processEntry, untilReady } from './launch.js';
-import { killProcess } from './process-identity.js';
 
 /** How {@link launchRedis} starts Redis. */
 export interface RedisOptions {

@@ -18,6 +18,7 @@ import {
   readInstanceKeys,
   removeRunState,
   type Settings,
+  untilEnded,
   writeRunState,
 } from '@waymark/config';
 import { redisSocketUrl } from '@waymark/redis';
@@ -26,7 +27,6 @@ import { type DataDirLock, lockDataDir } from './data-dir/data-dir-lock.js';
 import { reportShortages, reportWithFullDisk } from './data-dir/disk-needs.js';
 import { launchNode, processEntry } from './launch.js';
 import { checkPort } from './ports.js';
-import { untilEnded } from './process-identity.js';
 import { launchRedis } from './redis-process.js';
 
 /** The addresses of the stores, and the keys of the installation. */

@@ -1,7 +1,7 @@
 import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { identifyProcess, isRunning, type ProcessIdentity } from '@waymark/config';
 import { z } from 'zod';
-import { identifyProcess, isRunning, type ProcessIdentity } from '../process-identity.js';
 
 const identitySchema = z.object({ pid: z.int().positive(), started: z.string() });
 const lockSchema = z.object({ supervisor: identitySchema, children: z.array(identitySchema) });

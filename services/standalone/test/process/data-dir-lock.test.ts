@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { identifyProcess } from '@waymark/config';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DataDirInUseError, lockDataDir } from '../../src/data-dir/data-dir-lock.js';
-import { identifyProcess } from '../../src/process-identity.js';
 
 const ROUNDS = 200;
 const LOCK_MODULE = new URL('../../dist/data-dir/data-dir-lock.js', import.meta.url).href;

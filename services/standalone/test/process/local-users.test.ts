@@ -2,11 +2,10 @@ import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClickHouseClient } from '@waymark/clickhouse';
-import type { RunState } from '@waymark/config';
+import { identifyProcess, type RunState } from '@waymark/config';
 import { connectRedis } from '@waymark/redis';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { identifyProcess } from '../../src/process-identity.js';
 import { stablePort } from '../stable-port.js';
 import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 

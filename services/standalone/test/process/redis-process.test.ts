@@ -2,9 +2,9 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { identifyProcess } from '@waymark/config';
 import { waitFor } from '@waymark/test-kit';
 import { afterEach, describe, expect, it } from 'vitest';
-import { identifyProcess } from '../../src/process-identity.js';
 import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 const MODULE = new URL('../../dist/redis-process.js', import.meta.url).href;

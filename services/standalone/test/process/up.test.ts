@@ -3,10 +3,9 @@ import { existsSync, mkdirSync, rmdirSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { environmentWith, type RunState } from '@waymark/config';
+import { environmentWith, identifyProcess, type RunState } from '@waymark/config';
 import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { identifyProcess } from '../../src/process-identity.js';
 import { migratedDataDir, removeDataDir, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
 const CLI = fileURLToPath(new URL('../../../cli/bin/waymark.mjs', import.meta.url));
