@@ -9,12 +9,12 @@ import type { InsertedBatch, PlanWebhookJobs } from '../queue/webhook-jobs.js';
 import { isOutOfMemory } from '../redis/connection.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import type { TailPublisher } from '../tail/tail-publisher.js';
-import { createBatchInserter } from './batch-inserter.js';
 import { type BatchRows, eventRowFault, layOutRows } from './batch-rows.js';
 import type { EventTable } from './event-table.js';
+import { createBatchInserter } from './insert/batch-inserter.js';
 import type { Manifest, NewInsertBatch } from './manifest.js';
 import type { Retry } from './retry.js';
-import { type Inserted, outcomeOf, type WriteReport, workspaceShares } from './write-report.js';
+import { type Inserted, reportOf, type WriteReport } from './write-report.js';
 
 /** A job that the queue worker has taken. */
 export interface WriterJob {
@@ -135,17 +135,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     const storedAt = now();
     await options.onInserted?.({ kind, batchId: batch.id, rows: rows.texts });
     await acknowledge(batch, rows);
-    options.onStored?.({
-      kind,
-      outcome: outcomeOf({ ...inserted, parked: inserted.parked + rows.faulty.length }),
-      rows: rows.texts.length,
-      bytes: rows.texts.reduce((sum, text) => sum + text.length, 0),
-      attempts: inserted.attempts,
-      gatherMs,
-      insertMs: storedAt - since,
-      storedAt,
-      workspaces: workspaceShares(rows.texts, storedAt),
-    });
+    options.onStored?.(reportOf(kind, rows, inserted, { gatherMs, since, storedAt }));
   };
 
   /**

@@ -8,11 +8,12 @@ import type { DeadLetter, DeadLetters } from '../queue/dead-letters.js';
 import { joinRows } from '../queue/job-rows.js';
 import { rowsKey } from '../queue/keys.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
-import { isBadData } from './batch-inserter.js';
-import { type BatchRows, layOutRows } from './batch-rows.js';
+import { layOutRows } from './batch-rows.js';
 import type { WriterJob } from './batch-writer.js';
+import { bisect } from './insert/bisect.js';
+import { isBadData } from './insert/refusal.js';
 import type { Retry } from './retry.js';
-import { type Inserted, outcomeOf, type WriteReport } from './write-report.js';
+import { reportOf, type WriteReport } from './write-report.js';
 
 export interface CustomerWriterOptions {
   readonly redis: Redis;
@@ -104,29 +105,6 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
     return retry('parking a row', () => deadLetters.park([{ ...letter, kind: KIND, at: now() }]));
   };
 
-  /** Inserts the rows from one position to another; by bisection if ClickHouse refuses them. */
-  const insertPart = async (version: number, rows: BatchRows, from: number, to: number): Promise<Inserted> => {
-    if (from >= to) return { attempts: 0, isSplit: false, parked: 0 };
-    try {
-      return { attempts: await insert(version, rows.texts.slice(from, to)), isSplit: false, parked: 0 };
-    } catch (err) {
-      if (!isBadData(err)) throw err;
-      if (to - from === 1) {
-        const error = err instanceof Error ? err.message : String(err);
-        await park({ ...rows.originOf(from), version, row: rows.texts[from] ?? '', error });
-        return { attempts: 1, isSplit: false, parked: 1 };
-      }
-      const middle = Math.floor((from + to) / 2);
-      const first = await insertPart(version, rows, from, middle);
-      const second = await insertPart(version, rows, middle, to);
-      return {
-        attempts: 1 + first.attempts + second.attempts,
-        isSplit: true,
-        parked: first.parked + second.parked,
-      };
-    }
-  };
-
   return {
     supports: (version: number) => columnsOf(version) !== undefined,
 
@@ -140,22 +118,18 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
       const rows = layOutRows(batch, texts, faultOf);
       for (const { jobId, index, row, fault } of rows.faulty) await park({ jobId, index, version, row, error: fault });
       const since = now();
-      const inserted = await insertPart(version, rows, 0, rows.texts.length);
+      const bisection = {
+        insert: (from: number, to: number) => insert(version, rows.texts.slice(from, to)),
+        park: (position: number, error: string) =>
+          park({ ...rows.originOf(position), version, row: rows.texts[position] ?? '', error }),
+      };
+      const inserted = await bisect(bisection, 0, rows.texts.length);
       const storedAt = now();
       await retry('removing pending customers', () =>
         removePendingCustomers(redis, rows.texts.flatMap(pendingEntryOf)),
       );
-      options.onStored?.({
-        kind: KIND,
-        outcome: outcomeOf({ ...inserted, parked: inserted.parked + rows.faulty.length }),
-        rows: rows.texts.length,
-        bytes: rows.texts.reduce((sum, text) => sum + text.length, 0),
-        attempts: inserted.attempts,
-        gatherMs: since - Math.min(...jobs.map(({ receivedAt }) => receivedAt)),
-        insertMs: storedAt - since,
-        storedAt,
-        workspaces: new Map(),
-      });
+      const gatherMs = since - Math.min(...jobs.map(({ receivedAt }) => receivedAt));
+      options.onStored?.(reportOf(KIND, rows, inserted, { gatherMs, since, storedAt }));
     },
   };
 }

@@ -1,4 +1,5 @@
 import { type QueueKind, rowKey } from '@waymark/event-format';
+import type { BatchRows } from './batch-rows.js';
 
 /** The events of one workspace in a batch. The lag of an event is the time from the event to its insertion. */
 export interface WorkspaceShare {
@@ -25,7 +26,7 @@ export interface WriteReport {
   readonly insertMs: number;
   /** Epoch milliseconds. */
   readonly storedAt: number;
-  /** By workspace id; empty for customers. */
+  /** By workspace id; empty for customers, whose rows are no events. */
   readonly workspaces: ReadonlyMap<string, WorkspaceShare>;
 }
 
@@ -37,14 +38,14 @@ export interface Inserted {
 }
 
 /** The outcome to report; the first that applies of parked, bisected and retried. */
-export function outcomeOf({ attempts, isSplit, parked }: Inserted): WriteReport['outcome'] {
+function outcomeOf({ attempts, isSplit, parked }: Inserted): WriteReport['outcome'] {
   if (parked > 0) return 'parked';
   if (isSplit) return 'bisected';
   return attempts > 1 ? 'retried' : 'stored';
 }
 
 /** The events of each workspace in these rows, with their lag at `storedAt`. */
-export function workspaceShares(rows: readonly string[], storedAt: number): Map<string, WorkspaceShare> {
+function workspaceShares(rows: readonly string[], storedAt: number): Map<string, WorkspaceShare> {
   const shares = new Map<string, WorkspaceShare>();
   for (const row of rows) {
     const key = rowKey(row);
@@ -60,4 +61,31 @@ export function workspaceShares(rows: readonly string[], storedAt: number): Map<
     if (lagMs > share.lagMsMax) share.lagMsMax = lagMs;
   }
   return shares;
+}
+
+/** Times of a batch, epoch milliseconds: from `since` to `storedAt` its rows were inserted. */
+export interface BatchTimes {
+  readonly gatherMs: number;
+  readonly since: number;
+  readonly storedAt: number;
+}
+
+/** The report on a batch that is stored. */
+export function reportOf(
+  kind: QueueKind,
+  { texts, faulty }: BatchRows,
+  inserted: Inserted,
+  { gatherMs, since, storedAt }: BatchTimes,
+): WriteReport {
+  return {
+    kind,
+    outcome: outcomeOf({ ...inserted, parked: inserted.parked + faulty.length }),
+    rows: texts.length,
+    bytes: texts.reduce((sum, text) => sum + text.length, 0),
+    attempts: inserted.attempts,
+    gatherMs,
+    insertMs: storedAt - since,
+    storedAt,
+    workspaces: kind === 'customer' ? new Map() : workspaceShares(texts, storedAt),
+  };
 }

@@ -1,13 +1,14 @@
-import { isInfrastructureError } from '@waymark/clickhouse';
 import { type EventTableKind, rowKey } from '@waymark/event-format';
-import { FEW_INSERTS_MS } from '../queue/inserts-elsewhere.js';
-import type { InsertedBatch } from '../queue/webhook-jobs.js';
-import type { QueueLogger } from '../redis/throttled-log.js';
-import type { BatchRows } from './batch-rows.js';
-import type { EventTable } from './event-table.js';
-import type { Manifest, NewInsertBatch } from './manifest.js';
-import type { Retry } from './retry.js';
-import type { Inserted } from './write-report.js';
+import { FEW_INSERTS_MS } from '../../queue/inserts-elsewhere.js';
+import type { InsertedBatch } from '../../queue/webhook-jobs.js';
+import type { QueueLogger } from '../../redis/throttled-log.js';
+import type { BatchRows } from '../batch-rows.js';
+import type { EventTable } from '../event-table.js';
+import type { Manifest, NewInsertBatch } from '../manifest.js';
+import type { Retry } from '../retry.js';
+import type { Inserted } from '../write-report.js';
+import { bisectHalves } from './bisect.js';
+import { isBadData } from './refusal.js';
 
 export interface BatchInserterOptions {
   readonly kind: EventTableKind;
@@ -49,26 +50,11 @@ interface Insertion {
   readonly hasLanded: (absent: readonly string[]) => boolean;
 }
 
-/** A batch that is inserted in parts, with the counts of the inserts, attempts and parked rows so far. */
-interface SplitBatch {
-  readonly batch: NewInsertBatch;
-  readonly rows: BatchRows;
-  readonly isRepeat: boolean;
-  inserts: number;
-  attempts: number;
-  parked: number;
-}
-
 /**
  * Number of later inserts after which ClickHouse may have dropped a token. It keeps the tokens of the last 10,000 blocks of a table, and an
  * insert adds up to two blocks to a table, because tables are partitioned by year.
  */
 const REPEATABLE_INSERTS = 4000;
-
-/** Whether ClickHouse has refused the rows. Other errors, such as a bug of this program, are no refusal: the jobs stay in the queue. */
-export function isBadData(err: unknown): boolean {
-  return !isInfrastructureError(err) && err instanceof Error && 'code' in err;
-}
 
 export function createBatchInserter(options: BatchInserterOptions): BatchInserter {
   const { kind, table, manifest, retry, logger, now } = options;
@@ -129,44 +115,25 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
     );
   };
 
-  /** Inserts one part. Its token is derived from the batch and the positions, so that a repeat after a crash repeats exactly this insert. */
-  const insertPart = async (split: SplitBatch, from: number, to: number): Promise<void> => {
-    if (from >= to) return;
-    const { batch, rows, isRepeat } = split;
-    split.inserts += 1;
-    try {
-      split.attempts += await insert({
-        batch,
-        rows: rows.texts.slice(from, to),
-        token: `${batch.id}-${from}-${to}`,
-        isRepeat,
-        // An earlier attempt may have gone on to smaller parts, because ClickHouse refused what it accepts now.
-        mayBeStored: table.isSharded || isRepeat,
-        // All rows, not only some: before a crash, smaller parts of this one may have been inserted.
-        hasLanded: (absent) => absent.length === 0,
-      });
-    } catch (err) {
-      if (!isBadData(err)) throw err;
-      split.attempts += 1;
-      if (to - from > 1) await insertHalves(split, from, to);
-      else {
-        split.parked += 1;
-        await options.parkRow(batch, rows, from, err instanceof Error ? err.message : String(err));
-      }
-    }
-  };
-
-  const insertHalves = async (split: SplitBatch, from: number, to: number): Promise<void> => {
-    const middle = Math.floor((from + to) / 2);
-    await insertPart(split, from, middle);
-    await insertPart(split, middle, to);
-  };
-
   const insertParts: BatchInserter['insertParts'] = async (batch, rows, isRepeat) => {
-    const split: SplitBatch = { batch, rows, isRepeat, inserts: 0, attempts: 0, parked: 0 };
-    await insertHalves(split, 0, rows.texts.length);
-    await retry('counting inserts', () => manifest.addInserts(split.inserts));
-    return { attempts: split.attempts, isSplit: true, parked: split.parked };
+    const bisection = {
+      /** The token is derived from the batch and the positions, so that a repeat after a crash repeats exactly this insert. */
+      insert: (from: number, to: number) =>
+        insert({
+          batch,
+          rows: rows.texts.slice(from, to),
+          token: `${batch.id}-${from}-${to}`,
+          isRepeat,
+          // An earlier attempt may have gone on to smaller parts, because ClickHouse refused what it accepts now.
+          mayBeStored: table.isSharded || isRepeat,
+          // All rows, not only some: before a crash, smaller parts of this one may have been inserted.
+          hasLanded: (absent) => absent.length === 0,
+        }),
+      park: (position: number, error: string) => options.parkRow(batch, rows, position, error),
+    };
+    const { parts, ...inserted } = await bisectHalves(bisection, 0, rows.texts.length);
+    await retry('counting inserts', () => manifest.addInserts(parts));
+    return inserted;
   };
 
   return {
