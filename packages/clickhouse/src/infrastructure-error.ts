@@ -9,16 +9,18 @@ import { errors } from 'undici';
 const INFRASTRUCTURE_CODES: ReadonlySet<number> = new Set(
   [
     { why: 'the schema is outdated', codes: [16, 60, 81, 218, 733] },
-    { why: 'files and disks', codes: [74, 75, 76, 77, 172, 204, 214, 243, 400, 425, 439, 499] },
+    { why: 'files and disks', codes: [74, 75, 76, 77, 172, 204, 214, 243, 294, 400, 425, 439, 499, 586] },
     { why: 'network', codes: [95, 96, 198, 203, 209, 210, 279, 297, 574] },
-    { why: 'a temporary limit', codes: [159, 160, 173, 201, 202, 241, 252, 290, 700, 718, 745] },
+    { why: 'a temporary limit', codes: [159, 160, 173, 201, 202, 241, 252, 290, 700, 718, 745, 749, 762, 777, 778] },
     {
       why: 'replicas and Keeper',
-      codes: [164, 225, 242, 244, 251, 254, 285, 286, 289, 319, 369, 415, 416, 568, 904, 999],
+      codes: [164, 225, 242, 244, 251, 254, 285, 286, 289, 319, 369, 415, 416, 519, 568, 774, 904, 999],
     },
     { why: 'cancelled, stopping, dead-locked', codes: [236, 341, 372, 373, 384, 394, 473, 735, 738] },
+    { why: 'the start of a server: tables that wait for Keeper, or are not loaded', codes: [667, 694, 695, 696, 722] },
+    { why: 'the definition of the cluster', codes: [371, 701] },
     { why: 'a logical shard is being moved: its old shard refuses its rows', codes: [469] },
-    { why: 'credentials', codes: [192, 193, 194, 195, 497, 516] },
+    { why: 'credentials', codes: [192, 193, 194, 195, 497, 516, 720, 763] },
     { why: 'no code of its own', codes: [1000, 1001, 1002] },
   ].flatMap(({ codes }) => codes),
 );

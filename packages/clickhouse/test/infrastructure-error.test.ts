@@ -65,6 +65,13 @@ test.each([
   ['252', 'TOO_MANY_PARTS'],
   ['394', 'QUERY_WAS_CANCELLED'],
   ['516', 'AUTHENTICATION_FAILED'],
+  ['667', 'NOT_INITIALIZED'],
+  ['695', 'ASYNC_LOAD_FAILED'],
+  ['696', 'ASYNC_LOAD_CANCELED'],
+  ['701', 'CLUSTER_DOESNT_EXIST'],
+  ['722', 'ASYNC_LOAD_WAIT_FAILED'],
+  ['762', 'HTTP_CONNECTION_LIMIT_REACHED'],
+  ['774', 'TABLE_IS_PERMANENTLY_READ_ONLY'],
   ['999', 'KEEPER_EXCEPTION'],
 ])('code %s %s: later', (code, type) => {
   expect(isInfrastructureError(new ClickHouseError({ message: '', code, type }))).toBe(true);

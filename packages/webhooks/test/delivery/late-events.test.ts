@@ -44,14 +44,19 @@ async function queueJob(): Promise<string> {
   return missing;
 }
 
-it('events that may exist are looked up again and again, while the others of their job are delivered', async () => {
-  const missing = await queueJob();
-  const cause = new Error('no replica answers');
+/** Makes look-ups on all replicas fail as `fail` does. */
+function failLookUps(fail: () => Promise<never>): void {
   const { client } = fixture.database;
   const rows = client.rows.bind(client);
   vi.spyOn(client, 'rows').mockImplementation((read) =>
-    read.query.includes('clusterAllReplicas') ? Promise.reject(cause) : rows(read),
+    read.query.includes('clusterAllReplicas') ? fail() : rows(read),
   );
+}
+
+it('events that may exist are looked up again and again, while the others of their job are delivered', async () => {
+  const missing = await queueJob();
+  const cause = new Error('no replica answers');
+  failLookUps(() => Promise.reject(cause));
   fixture.startWorker({ cluster: 'away', logger });
   await waitFor(() => receiver.received.length > 0, { what: 'the delivery of the click that is stored' });
   const ids = new Set<string>();
@@ -72,10 +77,10 @@ it('events that may exist are looked up again and again, while the others of the
 
 it('a look-up that ClickHouse refuses fails its job, with the reason', async () => {
   await queueJob();
-  // There is no such cluster.
+  failLookUps(() => fixture.select('SELECT no_such_column FROM click_events') as Promise<never>);
   fixture.startWorker({ cluster: 'away', logger });
   const line = await waitFor(() => linesAbout('job failed')[0], { what: 'the failure of the job' });
-  expect(line.context).toMatchObject({ err: { message: expect.stringContaining('away') } });
+  expect(line.context).toMatchObject({ err: { message: expect.stringContaining('no_such_column') } });
   expect(receiver.received).toHaveLength(0);
 });
 
