@@ -15,6 +15,8 @@ import {
 
 const LETTERS_AT_ONCE = 500;
 const KEYS_AT_ONCE = 1000;
+/** Ids have letters, digits and underscores; in claims, as in all JSON, other characters separate them. */
+const ID = /\w+/g;
 
 /** Removes a letter. KEYS: the list, the letter, its rows. ARGV: its id. */
 const REMOVE_LETTER = `
@@ -52,19 +54,20 @@ export async function eraseDeadLetters(redis: Redis, people: ErasedInRows, lateR
 }
 
 /**
- * Removes final claims whose value contains one of the texts. They were set by requests that were under way when the erasure was accepted,
+ * Removes final claims whose value contains one of the ids. They were set by requests that were under way when the erasure was accepted,
  * and contain ids of clicks, or copies of customers and answers ({@link COPYING_CLAIMS}).
  *
  * @param workspaceIds the workspaces of the erased people
- * @param texts ids of the erased customers and clicks
+ * @param ids of the erased customers and clicks
  */
 export async function eraseClaims(
   redis: Redis,
   replication: Replication,
   workspaceIds: readonly string[],
-  texts: readonly string[],
+  ids: readonly string[],
 ): Promise<void> {
-  if (texts.length === 0) return;
+  if (ids.length === 0) return;
+  const erased = new Set(ids);
   for (const workspaceId of new Set(workspaceIds)) await blockFilters(redis, replication, workspaceId);
   for (const kind of COPYING_CLAIMS) {
     let cursor = '0';
@@ -74,7 +77,7 @@ export async function eraseClaims(
       const values = keys.length === 0 ? [] : await redis.mget(...keys);
       const found = keys.filter((_key, index) => {
         const value = values[index] ?? '';
-        return value.startsWith('f:') && texts.some((text) => value.includes(text));
+        return value.startsWith('f:') && value.match(ID)?.some((id) => erased.has(id));
       });
       if (found.length > 0) await redis.del(...found);
     } while (cursor !== '0');
