@@ -1,4 +1,4 @@
-import type { EventRow } from '@waymark/event-format';
+import type { EventRow, QueuedCustomer } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import type { StateValue } from '../producer/transaction.js';
 import { stateKey } from '../queue/keys.js';
@@ -19,13 +19,6 @@ const REMOVED_AT_ONCE = 500;
 const recordsKey = (workspace: string) => stateKey(`pending-customers:${workspace}`);
 /** Hash of numbers by external id. */
 const namesKey = (workspace: string) => stateKey(`pending-customer-names:${workspace}`);
-
-/** The numbers and the external id of a pending customer. */
-export interface PendingCustomer {
-  readonly workspace: string;
-  readonly number: string;
-  readonly externalId: string;
-}
 
 /**
  * The state to set in the commit that queues the row of a new customer.
@@ -89,7 +82,10 @@ return 0
 `;
 
 /** Call this once the rows of these customers are inserted or parked. Idempotent. */
-export async function removePendingCustomers(redis: Redis, customers: readonly PendingCustomer[]): Promise<void> {
+export async function removePendingCustomers(
+  redis: Redis,
+  customers: readonly Omit<QueuedCustomer, 'record'>[],
+): Promise<void> {
   const byWorkspace = new Map<string, string[]>();
   for (const { workspace, number, externalId } of customers) {
     const entries = byWorkspace.get(workspace);

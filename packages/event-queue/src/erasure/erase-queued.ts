@@ -4,14 +4,7 @@ import { COPYING_CLAIMS } from '../claims/claim-names.js';
 import { blockFilters } from '../claims/filter-marks.js';
 import { type ParkedLetter, readLetters } from '../queue/dead-letters.js';
 import { claimKey, DEAD_LETTER_QUEUE, jobKey, queueKey, rowsKey } from '../queue/keys.js';
-import {
-  addClicksBehind,
-  ERASED_ERROR,
-  type ErasedInRows,
-  isErasedCustomer,
-  type LateRows,
-  withoutErased,
-} from './late-rows.js';
+import { type ErasedInRows, erasedLetter, type LateRows } from './late-rows.js';
 
 const LETTERS_AT_ONCE = 500;
 const KEYS_AT_ONCE = 1000;
@@ -30,16 +23,14 @@ return 0
 `;
 
 async function eraseLetter(redis: Redis, letter: ParkedLetter, people: ErasedInRows, lateRows: LateRows) {
-  const { id, ...data } = letter;
-  const { kind, row } = data;
-  if (kind !== 'customer') await addClicksBehind(kind, [row], people, lateRows);
-  const isGone = kind === 'customer' && (await isErasedCustomer(row, people, lateRows));
-  const kept = isGone ? undefined : kind === 'customer' ? row : withoutErased(kind, row, people);
+  const kept = await erasedLetter(letter, people, lateRows);
+  const { id } = letter;
   const key = jobKey(DEAD_LETTER_QUEUE, id);
   if (kept === undefined) {
     await redis.eval(REMOVE_LETTER, 3, queueKey(DEAD_LETTER_QUEUE, 'wait'), key, rowsKey(DEAD_LETTER_QUEUE, id), id);
-  } else if (kept !== row) {
-    await redis.eval(REPLACE_LETTER, 1, key, JSON.stringify({ ...data, row: kept, error: ERASED_ERROR }));
+  } else if (kept !== letter) {
+    const { id: _id, ...data } = kept;
+    await redis.eval(REPLACE_LETTER, 1, key, JSON.stringify(data));
   }
 }
 

@@ -1,5 +1,5 @@
-import { anonymisedRow, type EventRow, type EventTableKind, rowIds } from '@waymark/event-format';
-import type { DeadLetters } from '../queue/dead-letters.js';
+import { anonymisedRow, type EventRow, type EventTableKind, readCustomerRow, rowIds } from '@waymark/event-format';
+import type { DeadLetter, DeadLetters } from '../queue/dead-letters.js';
 import { isSilentRow, silentRow } from '../queue/job-rows.js';
 import type { EventTable } from '../writer/event-table.js';
 import { clickBehind } from './queued-references.js';
@@ -58,7 +58,7 @@ async function addFound(lateRows: LateRows, erasure: ErasureReference, found: Fo
  * Adds the clicks of late leads and sales to the erasures of their customers. An erasure looks for the person's clicks in the tables of leads
  * and sales, which do not have rows that are still queued, or are never stored.
  */
-export async function addClicksBehind(
+async function addClicksBehind(
   kind: EventTableKind,
   rows: readonly string[],
   people: ErasedInRows,
@@ -113,26 +113,7 @@ export function withoutErasedRows(table: EventTable, kind: EventTableKind, lateR
   };
 }
 
-interface QueuedCustomer {
-  readonly workspace: string;
-  readonly number: string;
-  readonly externalId: string;
-  /** The click that brought the customer. */
-  readonly clickId: string | undefined;
-}
-
-/** Parses the row of a customer, version 1: workspace, number, version, deleted, external id, …, record as JSON. */
-function customerOf(row: string): QueuedCustomer | undefined {
-  try {
-    const values = JSON.parse(row) as unknown[];
-    const [workspace, number, , , externalId] = values.map(String);
-    if (workspace === undefined || number === undefined || externalId === undefined) return undefined;
-    return { workspace, number, externalId, clickId: clickOf(String(values.at(-1))) };
-  } catch {
-    return undefined;
-  }
-}
-
+/** The click that brought a customer. */
 function clickOf(record: string): string | undefined {
   try {
     const { clickId } = JSON.parse(record) as { readonly clickId?: unknown };
@@ -147,9 +128,10 @@ function clickOf(record: string): string | undefined {
  * by its external id.
  */
 export async function isErasedCustomer(row: string, people: ErasedInRows, lateRows: LateRows): Promise<boolean> {
-  const customer = customerOf(row);
+  const customer = readCustomerRow(row);
   if (customer === undefined) return false;
-  const { workspace, number, externalId, clickId } = customer;
+  const { workspace, number, externalId, record } = customer;
+  const clickId = clickOf(record);
   const clickIds = clickId === undefined ? [] : [clickId];
   if (people.modeOfCustomer(workspace, number) !== undefined) {
     for (const erasure of clickIds.flatMap((id) => people.erasuresWithout(workspace, number, id))) {
@@ -163,6 +145,24 @@ export async function isErasedCustomer(row: string, people: ErasedInRows, lateRo
   return true;
 }
 
+/** The error of a dead letter whose row was anonymised. ClickHouse may quote the row in its own. */
+const ERASED_ERROR = 'the customer of this row was erased';
+
+/** The dead letter as erasures leave it: undefined if it must not be kept, the same one if it concerns no erased person. */
+export async function erasedLetter<Letter extends DeadLetter>(
+  letter: Letter,
+  people: ErasedInRows,
+  lateRows: LateRows,
+): Promise<Letter | undefined> {
+  const { kind, row } = letter;
+  if (kind === 'customer') return (await isErasedCustomer(row, people, lateRows)) ? undefined : letter;
+  await addClicksBehind(kind, [row], people, lateRows);
+  const kept = withoutErased(kind, row, people);
+  if (kept === undefined) return undefined;
+  if (kept === row) return letter;
+  return { ...letter, row: kept, error: ERASED_ERROR };
+}
+
 /** Wraps dead letters: late rows are parked anonymised, or not at all. */
 export function withoutErasedLetters(deadLetters: DeadLetters, lateRows: LateRows | undefined): DeadLetters {
   if (lateRows === undefined) return deadLetters;
@@ -170,23 +170,12 @@ export function withoutErasedLetters(deadLetters: DeadLetters, lateRows: LateRow
     async park(letters) {
       const people = await readErased(lateRows);
       if (people === undefined) return deadLetters.park(letters);
-      const left = [];
+      const left: DeadLetter[] = [];
       for (const letter of letters) {
-        const { kind, row } = letter;
-        if (kind === 'customer') {
-          if (!(await isErasedCustomer(row, people, lateRows))) left.push(letter);
-          continue;
-        }
-        await addClicksBehind(kind, [row], people, lateRows);
-        const kept = withoutErased(kind, row, people);
-        // ClickHouse may quote the row in its error.
-        if (kept === row) left.push(letter);
-        else if (kept !== undefined) left.push({ ...letter, row: kept, error: ERASED_ERROR });
+        const kept = await erasedLetter(letter, people, lateRows);
+        if (kept !== undefined) left.push(kept);
       }
       await deadLetters.park(left);
     },
   };
 }
-
-/** The error of a dead letter whose row was anonymised. */
-export const ERASED_ERROR = 'the customer of this row was erased';

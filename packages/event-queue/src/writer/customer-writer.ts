@@ -1,8 +1,7 @@
 import { type ClickHouseClient, insertLines, insertRows, QUORUM_INSERT } from '@waymark/clickhouse';
-import { customerNameRow, type EventRow, NAMES_TABLE, QUEUE_TABLES } from '@waymark/event-format';
+import { customerNameRow, type EventRow, NAMES_TABLE, QUEUE_TABLES, readCustomerRow } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
-import { z } from 'zod';
-import { type PendingCustomer, removePendingCustomers } from '../claims/pending-customers.js';
+import { removePendingCustomers } from '../claims/pending-customers.js';
 import { isErasedCustomer, type LateRows, readErased } from '../erasure/late-rows.js';
 import type { DeadLetter, DeadLetters } from '../queue/dead-letters.js';
 import { joinRows } from '../queue/job-rows.js';
@@ -34,31 +33,9 @@ const KIND = 'customer';
 const INSERT_SECONDS_MAX = 60;
 const NOT_A_CUSTOMER = 'not a customer row';
 
-const wholeNumber = z.union([z.string(), z.number()]);
-/** The first columns of a customer row, version 1: workspace id, id, version, deleted, external id. */
-const customerRowSchema = z
-  .tuple([z.string(), z.string(), wholeNumber, wholeNumber, z.string()])
-  .rest(z.unknown())
-  .transform(([workspaceId, id, , , externalId]) => ({ workspaceId, id, externalId }));
-
 function columnsOf(version: number): readonly string[] | undefined {
   const lists: Readonly<Record<number, readonly string[]>> = QUEUE_TABLES.customer.columns;
   return lists[version];
-}
-
-function parseCustomer(row: string): z.infer<typeof customerRowSchema> | undefined {
-  try {
-    return customerRowSchema.safeParse(JSON.parse(row)).data;
-  } catch {
-    return undefined;
-  }
-}
-
-function pendingEntryOf(row: string): PendingCustomer[] {
-  const customer = parseCustomer(row);
-  if (customer === undefined) return [];
-  const { workspaceId, id, externalId } = customer;
-  return [{ workspace: workspaceId, number: id, externalId }];
 }
 
 /**
@@ -114,7 +91,7 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
       const version = jobs[0]?.data.v ?? 0;
       const skipped = Object.fromEntries(jobs.map(({ discarded }, member) => [member, discarded]));
       const batch = { id: '', kind: KIND, version, jobIds, skipped, at: now() } as const;
-      const faultOf = (row: string) => (parseCustomer(row) === undefined ? NOT_A_CUSTOMER : undefined);
+      const faultOf = (row: string) => (readCustomerRow(row) === undefined ? NOT_A_CUSTOMER : undefined);
       const rows = layOutRows(batch, texts, faultOf);
       for (const { jobId, index, row, fault } of rows.faulty) await park({ jobId, index, version, row, error: fault });
       const since = now();
@@ -126,7 +103,10 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
       const inserted = await bisect(bisection, 0, rows.texts.length);
       const storedAt = now();
       await retry('removing pending customers', () =>
-        removePendingCustomers(redis, rows.texts.flatMap(pendingEntryOf)),
+        removePendingCustomers(
+          redis,
+          rows.texts.flatMap((row) => readCustomerRow(row) ?? []),
+        ),
       );
       const gatherMs = since - Math.min(...jobs.map(({ receivedAt }) => receivedAt));
       options.onStored?.(reportOf(KIND, rows, inserted, { gatherMs, since, storedAt }));
