@@ -1,1 +1,1 @@
-export { isScriptPath, type ScriptResponse, scriptIntegrity, scriptResponse } from './served-scripts.js';
+export { isScriptPath, scriptIntegrity, scriptResponse } from './served-scripts.js';

@@ -1,13 +1,11 @@
 export { type BloomFilter, createBloomFilter } from './bloom-filter.js';
-export type { FeedConnections } from './cache-lease.js';
 export {
   type ChangeFeed,
-  type ChangeFeedOptions,
   type ChangeSubscriber,
   createChangeFeed,
 } from './change-feed.js';
 export { createDataLoader, type DataLoaderOptions } from './data-loader.js';
 export { createLru } from './lru.js';
-export { type PollOptions, pollUntil } from './poll-until.js';
+export { pollUntil } from './poll-until.js';
 export { type CacheBound, createTrackedCache, type TrackedCache, type TrackedCacheOptions } from './tracked-cache.js';
 export { answerWithin, withTimeout } from './with-timeout.js';

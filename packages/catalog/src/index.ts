@@ -1,15 +1,14 @@
 export { afterRestore } from './after-restore.js';
-export { type Catalog, type CatalogOptions, createCatalog } from './catalog.js';
+export { type Catalog, createCatalog } from './catalog.js';
 export { customerName, customerRow, draftCustomer, type FirstClick, type NewCustomer } from './customers/customers.js';
 export { generatedName } from './customers/generated-name.js';
-export { draftDomain, type NewDomain } from './domains/domains.js';
+export { draftDomain } from './domains/domains.js';
 export { foreignDomain } from './domains/foreign-domain.js';
 export { isDomainServed } from './domains/served-domain.js';
 export type { ErasedPeople, ErasedPeopleReader } from './erasures/erased-people.js';
 export type { ErasureSubject } from './erasures/erasures.js';
-export { isUnfinished, type NewExportJob } from './exports/export-jobs.js';
-export type { ExportCredentials, NewExportSchedule } from './exports/export-schedules.js';
-export type { NewImportJob } from './imports/import-jobs.js';
+export { isUnfinished } from './exports/export-jobs.js';
+export type { ExportCredentials } from './exports/export-schedules.js';
 export type { LinkFilters } from './links/link-filters.js';
 export type { LinkGroup } from './links/link-list.js';
 export { shortLinkOf } from './links/link-object.js';
@@ -28,11 +27,9 @@ export {
   linkVisibility,
   WEBHOOK_VISIBILITY,
 } from './links/link-visibility.js';
-export type { LinkSort } from './links/links-by-total.js';
-export { type LinkDraft, type NewLink, newLinkRecord, prefixedKey } from './links/new-link.js';
+export { type NewLink, newLinkRecord, prefixedKey } from './links/new-link.js';
 export {
   API_KEYS_TABLE,
-  ERASURES_TABLE,
   EXPORT_JOBS_TABLE,
   EXPORT_SCHEDULES_TABLE,
   FOLDERS_TABLE,
@@ -41,18 +38,17 @@ export {
   PARTNERS_TABLE,
   WORKSPACES_TABLE,
 } from './model/entity-types.js';
-export { type CatalogLogger, LockedError, unavailable } from './model/errors.js';
+export { LockedError, unavailable } from './model/errors.js';
 export * from './model/job-record-schemas.js';
 export { checkKey, normaliseKey, storedKey } from './model/link-key.js';
 export * from './model/record-schemas.js';
-export { openStores, type StoreSettings, type Stores } from './open-stores.js';
+export { openStores, type Stores } from './open-stores.js';
 export { linkInState } from './partners/partner-state.js';
 export { NO_PARTNER_TOTALS, type PartnerTotals } from './partners/partner-totals.js';
 export type { CatalogSubscriber } from './redis/catalog-changes.js';
-export type { SealedCounts, SealedKind, SealedReport } from './secrets/sealed-values.js';
-export { API_READ, type ReadOptions } from './store/record-reader.js';
+export type { SealedCounts, SealedReport } from './secrets/sealed-values.js';
+export { API_READ } from './store/record-reader.js';
 export { type CustomerTotals, type LinkCounters, NO_CUSTOMER_TOTALS, NO_LINK_COUNTERS } from './totals/counters.js';
-export { draftKey, type IssuedKey, type NewKey } from './workspaces/api-keys.js';
 export {
   applyWorkspaceRetention,
   countExpiredRows,
@@ -63,7 +59,6 @@ export {
   type CreatedWorkspace,
   DEFAULT_PLAN,
   DEFAULT_QUOTAS,
-  type NewWorkspace,
   type WorkspacePatch,
   workspaceLimits,
 } from './workspaces/workspaces.js';

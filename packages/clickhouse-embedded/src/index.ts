@@ -3,8 +3,6 @@ export { loadNativeEngine } from './engine/native.js';
 export type { Statement } from './engine/statement.js';
 export { createEmbeddedServer } from './http/server.js';
 export {
-  type EmbeddedClickHouse,
-  type EmbeddedClickHouseOptions,
   embeddedArguments,
   embeddedEntry,
   embeddedEnvironment,

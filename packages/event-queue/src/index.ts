@@ -1,8 +1,8 @@
 export { type ClaimAdmin, createClaimAdmin } from './claims/claim-admin.js';
 export * from './claims/claim-names.js';
-export { type ClaimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS } from './claims/claim-value.js';
+export { type ClaimState, PENDING_TTL_MS } from './claims/claim-value.js';
 export { ClaimHeldError, type Claims } from './claims/claims.js';
-export { blockFilters, FILTERS_BLOCKED_MS, type FilterMark } from './claims/filter-marks.js';
+export { FILTERS_BLOCKED_MS, type FilterMark } from './claims/filter-marks.js';
 export { LATEST_LEAD_MS, latestLeadKey, removeLatestLead } from './claims/latest-lead.js';
 export {
   findPendingCustomer,
@@ -13,14 +13,13 @@ export {
   removePendingCustomers,
 } from './claims/pending-customers.js';
 export { eraseClaims, eraseDeadLetters } from './erasure/erase-queued.js';
-export type { ErasedInRows, LateRows } from './erasure/late-rows.js';
+export type { LateRows } from './erasure/late-rows.js';
 export { type QueuedReferences, queuedReferences } from './erasure/queued-references.js';
 export { rewriteFiles } from './erasure/rewrite-files.js';
 export { HistoryBusyError } from './history/history-state.js';
-export type { RefusedRow } from './history/part-writer.js';
 export type { ClickAlias, PastClaim, PastRow } from './history/past-batch.js';
 export { openPastEvents, type PastBatch, type PastEvents, type PastEventsOptions } from './history/past-events.js';
-export type { Click, RecordedClick } from './producer/click-recorder.js';
+export type { RecordedClick } from './producer/click-recorder.js';
 export {
   type CommitRequest,
   createEventProducer,
@@ -32,11 +31,10 @@ export {
 export {
   createEventProducers,
   type EventProducers,
-  type EventProducersOptions,
 } from './producer/event-producers.js';
-export { createGenerations, type Generations, type GenerationsOptions } from './producer/generations.js';
+export { createGenerations } from './producer/generations.js';
 export type { StateValue } from './producer/transaction.js';
-export { type DeadLetter, listDeadLetters, type ParkedLetter, replayDeadLetters } from './queue/dead-letters.js';
+export { listDeadLetters, replayDeadLetters } from './queue/dead-letters.js';
 export { type QueueDepth, queueDepths } from './queue/depths.js';
 export { expireTokens } from './queue/expire-tokens.js';
 export {
@@ -54,7 +52,6 @@ export { checkShardMark, ShardMismatchError } from './queue/shard-mark.js';
 export * from './queue/webhook-jobs.js';
 export { WORKER_SILENCE_MS_MAX } from './redis/connection.js';
 export { execute } from './redis/execute-transaction.js';
-export type { Load } from './redis/health.js';
 export { infoField, memoryOf, memoryShare, type RedisMemory } from './redis/info.js';
 export { checkRedisSettings, warnOfRedisSettings } from './redis/settings.js';
 export { type QueueLogger, throttled } from './redis/throttled-log.js';
@@ -68,5 +65,4 @@ export {
   type Tails,
 } from './tail/tails.js';
 export { createEventWriter, type EventWriter, type EventWriterOptions } from './writer/event-writer.js';
-export type { WriterLimits } from './writer/queue-worker.js';
 export type { WriteReport } from './writer/write-report.js';

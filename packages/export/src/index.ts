@@ -4,5 +4,5 @@ export { createExportSlots, type ExportDeps, type ExportSlots } from './export-s
 export { type ExportSource, type PagedList, slicesOf } from './export-source.js';
 export { sendFile } from './send-file.js';
 export { fileName, MEDIA_TYPES, sendList } from './send-list.js';
-export { type StoredFile, sendStoredFile } from './send-stored-file.js';
+export { sendStoredFile } from './send-stored-file.js';
 export { archiveOf, sendTables, type Table } from './send-tables.js';

@@ -7,9 +7,9 @@ export {
   syncDirectory,
   writeCheckpoint,
 } from './attempt-files.js';
-export { checkFileVisible, type JobWithFile } from './file-access.js';
-export { failureOf, JobFailure, JobStopped } from './job-error.js';
-export { createJobRunner, type JobRecord, type JobRunner, type JobRunnerDeps } from './job-runner.js';
+export { checkFileVisible } from './file-access.js';
+export { JobFailure, JobStopped } from './job-error.js';
+export { createJobRunner, type JobRecord, type JobRunnerDeps } from './job-runner.js';
 export type { JobSlot } from './job-slots.js';
-export { makeRoom, type RoomOptions, type StoredJob } from './make-room.js';
-export { createPollLoop, type PollLoop, type PollLoopOptions } from './poll-loop.js';
+export { makeRoom } from './make-room.js';
+export { createPollLoop } from './poll-loop.js';

@@ -1,3 +1,3 @@
-export { amountText, UNITS, type Unit } from './amounts.js';
-export type { OpsAnswer, PlotAnswer, PlotSeries, Tone } from './ops-answer.js';
+export { amountText, type Unit } from './amounts.js';
+export type { OpsAnswer, PlotAnswer, Tone } from './ops-answer.js';
 export { pageFiles } from './page-files.js';

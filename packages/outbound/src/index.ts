@@ -3,6 +3,5 @@ export { createGuardedAgents, type GuardedAgents, type OutboundOptions } from '.
 export {
   createOutbound,
   type Outbound,
-  type OutboundRequest,
   type OutboundResponse,
 } from './outbound.js';

@@ -1,4 +1,4 @@
-export { aClick, aLead, aSale, BUILDER_TIME_MS } from './builders/event-builders.js';
+export { aClick, aLead, aSale } from './builders/event-builders.js';
 export { insertClicks, insertLeads, insertSales } from './builders/insert-events.js';
 export { addPendingCustomer, writePendingCustomer } from './builders/pending-customers.js';
 export {
@@ -12,11 +12,11 @@ export {
 export { endingOf } from './child-process.js';
 export { startTestCluster, type TestCluster } from './cluster/start-cluster.js';
 export { type SaidState, setReplicaState, startTestReplicas, type TestReplicas } from './cluster/test-replicas.js';
-export { type EventStreamClient, type EventStreamRequest, openEventStream, type SentFrame } from './event-stream.js';
+export { type EventStreamClient, openEventStream } from './event-stream.js';
 export { freePort } from './free-port.js';
 export { elapsedMs, leastOf } from './least-of.js';
 export { runAsStranger } from './run-as-stranger.js';
-export { startClickHouse, type TestClickHouse, type TestClickHouseOptions } from './stores/clickhouse.js';
+export { startClickHouse, type TestClickHouse } from './stores/clickhouse.js';
 export { makeMigratedStore, startMigratedClickHouse } from './stores/migrated-store.js';
 export { startRedis, type TestRedisOptions } from './stores/redis.js';
 export { startRedisCluster } from './stores/redis-cluster.js';
@@ -25,7 +25,7 @@ export { launchRedis } from './stores/redis-process.js';
 export { startRedisSentinels } from './stores/redis-sentinels.js';
 export { BUCKET, type S3Server, startS3Server } from './stores/s3-server.js';
 export { temporaryDirectory } from './stores/temporary-directory.js';
-export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from './stores/test-database.js';
+export { createTestDatabase, type TestDatabase } from './stores/test-database.js';
 export type { TestRedis } from './stores/test-server.js';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
-export { type WaitOptions, waitFor } from './wait-for.js';
+export { waitFor } from './wait-for.js';

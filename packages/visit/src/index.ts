@@ -1,8 +1,8 @@
 export { isBotAgent } from './bot-agent.js';
 export * from './client-address.js';
-export type { GeoEdge, GeoHeaderNames } from './geo-headers.js';
-export { type Place, type RawPlace, toPlace } from './place.js';
+export type { GeoEdge } from './geo-headers.js';
+export { type RawPlace, toPlace } from './place.js';
 export { asksForPrivacy, withoutIdentity } from './privacy-signal.js';
 export { DIRECT, readReferer } from './referer.js';
-export { type Agent, createAgentReader } from './user-agent.js';
+export { createAgentReader } from './user-agent.js';
 export * from './visit-reader.js';

@@ -5,8 +5,8 @@ export {
   replayDeliveries,
 } from './delivery/deliveries.js';
 export { eraseWebhookJobs } from './delivery/erased-events.js';
-export { createWebhookWorker, type WebhookWorker, type WebhookWorkerOptions } from './delivery/webhook-worker.js';
+export { createWebhookWorker, type WebhookWorkerOptions } from './delivery/webhook-worker.js';
 export { eventIdOf } from './events/event-id.js';
-export { createJobNotifier, type JobEnd, type JobNotifier } from './events/job-notifier.js';
-export { type ChangeTrigger, createWebhookNotifier, type WebhookNotifier } from './events/notifier.js';
+export { createJobNotifier, type JobNotifier } from './events/job-notifier.js';
+export { createWebhookNotifier, type WebhookNotifier } from './events/notifier.js';
 export { createWebhookJobPlanner } from './events/webhook-job-planner.js';

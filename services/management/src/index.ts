@@ -1,2 +1,2 @@
 export { buildApp, type ManagementDeps, managementRoutes } from './app.js';
-export { type OpsDeps, opsRoutes } from './ops/ops-routes.js';
+export { opsRoutes } from './ops/ops-routes.js';

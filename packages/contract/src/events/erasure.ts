@@ -11,7 +11,6 @@ export type ErasureMode = (typeof ERASURE_MODES)[number];
 
 /** `accepted`: waits for its batch; `processing`: its batch has begun; `erased`: no file of the database contains the data any more. */
 export const ERASURE_STATUSES = ['accepted', 'processing', 'erased'] as const;
-export type ErasureStatus = (typeof ERASURE_STATUSES)[number];
 
 /** Values that `delete` does not change, because a maximum cannot be recomputed after an event is removed. */
 export const ERASURE_KEPT = ['link.lastClicked'] as const;
@@ -23,7 +22,6 @@ export const createErasureBodySchema = z.strictObject({
     .optional()
     .describe('`anonymise`, the default, keeps counts and revenue; `delete` takes the events out of them, too.'),
 });
-export type CreateErasureBody = z.infer<typeof createErasureBodySchema>;
 
 /** The erasure object of every response (docs/reference/erasure.md). Of the person it contains only ids that Waymark has created. */
 export const erasureSchema = z.strictObject({

@@ -47,7 +47,6 @@ export const clickSchema = z.strictObject({
   qr: z.boolean().describe('Whether a QR code was scanned.'),
   ip: z.string().describe('Address of the visitor; empty if it is not stored.'),
 });
-export type Click = z.infer<typeof clickSchema>;
 
 /** Deprecated fields of every event, which repeat values of `click` and `link`. */
 const deprecatedFields = {

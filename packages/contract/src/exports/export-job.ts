@@ -57,7 +57,6 @@ export const createExportBodySchema = z.strictObject({
     .optional()
     .describe('The other parameters of `GET /<resource>/export`, such as `interval`, `query` or `search`.'),
 });
-export type CreateExportBody = z.infer<typeof createExportBodySchema>;
 
 /** The export object of every response. */
 export const exportJobSchema = z.strictObject({

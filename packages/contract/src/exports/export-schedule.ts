@@ -143,7 +143,6 @@ export const exportedFileSchema = z.strictObject({
   /** In hexadecimal digits. */
   sha256: z.string(),
 });
-export type ExportedFile = z.infer<typeof exportedFileSchema>;
 
 /** The object `manifest.json` of a window. It is written last, after all the files that it names. */
 export const exportManifestSchema = z.strictObject({
@@ -170,7 +169,6 @@ export const exportedWindowSchema = z.strictObject({
   manifest: z.string().describe('Key of the manifest in the bucket.'),
   finishedAt: z.string().describe('When the window was complete.'),
 });
-export type ExportedWindow = z.infer<typeof exportedWindowSchema>;
 
 /** The schedule object of every response (docs/reference/exports.md). */
 export const exportScheduleSchema = z.strictObject({

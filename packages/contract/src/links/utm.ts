@@ -41,7 +41,6 @@ export const createUtmTemplateBodySchema = z.object({
   name: resourceName.describe('Name of the template, unique in the workspace in any case.'),
   ...utmShape(z.string().trim().max(255).nullish()),
 });
-export type CreateUtmTemplateBody = z.infer<typeof createUtmTemplateBodySchema>;
 
 /** Body of `PATCH /utm/{id}`; absent fields stay unchanged, null clears. */
 export const updateUtmTemplateBodySchema = createUtmTemplateBodySchema.partial();
