@@ -23,7 +23,13 @@ function startFromProc(pid: number): string | undefined {
 
 function startFromPs(pid: number): string | undefined {
   try {
-    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: 'pipe' });
+    // Every caller gets the same text, whatever its language and time zone.
+    const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
+    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+      env,
+    });
     return line.trim().startsWith('Z') ? undefined : line.trim().replace(/^\S+\s+/, '') || undefined;
   } catch {
     return undefined;

@@ -79,8 +79,10 @@ function withLinkedStore(elsewhere: string): string {
   return dataDir;
 }
 
-it('of a store that is a link to another place, the content is copied, and linked while the stack runs', async () => {
+it('of a store or a key that is a link to another place, the content is copied, and linked while the stack runs', async () => {
   const dataDir = withLinkedStore(join(directory, 'larger disk'));
+  writeFileSync(join(directory, 'secret'), 'key');
+  symlinkSync('../secret', join(dataDir, 'admin.key'));
   const to = join(directory, 'copy');
   await copyData(listData(dataDir), dataDir, to, new AbortController().signal);
   expect(lstatSync(join(to, 'clickhouse')).isDirectory()).toBe(true);
@@ -90,6 +92,8 @@ it('of a store that is a link to another place, the content is copied, and linke
   const stage = join(directory, 'stage');
   linkData(dataDir, stage, linkAhead(dataDir, stage));
   expect(readFileSync(join(stage, 'clickhouse', 'store', 'rows'), 'utf8')).toBe('rows');
+  expect(lstatSync(join(stage, 'admin.key')).isFile()).toBe(true);
+  expect(readFileSync(join(stage, 'admin.key'), 'utf8')).toBe('key');
 });
 
 it('a store that is a link to a disk that is not there is refused', () => {

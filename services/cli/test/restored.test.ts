@@ -30,6 +30,8 @@ it('a restore has the next start prepare the stores', async () => {
 it('restored has the next start prepare embedded stores that were copied in another way', async () => {
   const directory = aDirectory();
   const waymark = (...args: string[]) => runCommand({ DATA_DIR: directory }, 'restored', ...args);
+  expect(await waymark('--backup', BACKUP_AT)).toMatchObject({ code: 1, stderr: expect.stringContaining('no data') });
+  mkdirSync(join(directory, 'clickhouse'));
   expect((await waymark('--backup', BACKUP_AT)).code).toBe(0);
   expect(readRestoredMark(directory)).toEqual({ backupAt: BACKUP_AT });
   expect(await waymark('--backup', 'yesterday')).toMatchObject({ code: 1, stderr: expect.stringContaining('a time') });

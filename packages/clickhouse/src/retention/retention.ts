@@ -131,19 +131,20 @@ function ttlStatements(
   // All events of a month expire together, and their rows in roll-ups with them.
   const afterMonth = (days: number) => `toDateTime(toStartOfMonth(${time})) + INTERVAL 1 MONTH + INTERVAL ${days} DAY`;
   const statements: string[] = [];
-  if (changesAddresses) {
-    statements.push(
-      addressDays === undefined
-        ? `${alter} MODIFY COLUMN ip REMOVE TTL`
-        : `${alter} MODIFY COLUMN ip String TTL ${after(addressDays)}`,
-    );
-  }
   if (current.eventDays !== eventDays || (isCluster && changesAddresses)) {
     const expiry = isCluster ? afterMonth : after;
     statements.push(eventDays === undefined ? `${alter} REMOVE TTL` : `${alter} MODIFY TTL ${expiry(eventDays)}`);
     // With `ttl_only_drop_parts`, ClickHouse would not rewrite parts to empty expired addresses.
     if (isCluster && hasAddresses)
       statements.push(`${alter} MODIFY SETTING ttl_only_drop_parts = ${addressDays === undefined ? 1 : 0}`);
+  }
+  // Last, because the next start compares this TTL to find out whether the others are done: a server of the cluster may be away.
+  if (changesAddresses) {
+    statements.push(
+      addressDays === undefined
+        ? `${alter} MODIFY COLUMN ip REMOVE TTL`
+        : `${alter} MODIFY COLUMN ip String TTL ${after(addressDays)}`,
+    );
   }
   return statements;
 }

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readlinkSync,
+  realpathSync,
   rmSync,
   type Stats,
   statSync,
@@ -101,6 +102,12 @@ export interface LinkedAhead {
   readonly parts: ReadonlyMap<string, readonly DataEntry[]>;
 }
 
+/** The path of a file. A part of DATA_DIR may be a link, which is followed: `linkSync` would link the link itself. */
+function sourceOf(from: string, { path }: DataEntry): string {
+  const source = join(from, path);
+  return path.includes('/') ? source : realpathSync(source);
+}
+
 /** Links a file. @throws CommandError when it is on another file system */
 function link(from: string, to: string): void {
   try {
@@ -144,7 +151,7 @@ export function linkAhead(from: string, to: string): LinkedAhead {
     if (entry.type === 'directory') {
       mkdirSync(target);
       inodes.set(entry.path, entry.inode);
-    } else if (entry.type === 'file' && linkIfPresent(join(from, entry.path), target)) {
+    } else if (entry.type === 'file' && linkIfPresent(sourceOf(from, entry), target)) {
       inodes.set(entry.path, lstatSync(target).ino);
     }
   }
@@ -169,7 +176,7 @@ export function linkData(from: string, to: string, { inodes, parts }: LinkedAhea
     if (entry.type === 'directory' && !inodes.has(entry.path)) mkdirSync(target);
     else if (entry.type === 'file' && inodes.get(entry.path) !== entry.inode) {
       if (inodes.has(entry.path)) rmSync(target);
-      link(join(from, entry.path), target);
+      link(sourceOf(from, entry), target);
     }
   }
   return entries;

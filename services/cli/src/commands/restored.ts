@@ -2,6 +2,7 @@ import { afterRestore } from '@waymark/catalog';
 import { writeRestoredMark } from '@waymark/config';
 import { createInstanceRegistry } from '@waymark/observability';
 import type { Redis } from 'ioredis';
+import { hasData } from '../backup/data-files.js';
 import { CommandError } from '../command-error.js';
 import { type RawOption, requiredText } from '../option-values.js';
 import type { CommandResult } from '../output.js';
@@ -34,6 +35,10 @@ export async function prepareRestored(options: { readonly backup: RawOption }): 
   if (redisUrl === undefined || clickhouseUrl === undefined) {
     if (stack !== undefined) throw new CommandError(`a stack is running on ${dataDir}: stop it first`);
     rejectStartingStack(dataDir);
+    if (!hasData(dataDir))
+      throw new CommandError(
+        `${dataDir} contains no data: is DATA_DIR, or are REDIS_URL and CLICKHOUSE_URL, set otherwise?`,
+      );
     writeRestoredMark(dataDir, { backupAt });
     return { data: { dataDir, backupAt }, lines: [`the next npm run up prepares the restored stores of ${dataDir}`] };
   }
