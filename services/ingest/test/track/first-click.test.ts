@@ -138,6 +138,26 @@ it('the first click gives its country, partner and program', async () => {
   expect(await ingest.customer(externalId)).toMatchObject({ country: 'US', programId: 'prog_1', partnerId: 'pn_1' });
 });
 
+it('a lead of a customer who cannot be changed is recorded, and the next one gives the click; a deferred one is refused', async () => {
+  const externalId = await aCustomer(true);
+  const { id } = await ingest.customer(externalId);
+  const customers = { ...ingest.catalog.customers, attribute: () => Promise.reject(new Error('locked')) };
+  const body = { clickId: (await aClick()).clickId, customerExternalId: externalId };
+  const locked = (more: object) =>
+    ingest.postTo({ catalog: { ...ingest.catalog, customers } }, '/track/lead', {
+      eventName: 'Early',
+      ...body,
+      ...more,
+    });
+  expect((await locked({ mode: 'deferred' })).statusCode).toBe(500);
+  expect((await locked({})).statusCode).toBe(200);
+  expect((await ingest.customer(externalId)).clickId).toBeNull();
+  const next = await aClick();
+  expect((await lead({ clickId: next.clickId, customerExternalId: externalId })).statusCode).toBe(200);
+  expect((await ingest.customer(externalId)).clickId).toBe(next.clickId);
+  await leadsOf(id, 2);
+});
+
 it('a customer who was imported with a link stays with that link', async () => {
   const externalId = await aCustomer(false);
   const { id } = await ingest.customer(externalId);

@@ -1,3 +1,4 @@
+import { withTimeout } from '@waymark/cache';
 import {
   type Catalog,
   type CustomerRecord,
@@ -55,9 +56,10 @@ export interface TrackedCustomers {
   withStoredClick(customer: CustomerRecord): Promise<CustomerRecord>;
   /**
    * The customer, attributed to the click if it has none yet: every process finds it so from then on. Await it before the commit of the event,
-   * so that no event of a customer without a click is recorded, whenever the process ends. A customer who is removed meanwhile stays as given.
+   * so that it is attributed whenever the process ends. A customer who is removed meanwhile stays as given, and so does one whose record is
+   * locked, or cannot be changed, for two seconds, unless `isRequired`: then the next lead attributes it.
    */
-  attributed(customer: CustomerRecord, click: EventRow, link: LinkRecord): Promise<CustomerRecord>;
+  attributed(customer: CustomerRecord, click: EventRow, link: LinkRecord, isRequired: boolean): Promise<CustomerRecord>;
   /** The record of a new customer, attributed to a click. */
   draft(workspaceId: string, details: CustomerDetails, click: EventRow, link: LinkRecord): Promise<CustomerRecord>;
   /**
@@ -90,6 +92,8 @@ function firstClick(click: EventRow, link: LinkRecord): FirstClick {
   };
 }
 
+/** How long a lead that is recorded in any case waits for the attribution of its customer. */
+const ATTRIBUTION_MS_MAX = 2_000;
 /** Clocks of machines may differ by this much. */
 const CLOCK_MS = 10 * 60_000;
 
@@ -131,6 +135,13 @@ export function createTrackedCustomers(deps: TrackedCustomersDeps): TrackedCusto
     return (await orUnavailable('customer look-up', stored)) ?? customer;
   }
 
+  async function attribute(customer: CustomerRecord, first: FirstClick): Promise<CustomerRecord> {
+    const known = await withStoredClick(customer);
+    if (known.clickId !== null) return known;
+    const attributing = catalog.customers.attribute(known.workspaceId, known.id, first);
+    return (await orUnavailable('first click of a customer', attributing)) ?? known;
+  }
+
   return {
     filterOf: storedKeys.filterOf,
     recheckFilter: (workspaceId) => void storedKeys.recheck(workspaceId),
@@ -153,11 +164,10 @@ export function createTrackedCustomers(deps: TrackedCustomersDeps): TrackedCusto
 
     withStoredClick,
 
-    async attributed(customer, click, link) {
-      const known = await withStoredClick(customer);
-      if (known.clickId !== null) return known;
-      const attributing = catalog.customers.attribute(known.workspaceId, known.id, firstClick(click, link));
-      return (await orUnavailable('first click of a customer', attributing)) ?? known;
+    async attributed(customer, click, link, isRequired) {
+      const attributing = attribute(customer, firstClick(click, link));
+      if (isRequired) return attributing;
+      return withTimeout(attributing, ATTRIBUTION_MS_MAX, () => customer).catch(() => customer);
     },
 
     async draft(workspaceId, details, click, link) {

@@ -122,7 +122,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       // The request may have named the click by an alias.
       const { clickId } = readClick(click);
       const customer = known
-        ? await customers.attributed(known, click, link)
+        ? await customers.attributed(known, click, link, isDeferred)
         : await customers.draft(workspaceId, body, click, link);
       const response = responseFor(clickId, link, customer);
       const { rows, state } = rowsAndState(body, customer, known === undefined, click);
