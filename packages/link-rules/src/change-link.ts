@@ -65,8 +65,8 @@ export function withoutShownTag(record: LinkRecord, body: UpdateLinkBody): Updat
 }
 
 /**
- * Whether the body has UTM fields. If the destination that it asks for is the stored one but for the spelling of the query, the stored one
- * stays: an earlier request with UTM fields may have changed the spelling.
+ * Whether the body has UTM fields. With them, a destination that differs from the stored one only in how its query is encoded is not
+ * changed, because an earlier request with UTM fields may have encoded the stored one anew.
  */
 function namesUtm(body: UpdateLinkBody): boolean {
   return UTM_TEMPLATE_FIELDS.some((field) => body[field] !== undefined);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { identifyProcess } from '@waymark/config';
 import { z } from 'zod';
@@ -26,11 +26,21 @@ function supervisorIn(text: string): z.infer<typeof lockSchema>['supervisor'] | 
   }
 }
 
+/** The content of the file; undefined when there is none, such as after a stop at this moment. */
+function lockText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw err;
+  }
+}
+
 /** Reads the lock of the stack on DATA_DIR; undefined when there is none. A supervisor that was killed leaves its lock behind. */
 export function readStackLock(dataDir: string): StackLock | undefined {
-  const file = join(dataDir, 'run', 'supervisor.lock');
-  if (!existsSync(file)) return undefined;
-  const supervisor = supervisorIn(readFileSync(file, 'utf8'));
+  const text = lockText(join(dataDir, 'run', 'supervisor.lock'));
+  if (text === undefined) return undefined;
+  const supervisor = supervisorIn(text);
   if (supervisor === undefined) return LEFT;
   const { pid, started } = supervisor;
   // Where this user cannot see when the process has started, only its pid counts.

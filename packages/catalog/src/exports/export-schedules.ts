@@ -69,7 +69,7 @@ export function createExportSchedules(
 
     /**
      * Disables the schedules of all workspaces, and has those that are enabled again, also those that were disabled before, continue with the
-     * window of that time (docs/reference/exports.md, Restored schedules).
+     * window of that time (docs/reference/exports.md, After a restore).
      *
      * @param backupAt when the backup was made, for the reason that owners see
      * @returns how many were enabled

@@ -26,8 +26,8 @@ const RESERVED: ReadonlySet<string> = new Set([
 /** More characters than any valid key has in punycode. Longer texts are not converted. */
 const CONVERTED_CHARS_MAX = 1024;
 
-/** More than a label of any key has: NFC makes at most three characters of each of its 190. A longer one is neither encoded nor decoded. */
-const LABEL_CHARS_MAX = 3 * 190;
+/** More than a label of any key has: NFC makes at most three characters of one. A longer one is neither encoded nor decoded. */
+const LABEL_CHARS_MAX = 3 * KEY_CHARS_MAX;
 
 /** How often a label is folded: punycode in punycode in punycode is only written to keep the service busy. */
 const FOLDS_MAX = 2;
