@@ -7,12 +7,12 @@ const KEYS_MAX = 10_000;
 /** Days of events that are read; the stored answers to older events have expired. */
 const STORED_DAYS = 9;
 
-const latestKeys = (column: string, table: string) => `SELECT DISTINCT ${column} FROM ${table}
+const recentKeys = (column: string, table: string) => `SELECT DISTINCT ${column} FROM ${table}
 WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64}
   AND timestamp > now() - INTERVAL ${STORED_DAYS} DAY AND ${column} != '' LIMIT ${KEYS_MAX}`;
 
-const EVENT_NAMES = latestKeys('event_name', 'lead_events');
-const INVOICE_IDS = latestKeys('invoice_id', 'sale_events');
+const EVENT_NAMES = recentKeys('event_name', 'lead_events');
+const INVOICE_IDS = recentKeys('invoice_id', 'sale_events');
 
 /** Event names and invoice ids under which answers that contain the customer are stored in Redis. */
 export interface CustomerIdempotencyKeys {
@@ -20,7 +20,7 @@ export interface CustomerIdempotencyKeys {
   readonly invoiceIds: readonly string[];
 }
 
-/** Reads the {@link CustomerIdempotencyKeys} of a customer from its latest events. */
+/** Reads the {@link CustomerIdempotencyKeys} of a customer from its recent events. */
 export async function readIdempotencyKeys(
   clickhouse: ClickHouseClient,
   settings: Readonly<Record<string, number>>,

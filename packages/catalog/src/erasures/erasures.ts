@@ -8,7 +8,7 @@ import {
   resourceIdTime,
 } from '@waymark/contract';
 import { everExisted } from '../clickhouse/ever-existed.js';
-import { queryRows } from '../clickhouse/query-rows.js';
+import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { anyOf, equals, hasId } from '../lists/list-conditions.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
@@ -77,7 +77,7 @@ const CLICKS_OF = `SELECT DISTINCT toString(click_id) FROM
 ) ORDER BY ALL LIMIT ${CLICKS_MAX}`;
 
 /** Customers with an external id. Reads all versions of records, so that former customers are found as long as their rows are on disk. */
-const CUSTOMERS_CALLED = `SELECT DISTINCT toString(id) FROM customers
+const CUSTOMERS_WITH_EXTERNAL_ID = `SELECT DISTINCT toString(id) FROM customers
 WHERE workspace_id = {workspace:UInt64} AND external_id = {externalId:String}`;
 
 const HAS_EVENTS = `SELECT 1 FROM lead_events WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} LIMIT 1
@@ -101,10 +101,8 @@ export interface ErasuresDeps extends ResourceDeps {
 export function createErasures(store: RecordStore<ErasureRecord>, deps: ErasuresDeps) {
   const { clickhouse, settings, subjects, isSubscribed, now } = deps;
   const { get, require, list, create, update } = createResources(store, RULES, deps);
-  const read = async (query: string, parameters: Readonly<Record<string, unknown>>) =>
-    (await queryRows<[string]>(clickhouse, { query, parameters: parameters as never, settings: settings.read })).map(
-      ([value]) => value,
-    );
+  const read = async (query: string, parameters: QueryParameters) =>
+    (await queryRows<[string]>(clickhouse, { query, parameters, settings: settings.read })).map(([value]) => value);
 
   const people = createErasedPeople({
     ...{ subjects, isSubscribed, now },
@@ -135,16 +133,16 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     clicksOf,
 
     /** Ids of the customers, present and former, whose rows on disk have the external id. */
-    async customersCalled(workspaceId: string, externalId: string): Promise<string[]> {
+    async customersWithExternalId(workspaceId: string, externalId: string): Promise<string[]> {
       if (externalId.includes('\0')) return [];
       const workspace = numberOf('workspace', workspaceId);
-      return (await read(CUSTOMERS_CALLED, { workspace, externalId })).map((number) =>
+      return (await read(CUSTOMERS_WITH_EXTERNAL_ID, { workspace, externalId })).map((number) =>
         formatResourceId('customer', number),
       );
     },
 
     /** Whether the workspace has or had a customer with that id, or events of one. */
-    async hasBeen(workspaceId: string, customerId: string): Promise<boolean> {
+    async everHadCustomer(workspaceId: string, customerId: string): Promise<boolean> {
       const customer = parseResourceId('customer', customerId);
       if (customer === undefined) return false;
       if (await everExisted(clickhouse, settings.read, 'customer', workspaceId, customerId)) return true;
@@ -169,9 +167,8 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
         if (latest !== undefined && customerIds.every((id) => known.has(id))) {
           const isStronger = mode === 'delete' && before.every((erasure) => erasure.mode !== 'delete');
           if (!isStronger) return latest;
-          const waits = ({ status }: ErasureRecord) => status === 'accepted';
-          // Looked at again under the lock of the record: the mode of a batch that has begun must not change.
-          const changed = await update(workspaceId, latest.id, (current) => (waits(current) ? { mode } : {}));
+          // Checked under the lock of the record: the mode of a batch that has begun must not change.
+          const changed = await update(workspaceId, latest.id, ({ status }) => (status === 'accepted' ? { mode } : {}));
           if (changed.mode === mode) return changed;
         }
         const all = union(customerIds, latest?.customerIds ?? []);

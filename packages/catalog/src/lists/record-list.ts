@@ -35,7 +35,7 @@ export const BY_CREATION: SortRule = { by: 'id' };
 const ON_ONE_THREAD = { max_threads: 1 };
 /** Up to so many rows, reading all records of the rows is faster than a statement for the ids of the page and one for its records. */
 const ROWS_WITH_RECORDS_MAX = 2_000;
-/** Rounds in which a page is filled again whose records were removed while it was read. Further rounds read only what is new on it. */
+/** Maximum number of reads of a page whose records are removed meanwhile. Reads after the first skip the records that were found already. */
 const ROUNDS_MAX = 5;
 
 /** Lists records of one type page by page. Records with equal sort values are ordered by id. */
@@ -105,7 +105,7 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
         ? `${from(sort.join ?? '', all)} ORDER BY ${keys(sort.by)}`
         : `FROM ${withPendingIds(sort, all)} ${first === undefined ? '' : `WHERE ${first.isAll} OR ${first.condition}`}
 ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
-    const ofFewRows = first === undefined && column === 'id' ? {} : ON_ONE_THREAD;
+    const threads = first === undefined && column === 'id' ? {} : ON_ONE_THREAD;
     const rows = await readList<[string, number?]>({
       query: `${first === undefined ? '' : `WITH ${first.definition}\n`}SELECT ${column}${first === undefined ? '' : `, ${first.isAll}`} ${source} LIMIT {limit:UInt32} OFFSET {offset:UInt64}`,
       parameters: {
@@ -115,7 +115,7 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
         limit,
         offset,
       },
-      settings: { ...settings, ...ofFewRows },
+      settings: { ...settings, ...threads },
     });
     const isWhole = first === undefined || rows.length === limit || rows[0]?.[1] === 1;
     return isWhole ? rows.map(([value]) => value) : undefined;
@@ -134,12 +134,12 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
     first: FirstRows | undefined,
     pendingIds: readonly bigint[],
   ): Promise<string[]> {
-    const read = (rows?: FirstRows) => readColumn(workspaceId, request, 'id', pendingIds, rows);
-    const numbers = (first && (await read(first))) ?? (await read()) ?? [];
+    const readIds = (among?: FirstRows) => readColumn(workspaceId, request, 'id', pendingIds, among);
+    const numbers = (first && (await readIds(first))) ?? (await readIds()) ?? [];
     return numbers.map((number) => table.publicId(number));
   }
 
-  /** Reads those of the records that exist, from their table without caches, in the order of `ids`. */
+  /** Reads the records that exist, from their table without caches, in the order of `ids`. */
   async function read(workspaceId: string, ids: readonly string[]): Promise<R[]> {
     const found = await Promise.all(ids.map((id) => table.get(workspaceId, id)));
     return found.flatMap((stored) => (stored === undefined ? [] : [stored.record]));
@@ -216,7 +216,7 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
       return Number(row?.[0] ?? 0);
     },
 
-    /** As `count`, without waiting for lists: for what a request counts beforehand, of kinds of which a workspace has few records. */
+    /** As `count`, without waiting for lists: for types of which a workspace has few records, and checks before the work of a request. */
     async countFew(workspaceId: string, conditions: readonly Condition[] = []): Promise<number> {
       const [row] = await queryRows<[string]>(clickhouse, countQuery(workspaceId, conditions));
       return Number(row?.[0] ?? 0);

@@ -33,7 +33,7 @@ export interface CountedInsert {
 }
 
 /** Results by the array of rows, because each is needed before the insert and again after it. */
-const found = new WeakMap<readonly string[], AffectedTotals[][]>();
+const results = new WeakMap<readonly string[], AffectedTotals[][]>();
 
 /**
  * The links and customers whose totals an insert changes, divided into messages for the change feed.
@@ -41,10 +41,10 @@ const found = new WeakMap<readonly string[], AffectedTotals[][]>();
  * @param rows JSON arrays in the order of the table's columns
  */
 export function affectedTotalsOf(kind: EventTableKind, rows: readonly string[]): AffectedTotals[][] {
-  const known = found.get(rows);
-  if (known !== undefined) return known;
+  const earlier = results.get(rows);
+  if (earlier !== undefined) return earlier;
   const affected = findAffected(kind, rows);
-  found.set(rows, affected);
+  results.set(rows, affected);
   return affected;
 }
 

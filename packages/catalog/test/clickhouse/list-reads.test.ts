@@ -35,7 +35,7 @@ SELECT ${parseResourceId('workspace', busy.workspace.id)}, ${parseResourceId('li
   return busy;
 }
 
-it('a workspace that lists much does not hold up the lists of others', async () => {
+it('many lists of one workspace do not delay a list of another', async () => {
   const [busy, other] = await Promise.all([aBusyWorkspace(), aWorkspace(catalog)]);
   const link = await catalog.links.create(other.workspace.id, {
     ...{ domain: other.host, key: 'one', url: 'https://acme.com/one' },
@@ -56,7 +56,7 @@ it('a workspace that lists much does not hold up the lists of others', async () 
   expect(endedBefore).toBeLessThan(LISTS / 2);
 });
 
-it('what a read, an import or an export asks beforehand does not wait for lists of its workspace', async () => {
+it('the checks before a read, an import or an export do not wait for lists of their workspace', async () => {
   const { workspace } = await aBusyWorkspace();
   const refused: unknown[] = [];
   const lists = Array.from({ length: LISTS_TOO_MANY }, (_, index) =>

@@ -8,12 +8,12 @@ beforeAll(async () => {
 });
 afterAll(() => stores.close());
 
-it('a customer who is found while a batch runs takes no click out of it', async () => {
+it('a customer found while a batch runs displaces none of its clicks', async () => {
   const catalog = stores.catalog();
   const { erasures } = catalog;
   const { workspace } = await aWorkspace(catalog);
   const { id } = await erasures.accept(workspace.id, { externalId: 'ann', customerIds: [] }, 'delete');
-  // More than an erasure collects by itself: the writer adds those that were found when the batch began.
+  // More than `addFound` would add: when a batch begins, the writer adds the clicks that it finds.
   const clickIds = Array.from({ length: 10_500 }, (_none, index) => createEventId(Date.UTC(2026, 0, 1) + index));
   await erasures.update(workspace.id, id, () => ({ status: 'processing', batch: 'a', clickIds }));
 

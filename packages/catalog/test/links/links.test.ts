@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => stores.close());
 
 describe('the look-up of an address', () => {
-  it('whose host has a slash, as a caller of another workspace may send it, hides no link with a slash in its key', async () => {
+  it('with a slash in the host, which any caller may send, hides no link with a slash in its key', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const link = await catalog.links.create(workspace.id, { domain: host, key: 'a/b', url: 'https://a.com' });
     const others = stores.catalog();
@@ -176,11 +176,11 @@ describe('counters', () => {
     });
     const counters = createCounters(counting, { isSubscribed: () => true, shared: undefined, now: Date.now });
     const ids = ['link_0000000001F', 'link_0000000001G'];
-    const asked = Array.from({ length: 20 }, (_, index) => {
+    const requests = Array.from({ length: 20 }, (_, index) => {
       const { workspace } = workspaces[index % 2]!;
       return counters.links(workspace.id, index < 10 ? ids : ids.slice(0, 1));
     });
-    const answers = await Promise.all(asked);
+    const answers = await Promise.all(requests);
     expect(answers.map((answer) => [answer.size, answer.get(ids[0]!)?.clicks])).toEqual(
       Array.from({ length: 20 }, (_, index) => [index < 10 ? 2 : 1, (index % 2) + 1]),
     );

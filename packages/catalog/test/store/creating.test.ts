@@ -43,7 +43,7 @@ async function leaveRecord<R extends CatalogRecord>(kind: EntityType<R>, record:
 }
 
 describe('a hundred concurrent creations of one address', () => {
-  it('succeed once, through two instances and in any case; the others conflict', async () => {
+  it('succeed once, through two instances and with keys in different letter case; the others conflict', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const create = (index: number) =>
       (index % 2 === 0 ? catalog : other).links.create(workspace.id, {

@@ -104,7 +104,7 @@ describe('shared totals', () => {
     });
   });
 
-  it('are read again after an insert that is evicted while those before it are being made up for', async () => {
+  it('are read again after an insert that is evicted while a new generation replaces lost evictions', async () => {
     const answers: (() => void)[] = [];
     let outcome: 'answer' | 'fail' | 'hold' = 'answer';
     const writer = await totals.aProcess(async (command) => {

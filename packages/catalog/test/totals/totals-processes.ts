@@ -13,7 +13,7 @@ export async function startTotals() {
   const opened: RedisConnections[] = [];
   const processes: SharedTotals[] = [];
 
-  /** The shared totals as another process has them. @param run runs its evictions; by default at once */
+  /** The shared totals as another process has them. @param run runs its commands, such as evictions; by default at once */
   async function aProcess(run?: (command: () => Promise<unknown>) => Promise<unknown>): Promise<SharedTotals> {
     const own = openConnections(client, 0, { warn: () => undefined });
     opened.push(own);
@@ -33,7 +33,7 @@ export async function startTotals() {
     opened,
     aProcess,
 
-    /** A process that has made up for the evictions of processes before it. */
+    /** A process that has begun a generation, in place of evictions that earlier processes may have lost. */
     async aWriter(): Promise<SharedTotals> {
       const writer = await aProcess();
       await writer.evictAll();
@@ -79,7 +79,7 @@ export function aWorkspace() {
         },
         { what: 'the totals to be stored' },
       ),
-    /** A read that has left Redis, and waits until it is opened before or after it reads the counts. */
+    /** A read that found totals missing in Redis: `begun` resolves when it has read the counts, and it ends after `open`. */
     startRead(process: SharedTotals, ids: readonly string[]) {
       let open = () => {};
       let begin = () => {};
@@ -103,7 +103,7 @@ export function aWorkspace() {
 type Workspace = ReturnType<typeof aWorkspace>;
 type Reading = ReturnType<Workspace['startRead']>;
 
-/** Reads of a workspace that have left Redis in one of two processes, or have found everything there, and end later. */
+/** Starts reads of a workspace in two processes. A read that does not find all totals in Redis ends only when it is finished here. */
 export function createReadings({ startRead }: Workspace, readers: readonly [SharedTotals, SharedTotals]) {
   const underWay: Reading[] = [];
   const finish = async (readings: readonly Reading[]) => {

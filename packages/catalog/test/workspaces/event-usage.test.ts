@@ -56,7 +56,7 @@ describe('the count of events in a month', () => {
     expect(await used(FAR)).toBe(6);
   });
 
-  it('is never negative, also where imported events were erased that its counts have', async () => {
+  it('is never negative, although erased imported events are still subtracted', async () => {
     await clicks(2);
     await database.client.insert({
       ...{ table: 'imported_counts', format: 'JSONCompactEachRow' },

@@ -30,7 +30,7 @@ export interface ErasureDeps extends StoredAnswerDeps {
 
 /** Ids of customers that had the external id before. Leaves out those with another external id now, who may be other people. */
 async function formerCustomers(catalog: Catalog, workspaceId: string, externalId: string): Promise<string[]> {
-  const ids = await catalog.erasures.customersCalled(workspaceId, externalId);
+  const ids = await catalog.erasures.customersWithExternalId(workspaceId, externalId);
   const present = await catalog.customers.getMany(workspaceId, ids);
   return ids.filter((id) => (present.get(id)?.externalId ?? externalId) === externalId);
 }
@@ -47,7 +47,7 @@ async function subjectOf(catalog: Catalog, workspaceId: string, id: string): Pro
   }
   if (parseResourceId('customer', id) === undefined) throw notFound();
   const record = await catalog.customers.get(workspaceId, id);
-  if (record === undefined && !(await catalog.erasures.hasBeen(workspaceId, id))) throw notFound();
+  if (record === undefined && !(await catalog.erasures.everHadCustomer(workspaceId, id))) throw notFound();
   return { externalId: record?.externalId, customerIds: [id] };
 }
 
