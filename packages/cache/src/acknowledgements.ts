@@ -3,13 +3,11 @@ import type { Holder } from './cache-lease.js';
 /** An invalidation that some processes have not acknowledged yet. */
 interface PendingInvalidation {
   readonly acknowledgedBy: Set<string>;
-  /** Callbacks of the writes that wait for an acknowledgement, by lease holder. */
+  /** Callbacks that end the wait for a lease holder, by its id. */
   readonly waiting: Map<string, () => void>;
 }
 
-/**
- * Keeps the invalidations that this process has published until every lease holder has acknowledged them (docs/reference/consistency.md).
- */
+/** Tracks which lease holders have acknowledged the invalidations that this process has published (docs/reference/consistency.md). */
 export function createAcknowledgements() {
   const pending = new Map<number, PendingInvalidation>();
   let last = 0;

@@ -36,9 +36,9 @@ return holders`;
 
 /** The connections of a change feed to Redis. */
 export interface FeedConnections {
-  /** The connection for subscriptions. Every message on it is taken for one of the feed. */
+  /** The connection for subscriptions. It must receive no messages but those of the feed. */
   readonly subscriber: Redis;
-  /** Prefix of the names of all keys. */
+  /** Prefix of the feed's key. Channels do not have it. */
   readonly keyPrefix: string;
   /** Runs a command. Resolves with undefined when Redis is away, slow or failing; never throws. */
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
@@ -64,7 +64,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
   /** Identifies the present subscription: a new symbol for each; undefined while there is none. */
   let subscription: symbol | undefined;
   let heldUntilMs = Number.NEGATIVE_INFINITY;
-  /** When a read last asked for the lease. */
+  /** When a read last checked the lease. */
   let usedMs = Number.NEGATIVE_INFINITY;
   let isRenewing = false;
 
@@ -74,12 +74,12 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
    */
   async function renew(): Promise<void> {
     if (subscription === undefined || isRenewing) return;
-    const [renewed, askedMs] = [subscription, performance.now()];
+    const [renewed, startedMs] = [subscription, performance.now()];
     isRenewing = true;
     try {
       await connections.run((client) => client.eval(HOLD, 1, holdersKey, id, LEASE_MS + MARGIN_MS));
       await subscriber.ping();
-      if (subscription === renewed) heldUntilMs = askedMs + LEASE_MS;
+      if (subscription === renewed) heldUntilMs = startedMs + LEASE_MS;
     } catch {
       // Without renewal the lease expires.
     } finally {
@@ -93,7 +93,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
     clearInterval(renewing);
     renewing = undefined;
   }
-  function keepRenewing(): NodeJS.Timeout {
+  function startRenewing(): NodeJS.Timeout {
     return setInterval(() => {
       if (performance.now() - usedMs < IDLE_MS) void renew();
       else stopRenewing();
@@ -118,7 +118,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
     /** Whether cached copies may be served now. Every read calls it; it sends no request to Redis. */
     isHeld(): boolean {
       usedMs = performance.now();
-      renewing ??= keepRenewing();
+      renewing ??= startRenewing();
       if (usedMs < heldUntilMs) return true;
       void renew();
       return false;

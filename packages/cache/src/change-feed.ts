@@ -3,7 +3,7 @@ import { createCacheLease, type FeedConnections } from './cache-lease.js';
 
 /** Options of {@link createChangeFeed}. */
 export interface ChangeFeedOptions<Change> {
-  /** Name of the pub/sub channel; the feed's keys and other channels begin with it. */
+  /** Name of the pub/sub channel; the names of the feed's key and of its other channels contain it. */
   readonly channel: string;
   readonly connections: FeedConnections;
   /** Parses a message; undefined when a process of another version has sent it and this version cannot read it. */
@@ -35,7 +35,7 @@ export interface ChangeFeed<Message, Change> {
   close(): Promise<void>;
 }
 
-/** Who has sent a message, and the number under which it expects an acknowledgement; undefined: none. */
+/** The id of the process that sent a message, and the number that it awaits an acknowledgement of; undefined: none. */
 interface Sender {
   readonly from: string | undefined;
   readonly number: number | undefined;
@@ -54,9 +54,9 @@ function senderOf(message: unknown): Sender {
 function acknowledgementOf(message: unknown): [string, number[]] | undefined {
   if (!Array.isArray(message)) return undefined;
   const [holder, numbers] = message as unknown[];
-  const isOurs =
+  const isValid =
     typeof holder === 'string' && Array.isArray(numbers) && numbers.every((one) => typeof one === 'number');
-  return isOurs ? [holder, numbers] : undefined;
+  return isValid ? [holder, numbers] : undefined;
 }
 
 /** The parsed JSON; undefined when the text is not JSON. */
@@ -102,9 +102,9 @@ export function createChangeFeed<Message extends object, Change>({
     connections.run((client) => client.publish(`${acknowledgedPrefix}${publisher}`, message)).catch(() => undefined);
   });
 
-  redis.on('message', (from: string, text: string) => {
+  redis.on('message', (receivedOn: string, text: string) => {
     const message = parseJson(text);
-    if (from === ownChannel) {
+    if (receivedOn === ownChannel) {
       const acknowledged = acknowledgementOf(message);
       if (acknowledged !== undefined) acknowledgements.received(...acknowledged);
       return;

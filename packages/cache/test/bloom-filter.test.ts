@@ -5,7 +5,7 @@ import { createBloomFilter } from '../src/index.js';
 
 const digest = (text: string) => hash('sha256', text, 'buffer').subarray(0, 8);
 
-it('has every digest that was added, also more than its capacity', () => {
+it('has every digest that was added, even beyond its capacity', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ minLength: 8, maxLength: 8 })), fc.nat(50), (digests, capacity) => {
       const filter = createBloomFilter(capacity);

@@ -91,7 +91,7 @@ it('copies may be served while pings are answered; a subscription without pings 
     await waitFor(() => ping.mock.results.length >= 5, { what: 'pings' });
     await waitFor(isSubscribed, { what: 'the last ping' });
     subscriber.disconnect();
-    await waitFor(() => !isSubscribed(), { what: 'the end to be noticed' });
+    await waitFor(() => !isSubscribed(), { what: 'the end of the subscription' });
   } finally {
     await close();
     subscriber.disconnect();
@@ -113,7 +113,7 @@ it('a process with dead connections stops serving copies before its lease in Red
     await close().catch(() => undefined);
     return Number(untilMs) - seconds * 1000 - microseconds / 1000;
   }
-  // On a busy machine the process may notice the end late, so several attempts are allowed.
+  // On a busy machine the process may detect the end late, so several attempts are allowed.
   const found: number[] = [];
   while (found.length < 5 && Math.max(...found, 0) < 10) found.push(await leftMs(`dead-${found.length}`));
   expect(Math.max(...found)).toBeGreaterThanOrEqual(10);
@@ -126,7 +126,7 @@ async function holdersOf(channel: string): Promise<string[]> {
   return client.zrange(`${channel}:holders`, seconds * 1000, '+inf', 'BYSCORE');
 }
 
-it('a process that has not served copies for five seconds stops renewing its lease, until it is read again', async () => {
+it('a process that has not served copies for five seconds stops renewing its lease until its next read', async () => {
   const subscriber = new Redis(redis.url);
   const { isSubscribed, close } = aProcess(subscriber, { channel: 'idle' });
   try {

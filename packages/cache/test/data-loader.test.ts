@@ -9,7 +9,7 @@ function aLoader({
   ...limits
 }: Partial<Pick<DataLoaderOptions<string, string>, 'batchSizeMax' | 'concurrentReadsMax' | 'weight'>> = {}) {
   const reads: { keys: readonly string[]; answer(): void; fail(err: Error): void }[] = [];
-  const look = createDataLoader<string, string>({
+  const load = createDataLoader<string, string>({
     identify: (key) => key,
     group: (key) => key.split('/')[0] ?? '',
     load: (keys) =>
@@ -26,12 +26,12 @@ function aLoader({
     ...limits,
   });
   const keysRead = () => reads.map(({ keys }) => keys);
-  return { look, reads, keysRead };
+  return { load, reads, keysRead };
 }
 
 it('keys looked up in the same turn of the event loop are one read, with each key once', async () => {
-  const { look, reads, keysRead } = aLoader();
-  const values = Promise.all(['a/1', 'a/2', 'a/1', 'a/none'].map(look));
+  const { load, reads, keysRead } = aLoader();
+  const values = Promise.all(['a/1', 'a/2', 'a/1', 'a/none'].map(load));
   await turn();
   reads[0]?.answer();
   expect(await values).toEqual(['value of a/1', 'value of a/2', 'value of a/1', undefined]);
@@ -39,10 +39,10 @@ it('keys looked up in the same turn of the event loop are one read, with each ke
 });
 
 it('a look-up during a read of the same key reads again: no answer is older than its call', async () => {
-  const { look, reads, keysRead } = aLoader({ concurrentReadsMax: 2 });
-  const first = look('a/1');
+  const { load, reads, keysRead } = aLoader({ concurrentReadsMax: 2 });
+  const first = load('a/1');
   await turn();
-  const second = look('a/1');
+  const second = load('a/1');
   await turn();
   expect(keysRead()).toEqual([['a/1'], ['a/1']]);
   for (const { answer } of reads) answer();
@@ -50,8 +50,8 @@ it('a look-up during a read of the same key reads again: no answer is older than
 });
 
 it('limits the keys of a read to one group and the batch size, and the number of concurrent reads', async () => {
-  const { look, reads, keysRead } = aLoader({ batchSizeMax: 2 });
-  const values = Promise.all(['a/1', 'b/1', 'a/2', 'a/3'].map(look));
+  const { load, reads, keysRead } = aLoader({ batchSizeMax: 2 });
+  const values = Promise.all(['a/1', 'b/1', 'a/2', 'a/3'].map(load));
   for (const expected of [['a/1', 'a/2'], ['b/1'], ['a/3']]) {
     await expect.poll(() => keysRead().at(-1)).toEqual(expected);
     await turn();
@@ -61,9 +61,9 @@ it('limits the keys of a read to one group and the batch size, and the number of
   expect(await values).toHaveLength(4);
 });
 
-it('limits the weight of the keys of a read, but reads a key that is heavier alone', async () => {
-  const { look, reads, keysRead } = aLoader({ weight: { of: (key) => key.length, max: 6 } });
-  const values = Promise.all(['a/1', 'a/2', 'a/3', 'a/heavier', 'a/4'].map(look));
+it('limits the weight of the keys of a read; a single key above the limit is read alone', async () => {
+  const { load, reads, keysRead } = aLoader({ weight: { of: (key) => key.length, max: 6 } });
+  const values = Promise.all(['a/1', 'a/2', 'a/3', 'a/heavier', 'a/4'].map(load));
   for (let count = 1; count <= 4; count++) {
     await expect.poll(() => reads.length).toBe(count);
     reads[count - 1]?.answer();
@@ -73,8 +73,8 @@ it('limits the weight of the keys of a read, but reads a key that is heavier alo
 });
 
 it('a failed read rejects only the look-ups of its own keys', async () => {
-  const { look, reads } = aLoader({ concurrentReadsMax: 2 });
-  const [one, other] = [look('a/1'), look('b/1')];
+  const { load, reads } = aLoader({ concurrentReadsMax: 2 });
+  const [one, other] = [load('a/1'), load('b/1')];
   await expect.poll(() => reads.length).toBe(2);
   reads[0]?.fail(new Error('away'));
   reads[1]?.answer();

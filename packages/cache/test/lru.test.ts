@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createLru } from '../src/lru.js';
 
-it('keeps as many entries as it may, and evicts those used longest ago', () => {
+it('keeps up to its maximum of entries, and evicts the least recently used', () => {
   const cache = createLru<string, number>(3);
   for (const [index, key] of ['a', 'b', 'c'].entries()) cache.set(key, index);
   cache.get('a');
@@ -15,7 +15,7 @@ it('keeps as many entries as it may, and evicts those used longest ago', () => {
   expect([...cache.entries()]).toEqual([['e', 4]]);
 });
 
-it('takes no memory for entries that it does not have', () => {
+it('allocates no memory for entries before they are added', () => {
   const before = process.memoryUsage();
   const caches = Array.from({ length: 20 }, () => createLru<string, number>(100_000));
   const after = process.memoryUsage();

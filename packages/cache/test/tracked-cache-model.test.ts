@@ -69,8 +69,8 @@ class World {
     return { key: of, version: this.#versions.get(of) ?? 0, startedMs: this.#nowMs };
   }
 
-  #stopSharing(isMeant: (read: PendingRead) => boolean): void {
-    this.#reads = this.#reads.map((read) => (isMeant(read) ? { ...read, isShareable: false } : read));
+  #stopSharing(matches: (read: PendingRead) => boolean): void {
+    this.#reads = this.#reads.map((read) => (matches(read) ? { ...read, isShareable: false } : read));
   }
 
   #read(of: string, isShareable: boolean): Promise<Snapshot> {

@@ -22,8 +22,8 @@ function aCache(options: Partial<TrackedCacheOptions<string>> = {}) {
     pass: (ms: number) => {
       nowMs += ms;
     },
-    beUsable: (is: boolean) => {
-      isUsable = is;
+    setUsable: (usable: boolean) => {
+      isUsable = usable;
     },
   };
 }
@@ -160,15 +160,15 @@ describe('a refresh', () => {
 
 describe('while evictions do not arrive', () => {
   it('nothing is served from the cache, and no read is shared', async () => {
-    const { cache, reads, read, beUsable } = aCache();
+    const { cache, reads, read, setUsable } = aCache();
     cache.set('a', 'cached');
-    beUsable(false);
+    setUsable(false);
     expect(cache.get('a')).toBeUndefined();
     const loads = [cache.load('a', read), cache.load('a', read)];
     const refreshing = cache.refresh('a', read);
     for (const [index, { answer }] of reads.entries()) answer(`read ${index}`);
     expect(await Promise.all([...loads, refreshing])).toEqual(['read 0', 'read 1', 'read 2']);
-    beUsable(true);
+    setUsable(true);
     expect(cache.get('a')).toBe('cached');
   });
 });

@@ -39,7 +39,7 @@ it('pollUntil calls isDone until it returns true', async () => {
   expect(attempts).toBe(3);
 });
 
-it('pollUntil begins no attempt once the time is over', async () => {
+it('pollUntil makes no attempt when there is no time for one', async () => {
   let attempts = 0;
   await pollUntil(async () => ++attempts > 1, { everyMs: 1, withinMs: 0 });
   expect(attempts).toBe(0);
