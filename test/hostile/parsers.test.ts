@@ -39,7 +39,7 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'packages/config/src/run-state.ts readRunState',
   'packages/config/src/run-state.ts removeRunState',
   'packages/config/src/describe-settings.ts maskUrl',
-  'packages/config/src/store-sockets.ts makeStoreSockets',
+  'packages/config/src/store-sockets.ts prepareStoreSockets',
   'packages/event-queue/src/spool/directory-id.ts readDirectoryId',
   'packages/jobs/src/attempt-files.ts bytesByJob',
   'packages/jobs/src/attempt-files.ts readCheckpoint',

@@ -10,4 +10,4 @@ export * from './restored-mark.js';
 export * from './run-state.js';
 export * from './settings.js';
 export { SettingsError } from './settings-error.js';
-export { makeStoreSockets } from './store-sockets.js';
+export { prepareStoreSockets } from './store-sockets.js';

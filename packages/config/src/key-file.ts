@@ -57,6 +57,7 @@ export function createKeyFile(file: string, key: string): void {
   }
 }
 
+/** Arguments of {@link rotateKeyFile}. */
 export interface KeyRotation {
   /** The file of the current key. */
   readonly file: string;

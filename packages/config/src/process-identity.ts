@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Identifies a process, also after its pid was reused. */
+/** Identifies a process, even if its pid is reused later. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** Start time as text of the operating system, for comparison only. */
@@ -60,15 +60,15 @@ export function isRunning({ pid, started }: ProcessIdentity): boolean {
 }
 
 const WAIT_MS = 5_000;
-const LOOK_EVERY_MS = 50;
+const CHECK_EVERY_MS = 50;
 
 /**
  * Waits until processes of an earlier run have ended, and kills those that have not ended in time.
  *
- * @param waitMs until they are killed, and then again until this gives up
+ * @param waitMs time until they are killed, and then again until the call fails
  * @throws Error when one cannot be ended: it belongs to another user, or waits for a device that does not answer
  */
-export async function untilEnded(processes: readonly ProcessIdentity[], waitMs = WAIT_MS): Promise<void> {
+export async function endProcesses(processes: readonly ProcessIdentity[], waitMs = WAIT_MS): Promise<void> {
   const startMs = performance.now();
   for (let running = processes.filter(isRunning); running.length > 0; running = running.filter(isRunning)) {
     const waitedMs = performance.now() - startMs;
@@ -77,6 +77,6 @@ export async function untilEnded(processes: readonly ProcessIdentity[], waitMs =
       throw new Error(`processes of an earlier run cannot be ended (${pids}): end them, then start again`);
     }
     if (waitedMs > waitMs) running.forEach(killProcess);
-    await delay(LOOK_EVERY_MS);
+    await delay(CHECK_EVERY_MS);
   }
 }

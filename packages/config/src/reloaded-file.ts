@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 
+/** Options of {@link openReloadedFile}. */
 export interface ReloadOptions {
   /** Called at each check that cannot read the file; the previous content stays in use. */
   readonly onReloadError?: ((err: unknown) => void) | undefined;

@@ -5,13 +5,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Paths of the unix sockets on which the stores listen that Waymark starts itself. Only this user can enter their directory. */
+/** Paths of the unix sockets of the stores that Waymark starts itself. Only this user can enter their directory. */
 export interface StoreSockets {
   readonly redis: string;
   readonly clickhouse: string;
 }
 
-/** The most that macOS takes; Linux takes four more. What is longer is cut off without an error. */
+/** Maximum length of a socket's path on macOS; on Linux it is four more. A longer path is truncated without an error. */
 const PATH_BYTES_MAX = 103;
 const ROOT = 0;
 const WRITABLE_BY_OTHERS = 0o022;
@@ -29,7 +29,7 @@ function isSafeParent(directory: string): boolean {
   return (stat.mode & WRITABLE_BY_OTHERS) === 0 || (stat.mode & STICKY) !== 0;
 }
 
-/** Makes a directory that only this user can enter, unless it exists. @throws Error when it is not this user's, or open to others */
+/** Makes a directory that only this user can enter, or closes an existing one to others. @throws Error when that is not possible */
 function makePrivate(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   // Not `statSync`: a link may lead to a directory that another user can replace.
@@ -42,7 +42,7 @@ function makePrivate(directory: string): void {
     throw new Error(`${directory}: the file system does not close it to other users`);
 }
 
-/** Rejects when no socket can be made in `directory`; some file systems have none. */
+/** Rejects when no socket can be made in `directory`; some file systems do not support sockets. */
 async function tryToListen(directory: string): Promise<void> {
   const path = join(directory, `${process.pid}.sock`);
   rmSync(path, { force: true });
@@ -52,23 +52,23 @@ async function tryToListen(directory: string): Promise<void> {
   await once(server, 'close');
 }
 
-/** The directory for sockets in `parent`, of which there is one for each user and DATA_DIR. */
-function temporaryName(parent: string, dataDir: string): string {
+/** The path of a directory for sockets in `parent`, different for each user and DATA_DIR. */
+function temporaryPath(parent: string, dataDir: string): string {
   const name = createHash('sha256').update(`${process.getuid?.()} ${dataDir}`).digest('hex').slice(0, 16);
   return join(parent, `waymark-${name}`);
 }
 
 /**
- * Makes the directory of the sockets: `DATA_DIR/run`. Where that is impossible, because its path is too long, its file system has no
- * sockets, or other users can write to DATA_DIR, it is a directory of the system for temporary files.
+ * Makes the directory of the sockets: `DATA_DIR/run`. If its path is too long, its file system does not support sockets, or other users can
+ * write to DATA_DIR, it is in the system's directory for temporary files instead.
  *
  * @param dataDir absolute
- * @throws Error when no directory can be used, because another user has taken its name
+ * @throws Error when none of these directories can be used, for example because another user has made them
  */
-export async function makeStoreSockets(dataDir: string): Promise<StoreSockets> {
+export async function prepareStoreSockets(dataDir: string): Promise<StoreSockets> {
   const temporary = [...new Set([tmpdir(), '/tmp'])].map((parent) => ({
     parent,
-    path: temporaryName(parent, dataDir),
+    path: temporaryPath(parent, dataDir),
   }));
   let reason: unknown;
   for (const { parent, path } of [{ parent: dataDir, path: join(dataDir, 'run') }, ...temporary]) {

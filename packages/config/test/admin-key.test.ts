@@ -29,7 +29,7 @@ it('creates a key file that only its owner can read, and keeps an existing one',
   expect(keysOf()).toEqual([key]);
 });
 
-it('the environment wins over the file, and without either there is no key', () => {
+it('the environment takes precedence over the file, and without either there is no key', () => {
   expect(keysOf()).toEqual([]);
   ensureAdminKey(dataDir);
   expect(keysOf({ adminKey: 'k'.repeat(32) })).toEqual(['k'.repeat(32)]);
@@ -43,7 +43,7 @@ it('rejects a file without a valid key instead of replacing the key or accepting
   expect(readFileSync(adminKeyFile(dataDir), 'utf8')).toBe('short');
 });
 
-it('a previous key is accepted beside the current one, and refused by name alone or where it is the current one', () => {
+it('a previous key is accepted beside the current one; without it, or if both are the same, the error names the setting', () => {
   const [adminKey, adminKeyPrevious] = ['k'.repeat(32), 'p'.repeat(32)];
   expect(keysOf({ adminKey, adminKeyPrevious })).toEqual([adminKey, adminKeyPrevious]);
   expect(() => keysOf({ adminKeyPrevious })).toThrow(/ ADMIN_KEY_PREVIOUS: needs ADMIN_KEY/);

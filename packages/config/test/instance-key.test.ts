@@ -33,7 +33,7 @@ it('creates a key file that only its owner can read, and keeps an existing one',
   expect(keysOf({ dataDir: nested })).toEqual({ current, previous: undefined, others: [], deriving: current });
 });
 
-it('the environment wins over the file', () => {
+it('the environment takes precedence over the file', () => {
   ensureInstanceKey(dataDir);
   expect(keysOf({ instanceKey: 'Ab'.repeat(32) }).current.toString('hex')).toBe('ab'.repeat(32));
 });
@@ -70,18 +70,23 @@ describe('a rotation by settings', () => {
     ['INSTANCE_KEY_PREVIOUS', { instanceKeyPrevious: hex('AB') }],
     ['INSTANCE_KEY_NEXT', { instanceKeyNext: hex('AB') }],
     ['INSTANCE_KEY_PREVIOUS', { instanceKeyNext: hex('cd'), instanceKeyPrevious: hex('cd') }],
-  ])('%s with a key that is given already is refused by name, and the key is not repeated', (name, settings) => {
-    expect(() => keysOf({ instanceKey: hex('ab'), ...settings })).toThrow(new RegExp(` ${name}: must be another key`));
-    expect(() => keysOf({ instanceKey: hex('ab'), ...settings })).not.toThrow(/abab|cdcd/i);
-  });
+  ])(
+    '%s with a key that is given already is refused with an error that names the setting and hides the key',
+    (name, settings) => {
+      expect(() => keysOf({ instanceKey: hex('ab'), ...settings })).toThrow(
+        new RegExp(` ${name}: must be another key`),
+      );
+      expect(() => keysOf({ instanceKey: hex('ab'), ...settings })).not.toThrow(/abab|cdcd/i);
+    },
+  );
 
-  it('a process that was given its key takes no previous one from a file', () => {
+  it('the file of the previous key is ignored when the current key is a setting', () => {
     ensureInstanceKey(dataDir);
     rotateInstanceKey(dataDir);
     expect(keysOf({ instanceKey: hex('aa') }).others).toEqual([]);
   });
 
-  it('processes compare their keys by marks that differ for every key and contain none', () => {
+  it('has a mark for each key, by which processes compare their keys and from which no key can be read', () => {
     const { current, accepted } = keyMarks(keysOf({ instanceKey: hex('bb'), instanceKeyPrevious: hex('aa') }));
     expect(accepted).toEqual([current, keyMarks({ current: bytes('aa'), others: [] }).current]);
     expect(new Set(accepted).size).toBe(2);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { identifyProcess, untilEnded } from '@waymark/config';
+import { endProcesses, identifyProcess } from '@waymark/config';
 import { runAsStranger } from '@waymark/test-kit';
 import { expect, it } from 'vitest';
 
@@ -11,7 +11,7 @@ it('processes of an earlier run that do not end by themselves are killed', async
   const child = spawn('sleep', ['1000']);
   const ended = once(child, 'exit');
   const identity = identifyProcess(child.pid ?? 0) ?? { pid: 0, started: '' };
-  await untilEnded([identity], WAIT_MS);
+  await endProcesses([identity], WAIT_MS);
   expect(await ended).toEqual([null, 'SIGKILL']);
 });
 
@@ -19,8 +19,8 @@ it.skipIf(process.getuid?.() !== 0)(
   'one that belongs to another user is named instead of awaited for ever (skipped: only root can start a process of another user)',
   () => {
     const identity = JSON.stringify(identifyProcess(process.pid));
-    const script = `import { untilEnded } from './process-identity.js';
-await untilEnded([${identity}], ${WAIT_MS}).catch((err) => console.log(err.message));`;
+    const script = `import { endProcesses } from './process-identity.js';
+await endProcesses([${identity}], ${WAIT_MS}).catch((err) => console.log(err.message));`;
     expect(runAsStranger([MODULE], script)).toBe(
       `processes of an earlier run cannot be ended (${process.pid}): end them, then start again\n`,
     );

@@ -31,7 +31,7 @@ describe('placeholders of templates', () => {
     ['INSTANCE_KEY_PREVIOUS', { INSTANCE_KEY_PREVIOUS: '0'.repeat(64) }],
     ['ADMIN_KEY', { ADMIN_KEY: 'change-me-change-me-change-me-change-me' }],
     ['ADMIN_KEY_PREVIOUS', { ADMIN_KEY_PREVIOUS: 'change-me-change-me-change-me-change-me' }],
-  ])('%s with one is refused by name, and not repeated: %o', (name, env) => {
+  ])('%s with a placeholder is refused with an error that names the setting and hides the value: %o', (name, env) => {
     const [problem = '', ...others] = problems(env);
     expect(problem).toMatch(new RegExp(`^${name}: .*placeholder`));
     expect(problem).not.toMatch(/change|0000|%/i);
@@ -217,19 +217,20 @@ describe('loadSettings', () => {
     ['QUEUE_SHARDS', 'redis+unix', { REDIS_URL: 'redis://one:6379' }],
     ['CLICKHOUSE_URL', 'http+unix', {}],
   ])('the unix socket in %s', (name, scheme, others) => {
-    const with_ = (url: string) => problems({ ...others, [name]: url }).map((problem) => problem.replace('.0:', ':'));
+    const problemsWith = (url: string) =>
+      problems({ ...others, [name]: url }).map((problem) => problem.replace('.0:', ':'));
 
-    it('has a path that the system does not cut off', () => {
-      expect(with_(`${scheme}://localhost/${'a'.repeat(106)}`)).toEqual([]);
+    it('has a path that the system does not truncate', () => {
+      expect(problemsWith(`${scheme}://localhost/${'a'.repeat(106)}`)).toEqual([]);
       const rule = `${name}: has a path of more than 107 bytes or with a NUL, which no socket can have`;
-      expect(with_(`${scheme}://localhost/${'a'.repeat(107)}`)).toEqual([rule]);
-      expect(with_(`${scheme}://localhost/${'%C3%A4'.repeat(54)}`)).toEqual([rule]);
-      expect(with_(`${scheme}://localhost/run/a%00b.sock`)).toEqual([rule]);
+      expect(problemsWith(`${scheme}://localhost/${'a'.repeat(107)}`)).toEqual([rule]);
+      expect(problemsWith(`${scheme}://localhost/${'%C3%A4'.repeat(54)}`)).toEqual([rule]);
+      expect(problemsWith(`${scheme}://localhost/run/a%00b.sock`)).toEqual([rule]);
     });
 
-    it('may be named without a host, and on no other host', () => {
-      expect(with_(`${scheme}:///run/store.sock`)).toEqual([]);
-      expect(with_(`${scheme}://store/run/store.sock`)).toEqual([expect.stringContaining(`${name}: must `)]);
+    it('may be given without a host, and with no host but localhost', () => {
+      expect(problemsWith(`${scheme}:///run/store.sock`)).toEqual([]);
+      expect(problemsWith(`${scheme}://store/run/store.sock`)).toEqual([expect.stringContaining(`${name}: must `)]);
     });
   });
 

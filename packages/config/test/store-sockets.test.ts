@@ -2,7 +2,7 @@ import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, rmSync, statSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { makeStoreSockets } from '../src/index.js';
+import { prepareStoreSockets } from '../src/index.js';
 
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -14,7 +14,7 @@ describe('the sockets of the stores', () => {
   let made: string[];
   const modeOf = (path: string) => statSync(path).mode & 0o777;
   async function directoryOf(dataDir: string): Promise<string> {
-    const { redis, clickhouse } = await makeStoreSockets(dataDir);
+    const { redis, clickhouse } = await prepareStoreSockets(dataDir);
     expect([redis, clickhouse]).toEqual([join(dirname(redis), 'redis.sock'), join(dirname(redis), 'clickhouse.sock')]);
     if (!redis.startsWith(home)) made.push(dirname(redis));
     return dirname(redis);
@@ -34,7 +34,7 @@ describe('the sockets of the stores', () => {
     for (const directory of [home, ...made]) rmSync(directory, { recursive: true, force: true });
   });
 
-  it('are in DATA_DIR/run, which other users cannot enter, whoever has made it', async () => {
+  it('are in DATA_DIR/run, which is closed to other users even if it was open before', async () => {
     const run = join(home, 'run');
     expect(await directoryOf(home)).toBe(run);
     expect(modeOf(run)).toBe(0o700);
@@ -57,21 +57,24 @@ describe('the sockets of the stores', () => {
     expect(dirname(await directoryOf(longDataDir()))).toBe('/tmp');
   });
 
-  it.skipIf(!isRoot)('are elsewhere if another user may write to DATA_DIR, or owns what is to have them', async () => {
-    const shared = join(home, 'shared');
-    mkdirSync(shared);
-    chmodSync(shared, 0o777);
-    expect(dirname(await directoryOf(shared))).toBe(tmpdir());
-    chmodSync(shared, 0o755);
-    chownSync(shared, NOBODY, NOBODY);
-    expect(dirname(await directoryOf(shared))).toBe(tmpdir());
-    mkdirSync(join(home, 'run'));
-    chownSync(join(home, 'run'), NOBODY, NOBODY);
-    expect(dirname(await directoryOf(home))).toBe(tmpdir());
-    expect(lstatSync(join(home, 'run')).uid).toBe(NOBODY);
-  });
+  it.skipIf(!isRoot)(
+    'are elsewhere if another user may write to DATA_DIR, or owns it or its directory run',
+    async () => {
+      const shared = join(home, 'shared');
+      mkdirSync(shared);
+      chmodSync(shared, 0o777);
+      expect(dirname(await directoryOf(shared))).toBe(tmpdir());
+      chmodSync(shared, 0o755);
+      chownSync(shared, NOBODY, NOBODY);
+      expect(dirname(await directoryOf(shared))).toBe(tmpdir());
+      mkdirSync(join(home, 'run'));
+      chownSync(join(home, 'run'), NOBODY, NOBODY);
+      expect(dirname(await directoryOf(home))).toBe(tmpdir());
+      expect(lstatSync(join(home, 'run')).uid).toBe(NOBODY);
+    },
+  );
 
-  it.skipIf(!isRoot)('are never in a directory that another user has made before, nor behind a link', async () => {
+  it.skipIf(!isRoot)('are never in a directory of another user, nor behind a symbolic link', async () => {
     const dataDir = longDataDir();
     vi.stubEnv('TMPDIR', '/tmp');
     const directory = await directoryOf(dataDir);
@@ -79,11 +82,11 @@ describe('the sockets of the stores', () => {
     mkdirSync(directory);
     chmodSync(directory, 0o777);
     chownSync(directory, NOBODY, NOBODY);
-    await expect(makeStoreSockets(dataDir)).rejects.toThrow(`${directory}: is no directory of this user`);
+    await expect(prepareStoreSockets(dataDir)).rejects.toThrow(`${directory}: is no directory of this user`);
     expect(lstatSync(directory).uid).toBe(NOBODY);
 
     rmSync(directory, { recursive: true });
     symlinkSync(home, directory);
-    await expect(makeStoreSockets(dataDir)).rejects.toThrow(`${directory}: is no directory of this user`);
+    await expect(prepareStoreSockets(dataDir)).rejects.toThrow(`${directory}: is no directory of this user`);
   });
 });

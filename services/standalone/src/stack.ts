@@ -9,16 +9,16 @@ import {
   newEmbeddedPassword,
 } from '@waymark/clickhouse-embedded';
 import {
+  endProcesses,
   ensureAdminKey,
   ensureInstanceKey,
   environmentWith,
   type InstanceKeys,
-  makeStoreSockets,
+  prepareStoreSockets,
   readAdminKeys,
   readInstanceKeys,
   removeRunState,
   type Settings,
-  untilEnded,
   writeRunState,
 } from '@waymark/config';
 import { redisSocketUrl } from '@waymark/redis';
@@ -92,7 +92,7 @@ async function startStores({ settings, report }: StackOptions, children: Childre
   const instanceKeys = prepareKeys(settings);
   let { redisUrl, clickhouseUrl } = settings;
   if (redisUrl === undefined) {
-    const { redis: socket } = await makeStoreSockets(dataDir);
+    const { redis: socket } = await prepareStoreSockets(dataDir);
     const password = randomBytes(32).toString('base64url');
     const redis = { dataDir, socket, maxmemoryMb: redisMaxmemoryMb, password, env: environmentWith({}) };
     await children.start('redis', STORE_STOP_MS, (signal) => launchRedis(redis, signal));
@@ -100,7 +100,7 @@ async function startStores({ settings, report }: StackOptions, children: Childre
     report(`redis on ${socket}`);
   }
   if (clickhouseUrl === undefined) {
-    const { clickhouse: socket } = await makeStoreSockets(dataDir);
+    const { clickhouse: socket } = await prepareStoreSockets(dataDir);
     const password = newEmbeddedPassword();
     const clickhouse = {
       name: 'clickhouse',
@@ -152,7 +152,7 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
   // They hold ports and files.
   const { leftovers } = lock;
   if (leftovers.length > 0) report(`waiting for ${leftovers.length} processes of an earlier run to end`);
-  await untilEnded(leftovers);
+  await endProcesses(leftovers);
   await reportShortages(options.settings, options.report);
   removeRunState(dataDir);
   const ports: Ports = {

@@ -7,7 +7,7 @@ import {
   newEmbeddedPassword,
   startEmbeddedClickHouse,
 } from '@waymark/clickhouse-embedded';
-import { environmentWith, makeStoreSockets } from '@waymark/config';
+import { environmentWith, prepareStoreSockets } from '@waymark/config';
 import { CommandError } from '../command-error.js';
 import type { Target } from '../stores.js';
 
@@ -33,7 +33,7 @@ export async function withSource<T>(target: Target, work: (source: MoveEndpoint)
     return work({ connection: { url, user, password, database }, cluster });
   }
   const password = newEmbeddedPassword();
-  const { clickhouse: socket } = await makeStoreSockets(target.settings.dataDir);
+  const { clickhouse: socket } = await prepareStoreSockets(target.settings.dataDir);
   const store = await startStore(target, password, socket);
   try {
     return await work({ connection: { url: embeddedSocketUrl(socket, password), database } });
