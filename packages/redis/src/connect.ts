@@ -56,7 +56,7 @@ function addressOptions(address: RedisAddress, { retryStrategy }: RedisOptions):
 
 /**
  * Opens a connection to the server that takes writes: the one of the URL, at a port or a unix socket, the master that Sentinels name, or the
- * node of a cluster that owns our keys. After a failover the connection closes and is opened again to the new server, as after any loss of a
+ * node of a cluster that owns the keys of Waymark. After a failover the connection closes and is opened again to the new server, as after any loss of a
  * connection. Connections made with its `duplicate()` do the same.
  *
  * @param url any form of REDIS_URL (docs/settings.md)

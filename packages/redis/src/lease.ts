@@ -28,11 +28,11 @@ export async function takeLease(redis: Redis, name: string): Promise<Lease | und
   const key = `${keyPrefix(redis)}waymark:${name}`;
   const owner = randomUUID();
   const lost = new AbortController();
-  /** Aborts `lost` unless it is cleared before the lease expires. @param askedMs when the command that took or renewed it was sent */
-  const expire = (askedMs: number) => setTimeout(() => lost.abort(), askedMs + LEASE_MS - performance.now()).unref();
-  const askedMs = performance.now();
+  /** Aborts `lost` unless it is cleared before the lease expires. @param sentMs when the command that took or renewed it was sent */
+  const expire = (sentMs: number) => setTimeout(() => lost.abort(), sentMs + LEASE_MS - performance.now()).unref();
+  const takenMs = performance.now();
   if ((await redis.set(key, owner, 'PX', LEASE_MS, 'NX')) !== 'OK') return undefined;
-  let expiry = expire(askedMs);
+  let expiry = expire(takenMs);
   const renew = async () => {
     const renewedMs = performance.now();
     const renewed = await redis.eval(RENEW, 1, key, owner, LEASE_MS).catch(() => undefined);

@@ -12,7 +12,7 @@ export const PROBE_WRITE = [WRITE, 1, `${HASH_TAG}:probe`, KEY_TTL_MS] as const;
 
 /**
  * Resolves if the server takes writes. PING does not show this: a replica, a node that has lost its cluster and a master without the
- * replicas that `min-replicas-to-write` demands answer it as well.
+ * replicas that `min-replicas-to-write` requires answer it as well.
  *
  * @throws the error of Redis or of the connection
  */

@@ -45,7 +45,8 @@ export function createReplication(redis: Redis, replicas: number): Replication {
     pipeline.eval(...PROBE_WRITE).wait(replicas, CONFIRMATION_MS);
     const answers = (await pipeline.exec()) ?? [];
     for (const [err] of answers) {
-      if (err !== null) throw new NotReplicatedError(`Redis did not ask its replicas: ${err.message}`, { cause: err });
+      if (err !== null)
+        throw new NotReplicatedError(`the wait for replicas of Redis failed: ${err.message}`, { cause: err });
     }
     return Number(answers.at(-1)?.[1] ?? 0);
   }

@@ -1,5 +1,5 @@
 import { SentinelConnector } from 'ioredis';
-import { firstEnds } from './end-once.js';
+import { createFirstCloseCheck } from './first-close.js';
 
 /** Members that the types of ioredis leave out: they handle the subscriptions by which Sentinels announce another master. */
 interface Detecting {
@@ -9,7 +9,7 @@ interface Detecting {
 
 /** Connects to the master that the Sentinels name; works around defects of ioredis' own connector. */
 export class MasterConnector extends SentinelConnector {
-  readonly #isFirstEnd = firstEnds();
+  readonly #isFirstClose = createFirstCloseCheck();
 
   constructor(options: ConstructorParameters<typeof SentinelConnector>[0]) {
     super(options);
@@ -33,7 +33,7 @@ export class MasterConnector extends SentinelConnector {
   }
 
   override disconnect(): void {
-    if (this.#isFirstEnd(this.stream)) super.disconnect();
+    if (this.#isFirstClose(this.stream)) super.disconnect();
     else this.connecting = false;
   }
 }

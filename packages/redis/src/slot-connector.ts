@@ -2,7 +2,7 @@ import { createConnection, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, type RedisOptions } from 'ioredis';
-import { firstEnds } from './end-once.js';
+import { createFirstCloseCheck } from './first-close.js';
 import { NODE_TIMEOUT_MS, nodeConnection } from './node-connection.js';
 import type { RedisNode } from './redis-address.js';
 
@@ -10,19 +10,19 @@ import type { RedisNode } from './redis-address.js';
 export const HASH_TAG = '{waymark}';
 
 interface ClusterOptions extends RedisOptions {
-  /** The nodes of the URL, which are asked for the owner of the slot; set by `connectRedis`. */
+  /** The nodes of the URL, from which the owner of the slot is queried; set by `connectRedis`. */
   readonly clusterNodes?: readonly RedisNode[];
   /** Delay in ms after failed search number `times` for the owner; null = do not search again. */
   readonly clusterRetryDelay?: (times: number) => number | null;
 }
 
-/** Least time between two attempts to connect. While a cluster is down, every command would otherwise open another connection. */
+/** Minimum time between two attempts to connect. While a cluster is down, every command would otherwise open another connection. */
 const CONNECT_EVERY_MS = 250;
 /** The message of ioredis for a connection that was closed while it was being opened. */
 const CLOSED = 'Connection is closed.';
 
-/** Asks `node` which node owns the slot of {@link HASH_TAG}, and which nodes are masters. @throws Error when the slot has no owner */
-async function ownerAccordingTo(node: RedisNode, options: RedisOptions) {
+/** Queries from `node` the owner of the slot of {@link HASH_TAG}, and all masters. @throws Error when the slot has no owner */
+async function queryOwner(node: RedisNode, options: RedisOptions) {
   const redis = nodeConnection(node, options);
   try {
     await redis.connect();
@@ -30,7 +30,7 @@ async function ownerAccordingTo(node: RedisNode, options: RedisOptions) {
     const masters = ranges.flatMap(([first, last, master]) => {
       if (master === undefined) return [];
       const [host, port] = master;
-      // A reply without a host means the host that was asked.
+      // A reply without a host means the host that was queried.
       const isNamed = typeof host === 'string' && host !== '' && host !== '?';
       return { isOwner: first <= slot && slot <= last, node: { host: isNamed ? host : node.host, port } };
     });
@@ -48,9 +48,9 @@ async function ownerAccordingTo(node: RedisNode, options: RedisOptions) {
  */
 export class SlotConnector extends AbstractConnector {
   readonly #options: ClusterOptions;
-  /** Nodes in the order in which they are asked. */
+  /** Nodes in the order in which they are queried. */
   #nodes: readonly RedisNode[];
-  readonly #isFirstEnd = firstEnds();
+  readonly #isFirstClose = createFirstCloseCheck();
   #connectedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: unknown) {
@@ -61,7 +61,7 @@ export class SlotConnector extends AbstractConnector {
   }
 
   override disconnect(): void {
-    if (this.#isFirstEnd(this.stream)) super.disconnect();
+    if (this.#isFirstClose(this.stream)) super.disconnect();
     else this.connecting = false;
   }
 
@@ -70,7 +70,7 @@ export class SlotConnector extends AbstractConnector {
     return info.role === undefined || info.role === 'master';
   }
 
-  /** @throws the error of the last node when none answers and no retry is wanted */
+  /** @throws the error of the last node when none answers and `clusterRetryDelay` returns null */
   async connect(emitError: (event: string, err: Error) => void): Promise<Socket> {
     this.connecting = true;
     const waitMs = this.#connectedMs + CONNECT_EVERY_MS - performance.now();
@@ -87,7 +87,7 @@ export class SlotConnector extends AbstractConnector {
     return socket;
   }
 
-  /** Asks the nodes until one answers or the connection is closed. */
+  /** Queries the nodes until one answers or the connection is closed. */
   async #search(emitError: (event: string, err: Error) => void): Promise<RedisNode> {
     for (let times = 1; this.connecting; times++) {
       try {
@@ -107,8 +107,8 @@ export class SlotConnector extends AbstractConnector {
     let lastError: unknown = new Error('the list of nodes is empty');
     for (const node of this.#nodes) {
       try {
-        const { owner, masters } = await ownerAccordingTo(node, this.#options);
-        this.#askAnotherFirst([node, ...masters]);
+        const { owner, masters } = await queryOwner(node, this.#options);
+        this.#reorderNodes(node, masters);
         return owner;
       } catch (err) {
         lastError = err;
@@ -122,12 +122,11 @@ export class SlotConnector extends AbstractConnector {
    * from the cluster answers with an outdated state. The nodes of the URL come last; nodes that are neither masters nor in the URL are
    * dropped.
    */
-  #askAnotherFirst([asked, ...masters]: readonly RedisNode[]): void {
+  #reorderNodes(answered: RedisNode, masters: readonly RedisNode[]): void {
     const seen = new Set<string>();
-    const isAsked = (node: RedisNode) => node.host === asked?.host && node.port === asked.port;
-    const others = masters.filter((node) => !isAsked(node));
+    const others = masters.filter(({ host, port }) => host !== answered.host || port !== answered.port);
     const seeds = this.#options.clusterNodes ?? [];
-    this.#nodes = [...others, ...(asked === undefined ? [] : [asked]), ...seeds].filter(({ host, port }) => {
+    this.#nodes = [...others, answered, ...seeds].filter(({ host, port }) => {
       const name = `${host} ${port}`;
       return !seen.has(name) && seen.add(name);
     });

@@ -33,7 +33,7 @@ function connect(url: string): Redis {
 }
 
 /** Waits until the connection takes writes, and returns the port of the server that took them. */
-async function writes(redis: Redis): Promise<number> {
+async function untilWritable(redis: Redis): Promise<number> {
   await waitFor(() => checkWritable(redis).then(() => true), { what: 'a server that takes writes' });
   const [, port] = (await redis.config('GET', 'port')) as [string, string];
   return Number(port);
@@ -52,24 +52,24 @@ describe.concurrent.each(DEPLOYMENTS)('a connection through %s', (_name, start) 
     copy.on('error', () => undefined);
     open.push(copy);
     const first = await deployment.masterPort();
-    expect(await writes(redis)).toBe(first);
+    expect(await untilWritable(redis)).toBe(first);
 
     await deployment.failOver();
     const second = await deployment.masterPort();
     expect(second).not.toBe(first);
-    expect(await writes(redis)).toBe(second);
-    expect(await writes(copy)).toBe(second);
+    expect(await untilWritable(redis)).toBe(second);
+    expect(await untilWritable(copy)).toBe(second);
 
     await deployment.killMaster();
     expect(await deployment.masterPort()).toBe(first);
-    expect(await writes(redis)).toBe(first);
+    expect(await untilWritable(redis)).toBe(first);
   }, 120_000);
 });
 
 it.concurrent('all keys of a cluster are in one slot, and elsewhere keep their names', async () => {
   const [cluster, single] = await Promise.all([keep(startRedisCluster()), keep(startRedis({ args: [] }))]);
   const redis = connect(cluster.url);
-  await writes(redis);
+  await untilWritable(redis);
   const keys = ['a', 'b', 'c:{d}'].map((name) => `${keyPrefix(redis)}${name}`);
   await redis.mset(Object.fromEntries(keys.map((key) => [key, '1'])));
   expect(await redis.mget(keys)).toEqual(['1', '1', '1']);
@@ -91,7 +91,7 @@ describe.concurrent('confirmation by replicas', () => {
   it('is given for what a replica has, and refused for what none has', async () => {
     const [master, replica] = await masterAndReplica();
     const redis = connect(master.url);
-    await writes(redis);
+    await untilWritable(redis);
     const { confirmed } = createReplication(redis, 1);
     // Half a second may be too short on a busy machine.
     await waitFor(() => confirmed(() => redis.set('key', '1')), { what: 'the confirmation' });
@@ -103,7 +103,7 @@ describe.concurrent('confirmation by replicas', () => {
       // What was written before is not confirmed either by work that writes nothing.
       await expect(confirmed(() => redis.get('key'))).rejects.toThrow(NotReplicatedError);
       const other = connect(master.url);
-      await writes(other);
+      await untilWritable(other);
       await expect(createReplication(other, 1).confirmed(() => other.get('key'))).rejects.toThrow(NotReplicatedError);
     } finally {
       process.kill(replica.pid, 'SIGCONT');
@@ -116,7 +116,7 @@ describe.concurrent('confirmation by replicas', () => {
     const redis = connectRedis(master.url, { retryStrategy: () => 20 });
     redis.on('error', () => undefined);
     open.push(redis);
-    await writes(redis);
+    await untilWritable(redis);
     const admin = connect(master.url);
     const { confirmed } = createReplication(redis, 1);
     const id = await redis.client('ID');
@@ -128,16 +128,16 @@ describe.concurrent('confirmation by replicas', () => {
     await expect(confirmed(work)).rejects.toThrow('was lost');
   });
 
-  it('is not asked for without replicas to wait for', async () => {
+  it('is awaited only if replicas are required', async () => {
     const server = await keep(startRedis({ args: [] }));
     const redis = connect(server.url);
-    await writes(redis);
+    await untilWritable(redis);
     expect(await createReplication(redis, 0).confirmed(() => redis.set('key', '1'))).toBe('OK');
     await expect(createReplication(redis, 1).confirmed(() => redis.set('key', '1'))).rejects.toThrow('0 of 1');
   });
 });
 
-it.concurrent('a server that only replicates, or lacks the replicas that it demands, takes no writes', async () => {
+it.concurrent('a server that only replicates, or lacks the replicas that it requires, takes no writes', async () => {
   const master = await keep(startRedis({ args: ['--min-replicas-to-write', '1'] }));
   const replica = await keep(startRedis({ args: ['--replicaof', `127.0.0.1 ${master.port}`] }));
   process.kill(replica.pid, 'SIGSTOP');

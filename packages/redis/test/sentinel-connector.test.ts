@@ -6,7 +6,7 @@ interface Detecting {
   initFailoverDetector(): Promise<void>;
 }
 
-it('a connection that is ended while it is made subscribes to no Sentinel, so that its process can end', async () => {
+it('a connection that is closed while it is being opened subscribes to no Sentinel, so that its process can end', async () => {
   const connector = new MasterConnector({
     ...{ sentinels: [{ host: '127.0.0.1', port: 1 }], name: 'waymark', role: 'master' },
     ...{ failoverDetector: true, sentinelMaxConnections: 1, sentinelReconnectStrategy: () => null },
@@ -22,7 +22,7 @@ it('a connection that is ended while it is made subscribes to no Sentinel, so th
   expect(detecting.failoverDetector).toBeNull();
 });
 
-it('the subscriptions of the last connection are ended before the next one is made', async () => {
+it('the subscriptions of the previous connection are ended before the next one is opened', async () => {
   const cleanup = vi.fn();
   const connector = new MasterConnector({
     sentinels: [{ host: '127.0.0.1', port: 1 }],

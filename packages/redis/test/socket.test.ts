@@ -8,7 +8,7 @@ import { checkWritable, connectRedis, keyPrefix, redisSocketUrl } from '../src/i
 
 describe('a Redis on a unix socket', () => {
   const directory = mkdtempSync(join(tmpdir(), 'waymark-socket-'));
-  // Characters that mean something in a URL.
+  // Characters with a meaning in a URL.
   const socket = join(directory, '50% of #1?.sock');
   const password = 'p@ss/w%rd';
   let server: TestRedis;
@@ -49,7 +49,7 @@ describe('a Redis on a unix socket', () => {
     await expect(checkWritable(connect(redisSocketUrl(socket, 'wrong')))).rejects.toThrow('WRONGPASS');
   });
 
-  it('is found again after a kill, whose socket the next server replaces', async () => {
+  it('is reached again after a kill, once the next server has replaced the socket', async () => {
     const redis = connect(redisSocketUrl(socket, password));
     await redis.ping();
     await server.kill9();

@@ -38,7 +38,7 @@ describe.skipIf(!hasOpenssl)('with TLS', () => {
   });
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  /** @param trusts whether the client has the authority */
+  /** @param trusts whether the client trusts the certificate */
   function connect(url: string, trusts = true): Redis {
     const trusted = trusts ? { tls: { ca }, sentinelTLS: { ca } } : {};
     const redis = connectRedis(url, { retryStrategy: () => 50, maxRetriesPerRequest: 0, ...trusted });
@@ -47,7 +47,7 @@ describe.skipIf(!hasOpenssl)('with TLS', () => {
     return redis;
   }
 
-  /** Waits until the connection takes writes. The reply of the server says that it came through its TLS port. */
+  /** Waits until the connection takes writes, and checks that it uses TLS. */
   async function expectTls(redis: Redis): Promise<void> {
     await waitFor(() => checkWritable(redis).then(() => true), { what: 'a server that takes writes' });
     expect(redis.stream).toMatchObject({ encrypted: true, authorized: true });
@@ -81,7 +81,7 @@ describe.skipIf(!hasOpenssl)('with TLS', () => {
     });
   });
 
-  it('Sentinels are asked through TLS, and name a TLS port', async () => {
+  it('Sentinels are queried through TLS, and return a TLS port', async () => {
     await withServer([], async (_server, tlsPort) => {
       const [port, sentinelPort] = await Promise.all([freePort(), freePort()]);
       const file = join(directory, 'sentinel.conf');
