@@ -11,6 +11,6 @@ it.each([
   ['soon', undefined],
   ['', undefined],
   [null, undefined],
-])('Retry-After %j asks to wait %s ms', (header, ms) => {
+])('Retry-After %j means a wait of %s ms', (header, ms) => {
   expect(retryAfterMs(header, NOW_MS)).toBe(ms);
 });

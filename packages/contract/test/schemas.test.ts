@@ -61,7 +61,7 @@ test('a value of the wrong type is invalid_type, one of the right type out of ra
   expect(firstIssueCode(eventsQuerySchema.safeParse({ interval: '2w' }))).toBe('invalid_value');
 });
 
-test('the last of a repeated scalar wins and booleans are read in any case', () => {
+test('the last value of a repeated scalar is used, and booleans may be in upper or lower case', () => {
   expect(eventsQuerySchema.parse({ limit: ['5', '7'], root: 'TRUE', country: ['US', 'FR'] })).toMatchObject({
     limit: 7,
     root: true,
@@ -69,7 +69,7 @@ test('the last of a repeated scalar wins and booleans are read in any case', () 
   });
 });
 
-test('tagIds may be csv, repeated or both, and a repeated query counts once', () => {
+test('tagIds may be CSV, repeated or both, and the last value of a repeated query is used', () => {
   expect(eventsQuerySchema.parse({ tagIds: ['tag_a,tag_b', 'tag_c'], query: ['x'.repeat(10_001), 'y'] })).toMatchObject(
     {
       tagIds: 'tag_a,tag_b,tag_c',

@@ -1,4 +1,4 @@
-/** An image as data URL is part of its record, and so of every cached copy of it. */
+/** Maximum characters of an image as data URL, which is part of its record and of every cached copy of it. */
 export const IMAGE_DATA_URL_CHARS_MAX = 100_000;
 
 const IMAGE_DATA_URL = /^data:image\/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/]+={0,2})$/;
