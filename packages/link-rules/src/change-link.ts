@@ -55,20 +55,20 @@ function datesOf({ references, nowMs }: LinkContext, record: LinkRecord, body: U
 }
 
 /**
- * The body of a request for one link, without the deprecated `tagId` if that is the one that responses show: the link's first tag. A caller
- * who sends such a response back, whose `tags` are no field of a body, keeps the other tags.
+ * The body of a request for one link. The deprecated `tagId` is left out if it is the link's first tag, as in responses: a caller may send
+ * back a response, whose `tags` are no field of a body, and must not lose the other tags.
  */
 export function withoutShownTag(record: LinkRecord, body: UpdateLinkBody): UpdateLinkBody {
   const { tagId, ...others } = body;
-  const isAlone = body.tagIds === undefined && body.tagNames === undefined;
-  return isAlone && tagId && tagId === record.tagIds[0] ? others : body;
+  const isOnlyTagField = body.tagIds === undefined && body.tagNames === undefined;
+  return isOnlyTagField && tagId && tagId === record.tagIds[0] ? others : body;
 }
 
 /**
  * Whether the body has UTM fields. With them, a destination that differs from the stored one only in how its query is encoded is not
  * changed, because an earlier request with UTM fields may have encoded the stored one anew.
  */
-function namesUtm(body: UpdateLinkBody): boolean {
+function hasUtmFields(body: UpdateLinkBody): boolean {
   return UTM_TEMPLATE_FIELDS.some((field) => body[field] !== undefined);
 }
 
@@ -88,7 +88,7 @@ export function changedLink(
   if (record.folderId !== null) checkFolderAccess(context, context.references.folders.get(record.folderId));
   const kept = body.url !== undefined && utm === 'keep' ? record : undefined;
   const requested = destinationOf(body.url ?? record.url, body, record.key === ROOT_KEY, kept);
-  const url = namesUtm(body) && withRewrittenQuery(requested) === record.url ? record.url : requested;
+  const url = hasUtmFields(body) && withRewrittenQuery(requested) === record.url ? record.url : requested;
   const plain = plainFields(body);
   checkPlan(context.workspace.plan, gatedLink(record, body, url));
   const isConversionTracked = plain.trackConversion ?? record.trackConversion;

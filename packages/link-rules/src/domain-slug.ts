@@ -13,8 +13,8 @@ export function domainSlug(name: string): string {
 }
 
 /**
- * Checks that a new domain does not have the host of the default domain, which every workspace may use and none owns, not even with another
- * port or none: its links would take precedence over those of the default domain.
+ * Checks that a new domain does not have the host of the default domain, with any port or none. Every workspace may use the default domain,
+ * but the links of the new domain would take precedence over its links.
  *
  * @throws ApiError conflict
  */

@@ -4,7 +4,6 @@ import { checkChosenKey, checkShortKey } from './key-rules.js';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
 import type { LinkReferences } from './link-references.js';
 import { checkLinkSize } from './link-size.js';
-
 import { checkPlan } from './plan-gates.js';
 import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
 import { dateFields } from './request-date.js';
@@ -36,7 +35,7 @@ export function domainOf(
  */
 export function draftLink(context: LinkContext, body: CreateLinkBody): NewLink {
   const { workspace, apiKey, references } = context;
-  // An empty text is no key, as for other optional fields. Only the plan free refuses it as it does `_root`.
+  // An empty text counts as no key, as in other optional fields. On the plan free it is refused like `_root`.
   const key = body.key || undefined;
   const isRoot = typeof body.key === 'string' && normaliseKey(body.key) === ROOT_KEY;
   const url = destinationOf(body.url, body, isRoot && key !== undefined);

@@ -53,7 +53,7 @@ export function requestedTags({
 
 /** Maximum number of different names of tags in a request, in all of its links together, because each name is a look-up of its own. */
 const TAG_NAMES_MAX = 5_000;
-/** Look-ups that are started together. Between two such groups, other requests have a turn. */
+/** Look-ups that are started together. Between two such groups, other requests are processed. */
 const LOOKUPS_AT_ONCE = 100;
 
 /** Calls `find` once for each distinct item that is not empty. @returns the results by item, without those that are undefined */
