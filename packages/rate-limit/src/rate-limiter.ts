@@ -15,6 +15,7 @@ export interface RateLimitResult {
   readonly retryAfterSeconds: number;
 }
 
+/** Counts requests against limits, in windows that all processes share. */
 export interface RateLimiter {
   /**
    * Counts one request of `key` in a fixed window that starts with its first request. Never rejects: while Redis is unavailable,
@@ -36,6 +37,7 @@ export interface RateLimiter {
   close(): Promise<void>;
 }
 
+/** Options of {@link createRateLimiter}. */
 export interface RateLimiterOptions {
   /** Key of the installation, shared by its processes. The keys in Redis are HMACs with it, which do not reveal the counted callers. */
   readonly instanceKey: Buffer;
@@ -55,7 +57,7 @@ export interface RateLimiterLogger {
 const COMMAND_TIMEOUT_MS = 500;
 /** After a failure Redis is not called for this long. Then one request tries it while the others keep counting in memory. */
 const RETRY_AFTER_FAILURE_MS = 1000;
-/** In effect no limit of the library: this module compares the counts itself, because limits differ by workspace and may change within a window. */
+/** Disables the limit of the library. Counts are compared in this module, because limits differ by workspace and may change within a window. */
 const UNLIMITED_POINTS = Number.MAX_SAFE_INTEGER;
 
 /** The script of the library, with a count that stays at 0 when more is given back than was counted since the window began. */

@@ -76,7 +76,7 @@ test('one owner with two hundred tasks leaves free slots for another', async () 
   await Promise.all([...results, ...pages]);
 });
 
-test('two owners whose tasks do not end leave a free slot for a third, and get their turn when it does not need it', async () => {
+test('two owners whose tasks do not end leave a free slot for a third, and all three leave one for a fourth', async () => {
   const queue = aQueue({ runningMax: 6, runningPerOwnerMax: 4 });
   const tasksOf = (owner: string, count: number) => {
     const tasks = Array.from({ length: count }, () => aTask());
@@ -129,21 +129,21 @@ test('too many waiting tasks, of one owner or in total, or too long a wait, give
 
 test('a task whose signal aborts while it waits is removed from the queue and never started', async () => {
   const queue = aQueue({ runningMax: 1, waitingMax: 2 });
-  const [holder, left, next] = [aTask(), aTask(), aTask()];
+  const [holder, aborted, next] = [aTask(), aTask(), aTask()];
   const held = queue.run('a', holder.run, never());
   const caller = new AbortController();
-  const leaving = queue.run('a', left.run, caller.signal);
+  const aborting = queue.run('a', aborted.run, caller.signal);
   const following = queue.run('b', next.run, never());
   caller.abort(new Error('gone'));
-  await expect(leaving).rejects.toThrow('gone');
+  await expect(aborting).rejects.toThrow('gone');
   // Its place in the queue is free again.
   const third = queue.run('c', async () => 'third', never());
   holder.end();
   next.end();
   await Promise.all([held, following]);
   expect(await third).toBe('third');
-  expect(left.isStarted()).toBe(false);
-  await expect(queue.run('a', left.run, caller.signal)).rejects.toThrow('gone');
+  expect(aborted.isStarted()).toBe(false);
+  await expect(queue.run('a', aborted.run, caller.signal)).rejects.toThrow('gone');
 });
 
 test('a task that has started is not counted as waiting, nor refused, when its longest wait has passed', async () => {

@@ -30,7 +30,7 @@ function aLimiter(options: Partial<RateLimiterOptions> = {}): RateLimiter {
   return limiter;
 }
 
-/** Has the clock that measures durations show a second more from now on, until the end of the test. */
+/** Advances `performance.now` by a second until the end of the test. */
 function letASecondPass(): void {
   const real = performance.now.bind(performance);
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => real() + 1000);
@@ -54,7 +54,7 @@ describe('with Redis', () => {
     expect(results.every(({ limit }) => limit === 3)).toBe(true);
   });
 
-  it('what is given back allows no more than the limit, whatever was counted', async () => {
+  it('to give back more than was counted allows no more than the limit', async () => {
     const limiter = aLimiter();
     const key = aKey();
     await limiter.giveBack(key, 'standard', 60, 100);
@@ -75,12 +75,12 @@ describe('with Redis', () => {
     expect((await limiter.peek(key, 'tries', 2, 60)).allowed).toBe(true);
   });
 
-  it('peek counts every take before it, also concurrent ones', async () => {
+  it('peek includes every take before it, also concurrent ones', async () => {
     const limiter = aLimiter();
     const key = aKey();
     const takes = Array.from({ length: 50 }, () => limiter.take(key, 'tries', 50, 60));
-    const [look] = await Promise.all([limiter.peek(key, 'tries', 50, 60), ...takes]);
-    expect(look.allowed).toBe(false);
+    const [peeked] = await Promise.all([limiter.peek(key, 'tries', 50, 60), ...takes]);
+    expect(peeked.allowed).toBe(false);
   });
 
   it('returns the end of the window in epoch seconds, and the wait in whole seconds, at least one', async () => {
@@ -110,7 +110,7 @@ describe('with Redis', () => {
       { timeoutMs: 3000, what: 'a new window' },
     );
     expect(Date.now()).toBeGreaterThanOrEqual(deadline);
-    // The rejected request that ended the wait started a new window.
+    // The allowed request that ended the wait started a new window.
     expect((await limiter.take(key, 'analytics', 2, 1)).remaining).toBe(0);
   });
 
@@ -241,9 +241,9 @@ describe('without Redis', () => {
       await limiter.take(aKey(), 'standard', 3, 60);
       letASecondPass();
       const order: string[] = [];
-      const asking = limiter.take(aKey(), 'standard', 3, 60).then(() => order.push('the one that tries Redis'));
+      const trying = limiter.take(aKey(), 'standard', 3, 60).then(() => order.push('the one that tries Redis'));
       await limiter.take(aKey(), 'standard', 3, 60).then(() => order.push('another'));
-      await asking;
+      await trying;
       expect(order).toEqual(['another', 'the one that tries Redis']);
     } finally {
       process.kill(server.pid, 'SIGCONT');
