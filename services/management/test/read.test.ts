@@ -25,7 +25,7 @@ describe('GET /links/info', () => {
     ['domain and key', () => `domain=${acme.host}&key=A%2Fb%C3%A9`],
     ['domain and the stored key', () => `domain=${acme.host.toUpperCase()}&key=${encodeURIComponent(link.key)}`],
     ['linkId before anything else', () => `linkId=${link.id}&externalId=ext_none&domain=none&key=none`],
-    ['an empty linkId counts as absent', () => `linkId=&externalId=ext_x%2F1`],
+    ['externalId beside an empty linkId', () => `linkId=&externalId=ext_x%2F1`],
   ])('finds a link by %s', async (_what, query) => {
     expect(await acme.get(`/links/info?${query()}`)).toEqual({ status: 200, body: link });
   });
@@ -42,7 +42,7 @@ describe('GET /links/info', () => {
     ['an externalId without ext_ that would match', 'externalId=x%2F1', 400, 'bad_request'],
     ['an unknown externalId', 'externalId=ext_nope', 404, 'not_found'],
     ['an unknown linkId', 'linkId=link_zzzzzzzzzzz', 404, 'not_found'],
-    ['a linkId that is none', 'linkId=nonsense', 404, 'not_found'],
+    ['an invalid linkId', 'linkId=nonsense', 404, 'not_found'],
     ['an unknown domain', 'domain=nowhere.example&key=a', 404, 'not_found'],
   ])('%s answers %s %i', async (_what, query, status, code) => {
     expect(codeOf(await acme.get(`/links/info?${query}`))).toEqual([status, code]);

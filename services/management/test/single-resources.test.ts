@@ -7,7 +7,7 @@ import { aCaller, type Caller, startManagement, type TestManagement, withKey } f
 let management: TestManagement;
 let acme: Caller;
 let stranger: Caller;
-/** The path of each resource, and its item in the list. */
+/** By kind, the path of a resource, and the path of the list that has it. */
 const made = new Map<string, { readonly path: string; readonly list: string }>();
 
 beforeAll(async () => {

@@ -36,7 +36,7 @@ export interface CustomerRouteDeps extends StoredAnswerDeps, ExportDeps {
 export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise<void> {
   const { catalog } = deps;
   const access = { roles: ['owner', 'member'], minimumPlan: 'business' } as const;
-  const mayRead = app.authenticate(access);
+  const authenticateReader = app.authenticate(access);
   const authenticateWriter = app.authenticate({ ...access, permission: 'conversions.write' });
   const params = ownIdParamsSchema;
 
@@ -56,7 +56,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
   app.get(
     '/customers',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: {
         summary: 'List customers',
         tags,
@@ -77,7 +77,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
     '/customers/export',
     {
       exposeHeadRoute: false,
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: {
         operationId: 'exportCustomers',
         summary: 'Export customers as a file',
@@ -108,7 +108,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
   app.get(
     '/customers/:id',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: {
         summary: 'Retrieve a customer',
         tags,

@@ -12,10 +12,10 @@ async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCu
   if (sortBy !== 'createdAt') {
     throw fieldError('invalid_combination', parameter, 'cannot be used together with sortBy');
   }
-  await checkCustomerCursor(catalog, workspaceId, parameter, startingAfter ?? endingBefore ?? '');
+  const id = startingAfter ?? endingBefore ?? '';
+  await checkCustomerCursor(catalog, workspaceId, parameter, id);
   // Before a cursor, the nearest customers are found in the opposite order.
   const readOrder = (startingAfter !== undefined) === (sortOrder === 'desc') ? 'desc' : 'asc';
-  const id = startingAfter ?? endingBefore;
   const filters = { ...customerFiltersOf(query), ...(readOrder === 'desc' ? { beforeId: id } : { afterId: id }) };
   const found = await catalog.customers.list(workspaceId, {
     ...{ filters, sortBy, sortOrder: readOrder, page: 1, pageSize },

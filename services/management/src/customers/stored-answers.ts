@@ -15,6 +15,7 @@ import type { Redis } from 'ioredis';
 /** How long to wait for the writer to store the events that created a customer. */
 const STORED_WITHIN = { withinMs: 2000, everyMs: 50 };
 
+/** Dependencies of {@link findStoredAnswers} and {@link referencesInQueue}. */
 export interface StoredAnswerDeps {
   readonly catalog: Catalog;
   /** The claims of a workspace that `/track` takes; they hold copies of customers and stored answers. */
@@ -71,9 +72,9 @@ export async function findStoredAnswers(
   );
   const claims = await claimsOf(workspaceId);
   return async (externalId) => {
-    const ofName = externalId === undefined ? [] : [customerClaim(workspaceId, externalId)];
+    const ofExternalId = externalId === undefined ? [] : [customerClaim(workspaceId, externalId)];
     await claims.blockFilters(workspaceId);
-    await claims.remove([...ofName, ...leads, ...(sales === 'remove' ? invoices : [])]);
+    await claims.remove([...ofExternalId, ...leads, ...(sales === 'remove' ? invoices : [])]);
     if (sales === 'keep') await claims.change(invoices, (answer) => withoutCustomer(id, answer));
   };
 }

@@ -16,13 +16,13 @@ const slugParamsSchema = z.object({ slug: z.string().max(PARAM_CHARS_MAX).descri
 /** `GET|POST /domains`, `GET|PATCH|DELETE /domains/{slug}`, `POST /domains/{slug}/primary`. */
 export async function domainRoutes(app: App, deps: DomainDeps): Promise<void> {
   const { domains } = deps.catalog;
-  const mayRead = app.authenticate({ permission: 'domains.read' });
+  const authenticateReader = app.authenticate({ permission: 'domains.read' });
   const authenticateWriter = app.authenticate({ permission: 'domains.write' });
 
   app.get(
     '/domains',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: {
         summary: 'List domains',
         tags,
@@ -58,7 +58,7 @@ export async function domainRoutes(app: App, deps: DomainDeps): Promise<void> {
   app.get(
     '/domains/:slug',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: { summary: 'Retrieve a domain', tags, params: slugParamsSchema, response: { 200: domainSchema } },
     },
     async ({ params, workspace }) => domains.toDomain(await visibleDomain(deps.catalog, workspace.id, params.slug)),

@@ -25,7 +25,7 @@ export async function erasureRoutes(app: App, deps: ErasureRouteDeps): Promise<v
   const replications = deps.queueShards.map((shard) => createReplication(shard, deps.waitReplicas ?? 0));
   // An erasure cannot be undone, so it needs a higher permission than the deletion of a customer. It is part of every plan.
   const mayErase = app.authenticate({ permission: 'workspaces.write' });
-  const mayRead = app.authenticate({ roles: ['owner'], permission: 'workspaces.read' });
+  const authenticateReader = app.authenticate({ roles: ['owner'], permission: 'workspaces.read' });
 
   app.post(
     '/customers/:id/erasure',
@@ -53,7 +53,7 @@ export async function erasureRoutes(app: App, deps: ErasureRouteDeps): Promise<v
   app.get(
     '/erasures',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: {
         summary: 'List erasures',
         tags,
@@ -70,7 +70,7 @@ export async function erasureRoutes(app: App, deps: ErasureRouteDeps): Promise<v
   app.get(
     '/erasures/:id',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: { summary: 'Retrieve an erasure', tags, params: idParamsSchema, response: { 200: erasureSchema } },
     },
     async ({ params, workspace }) => {

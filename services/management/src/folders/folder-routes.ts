@@ -16,13 +16,13 @@ const tags = ['Folders'];
 
 /** `GET|POST /folders`, `GET|PATCH|DELETE /folders/{id}`. */
 export async function folderRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
-  const mayRead = app.authenticate({ permission: 'folders.read' });
+  const authenticateReader = app.authenticate({ permission: 'folders.read' });
   const authenticateWriter = app.authenticate({ permission: 'folders.write', minimumPlan: 'pro' });
 
   app.get(
     '/folders',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: {
         summary: 'List folders',
         tags,
@@ -51,7 +51,7 @@ export async function folderRoutes(app: App, { catalog }: { readonly catalog: Ca
   app.get(
     '/folders/:id',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: { summary: 'Retrieve a folder', tags, params: idParamsSchema, response: { 200: folderSchema } },
     },
     async (request) => folderObject(await visibleFolder(catalog, request, request.params.id)),

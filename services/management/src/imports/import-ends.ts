@@ -7,10 +7,11 @@ import { importObject } from './import-object.js';
 
 /** How long the reports of an ended import are kept. */
 const KEPT_MS = 7 * 24 * 3_600_000;
-/** An upload takes less. An older directory without an import was left by a process that was killed. */
+/** Longer than any upload takes: a directory without an import that is unchanged for so long was left by a process that was killed. */
 const LEFT_OVER_MS = 2 * 3_600_000;
 const RETRY_SECONDS = 300;
 
+/** Dependencies of {@link createImportEnds}. */
 export interface ImportEndsDeps {
   readonly catalog: Catalog;
   readonly files: ImportFiles;
@@ -41,7 +42,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
 
   /** Ends the attempt, unless the import was cancelled or another attempt has begun. */
   async function end(job: ImportJobRecord, fields: Partial<ImportJobRecord>): Promise<void> {
-    // An attempt that fails before it has a checkpoint takes over the progress of the attempt before.
+    // An attempt that fails before it has a checkpoint takes over the progress of the previous attempt.
     const checkpoint = (await files.readCheckpoint(job)) ?? (await files.begin(job));
     const endedMs = now();
     const progress = checkpoint && {
@@ -70,13 +71,13 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
 
   return {
     /** Ends an import whose source was read to its end. */
-    completed: (job: ImportJobRecord): Promise<void> => end(job, { status: 'completed' }),
+    complete: (job: ImportJobRecord): Promise<void> => end(job, { status: 'completed' }),
 
     /** Ends an import that cannot continue. The links that it has created stay. */
-    failed: (job: ImportJobRecord, error: string): Promise<void> => end(job, { status: 'failed', error }),
+    fail: (job: ImportJobRecord, error: string): Promise<void> => end(job, { status: 'failed', error }),
 
-    /** `DELETE /imports/{id}`: cancels an import that has not ended; of one that has ended, removes the files. @throws ApiError 404 */
-    async cancelled(workspaceId: string, id: string): Promise<ImportJobRecord> {
+    /** `DELETE /imports/{id}`: cancels an import that has not ended, and removes the files of one that has. @throws ApiError 404 */
+    async cancel(workspaceId: string, id: string): Promise<ImportJobRecord> {
       const before = await importJobs.require(workspaceId, id);
       const checkpoint = await files.readCheckpoint(before);
       const job = await importJobs.update(workspaceId, id, (current) =>
@@ -95,7 +96,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
     /** Sends the webhook event for the end of an import. @throws when a store is unavailable; then it must be called again */
     async report(job: ImportJobRecord): Promise<void> {
       const { workspaceId, id, finishedAt, status, directory } = job;
-      // Again, because a process that was killed right after the end has not removed it.
+      // Repeated, because a process that was killed right after the end has not removed it.
       await files.removeSource(directory);
       const event = status === 'failed' ? 'import.failed' : 'import.completed';
       const data = await importObject(files, baseUrl, job);

@@ -69,9 +69,9 @@ export async function importJobs(app: App, deps: ImportJobsDeps): Promise<void> 
     },
     async run(job, signal, slot) {
       await runImport({ ...deps, files, slot }, job, signal);
-      await ends.completed(job);
+      await ends.complete(job);
     },
-    fail: ends.failed,
+    fail: ends.fail,
     report: ends.report,
     jobsMax: JOBS_MAX,
     ageMsMax: AGE_MS_MAX,

@@ -163,7 +163,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
     },
     async (request) => {
       const { workspaceId, id } = await visibleJob(request, request.params.id);
-      return objectOf(await ends.cancelled(workspaceId, id));
+      return objectOf(await ends.cancel(workspaceId, id));
     },
   );
 

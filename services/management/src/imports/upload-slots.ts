@@ -13,6 +13,7 @@ export interface UploadSlots {
   count(): number;
 }
 
+/** Creates the {@link UploadSlots} of a process. */
 export function createUploadSlots(): UploadSlots {
   const running = new Map<string, number>();
   let all = 0;

@@ -25,8 +25,7 @@ const SOURCE_NAMES: ReadonlySet<string> = new Set(Object.values(SOURCES).flat())
 /** The first non-empty text of each source in the head of a page, by the name in {@link SOURCES}. */
 function readHead(html: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  /** Whether the head has ended. */
-  let isOver = false;
+  let hasHeadEnded = false;
   let title: string | undefined;
   let open = 0;
   const keep = (name: string, value: string | undefined) => {
@@ -36,8 +35,8 @@ function readHead(html: string): ReadonlyMap<string, string> {
   const parser = new Parser({
     onopentag(name, { property, name: named, content, rel, href }) {
       open++;
-      if (name === 'body' || open > OPEN_ELEMENTS_MAX) isOver = true;
-      if (isOver) return;
+      if (name === 'body' || open > OPEN_ELEMENTS_MAX) hasHeadEnded = true;
+      if (hasHeadEnded) return;
       if (name === 'meta') keep((property ?? named ?? '').toLowerCase(), content);
       if (name === 'link' && rel?.toLowerCase() === 'image_src') keep('image_src', href);
       if (name === 'title') title = '';
@@ -47,14 +46,14 @@ function readHead(html: string): ReadonlyMap<string, string> {
     },
     onclosetag(name) {
       open--;
-      if (name === 'head') isOver = true;
+      if (name === 'head') hasHeadEnded = true;
       if (name !== 'title') return;
       keep('<title>', title);
       title = undefined;
     },
   });
-  for (let at = 0; at < html.length && !isOver; at += STEP_CHARS) parser.write(html.slice(at, at + STEP_CHARS));
-  if (!isOver) parser.end();
+  for (let at = 0; at < html.length && !hasHeadEnded; at += STEP_CHARS) parser.write(html.slice(at, at + STEP_CHARS));
+  if (!hasHeadEnded) parser.end();
   return found;
 }
 

@@ -16,13 +16,13 @@ const tags = ['Tags'];
 
 /** `GET|POST /tags`, `GET|PATCH|PUT|DELETE /tags/{id}`. */
 export async function tagRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
-  const mayRead = app.authenticate({ permission: 'tags.read' });
+  const authenticateReader = app.authenticate({ permission: 'tags.read' });
   const authenticateWriter = app.authenticate({ permission: 'tags.write' });
 
   app.get(
     '/tags',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: {
         summary: 'List tags',
         tags,
@@ -49,7 +49,7 @@ export async function tagRoutes(app: App, { catalog }: { readonly catalog: Catal
   app.get(
     '/tags/:id',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: { summary: 'Retrieve a tag', tags, params: idParamsSchema, response: { 200: tagSchema } },
     },
     async ({ params, workspace }) => tagObject(await catalog.tags.require(workspace.id, params.id)),

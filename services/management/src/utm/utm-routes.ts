@@ -17,14 +17,14 @@ const tags = ['UTM templates'];
 /** `GET|POST /utm`, `GET|PATCH|DELETE /utm/{id}`; they need the permissions `links.read` and `links.write`. */
 export async function utmRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
   const { utmTemplates } = catalog;
-  const mayRead = app.authenticate({ permission: 'links.read' });
+  const authenticateReader = app.authenticate({ permission: 'links.read' });
   const authenticateWriter = app.authenticate({ permission: 'links.write' });
   const params = idParamsSchema;
 
   app.get(
     '/utm',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: {
         summary: 'List UTM templates',
         tags,
@@ -60,7 +60,7 @@ export async function utmRoutes(app: App, { catalog }: { readonly catalog: Catal
   app.get(
     '/utm/:id',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: { summary: 'Retrieve a UTM template', tags, params, response: { 200: utmTemplateSchema } },
     },
     async ({ params: { id }, workspace }) => utmTemplateObject(await utmTemplates.require(workspace.id, id)),

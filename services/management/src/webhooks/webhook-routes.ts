@@ -22,14 +22,14 @@ export interface WebhookDeps {
 
 /** `GET|POST /webhooks`, `GET|PATCH|DELETE /webhooks/{id}`. */
 export async function webhookRoutes(app: App, { catalog, notifier, now }: WebhookDeps): Promise<void> {
-  const mayRead = app.authenticate({ permission: 'webhooks.read', minimumPlan: 'business' });
+  const authenticateReader = app.authenticate({ permission: 'webhooks.read', minimumPlan: 'business' });
   const authenticateWriter = app.authenticate({ permission: 'webhooks.write', minimumPlan: 'business' });
   const params = idParamsSchema;
 
   app.get(
     '/webhooks',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: {
         summary: 'List webhooks',
         tags,
@@ -59,7 +59,7 @@ export async function webhookRoutes(app: App, { catalog, notifier, now }: Webhoo
   app.get(
     '/webhooks/:id',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: { summary: 'Retrieve a webhook', tags, params, response: { 200: webhookSchema } },
     },
     async ({ params: { id }, workspace, apiKey }) =>

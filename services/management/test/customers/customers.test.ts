@@ -69,7 +69,7 @@ describe('POST /customers', () => {
   it.each([
     ['no externalId', { externalId: undefined }, 400],
     ['no country', { externalId: 'x', country: undefined }, 400],
-    ['an email that is none', { externalId: 'x', email: 'nonsense' }, 422],
+    ['an invalid email', { externalId: 'x', email: 'nonsense' }, 422],
     ['a blank externalId', { externalId: ' ' }, 422],
     ['an avatar that is no URL', { externalId: 'x', avatar: 'nonsense' }, 422],
   ])('%s answers %i', async (_what, body, status) => {

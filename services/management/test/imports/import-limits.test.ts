@@ -220,7 +220,7 @@ describe('imports', () => {
       'more than 1100',
     ],
     [
-      'a zone that is none',
+      'an invalid zone',
       FORM,
       `${source}${part('name="timezone"', 'Mars')}${file}${boundary}--`,
       422,

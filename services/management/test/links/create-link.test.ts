@@ -118,7 +118,7 @@ describe('POST /links', () => {
     ['null for url', { url: null }, 400, 'bad_request'],
     ['a number for url', { url: 7 }, 400, 'bad_request'],
     ['an empty url', { url: '' }, 400, 'bad_request'],
-    ['a url that is none', { url: 'nonsense' }, 422, 'unprocessable_entity'],
+    ['an invalid url', { url: 'nonsense' }, 422, 'unprocessable_entity'],
     ['too long a url', { url: `https://a.com/${'x'.repeat(32_000)}` }, 422, 'unprocessable_entity'],
     ['text for a boolean', { url: URL_A, archived: 'yes' }, 400, 'bad_request'],
     ['a number for tagIds', { url: URL_A, tagIds: 3 }, 400, 'bad_request'],
@@ -131,7 +131,7 @@ describe('POST /links', () => {
     ['a key that ends .php', { url: URL_A, key: 'x.php' }, 422, 'unprocessable_entity'],
     ['a long utm', { url: URL_A, utm_source: 'x'.repeat(256) }, 422, 'unprocessable_entity'],
     ['words that are no date', { url: URL_A, expiresAt: 'some time' }, 422, 'unprocessable_entity'],
-    ['a date that is none', { url: URL_A, expiresAt: '2026-02-31T99:00:00Z' }, 422, 'unprocessable_entity'],
+    ['an invalid date', { url: URL_A, expiresAt: '2026-02-31T99:00:00Z' }, 422, 'unprocessable_entity'],
     ['an invalid country', { url: URL_A, geo: { fr: 'https://a.com' } }, 422, 'unprocessable_entity'],
     [
       'fields that are too long together',
@@ -142,7 +142,7 @@ describe('POST /links', () => {
       422,
       'unprocessable_entity',
     ],
-    ['a geo url that is none', { url: URL_A, geo: { FR: 'nonsense' } }, 422, 'unprocessable_entity'],
+    ['an invalid geo url', { url: URL_A, geo: { FR: 'nonsense' } }, 422, 'unprocessable_entity'],
     ['an image on localhost', { url: URL_A, image: 'http://localhost/a.png' }, 422, 'unprocessable_entity'],
     ['an image on an address', { url: URL_A, image: 'http://[::1]/a.png' }, 422, 'unprocessable_entity'],
     [

@@ -66,7 +66,7 @@ describe('DELETE /links/{linkId}', () => {
     expect((await acme.get(`/links/${link.id}`)).status).toBe(200);
   });
 
-  it('succeeds once of concurrent requests', async () => {
+  it('of concurrent requests one succeeds', async () => {
     const link = await aLink();
     expect(await statusesOf(10, () => remove(link.id))).toEqual({ 200: 1, 404: 9 });
   });

@@ -54,7 +54,7 @@ describe('POST /folders', () => {
     expect((await create(acme, body)).status).toBe(status);
   });
 
-  it('succeeds once of 100 concurrent requests with one name', async () => {
+  it('of 100 concurrent requests with one name one succeeds', async () => {
     expect(await statusesOf(100, () => create(acme, { name: 'once' }))).toEqual({ 201: 1, 409: 99 });
   });
 

@@ -131,7 +131,7 @@ describe('GET /qr', () => {
 
   it.each([
     ['no url', {}, 400],
-    ['a url that is none', { url: 'no url' }, 422],
+    ['an invalid url', { url: 'no url' }, 422],
     ['a url that is too long for a code', { url: `https://acme.com/${'x'.repeat(3000)}` }, 422],
     ['size 15', { url: 'acme.com', size: '15' }, 422],
     ['size 2049', { url: 'acme.com', size: '2049' }, 422],

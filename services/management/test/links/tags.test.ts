@@ -44,7 +44,7 @@ describe('POST /tags', () => {
     expect(codeOf(await create(acme, body))).toEqual([status, code]);
   });
 
-  it('names the field that was sent in a refusal', async () => {
+  it('names in an error the field that was sent', async () => {
     const { body: made } = await create(acme, { name: 'refused' });
     for (const field of ['tag', 'name']) {
       const refused = { [field]: 'a\0b' };
@@ -60,7 +60,7 @@ describe('POST /tags', () => {
     expect((await create(await aCaller(management), { name: 'été' })).status).toBe(201);
   });
 
-  it('succeeds once of 100 concurrent requests with one name', async () => {
+  it('of 100 concurrent requests with one name one succeeds', async () => {
     expect(await statusesOf(100, () => create(acme, { name: 'once' }))).toEqual({ 201: 1, 409: 99 });
   });
 

@@ -52,7 +52,7 @@ describe('PATCH /links/{linkId}', () => {
     }
   });
 
-  it('a destination that is set with the end of an A/B test or after it is kept, and not one that an upsert names', async () => {
+  it('keeps a destination that a change sets together with the end of an A/B test or later, but not that of an upsert', async () => {
     const testVariants = [URL_A, 'https://acme.com/b'].map((url) => ({ url, percentage: 50 }));
     const link = await aLink({ url: 'https://acme.com/tested', trackConversion: true, testVariants });
     const keep = vi.spyOn(management.catalog.abTests, 'keepDestination');
@@ -180,11 +180,11 @@ describe('PATCH /links/{linkId}', () => {
     ['a foreign domain', { domain: 'elsewhere.example' }, 403, 'forbidden'],
     ['an empty url', { url: '' }, 400, 'bad_request'],
     ['null for url', { url: null }, 400, 'bad_request'],
-    ['a url that is none', { url: 'nonsense' }, 422, 'unprocessable_entity'],
+    ['an invalid url', { url: 'nonsense' }, 422, 'unprocessable_entity'],
     ['an unknown tag', { tagIds: ['tag_x'] }, 422, 'unprocessable_entity'],
     ['an unknown folder', { folderId: 'fold_x' }, 404, 'not_found'],
     ['an unknown program', { programId: 'prog_x' }, 404, 'not_found'],
-    ['a date that is none', { expiresAt: 'never' }, 422, 'unprocessable_entity'],
+    ['an invalid date', { expiresAt: 'never' }, 422, 'unprocessable_entity'],
     [
       'variants without conversions',
       {

@@ -150,7 +150,7 @@ describe('POST /partners', () => {
 
   it.each([
     ['no email', { email: undefined }, 400],
-    ['an email that is none', { email: 'nonsense' }, 422],
+    ['an invalid email', { email: 'nonsense' }, 422],
     ['a name of 101 characters', { name: 'x'.repeat(101) }, 422],
     ['a username that is no key', { username: 'a b' }, 422],
     ['an unknown group', { groupId: 'grp_zzzzzzzzzzz' }, 404],
@@ -163,7 +163,7 @@ describe('POST /partners', () => {
     expect((await caller.call('GET', '/partners')).body).toEqual([]);
   });
 
-  it('stops at the number of partners', async () => {
+  it('refuses more partners than the quota', async () => {
     const caller = await aCaller(management, 'business');
     await management.catalog.workspaces.update(caller.workspaceId, { quotas: { partners: 2 } });
     expect(await statusesOf(4, () => enrol(caller))).toEqual({ 201: 2, 403: 2 });
@@ -307,7 +307,7 @@ describe('status', () => {
 });
 
 describe('permissions', () => {
-  it('needs business, and owners or members', async () => {
+  it('the plan business is required, and the role owner or member', async () => {
     const pro = await aCaller(management, 'pro');
     expect(codeOf(await pro.call('GET', '/partners'))).toEqual([403, 'forbidden']);
     const viewer = await withKey(management, acme, 'viewer');
@@ -365,7 +365,7 @@ describe('routes of features that do not exist', () => {
     ['POST', '/bounties/b/submissions/s/approve'],
     ['POST', '/bounties/b/submissions/s/reject'],
     ['POST', '/tokens/embed/referrals'],
-  ] as const)('%s %s is not found, whoever asks', async (method, path) => {
+  ] as const)('%s %s is not found, for any caller', async (method, path) => {
     for (const caller of callers) {
       const answer = await caller.call(method, path, method === 'GET' || method === 'DELETE' ? undefined : {});
       expect([codeOf(answer), answer.body.error.message]).toEqual([[404, 'not_found'], 'Program not found.']);

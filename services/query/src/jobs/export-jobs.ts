@@ -70,8 +70,8 @@ export async function exportJobs(app: App, deps: ExportJobsDeps): Promise<void> 
       return open;
     },
     takeSlot: (workspaceId) => takeSlot(exportSlots, workspaceId),
-    run: async (job, signal) => ends.completed(job, await runJob(runDeps, job, signal)),
-    fail: ends.failed,
+    run: async (job, signal) => ends.complete(job, await runJob(runDeps, job, signal)),
+    fail: ends.fail,
     report: ends.report,
     jobsMax: 1,
     ageMsMax: DAY_MS,

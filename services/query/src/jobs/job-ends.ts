@@ -46,7 +46,7 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
 
   return {
     /** Ends a job whose file is complete. */
-    completed: (job: ExportJobRecord, { name: file, rows, bytes }: WrittenFile): Promise<void> =>
+    complete: (job: ExportJobRecord, { name: file, rows, bytes }: WrittenFile): Promise<void> =>
       end(job, { status: 'completed', file, rows, bytes }, KEPT_MS),
 
     /** Sends the end of a job to the webhooks of its workspace. @throws when a store is unavailable; then it must be called again */
@@ -59,13 +59,13 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
     },
 
     /** Ends a job that cannot be completed. */
-    async failed(job: ExportJobRecord, error: string): Promise<void> {
+    async fail(job: ExportJobRecord, error: string): Promise<void> {
       await files.remove(job.id);
       await end(job, { status: 'failed', error });
     },
 
     /** Cancels a job that has not ended, and removes the file of one that is completed. @throws ApiError 404 */
-    async cancelled(workspaceId: string, id: string): Promise<ExportJobRecord> {
+    async cancel(workspaceId: string, id: string): Promise<ExportJobRecord> {
       const job = await exportJobs.update(workspaceId, id, (current) => {
         if (isUnfinished(current)) return { status: 'cancelled', finishedAt: new Date(now()).toISOString() };
         return current.status === 'completed' ? { status: 'expired' } : {};

@@ -111,7 +111,7 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
     },
     async (request) => {
       const { workspaceId, id } = await visibleJob(request, request.params.id);
-      return objectOf(await ends.cancelled(workspaceId, id));
+      return objectOf(await ends.cancel(workspaceId, id));
     },
   );
 

@@ -25,7 +25,6 @@ async function* arrayOf(pages: AsyncIterable<readonly string[]>): AsyncGenerator
  * The file of `GET /customers/{id}/data` (docs/reference/resources.md), in chunks. Keeps one page of rows in memory.
  *
  * @param record undefined for a deleted customer
- *
  * @throws ApiError when ClickHouse is unavailable
  */
 export async function* personFile(
