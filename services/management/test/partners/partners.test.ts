@@ -320,7 +320,7 @@ describe('permissions', () => {
       const { catalog } = management;
       const { workspaceId, ...caller } = await aCaller(management);
       const program = await programOf({ workspaceId, ...caller });
-      if (what === 'nothing of one') await catalog.groups.remove(workspaceId, program.defaultGroupId);
+      if (what === 'no program') await catalog.groups.remove(workspaceId, program.defaultGroupId);
       await catalog.programs.remove(workspaceId, program.id);
       // Incomplete means partly written, not deleted.
       await management.database.client.command({
