@@ -38,6 +38,7 @@ const FULL_ROWS = 100;
 /** Maximum number of rows of an insert; reached when rows arrive faster than inserts end. */
 const ROWS_MAX = 1000;
 
+/** Creates a {@link GroupCommit}. */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   let waiting: Entry[] = [];
   let waitingRows = 0;

@@ -126,7 +126,7 @@ export function openConnections(template: Redis, waitReplicas: number, logger: C
   // Not automatic: the change feed subscribes again whenever the connection is ready.
   const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false });
   watch(subscriber, logger);
-  // On a cluster, a connection notices by a MOVED reply to a command with a key that its node has become a replica. The subscriber sends no
+  // On a cluster, a node that has become a replica replies MOVED to commands with a key, and the connection closes. The subscriber sends no
   // such commands, so it reconnects whenever the writer does.
   const followWriter = () => subscriber.disconnect(true);
   if (keyPrefix(template) !== '') writer.on('close', followWriter);

@@ -78,7 +78,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
   const { kind, table, namesTable, cache, localRecords, localNames, pending, mayUseCopies, now } = deps;
   /**
    * Look-ups that wait for Redis, and look-ups that wait for ClickHouse. They are separate: a read that begins while ClickHouse does not
-   * answer asks Redis first, because Redis may answer again although it failed when the other look-up began.
+   * answer queries Redis first, because Redis may answer again although it failed when the other look-up began.
    */
   const inRedis = new Map<string, Promise<R | undefined>>();
   const inClickHouse = new Map<string, Promise<R | undefined>>();

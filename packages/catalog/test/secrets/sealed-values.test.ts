@@ -141,7 +141,7 @@ describe('re-sealing', () => {
     expect(await versionOf('links', link)).toBe(version);
   });
 
-  it('only counts when it is asked to', async () => {
+  it('only counts unless it is to re-seal', async () => {
     const [link] = [await aLink(withOld), await aLink(withPrevious), await aWebhook(withOld)];
     const { counts } = await withPrevious.sealedValues.walk({ isResealing: false });
     expect(counts['link password']).toEqual({ current: 1, resealed: 0, other: 1, unknown: 0 });

@@ -69,7 +69,7 @@ it.concurrent('dead connections to Redis are replaced, and invalidations arrive 
   const url = async () => (await abandoned.links.findByAddress(host, 'abandoned'))?.url;
   await waitFor(abandoned.isSubscribed, { what: 'the catalog to subscribe' });
   proxy.abandon();
-  await waitFor(() => !abandoned.isSubscribed(), { what: 'the catalog to notice' });
+  await waitFor(() => !abandoned.isSubscribed(), { what: 'the end of the subscription' });
   const create = () => abandoned.links.create(workspace.id, { domain: host, key: 'later', url: 'https://a.com' });
   await waitFor(create, { what: 'a create' });
   await waitFor(abandoned.isSubscribed, { what: 'the catalog to subscribe again' });
@@ -86,7 +86,7 @@ describe.concurrent.each(['refusing', 'hanging'] as const)('while Redis is %s', 
     try {
       await waitFor(gated.isSubscribed, { what: 'the catalog to subscribe' });
       redis.set(state);
-      await waitFor(() => !gated.isSubscribed(), { what: 'the catalog to notice' });
+      await waitFor(() => !gated.isSubscribed(), { what: 'the end of the subscription' });
       // Connections that hang are closed in the end.
       redis.set('refusing');
       redis.set('open');

@@ -203,7 +203,7 @@ describe('a process that receives no invalidations', () => {
     try {
       await cut.links.findByAddress(host, 'away');
       gate.set('refusing');
-      await waitFor(() => !cut.isSubscribed(), { what: 'the end to be noticed' });
+      await waitFor(() => !cut.isSubscribed(), { what: 'the end of the subscription' });
       await writer.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
       expect((await cut.links.findByAddress(host, 'away'))?.url).toBe('https://one.com');
       expect((await cut.links.get(workspace.id, link.id))?.url).toBe('https://two.com');
