@@ -1,6 +1,6 @@
 /**
- * The milliseconds that a `Retry-After` header asks to wait, at least 0. It has seconds or, from some servers and proxies, a date. Undefined
- * without a valid header. The caller limits them: a server may send any number.
+ * The wait that a `Retry-After` header requires, in milliseconds, at least 0. The header has seconds or, from some servers and proxies, a
+ * date. Undefined without a valid header. The caller limits the wait: a server may send any number.
  */
 export function retryAfterMs(header: string | null | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
