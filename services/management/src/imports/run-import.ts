@@ -26,14 +26,14 @@ export interface RunImportDeps {
   readonly outbound: Outbound;
   /** The domain that every workspace may create links on. */
   readonly defaultDomain: string | undefined;
-  /** The slot of this import. Other imports use it while the source asks to wait, which may take days. */
+  /** The slot of this import. Other imports use it while the source requires a wait, which may take days. */
   readonly slot: Pick<JobSlot, 'lend'>;
   readonly now: () => number;
 }
 
 /** Rows that are read before other requests of the process run. */
 const ROWS_AT_ONCE = 20;
-/** While the source asks to wait, the import checks at this interval whether it may continue. */
+/** While the source requires a wait, the import checks at this interval whether it may continue. */
 const WAIT_SLICE_MS = 2_000;
 /** During a shorter wait the import keeps its slot, because it might have to wait long to get it back. */
 const LENT_MS_MIN = 5_000;
@@ -68,7 +68,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     return importCaller(catalog, job, now());
   }
 
-  /** Waits because the source asks to. @throws like `checkMayContinue` */
+  /** Waits as long as the source requires. @throws like `checkMayContinue` */
   async function wait(ms: number): Promise<void> {
     const pause = async () => {
       for (const endMs = now() + ms; now() < endMs; ) {

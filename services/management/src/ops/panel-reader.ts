@@ -31,12 +31,14 @@ function isClickHouseError(err: unknown): boolean {
   return err instanceof Error && 'code' in err && /^\d+$/.test(String(err.code));
 }
 
+/** Dependencies of {@link createPanelReader}. */
 export interface PanelReaderDeps {
   readonly clickhouse: Pick<ClickHouseClient, 'rows'>;
   readonly logger: { warn(context: object, message: string): void };
   readonly now: () => number;
 }
 
+/** Reads the panels of the operations page, with a cache. */
 export interface PanelReader {
   /**
    * Never rejects: panels that cannot be read are listed in `failures`.
@@ -57,6 +59,7 @@ function resolutionOf(panel: PlotPanel, range: OpsRange): Pick<OpsRange, 'second
   return { seconds: range.seconds, step: Math.max(range.step, panel.stepMin) };
 }
 
+/** Creates a {@link PanelReader}. */
 export function createPanelReader({ clickhouse, logger, now }: PanelReaderDeps): PanelReader {
   const readings = new Map<string, Reading>();
 

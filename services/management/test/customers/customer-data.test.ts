@@ -148,16 +148,16 @@ describe('GET /customers/{id}/data', () => {
     });
   });
 
-  test('is nothing to strangers, publishable keys, other workspaces, members, and keys that may not read all of it', async () => {
+  test('is refused to strangers, publishable keys, other workspaces, members, and keys that may not read all of it', async () => {
     const customer = await aCustomer(acme, 'private');
     const path = `/customers/${customer.id}/data`;
     const publishable = await management.catalog.keys.create({
       ...{ workspaceId: acme.workspaceId, name: 'page', kind: 'publishable', role: 'owner', scopes: [] },
     });
-    const ask = (authorization?: string) =>
+    const request = (authorization?: string) =>
       management.app.inject({ url: path, headers: authorization === undefined ? {} : { authorization } });
-    expect((await ask()).statusCode).toBe(401);
-    expect((await ask(`Bearer ${publishable.token}`)).statusCode).toBe(401);
+    expect((await request()).statusCode).toBe(401);
+    expect((await request(`Bearer ${publishable.token}`)).statusCode).toBe(401);
     const [stranger, pro, member, viewer, linksOnly, withoutWebhooks] = await Promise.all([
       aCaller(management),
       aCaller(management, 'pro'),

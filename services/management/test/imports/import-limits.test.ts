@@ -30,7 +30,7 @@ describe('imports', () => {
   const directories = () => readdirSync(root()).sort();
   const filesBelow = () => readdirSync(root(), { recursive: true, encoding: 'utf8' });
 
-  /** A Kutt server with two pages, which asks to wait before the second while `isBusy`. */
+  /** A Kutt server with two pages, which requires a wait before the second while `isBusy`. */
   async function startKutt() {
     const state = { isBusy: true, requests: [] as (string | undefined)[], firstPages: 0 };
     const source = await startSource((request) => {
@@ -50,13 +50,13 @@ describe('imports', () => {
     return { state, body: { source: 'kutt', address: source.address, credentials: { apiKey: KEY } } };
   }
 
-  it('from an API wait as it asks, and their credential is sealed until they are cancelled', async () => {
+  it('from an API wait as long as it requires, and their credential is sealed until they are cancelled', async () => {
     const acme = await aCaller(management);
     const { post, send } = callsOf(acme);
     const { state, body } = await startKutt();
     const { status, body: job, text } = await post(body);
     expect([status, job]).toMatchObject([202, { source: 'kutt', format: null, bytes: null, address: body.address }]);
-    await waitFor(async () => state.requests.length >= 2, { what: 'the second page to be asked for' });
+    await waitFor(async () => state.requests.length >= 2, { what: 'the request for the second page' });
     const before = new Set(directories());
     const credentials = filesBelow().filter((path) => path.endsWith('credential'));
     expect(credentials).toHaveLength(1);
@@ -108,10 +108,10 @@ describe('imports', () => {
       silent.closeAllConnections();
       silent.close();
     });
-    const asked = once(silent, 'request');
+    const requested = once(silent, 'request');
     const { port } = silent.address() as AddressInfo;
     await post({ source: 'dub', address: `http://127.0.0.1:${port}`, credentials: { apiKey: KEY } });
-    await asked;
+    await requested;
     // Well before the minute after which a request to a source is given up.
     await stopping.close();
   }, 30_000);
@@ -286,7 +286,7 @@ describe('imports', () => {
     expect(directories()).toEqual(before);
   });
 
-  it('keep nothing of a file whose sender leaves in the middle', async () => {
+  it('keep nothing of a file whose upload is aborted', async () => {
     const acme = await aCaller(management);
     const before = directories();
     const { port } = management.app.server.address() as AddressInfo;

@@ -10,7 +10,7 @@ let acme: Caller;
 let server: Server;
 let port: number;
 let respond: (response: ServerResponse, path: string) => void;
-let asked: string[];
+let requests: string[];
 
 const NOTHING = { title: null, description: null, image: null };
 
@@ -29,7 +29,7 @@ const here = (path = '/') => `http://127.0.0.1:${port}${path}`;
 beforeAll(async () => {
   management = await startManagement();
   server = createServer((request, response) => {
-    asked.push(`${request.headers.host} ${request.url}`);
+    requests.push(`${request.headers.host} ${request.url}`);
     respond(response, request.url ?? '');
   });
   server.listen(0, '0.0.0.0');
@@ -37,7 +37,7 @@ beforeAll(async () => {
   port = (server.address() as AddressInfo).port;
 });
 beforeEach(async () => {
-  asked = [];
+  requests = [];
   // The rate limit is per workspace.
   acme = await aCaller(management);
 });
@@ -96,9 +96,9 @@ describe('GET /links/metatags', () => {
     respond = hop;
     expect(await tagsOf(here('/1'))).toEqual({ title: 'end', description: null, image: here('/end/i.png') });
     respond = (response) => void response.writeHead(301, { location: '/again' }).end();
-    asked = [];
+    requests = [];
     expect(await tagsOf(here('/loop'))).toEqual(NOTHING);
-    expect(asked).toHaveLength(4);
+    expect(requests).toHaveLength(4);
   });
 
   it('reaches no private network, directly or by a redirect, and answers as for any other failure', async () => {
@@ -106,10 +106,10 @@ describe('GET /links/metatags', () => {
     for (const url of [`http://127.0.0.2:${port}/`, `http://[::1]:${port}/`, `http://2130706434:${port}/`]) {
       expect(await tagsOf(url), url).toEqual(NOTHING);
     }
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     respond = (response) => void response.writeHead(302, { location: `http://127.0.0.2:${port}/secret` }).end();
     expect(await tagsOf(here('/out'))).toEqual(NOTHING);
-    expect(asked).toEqual([`127.0.0.1:${port} /out`]);
+    expect(requests).toEqual([`127.0.0.1:${port} /out`]);
     respond = (response) => void response.writeHead(302, { location: 'file:///etc/passwd' }).end();
     expect(await tagsOf(here('/file'))).toEqual(NOTHING);
   });
