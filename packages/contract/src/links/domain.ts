@@ -3,6 +3,7 @@ import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
 import { queryBoolean, queryText } from '../values/query-values.js';
+import { IMAGE_FIELD_CHARS_MAX } from './image-data-url.js';
 
 /** The domain object of every response. */
 export const domainSchema = z.strictObject({
@@ -35,8 +36,6 @@ export const domainSchema = z.strictObject({
 });
 export type Domain = z.infer<typeof domainSchema>;
 
-/** As many characters as a request body may have; the actual limit of an image is checked when it is decoded. */
-const IMAGE_CHARS_MAX = 1024 * 1024;
 /** Apple reads at most 128 kB. */
 const ASSOCIATION_CHARS_MAX = 128 * 1024;
 const url = z.string().max(URL_CHARS_MAX).nullish();
@@ -57,7 +56,7 @@ export const updateDomainBodySchema = z.object({
   archived: z.boolean().optional().describe('Whether all links of the domain are out of service.'),
   logo: z
     .string()
-    .max(IMAGE_CHARS_MAX)
+    .max(IMAGE_FIELD_CHARS_MAX)
     .nullish()
     .describe('Logo for the QR codes of the domain’s links: a URL, or a data URL of at most 100,000 characters.'),
   assetLinks: z

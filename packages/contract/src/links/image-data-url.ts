@@ -1,3 +1,6 @@
+/** Maximum characters of the field of an image: as many as a request body may have. {@link IMAGE_DATA_URL_CHARS_MAX} is checked later. */
+export const IMAGE_FIELD_CHARS_MAX = 1024 * 1024;
+
 /** Maximum characters of an image as data URL, which is part of its record and of every cached copy of it. */
 export const IMAGE_DATA_URL_CHARS_MAX = 100_000;
 

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
 import { DATE_CHARS_MAX, DATE_FORMS } from '../values/query-values.js';
+import { IMAGE_FIELD_CHARS_MAX } from './image-data-url.js';
 import { utmShape } from './utm.js';
-
-/** As many characters as a request body may have; the actual limit of an image is checked when it is decoded. */
-const IMAGE_CHARS_MAX = 1024 * 1024;
 
 /** To how many characters the title of a link's preview is cut. */
 export const TITLE_CHARS_MAX = 120;
@@ -97,7 +95,7 @@ export const createLinkBodySchema = z.object({
   description: text.nullish().describe(`Description of the preview, cut to ${DESCRIPTION_CHARS_MAX} characters.`),
   image: z
     .string()
-    .max(IMAGE_CHARS_MAX)
+    .max(IMAGE_FIELD_CHARS_MAX)
     .nullish()
     .describe(
       'Image of the preview: the URL of a public host, or a data URL (PNG, JPEG, GIF or WebP in base64) of at most 100,000 characters.',
