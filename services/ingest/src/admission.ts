@@ -20,7 +20,7 @@ export interface AdmissionDecision {
  */
 export interface Admission {
   /** Does not reject when a store is unavailable: the link is then served. */
-  decide(link: LinkRecord, keys: PasswordCredentials): Promise<AdmissionDecision>;
+  decide(link: LinkRecord, credentials: PasswordCredentials): Promise<AdmissionDecision>;
   /** Like {@link decide}, synchronously, for a link without password whose domain and workspace are cached; undefined for others. */
   decideFromCache(link: LinkRecord): AdmissionDecision | undefined;
   /** Whether a visit without password and cookie would be admitted. */
@@ -49,7 +49,7 @@ const NOT_SERVED: AdmissionDecision = { refusal: NOT_FOUND, isPasswordCorrect: f
 const NO_CREDENTIALS: PasswordCredentials = { cookies: undefined, password: null, address: '' };
 
 export function createAdmission({ catalog, passwords, defaultDomain, now }: AdmissionOptions): Admission {
-  /** Like {@link isServed}, but from the caches of this process, which have the records for nearly every visit; undefined when they lack them. */
+  /** Like {@link isServed}, but from the caches of this process, which nearly always have the records; undefined when they lack them. */
   function isServedFromCache({ domain, workspaceId }: LinkRecord): boolean | undefined {
     if (catalog.workspaces.fresh(workspaceId) === undefined) return undefined;
     const isShared = domain === defaultDomain;
@@ -85,9 +85,10 @@ export function createAdmission({ catalog, passwords, defaultDomain, now }: Admi
     return isServedNow ? decisionOf(link, WITHOUT_PASSWORD) : NOT_SERVED;
   }
 
-  async function decide(link: LinkRecord, keys: PasswordCredentials): Promise<AdmissionDecision> {
+  async function decide(link: LinkRecord, credentials: PasswordCredentials): Promise<AdmissionDecision> {
     if (!(isServedFromCache(link) ?? (await isServed(link)))) return NOT_SERVED;
-    return decisionOf(link, link.encryptedPassword === null ? WITHOUT_PASSWORD : await passwords.unlock(link, keys));
+    const hasPassword = link.encryptedPassword !== null;
+    return decisionOf(link, hasPassword ? await passwords.unlock(link, credentials) : WITHOUT_PASSWORD);
   }
 
   async function readPrivacySignal(workspaceId: string): Promise<PrivacySignal> {

@@ -1,7 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import type { EventProducer } from '@waymark/event-queue';
 
-/** The producers of this process, and the part of the catalog that says which queue shard a workspace is on. */
+/** The producers of this process, and the part of the catalog that maps workspaces to queue shards. */
 export interface ProducerDeps {
   /** By number of the queue shard. */
   readonly producers: readonly [EventProducer, ...EventProducer[]];

@@ -62,9 +62,8 @@ describe('while a store is away, visitors cannot fill the disk with log lines: t
     const { key } = await ingest.link();
     const file = join(temporaryDirectory('waymark-outage-'), 'file');
     writeFileSync(file, '');
-    const producer = createEventProducer({
-      ...{ redisUrl: 'redis://127.0.0.1:9', spoolDirectory: join(file, 'spool'), logger: silent },
-    });
+    const spoolDirectory = join(file, 'spool');
+    const producer = createEventProducer({ redisUrl: 'redis://127.0.0.1:9', spoolDirectory, logger: silent });
     const { statuses, messages, linesMax } = await visitsWith({ producers: [producer] }, () => `/${key}`);
     expect(statuses).toEqual(new Set([302]));
     expect(new Set(messages)).toEqual(new Set(['a click could not be recorded']));

@@ -179,7 +179,7 @@ describe.each(['linkApp', 'trackApp'] as const)('reports with Sec-GPC or DNT on 
     }
   });
 
-  test('no-track answers no click id and records nothing; an app is not told of the click that led to it', async () => {
+  test('no-track returns no click id and records nothing; the first start of an app gets no click', async () => {
     await set('ignore');
     const link = await ingest.link({ ios: 'https://apps.apple.com/app/id1' });
     const iphone = {

@@ -33,7 +33,7 @@ it('a click of another shard is looked for in shard 0 as well, and is not gone w
   expect(clickSource({ producers: [first, own] }, first)).toBe(first);
 });
 
-it('whether a click is gone cannot be said while shard 0 is away', async () => {
+it('the age of the queue is an error while shard 0 is away, because the click may be queued there', async () => {
   const first = producer({ oldestQueuedMs: () => Promise.reject(new Error('away')) });
   const own = producer({ oldestQueuedMs: async () => undefined });
   await expect(clickSource({ producers: [first, own] }, own).oldestQueuedMs('click')).rejects.toThrow('away');

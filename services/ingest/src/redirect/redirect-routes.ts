@@ -29,9 +29,9 @@ export function routerTarget(request: IncomingMessage): string {
   return isVisit(request) || !TRACK_PATHS.has(withoutQuery(url)) ? '/' : url;
 }
 
-/** The path of the browser script that a visit asks for; undefined for short links. */
+/** The path of the browser script that a visit requests; undefined for short links. */
 function requestedScript(target: string): string | undefined {
-  // The cheap check, which nearly every visit fails.
+  // A cheap check first, because nearly all visits are of short links.
   if (!target.startsWith('/analytics/')) return undefined;
   const path = withoutQuery(target);
   return isScriptPath(path) ? path : undefined;

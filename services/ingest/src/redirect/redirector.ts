@@ -174,8 +174,8 @@ export function createRedirector(deps: RedirectDeps): Redirector {
   ): Promise<LinkResponse> {
     const { method, headers: sent, remoteAddress } = request;
     const visit = readVisit({ remoteAddress, headers: sent, method });
-    const keys = { cookies: sent.cookie, password, address: visit.clientAddress };
-    const { refusal, retryAfterSeconds } = await admission.decide(link, keys);
+    const credentials = { cookies: sent.cookie, password, address: visit.clientAddress };
+    const { refusal, retryAfterSeconds } = await admission.decide(link, credentials);
     if (refusal !== undefined) return respondToRefusal(refusal, address, headers, retryAfterSeconds);
     const path = visitedPath(link, address.rawPath);
     const { encryptedPassword } = link;

@@ -20,8 +20,8 @@ const leadElsewhere = (body: unknown, overrides: Partial<IngestDeps> = {}) =>
   ingest.postTo({ freshClicks: NO_FRESH_CLICKS, ...overrides }, '/track/lead', body);
 
 describe('POST /track/lead in another process than the click', () => {
-  /** Removes what other processes find a queued click by, as after five minutes. */
-  const forgetPlace = (clickId: string) => ingest.redisClient.del(`{waymark}:queued-click:${clickId}`);
+  /** Removes the position of a queued click from Redis, where it expires after five minutes. */
+  const removePosition = (clickId: string) => ingest.redisClient.del(`{waymark}:queued-click:${clickId}`);
 
   it('finds a click that another process has queued', async () => {
     const link = await ingest.link({ trackConversion: true });
@@ -38,7 +38,7 @@ describe('POST /track/lead in another process than the click', () => {
     const link = await ingest.link({ trackConversion: true });
     await ingest.stopWriter();
     const clickId = await ingest.click(link);
-    expect(await forgetPlace(clickId)).toBe(1);
+    expect(await removePosition(clickId)).toBe(1);
     const pending = leadElsewhere({ clickId, eventName: 'early', customerExternalId: someone() });
     ingest.startWriter();
     expect((await pending).statusCode).toBe(200);
@@ -48,7 +48,7 @@ describe('POST /track/lead in another process than the click', () => {
     const link = await ingest.link({ trackConversion: true });
     await ingest.stopWriter();
     const clickId = await ingest.click(link);
-    expect(await forgetPlace(clickId)).toBe(1);
+    expect(await removePosition(clickId)).toBe(1);
     const body = { clickId, eventName: 'queued', customerExternalId: someone() };
     const early = await leadElsewhere(body);
     expect(early.statusCode).toBe(500);
@@ -61,7 +61,7 @@ describe('POST /track/lead in another process than the click', () => {
   it('ClickHouse unavailable: 500 with Retry-After and nothing recorded', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
-    await forgetPlace(clickId);
+    await removePosition(clickId);
     const away = createClickHouseClient({ url: 'http://127.0.0.1:9', database: 'none' });
     const body = { clickId, eventName: 'a', customerExternalId: someone() };
     const answer = await leadElsewhere(body, { clickhouse: away });

@@ -132,7 +132,7 @@ describe('POST /track/open', () => {
         const answer = await report('open', { dubDomain: DOMAIN }, { ...me, 'user-agent': 'AcmeApp/1' });
         return answer.json<{ clickId: string | null }>().clickId !== null && answer;
       },
-      { what: 'the remembered click' },
+      { what: 'the click to the app store' },
     );
     expect(found.json()).toEqual({
       clickId,
@@ -210,7 +210,7 @@ describe('domains with a port', () => {
       const { location } = (await ingest.visit(`/${key}`, { ...me, host, 'user-agent': IPHONE })).headers;
       const clickId = new URL(String(location)).searchParams.get('dub_id');
       const open = async () => (await report('open', { dubDomain }, me)).json<{ clickId: string | null }>().clickId;
-      expect(await waitFor(open, { what: 'the remembered click' })).toBe(clickId);
+      expect(await waitFor(open, { what: 'the click to the app store' })).toBe(clickId);
     }
   });
 });

@@ -57,8 +57,8 @@ interface Report {
 const linkNotFound = () => new ApiError('not_found', 'Link not found.');
 
 /**
- * The name of a partner for everybody. A partner who was enrolled without a name has the email address as name, which is not public: it is
- * replaced by what the key of the partner's first link is made of, the username or the part of the address before the `@`.
+ * The name of a partner for public pages. A partner who was enrolled without a name has the email address as name, which is not public. It is
+ * replaced by the username or the part of the address before the `@`, from which the key of the partner's first link was made.
  */
 function publicName({ name, email, username }: PartnerRecord): string {
   if (email === null || name.toLowerCase() !== email.toLowerCase()) return name;
@@ -191,8 +191,8 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     const click = await orUnavailable('click to an app store', findAppStoreClick(names, clientAddress));
     const link = click && (await orUnavailable('link look-up', catalog.links.get(click.workspaceId, click.linkId)));
     // The link may have been locked, disabled or expired since the click.
-    const mayBeKnown = link !== undefined && (await signalOf(link, request)) === 'ignore';
-    const isOpen = mayBeKnown && (await admission.isOpen(link));
+    const mayIdentify = link !== undefined && (await signalOf(link, request)) === 'ignore';
+    const isOpen = mayIdentify && (await admission.isOpen(link));
     return click !== undefined && isOpen
       ? { clickId: click.clickId, link: openedLink(link) }
       : { clickId: null, link: null };

@@ -132,7 +132,11 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     return mode === undefined ? row : anonymisedRow('click', row);
   }
 
-  /** @throws ApiError 500 when the click may still be queued */
+  /**
+   * The row of the click from the queue or ClickHouse. A click that is younger than a minute is looked up repeatedly for `maxWaitMs`.
+   *
+   * @throws ApiError 500 when the click may still be queued
+   */
   async function waitFor(key: ClickKey): Promise<EventRow | undefined> {
     // A click that Redis did not take in time is replayed from the spool into the queue, usually within a tenth of a second.
     const waitMs = now() - key.timeMs < RECENT_MS ? maxWaitMs : 0;
@@ -153,7 +157,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     }
   }
 
-  /** @throws ApiError 500 when no replica is known to have all clicks */
+  /** @throws ApiError 500 when the click is missing and no complete replica of each shard has answered */
   async function findOnReplicas(key: ClickKey): Promise<EventRow | undefined> {
     const read = () => orUnavailable('click look-up on all replicas', loadFromReplicas(key));
     // Usually one of the replicas has it, whether the others are behind or not.
@@ -164,8 +168,8 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
         findComplete?.() ?? Promise.resolve(undefined),
       );
       if (isComplete !== undefined) found = await read();
-      const isKnown = found !== undefined && (found.rows.has(key.clickId) || isComplete?.(found.servers) === true);
-      if (!isKnown) throw unavailable('the click may be on a replica that is behind or away');
+      const isCertain = found !== undefined && (found.rows.has(key.clickId) || isComplete?.(found.servers) === true);
+      if (!isCertain) throw unavailable('the click may be on a replica that is behind or away');
     }
     const row = found?.rows.get(key.clickId);
     return row === undefined ? undefined : clickRowOf([...row]);
@@ -186,6 +190,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     return isImported || now() - timeMs < LAG_MS ? findOnReplicas(key) : undefined;
   }
 
+  /** The row of the click that has this id, as its own or as an alias. */
   async function findEither(workspaceId: string, workspaceNumber: string, clickId: string) {
     const row = await findOwn(workspaceNumber, clickId, false);
     if (row !== undefined) return row;

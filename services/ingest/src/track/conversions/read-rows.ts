@@ -37,7 +37,10 @@ export function readReplicas(
   return readReplicaRows(clickhouse, { ...read, settings: SETTINGS, signal });
 }
 
-/** After it, a log of inserts that seems to be empty is known to be. States are read before and after it, not in between. */
+/**
+ * How long a replica must report an empty replication log before it counts as complete. The states of replicas are read before and after this
+ * time, not in between.
+ */
 const COMPLETE_WAIT_MS = 1000;
 
 /**

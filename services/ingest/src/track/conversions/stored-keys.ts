@@ -117,7 +117,7 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
     load(workspaceId).catch((err: unknown) => {
       logger.warn(
         { err, kind, workspaceId },
-        'stored keys could not be read; ClickHouse is asked for each event instead',
+        'stored keys could not be read; ClickHouse is queried for each event instead',
       );
     });
   }
