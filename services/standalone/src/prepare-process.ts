@@ -19,7 +19,7 @@ export type PrepareAnswer =
 /**
  * Runs `prepareStores` in a child process, which ends afterwards. Its log is `prepare.log`.
  *
- * @throws Error with the message of the error in that process, or that says how it ended
+ * @throws Error with the message of the error in that process, or with its exit code or signal
  */
 export async function prepareInProcess(
   request: PrepareRequest,

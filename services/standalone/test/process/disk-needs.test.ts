@@ -25,7 +25,7 @@ it('names the setting, the directory, what is free and what happens when the dis
   ]);
 });
 
-it('says nothing of a Redis that is elsewhere', async () => {
+it('does not report the space for a Redis that is elsewhere', async () => {
   const lines = await shortages({ redisMaxmemoryMb: 1_000_000_000, redisUrl: 'redis://redis.example' });
   expect(lines.filter((line) => line.startsWith('REDIS'))).toEqual([]);
 });

@@ -158,24 +158,24 @@ describe.skipIf(!isRoot)('another user of the machine (skipped: only root can st
       ...[...sockets, join(up.dataDir, 'redis.sock')].map((path) => ({ path })),
     ];
     const impostor = spawn(process.execPath, ['-e', IMPOSTOR, JSON.stringify(places)], asNobody);
-    let said = '';
+    let output = '';
     impostor.stdout.on('data', (data) => {
-      said += String(data);
+      output += String(data);
     });
     try {
-      await waitFor(() => said.split('\n').length > places.length, { what: 'the attempts to listen' });
-      expect(said.match(/^listening/gm)).toHaveLength(ports.length);
-      expect(said.match(/^EACCES/gm)).toHaveLength(3);
+      await waitFor(() => output.split('\n').length > places.length, { what: 'the attempts to listen' });
+      expect(output.match(/^listening/gm)).toHaveLength(ports.length);
+      expect(output.match(/^EACCES/gm)).toHaveLength(3);
       const before = sockets.map((socket) => failedConnections(up.dataDir, socket));
       await waitFor(
         async () => {
           expect((await fetch(`${state.api}/readyz`)).status).toBe(503);
           const failed = sockets.map((socket, index) => failedConnections(up.dataDir, socket) - (before[index] ?? 0));
-          return said.includes('received') || failed.every((count) => count >= 2);
+          return output.includes('received') || failed.every((count) => count >= 2);
         },
         { what: 'the services to try the stores again', timeoutMs: 60_000 },
       );
-      expect(said).not.toContain('received');
+      expect(output).not.toContain('received');
     } finally {
       impostor.kill('SIGKILL');
       process.kill(state.pids.supervisor, 'SIGCONT');

@@ -30,7 +30,7 @@ it('later starts refer to an environment variable for the key', () => {
   expect(text.split('Bearer $WAYMARK_KEY').length).toBe(8);
 });
 
-it('a later start says where the key of the first workspace is, if it is still in its file', () => {
+it('a later start shows where the key of the first workspace is, if it is still in its file', () => {
   const text = nextSteps({ ...PLACE, apiKey: undefined, apiKeyFile: '/data/first-api.key' });
   expect(text).toContain("export WAYMARK_KEY=$(cat '/data/first-api.key')");
   expect(text.split('Bearer $WAYMARK_KEY').length).toBe(8);

@@ -79,7 +79,7 @@ describe('Redis started for a stack', () => {
     await waitFor(() => identifyProcess(pid) === undefined, { what: 'the end of Redis' });
   });
 
-  it('that cannot be started rejects, and does not end the process that tries again', async () => {
+  it('that cannot be started rejects, and does not end the process that starts it again', async () => {
     dataDir = temporaryDataDir();
     const script = join(dataDir, 'unable.mjs');
     writeFileSync(script, UNABLE);

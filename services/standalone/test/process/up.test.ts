@@ -139,7 +139,7 @@ describe('up', { timeout: 120_000 }, () => {
 });
 
 it(
-  'the key of the first workspace is in its file although the first start fails, and a later start says where',
+  'the key of the first workspace is in its file although the first start fails, and a later start shows where',
   async () => {
     const dataDir = await migratedDataDir();
     const noDatabase = join(dataDir, 'city.mmdb');

@@ -187,7 +187,7 @@ it('is accepted when record, texts and files are gone, and ends when no table an
   expect((await job()).body).toMatchObject({ status: 'expired', error: expect.stringContaining('erased') });
   expect((await erase(first)).body.id).toBe(accepted.body.id);
 
-  // The external id of an erased person is free: who has it next is a new customer, and stays.
+  // The external id of an erased person is free: whoever gets it next is a new customer, who is not erased.
   const second = await journey('again', 'second');
   expect(second).not.toBe(first);
   await sharedSales(String(counted.id));
@@ -202,7 +202,7 @@ it('is accepted when record, texts and files are gone, and ends when no table an
   for (const { body } of [deletion, unseen]) await untilErased(body.id);
   expect((await call('GET', '/customers/ext_again')).body).toMatchObject({ id: second, name: 'second' });
   expect(await everything()).not.toContain(CANARY);
-  // A name that others have says nothing of the person: the list shows it as filters find it, once the erasure has decided so.
+  // An event name that others have too does not identify the person, so the erasure keeps it.
   const ofFirst = async (kind: string) =>
     (await events(kind)).body.find((event) => (event.customer as { id: string }).id === first)?.eventName;
   expect([await ofFirst('leads'), await ofFirst('sales')]).toEqual(['Erased', 'Purchase']);

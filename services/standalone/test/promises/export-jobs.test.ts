@@ -47,14 +47,14 @@ async function aKey(role: Role, scopes: readonly Scope[] = []) {
 const parsed = ({ text }: Answer) => JSON.parse(text) as ExportJob;
 const messageOf = ({ text }: Answer) => (JSON.parse(text) as { error: { message: string } }).error.message;
 
-async function created(body: object, by = send): Promise<ExportJob> {
+async function createJob(body: object, by = send): Promise<ExportJob> {
   const answer = await by('POST', '/exports', { body });
   expect([answer.status, answer.text]).toEqual([202, expect.any(String)]);
   return parsed(answer);
 }
 
-/** The job when it has that status, or has failed. */
-async function ended({ id }: ExportJob, status: ExportStatus = 'completed'): Promise<ExportJob> {
+/** Waits until the job has that status, or has failed. */
+async function untilEnded({ id }: ExportJob, status: ExportStatus = 'completed'): Promise<ExportJob> {
   const job = await waitFor(
     async () => {
       const found = parsed(await send('GET', `/exports/${id}`));
@@ -73,7 +73,7 @@ async function beforeJobsRun<T>(work: () => Promise<T>): Promise<T> {
   const result = await work();
   for (const { free } of taken) free();
   // A new job makes the runner look again.
-  await created({ resource: 'customers' });
+  await createJob({ resource: 'customers' });
   return result;
 }
 
@@ -119,7 +119,7 @@ describe('a job', () => {
     ['customers', 'ndjson', {}, undefined],
     ['customers', 'csv', {}, undefined],
   ] as const)('has the file of GET /%s/export byte for byte: %s %o', async (resource, format, filters, columns) => {
-    const job = await ended(await created({ resource, format, filters, ...(columns && { columns }) }));
+    const job = await untilEnded(await createJob({ resource, format, filters, ...(columns && { columns }) }));
     const query = new URLSearchParams({ format, ...filters, ...(columns && { columns: columns.join(',') }) });
     const [file, expected] = [await send('GET', pathOf(job)), await send('GET', `/${resource}/export?${query}`)];
     expect(file.text).toBe(expected.text);
@@ -132,14 +132,14 @@ describe('a job', () => {
   });
 
   test('can be a Parquet file', async () => {
-    const job = await ended(await created({ resource: 'links', format: 'parquet', columns: ['id'] }));
+    const job = await untilEnded(await createJob({ resource: 'links', format: 'parquet', columns: ['id'] }));
     const { text } = await send('GET', pathOf(job));
     expect([text.slice(0, 4), text.slice(-4), job.rows]).toEqual(['PAR1', 'PAR1', LINKS + 1]);
   });
 
   test('can be the archive of GET /analytics/export, byte for byte', async () => {
     const filters = { event: 'composite', interval: '7d', groupBy: 'countries,top_links,count' };
-    const job = await ended(await created({ resource: 'analytics', filters }));
+    const job = await untilEnded(await createJob({ resource: 'analytics', filters }));
     const bytes = async (path: string) => {
       const answer = await fetch(`${api.url}${path}`, { headers: { authorization: `Bearer ${ownerToken}` } });
       return [answer.headers.get('content-type'), Buffer.from(await answer.arrayBuffer()).toString('base64')];
@@ -152,16 +152,16 @@ describe('a job', () => {
   test.each(['asc', 'desc'])('has what existed when it was created, and no more: %s', async (sortOrder) => {
     const body = { domain: 'go.acme.com', key: `late-${sortOrder}`, url: 'https://acme.com/' };
     const { job, late } = await beforeJobsRun(async () => ({
-      job: await created({ resource: 'links', columns: ['id'], filters: { sortOrder } }),
+      job: await createJob({ resource: 'links', columns: ['id'], filters: { sortOrder } }),
       late: JSON.parse((await send('POST', '/links', { body })).text) as { id: string },
     }));
-    const { text } = await send('GET', pathOf(await ended(job)));
+    const { text } = await send('GET', pathOf(await untilEnded(job)));
     expect([text.includes(links[0]?.id ?? ''), text.includes(late.id)]).toEqual([true, false]);
     await send('DELETE', `/links/${late.id}`);
   });
 });
 
-test('a store that does not answer is an error that says when to try again', async () => {
+test('a store that does not answer is an error with Retry-After', async () => {
   const { client } = api.database;
   const { rows } = client;
   client.rows = async () => {
@@ -195,7 +195,7 @@ test.each([
 
 describe('a download', () => {
   test('continues with Range, and is whole if If-Range names another file', async () => {
-    const job = await ended(await created({ resource: 'links', columns: ['id'] }));
+    const job = await untilEnded(await createJob({ resource: 'links', columns: ['id'] }));
     const whole = await send('GET', pathOf(job));
     const etag = whole.headers.get('etag') ?? '';
     const ranged = (range: string, more = {}) => send('GET', pathOf(job), { headers: { range, ...more } });
@@ -231,7 +231,7 @@ describe('a download', () => {
   test.each(['..%2f..%2fcheckpoint.json', 'checkpoint.json', '%2e%2e', 'part', '%00'])(
     'of another name than its own answers 404: %s',
     async (name) => {
-      const job = await ended(await created({ resource: 'customers' }));
+      const job = await untilEnded(await createJob({ resource: 'customers' }));
       expect((await send('GET', `/exports/${job.id}/files/${name}`)).status).toBe(404);
     },
   );
@@ -239,7 +239,7 @@ describe('a download', () => {
 
 describe('access', () => {
   test('another workspace gets 404, a stranger and a publishable key 401', async () => {
-    const job = await ended(await created({ resource: 'customers' }));
+    const job = await untilEnded(await createJob({ resource: 'customers' }));
     const other = await api.catalog.workspaces.create({
       name: 'B',
       slug: 'b',
@@ -256,7 +256,7 @@ describe('access', () => {
   });
 
   test('needs the permission of the list, to create, see, download and cancel', async () => {
-    const job = await ended(await created({ resource: 'customers' }));
+    const job = await untilEnded(await createJob({ resource: 'customers' }));
     const viewer = await aKey('viewer');
     const refused = await Promise.all([
       viewer.send('POST', '/exports', { body: { resource: 'customers' } }),
@@ -282,10 +282,10 @@ describe('access', () => {
     expect((await send('POST', '/exports/schedules', { body: {} })).status).toBe(400);
   });
 
-  test('a key that sees fewer folders may not download what another key saw', async () => {
+  test('a key that may read fewer folders may not download the file of another key', async () => {
     const member = await aKey('member');
-    const [all, fewer] = [await created({ resource: 'links' }), await created({ resource: 'links' }, member.send)];
-    const [allEnded, fewerEnded] = [await ended(all), await ended(fewer)];
+    const [all, fewer] = [await createJob({ resource: 'links' }), await createJob({ resource: 'links' }, member.send)];
+    const [allEnded, fewerEnded] = [await untilEnded(all), await untilEnded(fewer)];
     expect((await member.send('GET', pathOf(allEnded))).status).toBe(403);
     expect((await member.send('GET', pathOf(fewerEnded))).status).toBe(200);
     expect((await send('GET', pathOf(fewerEnded))).status).toBe(200);
@@ -294,11 +294,11 @@ describe('access', () => {
   test('a job fails when its key is revoked before it runs', async () => {
     const member = await aKey('member');
     const job = await beforeJobsRun(async () => {
-      const waiting = await created({ resource: 'links' }, member.send);
+      const waiting = await createJob({ resource: 'links' }, member.send);
       await api.catalog.keys.revoke(workspaceId, member.id);
       return waiting;
     });
-    const failed = await ended(job, 'failed');
+    const failed = await untilEnded(job, 'failed');
     expect(failed.error).toBe('The API key that made this export was revoked.');
   });
 });
@@ -306,25 +306,25 @@ describe('access', () => {
 describe('the end of a file', () => {
   const exportsDir = () => join(api.dataDir, 'exports');
 
-  test('a completed export expires: its file is removed and its record says so', async () => {
-    const job = await ended(await created({ resource: 'customers' }));
+  test('a completed export expires: its file is removed, and its status is "expired"', async () => {
+    const job = await untilEnded(await createJob({ resource: 'customers' }));
     const days = (Date.parse(job.expiresAt ?? '') - Date.parse(job.finishedAt ?? '')) / 86_400_000;
     expect([days, existsSync(join(exportsDir(), job.id))]).toEqual([7, true]);
     expect(statSync(exportsDir()).mode & 0o077).toBe(0);
     await api.catalog.exportJobs.update(workspaceId, job.id, () => ({ expiresAt: job.createdAt }));
-    expect(await ended(job, 'expired')).toMatchObject({ files: [], rows: 5 });
+    expect(await untilEnded(job, 'expired')).toMatchObject({ files: [], rows: 5 });
     await waitFor(async () => !existsSync(join(exportsDir(), job.id)), { what: 'the file to be removed' });
     expect((await send('GET', pathOf(job))).status).toBe(404);
   });
 
   test('the oldest files are removed; an export that is too large alone fails, and leaves no file', async () => {
     const body = { resource: 'links', format: 'ndjson', filters: { search: 'k1' } };
-    const first = await ended(await created(body));
+    const first = await untilEnded(await createJob(body));
     expect(first.bytes).toBeGreaterThan(BYTES_MAX / 2);
-    await ended(await created(body));
+    await untilEnded(await createJob(body));
     expect((await send('GET', pathOf(first))).status).toBe(404);
     expect(parsed(await send('GET', `/exports/${first.id}`)).status).toBe('expired');
-    const huge = await ended(await created({ resource: 'links', format: 'ndjson' }), 'failed');
+    const huge = await untilEnded(await createJob({ resource: 'links', format: 'ndjson' }), 'failed');
     expect(huge.error).toMatch(/^The files of exports may have/);
     expect(readdirSync(exportsDir())).not.toContain(huge.id);
   });
@@ -334,31 +334,31 @@ describe('the end of a file', () => {
       ...{ name: 'Other', slug: 'other', plan: 'enterprise', domain: 'go.other.com' },
     });
     const theirs = sender(other.apiKey.token);
-    const small = await created({ resource: 'links', format: 'ndjson' }, theirs);
+    const small = await createJob({ resource: 'links', format: 'ndjson' }, theirs);
     const smallNow = async () => parsed(await theirs('GET', `/exports/${small.id}`));
     await waitFor(async () => (await smallNow()).status === 'completed', { what: 'the small export' });
     const body = { resource: 'links', format: 'ndjson', filters: { search: 'k1' } };
-    const first = await ended(await created(body));
-    await ended(await created(body));
+    const first = await untilEnded(await createJob(body));
+    await untilEnded(await createJob(body));
     expect(parsed(await send('GET', `/exports/${first.id}`)).status).toBe('expired');
-    await ended(await created({ resource: 'links', format: 'ndjson' }), 'failed');
+    await untilEnded(await createJob({ resource: 'links', format: 'ndjson' }), 'failed');
     expect((await smallNow()).status).toBe('completed');
     expect((await theirs('GET', pathOf(await smallNow()))).status).toBe(200);
   });
 
   test('DELETE cancels jobs that wait, removes the file of completed ones, and frees their places', async () => {
-    const done = await ended(await created({ resource: 'customers' }));
+    const done = await untilEnded(await createJob({ resource: 'customers' }));
     expect(parsed(await send('DELETE', `/exports/${done.id}`)).status).toBe('expired');
     expect(existsSync(join(exportsDir(), done.id))).toBe(false);
     const jobs = await beforeJobsRun(async () => {
       const waiting: ExportJob[] = [];
-      while (waiting.length < 10) waiting.push(await created({ resource: 'links' }));
+      while (waiting.length < 10) waiting.push(await createJob({ resource: 'links' }));
       const refused = await send('POST', '/exports', { body: { resource: 'links' } });
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
       for (const { id } of waiting) expect(parsed(await send('DELETE', `/exports/${id}`)).status).toBe('cancelled');
       return waiting;
     });
-    const next = await ended(await created({ resource: 'customers' }));
+    const next = await untilEnded(await createJob({ resource: 'customers' }));
     expect(next.status).toBe('completed');
     expect(parsed(await send('GET', `/exports/${jobs[0]?.id}`)).status).toBe('cancelled');
   });
@@ -380,12 +380,12 @@ describe('the end of a file', () => {
       return readRows(statement);
     };
     try {
-      const job = await created({ resource: 'events', filters: { event: 'clicks', interval: 'all' } });
+      const job = await createJob({ resource: 'events', filters: { event: 'clicks', interval: 'all' } });
       await reading;
       expect(parsed(await send('GET', `/exports/${job.id}`)).status).toBe('processing');
       expect(parsed(await send('DELETE', `/exports/${job.id}`)).status).toBe('cancelled');
       letRead();
-      await ended(await created({ resource: 'customers' }));
+      await untilEnded(await createJob({ resource: 'customers' }));
       const after = parsed(await send('GET', `/exports/${job.id}`));
       expect([after.status, after.files, existsSync(join(exportsDir(), job.id))]).toEqual(['cancelled', [], false]);
     } finally {

@@ -54,7 +54,7 @@ const destination = (more = {}) => ({
 });
 const aBody = (more = {}) => ({ resource: 'events', frequency: 'hourly', destination: destination(), ...more });
 
-async function created(more = {}): Promise<ExportSchedule> {
+async function createSchedule(more = {}): Promise<ExportSchedule> {
   const { status, text } = await send('POST', '/exports/schedules', aBody(more));
   expect([status, text]).toEqual([201, expect.any(String)]);
   return JSON.parse(text) as ExportSchedule;
@@ -156,7 +156,7 @@ const deliveriesOf = (id: string) =>
 
 describe('a schedule', () => {
   test('exports every event in the window in which it was stored, once, in files whose manifest comes last', async () => {
-    const { id } = await created({ format: 'ndjson', since: iso(hoursAgo(3)), rowsPerFile: ROWS_PER_FILE });
+    const { id } = await createSchedule({ format: 'ndjson', since: iso(hoursAgo(3)), rowsPerFile: ROWS_PER_FILE });
     const schedule = await until(id, ({ nextWindow }) => nextWindow.start >= iso(hoursAgo(1)));
     const [first, second] = [await rowsOf(id, hoursAgo(3)), await rowsOf(id, hoursAgo(2))];
     expect([first.length, second.length]).toEqual([2305, 10]);
@@ -172,7 +172,7 @@ describe('a schedule', () => {
   });
 
   test('sends one webhook for each window', async () => {
-    const { id } = await created({ since: iso(hoursAgo(2)) });
+    const { id } = await createSchedule({ since: iso(hoursAgo(2)) });
     await until(id, ({ nextWindow }) => nextWindow.start >= iso(hoursAgo(1)));
     const ofWindow = () =>
       deliveriesOf(id).filter(({ schedule }) => schedule.lastWindow?.window.start === iso(hoursAgo(2)));
@@ -196,7 +196,7 @@ describe('a schedule', () => {
     await insertClicks(7, hoursAgo(5), hoursAgo(5), other);
     await insertClicks(3, hoursAgo(5));
     const filters = { event: 'clicks', linkId: other };
-    const { id } = await created({ since: iso(hoursAgo(5)), columns: ['link', 'clickId'], filters });
+    const { id } = await createSchedule({ since: iso(hoursAgo(5)), columns: ['link', 'clickId'], filters });
     await until(id, ({ nextWindow }) => nextWindow.start >= iso(hoursAgo(3)));
     const { files, ...manifest } = await manifestOf(id, hoursAgo(5));
     expect(manifest).toMatchObject({ event: 'clicks', rows: 7, filters, columns: ['link', 'clickId'] });
@@ -206,8 +206,8 @@ describe('a schedule', () => {
     expect(await manifestOf(id, hoursAgo(4))).toMatchObject({ rows: 0, bytes: 0, files: [] });
   });
 
-  test('waits while its storage is away, says so, and continues when it is enabled again', async () => {
-    const { id } = await created({ frequency: 'daily' });
+  test('waits while its storage is away, shows the error, and continues when it is enabled again', async () => {
+    const { id } = await createSchedule({ frequency: 'daily' });
     await storage.close();
     await api.catalog.exportSchedules.update(workspaceId, id, () => ({ exportedUntil: iso(hoursAgo(48)) }));
     const away = await until(id, ({ error }) => error !== null);
@@ -223,8 +223,8 @@ describe('a schedule', () => {
     await send('DELETE', `/exports/schedules/${id}`);
   });
 
-  test('is disabled after ten refusals in a row, with the reason of the storage, and a webhook says so', async () => {
-    const { id } = await created();
+  test('is disabled after ten refusals in a row, with the reason of the storage, and a webhook is sent', async () => {
+    const { id } = await createSchedule();
     await api.catalog.exportSchedules.update(workspaceId, id, ({ destination: place }) => ({
       ...{ destination: { ...place, bucket: 'no-such-bucket' }, refusals: 9, exportedUntil: iso(hoursAgo(2)) },
     }));
@@ -253,8 +253,8 @@ describe('a schedule', () => {
     await send('DELETE', `/exports/schedules/${id}`);
   });
 
-  test('begins its window again when it is changed, unless a manifest may be where it writes', async () => {
-    const { id, nextWindow } = await created();
+  test('begins its window again when it is changed, unless its destination may have the manifest already', async () => {
+    const { id, nextWindow } = await createSchedule();
     const run = { end: nextWindow.end, files: [], lastId: null };
     const changed = async (manifest: string | null, body: object) => {
       await api.catalog.exportSchedules.update(workspaceId, id, () => ({ run: { ...run, manifest } }));
@@ -270,7 +270,7 @@ describe('a schedule', () => {
 
   test('never shows its credentials, and stores them encrypted', async () => {
     const accessKeyId = 'S3RVER';
-    const { id } = await created();
+    const { id } = await createSchedule();
     const texts = [await send('GET', `/exports/schedules/${id}`), await send('GET', '/exports/schedules')];
     const rows = await api.database.client.rows<[string]>({ query: 'SELECT data FROM export_schedules' });
     for (const text of [...texts.map((answer) => answer.text), ...rows.flat(), JSON.stringify(received)]) {
@@ -353,7 +353,7 @@ test.each([
 describe('other callers', () => {
   let id: string;
   beforeAll(async () => {
-    ({ id } = await created());
+    ({ id } = await createSchedule());
   });
 
   test.each([
@@ -370,7 +370,7 @@ describe('other callers', () => {
       for (const [method, body] of [['PATCH', { disabled: true }], ['DELETE']] as const) {
         expect((await send(method, `/exports/schedules/${id}`, body, key)).status).toBe(403);
       }
-      // What it exports is more than such a key sees.
+      // Its files have more than such a key may read.
       expect((await send('GET', `/exports/schedules/${id}`, undefined, key)).status).toBe(403);
     },
   );
@@ -393,7 +393,7 @@ describe('other callers', () => {
 
   test('a workspace has at most ten schedules', async () => {
     for (let count = (JSON.parse((await send('GET', '/exports/schedules')).text) as []).length; count < 10; count++) {
-      await created();
+      await createSchedule();
     }
     expect((await send('POST', '/exports/schedules', aBody())).status).toBe(403);
   });

@@ -3,7 +3,7 @@ import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
 
-// Files of jobs are made once and kept for days: docs/reference/access.md says what a folder that is hidden later means for them.
+// Files of jobs are made once and kept for days. docs/reference/access.md has the rule for folders that are hidden later.
 
 const SECRET = 'topsecret';
 
@@ -69,7 +69,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('a file that was begun before a folder was hidden is for those who see the folder', async () => {
+it('a file that was begun before a folder was hidden can be read only by keys that may read the folder', async () => {
   const folder = await api.catalog.folders.create(workspaceId, { name: 'Plans', accessLevel: 'write' });
   const link = { url: `https://${SECRET}.example/`, folderId: folder.id };
   expect((await owner('POST', '/links', link)).status).toBe(200);
@@ -95,7 +95,7 @@ it('a file that was begun before a folder was hidden is for those who see the fo
     [403, 403, 403],
     [200, 200, 200],
   ]);
-  // The jobs themselves say nothing about links.
+  // The records of the jobs contain nothing about links.
   const jobs = (await other('GET', '/exports')).text;
   expect([JSON.parse(jobs).length, jobs.includes(SECRET)]).toEqual([2, false]);
 
@@ -111,12 +111,12 @@ it('a file that was begun before a folder was hidden is for those who see the fo
   ]);
   await setLevel(null);
   expect((await other('GET', files[0] ?? '')).status).toBe(403);
-  // Its links are in no folder then, where everybody sees them.
+  // Its links are in no folder then, so all keys may read them.
   expect((await owner('DELETE', `/folders/${folder.id}`)).status).toBe(200);
   expect((await other('GET', files[0] ?? '')).status).toBe(200);
 });
 
-it('so is one that was begun before a hidden folder was made, into which links may have been moved', async () => {
+it('so can a file that was begun before a hidden folder was created, because links may have been moved into it', async () => {
   const file = await fileOf(maker, '/exports', { resource: 'links' });
   const { id } = await api.catalog.folders.create(workspaceId, { name: 'Later', accessLevel: null });
   expect(await statusesOf([file])).toEqual([[403], [403], [200]]);
