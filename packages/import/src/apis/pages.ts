@@ -57,7 +57,7 @@ export async function* unrepeated(pages: AsyncIterable<readonly unknown[]>): Asy
 /** What stands in a page for records that could not be read. */
 export class UnreadRecord {
   constructor(
-    /** What the source says about them. */
+    /** What the source has returned instead. */
     readonly record: unknown,
     readonly error: string,
   ) {}

@@ -9,7 +9,7 @@ const PAGE_BYTES_MAX = 64 * 1024 ** 2;
 const TRIES_MAX = 6;
 const BACKOFF_MS = 1_000;
 const BACKOFF_MS_MAX = 60_000;
-/** Shortest pause after a 429, also when the source asks for none. */
+/** Shortest pause after a 429, also for `Retry-After: 0`. */
 const RETRY_AFTER_MS_MIN = 1_000;
 /** Longest pause after a 429: no source has a longer rate-limit window. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
@@ -39,8 +39,8 @@ export interface SourceClient {
   getJson(url: string, form?: Readonly<Record<string, string>>): Promise<unknown>;
 }
 
-/** How long the source asks to wait, within limits. Undefined when it does not say. */
-function askedPauseMs(header: string | undefined, nowMs: number): number | undefined {
+/** The pause that the header `Retry-After` requests, within limits; undefined without the header. */
+function requestedPauseMs(header: string | undefined, nowMs: number): number | undefined {
   const ms = retryAfterMs(header, nowMs);
   return ms === undefined ? undefined : Math.min(Math.max(ms, RETRY_AFTER_MS_MIN), RETRY_AFTER_MS_MAX);
 }
@@ -69,7 +69,7 @@ export function createSourceClient({ outbound, headers, credential, wait, now }:
 
   async function checked(origin: string, { status, body, location, isTruncated }: OutboundResponse): Promise<unknown> {
     if (status === 401) throw new ImportError(`${origin} refuses the credentials (401)`, status);
-    // The plan of the account or the rights of the key do not suffice; the body says which.
+    // The body has the reason: the plan of the account, or the permissions of the key.
     if (status === 403) throw new ImportError(`${origin} refuses the credentials (403): ${shortBody(body)}`, status);
     if (status >= 300 && status < 400) {
       throw new ImportError(`${origin} redirects to ${quoted(location ?? 'nowhere')}: give that address`);
@@ -92,7 +92,7 @@ export function createSourceClient({ outbound, headers, credential, wait, now }:
         try {
           const response = await attempt(url, form);
           if (response.status === 429) {
-            await wait(askedPauseMs(response.retryAfter, now()) ?? backoffMs(waits++));
+            await wait(requestedPauseMs(response.retryAfter, now()) ?? backoffMs(waits++));
             continue;
           }
           if (response.status < 500) return await checked(origin, response);

@@ -107,7 +107,7 @@ export function dubHistory({ client, address, identity, now }: DubHistoryOptions
     return listIn(await client.getJson(`${address}/events?event=${event}&${periodOf(at)}&${order}`));
   }
 
-  /** Reads a page, and corrects the position: the source may refuse early times, or begin earlier than at the time that was asked for. */
+  /** Reads a page, and corrects the position: the source may refuse early times, or begin earlier than at the requested time. */
   async function eventPage(event: string, at: Position): Promise<{ at: Position; records: readonly unknown[] }> {
     try {
       const records = await listEvents(event, at, at.page);
@@ -131,7 +131,7 @@ export function dubHistory({ client, address, identity, now }: DubHistoryOptions
     return again.length === 0 || idOf(due.at(-1)) === at.before.last;
   }
 
-  /** The number of events from the start of the position, those of deleted links included; undefined when the source does not say. */
+  /** The number of events from the start of the position, those of deleted links included; undefined when the source does not return it. */
   async function countOf(event: string, at: Position): Promise<number | undefined> {
     try {
       const answer = await client.getJson(`${address}/analytics?event=${event}&groupBy=count&${periodOf(at)}`);

@@ -47,7 +47,11 @@ export function createStoredEvents(clickhouse: ClickHouseClient, workspace: stri
     return found;
   }
 
-  /** Reads rows by a column, and those that are missing from all replicas. @throws MissingRowsError when these are not known */
+  /**
+   * Reads rows by a column. On a cluster, keys that one replica lacks are read from all of them.
+   *
+   * @throws MissingRowsError when it is not known whether these have rows
+   */
   async function byKey(
     keys: readonly string[],
     { table, columns, key, where }: KeyedTable,

@@ -39,7 +39,10 @@ function targetsOf(fields: Fields): Targets {
   return { ...targets, ...(Object.keys(geo).length === 0 ? {} : { geo }) };
 }
 
-/** The targets that the record has no rule for, of those that its fields can have: a short URL without rules comes without a list of them. */
+/**
+ * The targets that an update clears, because the record could have them and does not. A short URL without rules has no `redirectRules`, but
+ * `hasRedirectRules: false`; of the targets, `deviceLongUrls` can have those for devices only.
+ */
 function clearedTargets(targets: Targets, record: unknown): (keyof Targets)[] {
   const { hasRedirectRules, redirectRules, deviceLongUrls } = isObject(record) ? record : {};
   const hasRules = redirectRules !== undefined || hasRedirectRules === false;

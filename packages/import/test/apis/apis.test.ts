@@ -74,8 +74,8 @@ describe('an API', () => {
     );
     expect(links.map(({ row }) => row)).toEqual(Array.from({ length: 299 }, (_, n) => n + 1));
     expect(requests.every(({ headers }) => headers.authorization === `Bearer ${KEY}`)).toBe(true);
-    const asked = requests.filter(({ path }) => path === '/links');
-    expect(asked.every(({ query }) => query.showArchived === 'true')).toBe(true);
+    const pages = requests.filter(({ path }) => path === '/links');
+    expect(pages.every(({ query }) => query.showArchived === 'true')).toBe(true);
   });
 
   it('of dub has each link once, also those that dub has imported, with new ids and old times', async () => {
@@ -174,7 +174,7 @@ describe('an API', () => {
       ['c', 4],
     ]);
     expect(links[1]?.fields.title).toBe('two lines ');
-    // A source that says 0 is not asked again and again.
+    // `Retry-After: 0` leads to a pause, too.
     expect(waits).toEqual([7000, 1000]);
     expect(requests.filter(({ path }) => path.endsWith('/summary')).map(({ path }) => path)).toEqual([
       '/bitlinks/b.test/a/b/clicks/summary',
@@ -284,7 +284,7 @@ describe('an API', () => {
     expect(requests[0]?.headers['x-api-key']).toBe(KEY);
   });
 
-  it('that fails for a while is asked again, later each time; a date in Retry-After counts', async () => {
+  it('that fails for a while is retried after growing pauses; a date in Retry-After is used', async () => {
     const { keys, waits } = await read('kutt', ({ query }, number) => {
       if (number <= 2) return { status: 503 };
       if (number === 3) return { status: 429, headers: { 'retry-after': new Date(NOW + 30_000).toUTCString() } };
@@ -296,7 +296,7 @@ describe('an API', () => {
     expect(waits).toEqual([1000, 2000, 30_000]);
   });
 
-  it('that refuses for a while without Retry-After is asked again, later each time, a minute at most', async () => {
+  it('that refuses for a while without Retry-After is retried after growing pauses, a minute at most', async () => {
     const { waits } = await read('kutt', (_request, number) =>
       number <= 9 ? { status: 429 } : { json: { data: [] } },
     );
@@ -361,13 +361,13 @@ describe('an API', () => {
       ...{ source: 'shlink', address: stub.address, credential: KEY, outbound, readsCounts: false },
       ...{ now: () => NOW, wait: async () => undefined },
     });
-    const asked = () => stub.requests.filter(({ path }) => path.endsWith('/redirect-rules')).length;
-    const askedAtRow: number[] = [];
-    for await (const _row of rows) askedAtRow.push(asked());
-    expect(askedAtRow).toEqual([1, 2, 3]);
+    const countReads = () => stub.requests.filter(({ path }) => path.endsWith('/redirect-rules')).length;
+    const readsAtRow: number[] = [];
+    for await (const _row of rows) readsAtRow.push(countReads());
+    expect(readsAtRow).toEqual([1, 2, 3]);
   });
 
-  it('on a private address is not asked', async () => {
+  it('on a private address gets no request', async () => {
     const guarded = createOutbound({ allowedRanges: [] });
     onTestFinished(() => guarded.close());
     const opened = await openApi({
@@ -378,7 +378,7 @@ describe('an API', () => {
     await expect(first).rejects.toThrow('the host has no public address');
   });
 
-  it('needs an address for systems that everyone installs, and does not exist for tables', async () => {
+  it('needs an address for self-hosted systems, and does not exist for tables', async () => {
     const request = {
       address: undefined,
       credential: KEY,

@@ -128,7 +128,7 @@ describe('the history of dub', () => {
     expect(clicks).toBe(2 + 2400 + 1100);
   });
 
-  it('has the milliseconds of its events, which dub tells only of clicks', async () => {
+  it('has the milliseconds of its events, which dub lists for clicks only', async () => {
     const acme = await history.workspace();
     const account = anAccount();
     const [click] = account.clicks;

@@ -84,7 +84,7 @@ describe('an import of the history of dub', () => {
     ]);
   });
 
-  it('only says in a dry run what it would store', async () => {
+  it('in a dry run counts what it would store, and stores nothing', async () => {
     const acme = await history.workspace();
     const counts = await history.api(acme, 'dub', (await dub(anAccount())).address, { isDry: true });
     expect(counts).toMatchObject({ read: 10, clicks: 2, leads: 2, sales: 3, customers: 3 });
@@ -92,7 +92,7 @@ describe('an import of the history of dub', () => {
     expect(await history.catalog.customers.findByExternalId(acme.id, 'user-1')).toBeUndefined();
   });
 
-  it('says why the source refuses, and goes on later where it was', async () => {
+  it('ends with the reason when the source refuses, and continues at the same position later', async () => {
     const acme = await history.workspace();
     const account = anAccount();
     let isRefusing = true;
@@ -106,8 +106,8 @@ describe('an import of the history of dub', () => {
     isRefusing = false;
     const before = stub.requests.length;
     expect(await history.api(acme, 'dub', stub.address)).toMatchObject({ clicks: 2, leads: 2, sales: 3, customers: 3 });
-    const asked = stub.requests.slice(before).filter(({ path }) => path === '/events');
-    expect([...new Set(asked.map(({ query }) => query.event))]).toEqual(['leads', 'sales']);
+    const pages = stub.requests.slice(before).filter(({ path }) => path === '/events');
+    expect([...new Set(pages.map(({ query }) => query.event))]).toEqual(['leads', 'sales']);
   });
 
   it('ends when Redis is full, rejects no record for it, and closes its source', async () => {

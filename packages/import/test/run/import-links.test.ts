@@ -73,7 +73,7 @@ describe('an import', () => {
     expect((await objectOf(acme, host, 'k61'))?.tags.map(({ name }) => name)).toEqual(['t1']);
   });
 
-  it('skips, updates or ends at a link that exists and differs, as onConflict says', async () => {
+  it('skips, updates or ends at a link that exists and differs, according to onConflict', async () => {
     const acme = await imports.workspace();
     await imports.table(acme, 'url,key,title\nhttps://a.test,a,A\n');
     const table = 'url,key,title\nhttps://new.test,new,N\nhttps://other.test,a,Other\n';
@@ -317,7 +317,7 @@ describe('an import', () => {
     }
   });
 
-  it('says in a dry run what it would do, and makes no link, tag, folder or domain', async () => {
+  it('in a dry run counts what it would do, and creates no link, tag, folder or domain', async () => {
     const acme = await imports.workspace();
     const table = `url,key,tags,folder,domain\nhttps://a.test,a,new,F,dry.${acme.host}\nhttps://b.test,b,,,\nno url,c,,,\n`;
     const result = await imports.table(acme, table, { isDry: true });
