@@ -11,7 +11,7 @@ export {
 } from './builders/records.js';
 export { endingOf } from './child-process.js';
 export { startTestCluster, type TestCluster } from './cluster/start-cluster.js';
-export { type SaidState, setReplicaState, startTestReplicas, type TestReplicas } from './cluster/test-replicas.js';
+export { type ReplicaState, setReplicaState, startTestReplicas, type TestReplicas } from './cluster/test-replicas.js';
 export { type EventStreamClient, openEventStream } from './event-stream.js';
 export { freePort } from './free-port.js';
 export { elapsedMs, leastOf } from './least-of.js';

@@ -5,7 +5,7 @@ export interface TcpProxy {
   readonly port: number;
   /** Holds back responses from now on; requests still reach the server. */
   holdAnswers(): void;
-  /** Holds back requests from now on; connections stay open. */
+  /** Holds back requests and responses from now on; connections stay open. */
   holdRequests(): void;
   /** Delivers everything that was held back, and passes all data again. */
   pass(): void;

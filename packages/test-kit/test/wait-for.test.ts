@@ -11,7 +11,7 @@ test('a wait ends with the value of its condition, which may throw before', asyn
   expect(await waitFor(condition, { what: 'the third call' })).toBe('the value');
 });
 
-test('a wait that takes too long says for what it was, what was there at its end, and the last error', async () => {
+test('the error of a wait that takes too long has what it was for, the details at its end, and the last error', async () => {
   let output = '';
   const condition = () => {
     output += 'x';

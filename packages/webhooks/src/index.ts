@@ -6,7 +6,7 @@ export {
 } from './delivery/deliveries.js';
 export { eraseWebhookJobs } from './delivery/erased-events.js';
 export { createWebhookWorker, type WebhookWorkerOptions } from './delivery/webhook-worker.js';
-export { eventIdOf } from './events/event-id.js';
+export { webhookEventIdOf } from './events/event-id.js';
 export { createJobNotifier, type JobNotifier } from './events/job-notifier.js';
 export { createWebhookNotifier, type WebhookNotifier } from './events/notifier.js';
 export { createWebhookJobPlanner } from './events/webhook-job-planner.js';

@@ -15,7 +15,7 @@ import { parseResourceId } from '@waymark/contract';
 import { eraseClaims, eraseDeadLetters, type LateRows, rewriteFiles } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 import { createReplication, forEachReplica, takeLease } from '@waymark/redis';
-import { eraseWebhookJobs, eventIdOf } from '@waymark/webhooks';
+import { eraseWebhookJobs, webhookEventIdOf } from '@waymark/webhooks';
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 
 /** Options of {@link startErasures}. */
@@ -102,7 +102,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     const clicks: ErasedClick[] = erasures.flatMap(({ workspaceId, clickIds, mode }) =>
       clickIds.map((clickId) => ({
         ...{ workspace: numberOf('workspace', workspaceId), clickId, isDeleted: mode === 'delete' },
-        deliveryId: eventIdOf('link.clicked', clickId),
+        deliveryId: webhookEventIdOf('link.clicked', clickId),
       })),
     );
     // Anonymised customers keep their leads and sales, and the clicks behind them.

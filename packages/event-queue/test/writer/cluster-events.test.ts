@@ -12,7 +12,7 @@ import {
 import type { EventRow } from '@waymark/event-format';
 import {
   aClick,
-  type SaidState,
+  type ReplicaState,
   setReplicaState,
   startTestCluster,
   type TestCluster,
@@ -65,11 +65,11 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   for (const node of clients) await node.command({ query: 'TRUNCATE TABLE click_events_local' });
-  for (const index of clients.keys()) await saysItHas(index, {});
+  for (const index of clients.keys()) await setState(index, {});
 });
 
-/** Sets what a server says about its replica. */
-const saysItHas = (index: number, state: SaidState) =>
+/** Sets the state of a server's replica. */
+const setState = (index: number, state: ReplicaState) =>
   setReplicaState(onNode(index), 'click_events', index < 2 ? 1 : 2, state);
 
 const counts = () =>
@@ -117,29 +117,29 @@ describe('whether a row is stored already', () => {
   test('is known when only one replica has it, and the one that would answer is behind', async () => {
     const row = click(FIRST);
     await insertOn(1, row);
-    await saysItHas(0, { inserts: 1 });
+    await setState(0, { inserts: 1 });
     const plain = `SELECT count() FROM click_events WHERE workspace_id = ${FIRST}`;
     expect(await client().rows({ query: plain })).toEqual([['0']]);
     expect([...(await table.findPresent(texts([row, click(SECOND)])))]).toEqual([idOf(row)]);
   });
 
-  test('is not answered while no replica of a shard is known to have everything', async () => {
+  test('is not answered while no replica of a shard is known to be complete', async () => {
     const row = click(FIRST);
     const refused = 'no replica of a shard';
-    await saysItHas(0, { inserts: 1 });
-    await saysItHas(1, { expired: 1 });
+    await setState(0, { inserts: 1 });
+    await setState(1, { expired: 1 });
     await expect(find(row, 0)).rejects.toThrow(refused);
-    await saysItHas(1, { pointer: 7, end: 7 });
+    await setState(1, { pointer: 7, end: 7 });
     await expect(find(row, 0)).rejects.toThrow(refused);
-    await saysItHas(0, {});
+    await setState(0, {});
     expect([...(await find(row, 0))]).toEqual([]);
   });
 
-  test('is answered as soon as one has', async () => {
-    await saysItHas(2, { inserts: 3 });
-    await saysItHas(3, { pointer: 5 });
+  test('is answered as soon as one is', async () => {
+    await setState(2, { inserts: 3 });
+    await setState(3, { pointer: 5 });
     const found = find(click(SECOND), 10_000);
-    await saysItHas(3, {});
+    await setState(3, {});
     expect([...(await found)]).toEqual([]);
   });
 });

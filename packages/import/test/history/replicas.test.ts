@@ -30,6 +30,6 @@ it('clicks and aliases that the replica which is read lacks are found on another
   // The two differ only in the columns in which the rows do.
   expect(second).toEqual(first?.map((value, at) => (here[at] === there[at] ? value : there[at])));
   expect(await stored.aliases(['alias of dub'])).toEqual(new Map([['alias of dub', thereId]]));
-  for (const table of ['click_events', 'click_aliases']) await replicas.say(table, { inserts: 1 }, {});
+  for (const table of ['click_events', 'click_aliases']) await replicas.setStates(table, { inserts: 1 }, {});
   expect(await stored.aliases(['alias of dub', 'unknown'])).toEqual(new Map([['alias of dub', thereId]]));
 });

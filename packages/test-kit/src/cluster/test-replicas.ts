@@ -5,8 +5,8 @@ import { temporaryDirectory } from '../stores/temporary-directory.js';
 import { REPLICAS } from './cluster-config.js';
 import { startTestCluster } from './start-cluster.js';
 
-/** What a server says in `system.replicas` about its replica of a table; by default that it has everything. */
-export interface SaidState {
+/** What `system.replicas` of a server contains about its replica of a table; by default, the replica is complete. */
+export interface ReplicaState {
   /** Inserts that it has not fetched yet. */
   readonly inserts?: number;
   /** The entry of the log that it takes next, and the last one. */
@@ -20,7 +20,7 @@ export async function setReplicaState(
   server: ClickHouseClient,
   table: string,
   shard: number,
-  { inserts = 0, pointer = 8, end = 7, expired = 0 }: SaidState,
+  { inserts = 0, pointer = 8, end = 7, expired = 0 }: ReplicaState,
 ): Promise<void> {
   await server.command({
     query: `ALTER TABLE ${REPLICAS} DELETE WHERE table = '${table}_local'`,
@@ -40,8 +40,8 @@ export interface TestReplicas {
   readonly first: ClickHouseClient;
   /** The same of the second one, on which tests insert what the first one lacks. */
   readonly second: ClickHouseClient;
-  /** Sets what both say about a table, see {@link setReplicaState}. */
-  say(table: string, ofFirst: SaidState, ofSecond: SaidState): Promise<void>;
+  /** Sets the states of both replicas of a table, see {@link setReplicaState}. */
+  setStates(table: string, ofFirst: ReplicaState, ofSecond: ReplicaState): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -81,7 +81,7 @@ export async function startTestReplicas(): Promise<TestReplicas> {
     cluster: nodes.cluster,
     first,
     second,
-    async say(table, ofFirst, ofSecond) {
+    async setStates(table, ofFirst, ofSecond) {
       await setReplicaState(first, table, 1, ofFirst);
       await setReplicaState(second, table, 1, ofSecond);
     },

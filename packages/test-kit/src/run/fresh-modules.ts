@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
 
-// One process runs many test files, so that libraries are loaded once. Our own modules are evaluated again for each file, so that no
-// file sees the module state of another.
+// One process runs many test files, so that libraries are loaded once. Our own modules are evaluated again for each file, so that files
+// share no module state.
 vi.resetModules();

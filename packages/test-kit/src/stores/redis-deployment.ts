@@ -7,9 +7,9 @@ export interface RedisDeployment {
   readonly url: string;
   /** The port of the server that takes the writes now. */
   masterPort(): Promise<number>;
-  /** Makes a replica the master, as an operator would; the old master goes on as its replica. Resolves when that is done. */
+  /** Makes a replica the master, as an operator would; the old master becomes its replica. Resolves when that is done. */
   failOver(): Promise<void>;
-  /** Sends SIGKILL to the master and waits until a replica has its place; then starts the old one again, as a replica. */
+  /** Sends SIGKILL to the master, waits until a replica is the master, and then starts the old one again, as a replica. */
   killMaster(): Promise<void>;
   /** Ends all servers and removes their data. */
   stop(): Promise<void>;
@@ -27,21 +27,21 @@ export async function withRedis<T>(port: number, work: (redis: Redis) => Promise
 }
 
 /** On a busy machine a server may answer late and the failover is then refused or given up, so it is requested again. */
-const ASK_AGAIN_MS = 10_000;
+const REQUEST_INTERVAL_MS = 10_000;
 
 /**
  * Requests a failover, every ten seconds, until it has happened.
  *
- * @param ask may throw
+ * @param request may throw
  */
-export async function untilFailedOver(ask: () => Promise<unknown>, isDone: () => Promise<boolean>): Promise<void> {
-  let askedMs = Number.NEGATIVE_INFINITY;
+export async function untilFailedOver(request: () => Promise<unknown>, isDone: () => Promise<boolean>): Promise<void> {
+  let requestedMs = Number.NEGATIVE_INFINITY;
   await waitFor(
     async () => {
       if (await isDone()) return true;
-      if (performance.now() - askedMs > ASK_AGAIN_MS) {
-        await ask();
-        askedMs = performance.now();
+      if (performance.now() - requestedMs > REQUEST_INTERVAL_MS) {
+        await request();
+        requestedMs = performance.now();
       }
       return false;
     },
@@ -49,7 +49,7 @@ export async function untilFailedOver(ask: () => Promise<unknown>, isDone: () =>
   );
 }
 
-/** Whether the server on `port` is a replica of a master that it is in step with. */
+/** Whether the server on `port` is a replica that is connected to its master and in sync with it. */
 export function isReplicating(port: number): Promise<boolean> {
   return withRedis(port, async (redis) => /^master_link_status:up/m.test(await redis.info('replication')));
 }

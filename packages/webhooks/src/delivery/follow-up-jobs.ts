@@ -3,15 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { WebhookJob, WebhookJobSender } from '@waymark/event-queue';
 import { NotReplicatedError } from '@waymark/redis';
 import type { ReadBodies } from '../events/event-bodies.js';
-import { eventIdOf } from '../events/event-id.js';
+import { webhookEventIdOf } from '../events/event-id.js';
 import { retryDelayMs } from './retry-schedule.js';
 import { jobText, type OutgoingEvent, type WebhookJobData, webhookJobId } from './webhook-job.js';
 
-/** The events of a job that are selected, listed as in the job: by their ids in ClickHouse, or with their bodies. */
-function among({ event, eventIds, events }: WebhookJobData, selected: readonly OutgoingEvent[]) {
+/** Selects events of a job. They are listed as in the job: by their ids in ClickHouse, or with their bodies. */
+function selectEvents({ event, eventIds, events }: WebhookJobData, selected: readonly OutgoingEvent[]) {
   const ids = new Set(selected.map(({ id }) => id));
   return {
-    eventIds: eventIds.filter((id) => ids.has(eventIdOf(event, id))),
+    eventIds: eventIds.filter((id) => ids.has(webhookEventIdOf(event, id))),
     events: events.filter(({ id }) => ids.has(id)),
   };
 }
@@ -30,7 +30,7 @@ export function retriesOf(data: WebhookJobData, failed: readonly OutgoingEvent[]
     data: jobText({ ...data, attempt, ...content }),
     delayMs,
   });
-  const { eventIds, events } = among(data, failed);
+  const { eventIds, events } = selectEvents(data, failed);
   const ofBodies = events.map((event) => retry(event.id, { eventIds: [], events: [event] }));
   if (eventIds.length === 0) return ofBodies;
   const name = createHash('sha256').update(eventIds.join(' ')).digest('base64url');
@@ -39,7 +39,7 @@ export function retriesOf(data: WebhookJobData, failed: readonly OutgoingEvent[]
 
 /** A new job with the events that were not tried. Its id is deterministic, so that adding it is idempotent. */
 export function remainderOf(data: WebhookJobData, jobId: string, left: readonly OutgoingEvent[]): WebhookJob {
-  return { id: `${jobId}-last${left.length}`, data: jobText({ ...data, ...among(data, left) }) };
+  return { id: `${jobId}-last${left.length}`, data: jobText({ ...data, ...selectEvents(data, left) }) };
 }
 
 /** Delay before events are looked up again; it doubles each time, up to five minutes. */
@@ -80,7 +80,7 @@ export interface FollowUpSender {
   isFull(webhookId: string): boolean;
 }
 
-/** Jobs that wait for replicas at the same time, each in a place of the worker. */
+/** Jobs that wait for replicas at the same time. The worker runs this many jobs more. */
 export const CONFIRMING_MAX = 256;
 const CONFIRMING_PER_WEBHOOK = 8;
 /** Interval at which jobs are sent again. */
@@ -93,7 +93,7 @@ export function createFollowUpSender(sender: Pick<WebhookJobSender, 'send'>, isC
   /** How many jobs wait, by webhook. */
   const confirming = new Map<string, number>();
   let count = 0;
-  /** The wait of the latest job. One after the other, because each question to the replicas blocks the connection for half a second. */
+  /** The wait of the latest job. One after the other, because each WAIT command blocks the connection for half a second. */
   let latest: Promise<void> = Promise.resolve();
 
   function add(webhookId: string, change: 1 | -1): void {

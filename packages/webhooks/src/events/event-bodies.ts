@@ -9,7 +9,7 @@ import {
 import { type Customer, deletedCustomer, type Link, type WebhookPartner, type WebhookTrigger } from '@waymark/contract';
 import type { EventTableKind } from '@waymark/event-format';
 import type { OutgoingEvent } from '../delivery/webhook-job.js';
-import { eventIdOf } from './event-id.js';
+import { webhookEventIdOf } from './event-id.js';
 import { type EventStore, readStoredEvents, type StoredEvent } from './stored-events.js';
 import { TRIGGER_OF } from './webhook-job-planner.js';
 import { readPartners } from './webhook-partners.js';
@@ -43,8 +43,8 @@ export function outgoingEvent(id: string, event: WebhookTrigger, createdAtMs: nu
 }
 
 /**
- * Whether clicks of the link are in the webhook's scope, as far as folders decide it: the scope `links` was checked when the job was
- * planned. A link that lists the webhook is in scope whatever its folder is.
+ * Whether clicks of the link are in a webhook's scope `folders`; the scope `links` was checked when the job was planned. A link that lists
+ * the webhook is in scope whatever its folder is.
  */
 function isInScope({ id, linkScope, folderIds }: WebhookRecord, { folderId, webhookIds }: LinkRecord): boolean {
   if (linkScope !== 'folders') return true;
@@ -142,7 +142,7 @@ export function createEventBodies({ catalog, ...store }: EventBodiesDeps) {
       const outgoing = events.flatMap((one) => {
         const link = links.get(one.linkId);
         if (link === undefined) return [];
-        return [outgoingEvent(eventIdOf(event, one.id), event, one.timestampMs, dataOf(one, link))];
+        return [outgoingEvent(webhookEventIdOf(event, one.id), event, one.timestampMs, dataOf(one, link))];
       });
       return { ...missing, events: outgoing };
     },

@@ -15,7 +15,7 @@ function idOf(bytes: Buffer): string {
 }
 
 /** The id under which an event is delivered: `evt_` and 25 characters, derived from the event's own id. */
-export function eventIdOf(event: WebhookTrigger, eventId: string): string {
+export function webhookEventIdOf(event: WebhookTrigger, eventId: string): string {
   return idOf(createHash('sha256').update(`${event}/${eventId}`).digest());
 }
 

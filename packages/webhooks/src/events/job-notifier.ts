@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import { createWaitingBodies, type WaitingBodies } from '../delivery/waiting-bodies.js';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 import { outgoingEvent } from './event-bodies.js';
-import { eventIdOf } from './event-id.js';
+import { webhookEventIdOf } from './event-id.js';
 
 type EndData =
   | { readonly event: 'export.completed' | 'export.failed'; readonly data: ExportEndData }
@@ -60,7 +60,7 @@ interface OpenedShard {
 export function createJobNotifier({ catalog, queueShards, waitReplicas = 0, logger }: JobNotifierDeps): JobNotifier {
   const opened = new Map<Redis, OpenedShard>();
 
-  function opening(shard: Redis): OpenedShard {
+  function openShard(shard: Redis): OpenedShard {
     const known = opened.get(shard);
     if (known !== undefined) return known;
     const connection = shard.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
@@ -76,12 +76,12 @@ export function createJobNotifier({ catalog, queueShards, waitReplicas = 0, logg
       const active = await catalog.webhooks.active(workspaceId);
       const webhooks = active.filter(({ triggers }) => triggers.includes(event));
       if (webhooks.length === 0) return;
-      const outgoing = outgoingEvent(eventIdOf(event, key), event, endedMs, data);
+      const outgoing = outgoingEvent(webhookEventIdOf(event, key), event, endedMs, data);
       const jobs = webhooks.map(({ id: webhookId }) => ({
         id: webhookJobId(webhookId, outgoing.id),
         data: jobText({ workspaceId, webhookId, event, events: [outgoing] }),
       }));
-      const { sender, waiting } = opening(await catalog.queueShards.pick(queueShards, workspaceId));
+      const { sender, waiting } = openShard(await catalog.queueShards.pick(queueShards, workspaceId));
       await waiting.add(workspaceId, jobs);
       await sender.sendOnce(outgoing.id, jobs);
     },

@@ -74,7 +74,7 @@ const BEHIND_FROM_BYTES = 320_000;
 const QUEUED_BYTES_MAX = 64_000_000;
 const RETRY_AFTER_SECONDS = 10;
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
-/** A command that timed out may still be executed later, by a Redis that was suspended and goes on. */
+/** A command that timed out may still be executed later, when a suspended Redis resumes. */
 const UNCONFIRMED = 'webhook deliveries of a change are lost, unless Redis has taken them without confirming it';
 
 /** The queue of one shard. */

@@ -40,7 +40,7 @@ export interface EventStore {
 
 const SETTINGS = { max_execution_time: 10, log_comment: 'webhooks' } as const;
 const CONVERSION_COLUMNS = ['event_name', 'customer_id'];
-/** Wait for a replica that is behind; one whose log is empty is trusted after a second. */
+/** Wait for a replica that is behind. A replica whose log is empty counts as complete after a second. */
 const WAIT_MS = 1000;
 const RETRY_MS = 500;
 
@@ -64,10 +64,9 @@ function storedEvent([
 }
 
 /**
- * Reads events. A replica that has not fetched a new event yet does not decide whether it exists: on a cluster, ids that one replica lacks are
- * looked up on all of them.
+ * Reads events. On a cluster, ids that one replica lacks are looked up on all of them, because it may not have fetched new events yet.
  *
- * @param since what an earlier look-up has returned; with it, inserts of later do not keep a busy replica from being complete
+ * @param since what an earlier look-up has returned; with it, later inserts do not keep a busy replica from counting as complete
  */
 export async function readStoredEvents(
   { clickhouse, cluster }: EventStore,
@@ -96,7 +95,7 @@ export async function readStoredEvents(
   const isEventId = (id: string) => eventIdTime(id) !== undefined;
 
   /** @returns the error if the events that are still missing may exist */
-  async function readOthers(some: readonly string[]): Promise<MissingRowsError | undefined> {
+  async function readFromReplicas(some: readonly string[]): Promise<MissingRowsError | undefined> {
     if (cluster === undefined || some.length === 0) return undefined;
     const read = {
       cluster,
@@ -131,7 +130,7 @@ export async function readStoredEvents(
     settings: SETTINGS,
   });
   for (const row of rows) found.set(row[0] ?? '', row);
-  const failure = await readOthers(missing().filter(isEventId));
+  const failure = await readFromReplicas(missing().filter(isEventId));
   const isUnknown = (id: string) => failure !== undefined && isEventId(id);
   return {
     events: ids.flatMap((id) => {

@@ -3,7 +3,7 @@ import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { removeEvents } from '../../src/delivery/job-data.js';
 import { jobText, readJobData, type WebhookJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
-import { eventIdOf } from '../../src/events/event-id.js';
+import { webhookEventIdOf } from '../../src/events/event-id.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
@@ -82,7 +82,7 @@ it('events in ClickHouse are retried together, by their ids, and keep the ids un
   await retry?.promote();
   await waitFor(() => receiver.received.length === 6, { what: 'the second attempts' });
   const delivered = receiver.received.map(({ event }) => event.id).sort();
-  const ids = clickIds.map((id) => eventIdOf('link.clicked', id));
+  const ids = clickIds.map((id) => webhookEventIdOf('link.clicked', id));
   expect(delivered).toEqual([...ids, ...ids].sort());
 });
 

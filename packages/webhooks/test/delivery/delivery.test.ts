@@ -197,7 +197,7 @@ describe('a delivery that fails', () => {
     expect(await isDisabled()).toBe(true);
   });
 
-  it('disables the webhook even if the writer that counted it was killed: the next one does, and delivers nothing', async () => {
+  it('disables the webhook even if the writer that counted it was killed: the next writer does it, and delivers nothing', async () => {
     const hook = await aLinkHook();
     const failures = createFailureCounts(fixture.redis);
     for (let count = 0; count < 20; count++) await failures.add(hook);
@@ -312,7 +312,7 @@ describe('a receiver', () => {
 });
 
 describe('the log of deliveries', () => {
-  it('holds up no delivery: one that waits for it does not count against the limit of its webhook', async () => {
+  it('delays no delivery: jobs that wait for the log do not count against the limit of their webhook', async () => {
     let endInserts = () => {};
     const held = new Promise<void>((resolve) => {
       endInserts = resolve;

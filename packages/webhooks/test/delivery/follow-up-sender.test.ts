@@ -19,7 +19,7 @@ afterEach(() => {
 
 const errorOf = (sending: Promise<void>) => sending.then(() => undefined, String);
 
-it('a webhook of which many jobs wait is full, and others are not; all wait no longer when the worker closes', async () => {
+it('a webhook with eight waiting jobs is full, and others are not; the waits end when the worker closes', async () => {
   const sending = Array.from({ length: 8 }, () => errorOf(sender.send('wh_a', JOBS)));
   await waitFor(() => sender.isFull('wh_a'), { what: 'eight jobs to wait' });
   expect(sender.isFull('wh_b')).toBe(false);

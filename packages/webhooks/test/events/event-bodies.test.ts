@@ -10,7 +10,7 @@ import {
   saleCreatedEventFromJSON,
 } from 'dub/models/components';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { eventIdOf } from '../../src/events/event-id.js';
+import { webhookEventIdOf } from '../../src/events/event-id.js';
 import { type Received, type Receiver, startReceiver } from '../delivery/receiver.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 
@@ -161,7 +161,7 @@ describe('the body of a webhook event', () => {
     const click = await fixture.click(link);
     const facts = { eventName: 'Seats', timestampMs: Date.now() };
     const calls = await Promise.all([5, 5].map((quantity) => fixture.leads(quantity, click, customer, facts)));
-    const ids = calls.map(([row]) => eventIdOf('lead.created', String(row?.[2])));
+    const ids = calls.map(([row]) => webhookEventIdOf('lead.created', String(row?.[2])));
     const events = (await untilReceived(2)).map(parsed);
     expect(events.map(({ id }) => id).sort()).toEqual(ids.sort());
     expect(events.map(({ data }) => data)).toEqual(

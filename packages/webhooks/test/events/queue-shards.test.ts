@@ -153,7 +153,7 @@ it('a change whose look-ups fail is delivered when ClickHouse answers again', as
 it('a change that no Redis confirms is logged with its link and the id of its event', async () => {
   const link = await aLinkOn(1);
   await Promise.all(servers.map((server) => server.kill9()));
-  // It is not refused, because nothing says that too many deliveries wait.
+  // It is not refused, because the number of waiting deliveries cannot be read.
   await notifier.assertQueueCapacity(link.workspaceId, 'link.created');
   await notifier.linkChanged('link.created', link);
   await waitFor(() => errors.length === 1, { what: 'the error' });

@@ -6,14 +6,14 @@ import { readStoredEvents } from '../../src/events/stored-events.js';
 let replicas: TestReplicas;
 const NUMBER = '840';
 const WORKSPACE = formatResourceId('workspace', NUMBER);
-/** What a replica says that has not fetched an insert. */
+/** The state of a replica that has not fetched an insert. */
 const BEHIND = { inserts: 1 };
 
 beforeAll(async () => {
   replicas = await startTestReplicas();
 });
 afterAll(() => replicas.stop());
-beforeEach(() => replicas.say('click_events', {}, {}));
+beforeEach(() => replicas.setStates('click_events', {}, {}));
 
 const aStored = () => aClick({ workspaceId: NUMBER, timestampMs: Date.now(), ip: '192.0.2.7' });
 const idOf = (row: readonly unknown[]) => String(row[2]);
@@ -24,7 +24,7 @@ it('events that the replica which is read lacks are read from another one', asyn
   const [here, there] = [aStored(), aStored()];
   await insertClicks(replicas.first, [here]);
   await insertClicks(replicas.second, [there]);
-  await replicas.say('click_events', BEHIND, BEHIND);
+  await replicas.setStates('click_events', BEHIND, BEHIND);
   const { events, ...others } = await read('click', [there, here].map(idOf));
   expect(events.map(({ id }) => id)).toEqual([there, here].map(idOf));
   const [fromSecond, fromFirst] = events;
@@ -33,7 +33,7 @@ it('events that the replica which is read lacks are read from another one', asyn
   expect(others).toEqual({ absent: [], unknown: [] });
 });
 
-it('conversions that it lacks have their name and customer', async () => {
+it('conversions that are read from another replica have their name and customer', async () => {
   const sale = aSale({ click: aStored(), timestampMs: Date.now(), customerId: '18446744073709551615' });
   await insertSales(replicas.second, [sale]);
   const { events } = await read('sale', [idOf(sale)]);
@@ -47,11 +47,11 @@ it('an event that no replica has is absent if one of them is complete, and unkno
   await insertClicks(replicas.first, [here]);
   const missing = createEventId(Date.now());
   const ids = [missing, 'no event id', idOf(here)];
-  await replicas.say('click_events', BEHIND, BEHIND);
+  await replicas.setStates('click_events', BEHIND, BEHIND);
   expect(await read('click', ids)).toMatchObject({
     ...{ events: [{ id: idOf(here) }], absent: ['no event id'], unknown: [missing] },
   });
-  await replicas.say('click_events', BEHIND, {});
+  await replicas.setStates('click_events', BEHIND, {});
   expect(await read('click', ids)).toMatchObject({
     ...{ events: [{ id: idOf(here) }], absent: [missing, 'no event id'], unknown: [] },
   });

@@ -59,8 +59,8 @@ async function failBack(): Promise<void> {
   await promoted.replicaof('127.0.0.1', String(master.port));
 }
 
-/** How often the replicas were asked to confirm a write. */
-async function questions(): Promise<number> {
+/** Number of WAIT commands so far. */
+async function countWaits(): Promise<number> {
   return Number(/cmdstat_wait:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
 }
 
@@ -134,7 +134,7 @@ it('a job whose retries no replica has is not completed, and delivers nothing tw
   try {
     const ended = () => redis.hmget(jobKey(WEBHOOK_QUEUE, id), 'failedReason', 'finishedOn');
     // Each time BullMQ repeated a job that has failed, after five seconds at most, its event would be delivered again.
-    await waitFor(async () => (await questions()) >= 6, { what: 'some questions to the replicas', timeoutMs: 60_000 });
+    await waitFor(async () => (await countWaits()) >= 6, { what: 'some questions to the replicas', timeoutMs: 60_000 });
     expect(await ended()).toEqual([null, null]);
     await promoted.replicaof('127.0.0.1', String(master.port));
     await waitFor(async () => (await ended())[1] !== null, { what: 'the end of the job', timeoutMs: 30_000 });

@@ -58,7 +58,7 @@ it('changes of a workspace are refused while 32 MB of its webhooks wait, and acc
   expect(receiver.received).toHaveLength(1);
 });
 
-it('the refusal says how much waits, for which webhook, and what to do', async () => {
+it('the message of the refusal has the bytes that wait, for which webhook, and what to do', async () => {
   await alreadyWait(40_200_000);
   const refusal = fixture.notifier.assertQueueCapacity(fixture.workspaceId, 'link.updated');
   await expect(refusal).rejects.toThrow(

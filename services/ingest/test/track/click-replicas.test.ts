@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => replicas.stop());
 beforeEach(async () => {
-  for (const table of ['click_events', 'click_aliases']) await replicas.say(table, {}, {});
+  for (const table of ['click_events', 'click_aliases']) await replicas.setStates(table, {}, {});
 });
 
 const aFinder = (deadlineMs?: number) => {
@@ -43,7 +43,7 @@ describe('a click that the replica which is read lacks', () => {
   it.each([0, 9 * MINUTE_MS])('is found on another one, %i ms after it', async (ageMs) => {
     const click = aClick({ workspaceId: NUMBER, timestampMs: Date.now() - ageMs });
     await insertClicks(replicas.second, [click]);
-    await replicas.say('click_events', { inserts: 1 }, { inserts: 1 });
+    await replicas.setStates('click_events', { inserts: 1 }, { inserts: 1 });
     const found = await aFinder().find(WORKSPACE, String(click[2]));
     expect(found).toHaveLength(click.length);
     const { timestampMs, clickId } = readClick(found);
@@ -92,13 +92,13 @@ async function errorsOfHundred(ageMs: number) {
 
 describe('a click that no replica has', () => {
   it('is not found if one of them is complete', async () => {
-    for (const table of ['click_events', 'click_aliases']) await replicas.say(table, { inserts: 1 }, {});
+    for (const table of ['click_events', 'click_aliases']) await replicas.setStates(table, { inserts: 1 }, {});
     await expect(aFinder().find(WORKSPACE, createEventId(Date.now()))).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('is not found on a new shard, whose log of inserts is empty', async () => {
     const empty = { pointer: 0, end: 0 };
-    await replicas.say('click_events', empty, empty);
+    await replicas.setStates('click_events', empty, empty);
     using statements = countStatements();
     expect(await errorsOfHundred(0)).toEqual(new Set(['not_found']));
     expect(statements.count).toBe(STATEMENTS_MAX);
@@ -107,7 +107,7 @@ describe('a click that no replica has', () => {
   });
 
   it('may be stored while none is: 500 with Retry-After, within seconds and with few statements', async () => {
-    await replicas.say('click_events', { inserts: 1 }, { inserts: 1 });
+    await replicas.setStates('click_events', { inserts: 1 }, { inserts: 1 });
     await expect(aFinder().find(WORKSPACE, createEventId(Date.now()))).rejects.toMatchObject(UNAVAILABLE);
     using statements = countStatements();
     expect(await errorsOfHundred(0)).toEqual(new Set([UNAVAILABLE.code]));
@@ -116,7 +116,8 @@ describe('a click that no replica has', () => {
   });
 
   it('is not found at once if its id is older than ten minutes, or is no id: no replica has to be complete', async () => {
-    for (const table of ['click_events', 'click_aliases']) await replicas.say(table, { inserts: 1 }, { inserts: 1 });
+    for (const table of ['click_events', 'click_aliases'])
+      await replicas.setStates(table, { inserts: 1 }, { inserts: 1 });
     using statements = countStatements();
     expect(await errorsOfHundred(11 * MINUTE_MS)).toEqual(new Set(['not_found']));
     // Of the click on one replica, of its alias on one and on all.
