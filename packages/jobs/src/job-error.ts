@@ -11,7 +11,7 @@ export class JobStopped extends Error {
   override readonly name = 'JobStopped';
 }
 
-/** Whether the error says that a store does not answer, so that the request should be repeated. */
+/** Whether the error means that a store does not answer, so that the request should be repeated. */
 export function isStoreAway(err: unknown): boolean {
   if (err instanceof ApiError) return err.status >= 500 && err.retryAfterSeconds !== undefined;
   return isStoreUnavailable(err);

@@ -14,7 +14,7 @@ export interface JobRecord {
   readonly status: string;
   /** Number of the latest attempt, from 1 on; 0 before the first. */
   readonly attempt: number;
-  /** Number of attempts that a store that was away, a stop of the process or the loss of the lease has ended. */
+  /** Number of attempts that ended because a store was away, the process was stopped or the lease was lost. */
   readonly interruptions: number;
   readonly createdAt: string;
   /** Whether the end of the job has not been sent to webhooks yet. */
@@ -69,8 +69,8 @@ const RETRY_MS_MAX = 60_000;
  * count; `ageMsMax` bounds them.
  */
 const ATTEMPTS_MAX = 20;
-/** How long a stopped process waits for the record of its attempt to be written. */
-const NOTE_MS_MAX = 2_000;
+/** How long a stopped process waits until the interruption of its attempt is recorded. */
+const RECORD_MS_MAX = 2_000;
 /** Limit on the jobs of a process for each slot, because a job that has lent its slot takes memory too. */
 const JOBS_PER_SLOT = 16;
 
@@ -93,9 +93,9 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   const leaseOf = ({ id }: R) => takeLease(redis, `${what}-job:${id}`);
 
   /** Records that an attempt was interrupted. If the store of the records is away, too, the attempt counts. */
-  async function noteInterruption(job: R): Promise<void> {
-    const noted = deps.interrupted(job).catch(() => undefined);
-    await Promise.race([noted, delay(NOTE_MS_MAX, undefined, { ref: false })]);
+  async function recordInterruption(job: R): Promise<void> {
+    const recorded = deps.interrupted(job).catch(() => undefined);
+    await Promise.race([recorded, delay(RECORD_MS_MAX, undefined, { ref: false })]);
   }
 
   async function attempt(job: R, signal: AbortSignal, slot: JobSlot): Promise<void> {
@@ -108,13 +108,13 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
         await deps.run(begun, signal, slot);
       }
     } catch (err) {
-      if (err instanceof JobStopped || signal.aborted) return noteInterruption(begun);
+      if (err instanceof JobStopped || signal.aborted) return recordInterruption(begun);
       const reason = failureOf(err);
       const current = await deps.get(job.workspaceId, job.id);
-      // A job that was cancelled has lost its files while they were in use.
+      // The error may be due to a cancellation, which removes the files of the job while they are in use.
       if (current === undefined || !isUnfinished(current)) return;
       if (reason === undefined) {
-        if (isStoreAway(err)) await noteInterruption(begun);
+        if (isStoreAway(err)) await recordInterruption(begun);
         throw err;
       }
       await deps.fail(begun, reason);

@@ -16,7 +16,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A workspace of which no end can be reported. */
+/** A workspace whose ends of jobs cannot be reported. */
 const UNREACHABLE = 'unreachable';
 
 interface Job extends JobRecord {
@@ -86,7 +86,7 @@ it('of two processes one runs a job, and its end is reported once', async () => 
   expect([runs.sort(), reported.sort()]).toEqual([[...jobs.keys()].sort(), [...jobs.keys()].sort()]);
 });
 
-it('as many jobs run at the same time as may, and the next begins when one has ended', async () => {
+it('jobs run at the same time up to the limit, and the next begins when one has ended', async () => {
   const { ended, startRunner } = createRecords(['a', 'b', 'c']);
   const running: (() => void)[] = [];
   startRunner(() => new Promise<void>((resolve) => running.push(resolve)), 2);
