@@ -62,7 +62,7 @@ export async function sendFile(
   // HTTP/1.0 has no chunked encoding: the body ends with the connection, so that a client could not detect a download that was cut off.
   if (raw.httpVersion === '1.0') {
     slot.free();
-    throw new ApiError('bad_request', 'Exports need HTTP/1.1. A proxy in between may have to be told to use it.');
+    throw new ApiError('bad_request', 'Exports need HTTP/1.1. A proxy in between may have to be configured to use it.');
   }
   let first: IteratorResult<Uint8Array>;
   try {

@@ -44,8 +44,8 @@ async function* bytesOf(source: ExportSource, encoder: Encoder, progress: Progre
 }
 
 /**
- * Sends the export of a list in the format of the request (docs/reference/exports.md). The trailers say how many rows the file has, and the
- * id of the last one.
+ * Sends the export of a list in the format of the request (docs/reference/exports.md). The trailers have the number of rows and the id of the
+ * last one.
  *
  * @throws ApiError 429 when the workspace runs as many exports as it may; what the first slice throws
  */

@@ -11,7 +11,7 @@ interface Row {
 const PAGE_CHARS = 1_000_000;
 const PAGE_ROWS = 500;
 
-/** A list of rows with these sizes, and what was asked of it. */
+/** A list of rows with these sizes, and the pages that were read. */
 function listOf(sizes: readonly number[]) {
   const rows = sizes.map((chars, index): Row => ({ id: String(index), chars }));
   const pages: (readonly Row[])[] = [];

@@ -40,20 +40,20 @@ beforeAll(async () => {
     });
   });
   url = await app.listen({ host: '127.0.0.1', port: 0 });
-  etag = (await ask()).headers.get('etag') ?? '';
+  etag = (await load()).headers.get('etag') ?? '';
 });
 afterAll(async () => {
   await app.close();
   rmSync(directory, { recursive: true });
 });
 
-async function ask(headers: Record<string, string> = {}, method = 'GET', name = 'a.csv') {
+async function load(headers: Record<string, string> = {}, method = 'GET', name = 'a.csv') {
   const response = await fetch(`${url}/${name}`, { method, headers });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 const errorOf = ({ text }: { text: string }) => (JSON.parse(text) as { error: { code: string } }).error.code;
 
-test('the tag of a file is strong', () => {
+test('the entity tag of a file is strong', () => {
   expect(etag).toMatch(/^"[^"]+"$/);
 });
 
@@ -61,14 +61,14 @@ describe('HEAD', () => {
   const NAMES = ['content-length', 'content-type', 'content-disposition', 'etag', 'last-modified', 'accept-ranges'];
 
   test.each(['a.csv', 'empty.csv'])('has the headers of GET and no body, whatever its range: %s', async (name) => {
-    const [head, get] = [await ask({ range: 'bytes=0-1' }, 'HEAD', name), await ask({}, 'GET', name)];
+    const [head, get] = [await load({ range: 'bytes=0-1' }, 'HEAD', name), await load({}, 'GET', name)];
     const headersOf = ({ headers }: typeof head) => NAMES.map((header) => headers.get(header));
     expect([head.status, head.text, ...headersOf(head)]).toEqual([200, '', ...headersOf(get)]);
     expect(headersOf(get)).not.toContain(null);
   });
 
   test('of a missing file is 404, like GET', async () => {
-    expect([(await ask({}, 'HEAD', 'none')).status, (await ask({}, 'GET', 'none')).status]).toEqual([404, 404]);
+    expect([(await load({}, 'HEAD', 'none')).status, (await load({}, 'GET', 'none')).status]).toEqual([404, 404]);
   });
 });
 
@@ -81,7 +81,7 @@ describe('Range', () => {
     ['bytes=-2', SIZE - 2, SIZE - 1],
     ['bytes=-999999999', 0, SIZE - 1],
   ])('%s is answered with that part', async (range, start, end) => {
-    const answer = await ask({ range });
+    const answer = await load({ range });
     expect([answer.status, answer.text]).toEqual([206, TEXT.slice(start, end + 1)]);
     expect(answer.headers.get('content-range')).toBe(`bytes ${start}-${end}/${SIZE}`);
     expect(answer.headers.get('content-length')).toBe(String(end + 1 - start));
@@ -98,7 +98,7 @@ describe('Range', () => {
     'bytes=0-1,3-4',
     '0-1',
   ])('%s is ignored', async (range) => {
-    const answer = await ask({ range });
+    const answer = await load({ range });
     expect([answer.status, answer.text, answer.headers.get('content-range')]).toEqual([200, TEXT, null]);
   });
 
@@ -108,7 +108,7 @@ describe('Range', () => {
     ['a.csv', 'bytes=-0', SIZE],
     ['empty.csv', 'bytes=0-', 0],
   ])('of %s beyond its end is an error of the API, and no file to save: %s', async (name, range, size) => {
-    const answer = await ask({ range }, 'GET', name);
+    const answer = await load({ range }, 'GET', name);
     expect([answer.status, errorOf(answer)]).toEqual([416, 'unprocessable_entity']);
     expect(answer.headers.get('content-range')).toBe(`bytes */${size}`);
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -123,7 +123,7 @@ describe('Range', () => {
     ['a part of its tag', () => etag.slice(0, -2), 200],
     ['a later time', () => LATER, 200],
   ])('with If-Range of %s', async (_what, ifRange, status) => {
-    expect((await ask({ range: 'bytes=4-', 'if-range': ifRange() })).status).toBe(status);
+    expect((await load({ range: 'bytes=4-', 'if-range': ifRange() })).status).toBe(status);
   });
 });
 
@@ -145,7 +145,7 @@ describe('a condition', () => {
     ['if-modified-since', () => EARLIER, 200],
     ['if-modified-since', () => 'no time', 200],
   ])('%s: %s answers %i', async (name, value, status) => {
-    const answer = await ask({ [name]: value(), 'cache-control': 'max-age=0' });
+    const answer = await load({ [name]: value(), 'cache-control': 'max-age=0' });
     expect(answer.status).toBe(status);
     if (status === 200) expect(answer.text).toBe(TEXT);
     if (status === 304) expect([answer.text, answer.headers.get('etag')]).toEqual(['', etag]);
