@@ -36,7 +36,7 @@ const querySchema = z.object({
     .refine((host) => HOST.test(host), 'not a domain name, such as go.example.com'),
 });
 
-/** Creates the function that says whether a host is registered. */
+/** Creates the function that looks up whether a host is registered. */
 function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckDeps) {
   /** Names whose look-ups are not counted, and whether they are registered. */
   const recentNames = createTrackedCache<boolean>({
@@ -70,16 +70,16 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
    * @throws ApiError rate_limit_exceeded; internal_server_error while neither store is available
    */
   return async (host: string): Promise<boolean> => {
-    const first =
+    const counted =
       recentNames.get(host) !== undefined
         ? undefined
         : await rateLimiter.take('first-question', 'domain-check', NEW_NAMES_MAX, WINDOW_SECONDS);
-    const isFlood = first?.allowed === false;
+    const isFlood = counted?.allowed === false;
     if (isFlood) await waitForBatch();
     const registered = await isRegistered(host);
     if (isFlood && !registered) {
-      throw new ApiError('rate_limit_exceeded', 'Too many names were asked for. Try again later.', {
-        retryAfterSeconds: first.retryAfterSeconds,
+      throw new ApiError('rate_limit_exceeded', 'Too many names were looked up. Try again later.', {
+        retryAfterSeconds: counted.retryAfterSeconds,
       });
     }
     recentNames.set(host, registered);

@@ -10,7 +10,7 @@ const DESTINATIONS: readonly (readonly [path: string, text: string])[] = [
   ['/readyz', 'whether the stores can be reached'],
 ];
 
-/** The page at `/`: says what this server is, and links to its other pages. */
+/** The page at `/`, which describes this server and links to its other pages. */
 export function startPage(title: string, hasRoute: (path: string) => boolean): string {
   const served = DESTINATIONS.filter(([path]) => hasRoute(path));
   const content = html`<h1>${title}</h1>

@@ -27,7 +27,7 @@ class RequestLogger {
   }
 
   #write(level: Level, args: Parameters<LogFn>): void {
-    // A route may have another log level than the app; its child logger decides then.
+    // A route may have another log level than the app; its child logger applies it.
     if (this.#options.level !== undefined || this.#parent.isLevelEnabled(level)) this.#child()[level](...args);
   }
 

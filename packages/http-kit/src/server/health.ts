@@ -7,7 +7,7 @@ export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>;
 
 const CHECK_TIMEOUT_MS = 2000;
 
-/** How long a result counts. Probes ask less often; anybody can ask thousands of times a second. */
+/** How long a result is reused. Probes are less frequent, but anybody can send thousands of requests a second. */
 const KEPT_MS = 1000;
 
 declare module 'fastify' {

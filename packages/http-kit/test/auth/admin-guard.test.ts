@@ -41,7 +41,7 @@ function start(options: Partial<AdminGuardOptions> = {}): void {
 }
 
 /** Sends a request from an address that has no counted requests yet. */
-function ask(headers: Record<string, string> = {}, remoteAddress = `203.0.113.${nextAddress++}`) {
+function request(headers: Record<string, string> = {}, remoteAddress = `203.0.113.${nextAddress++}`) {
   return app.inject({ url: '/ops', headers, remoteAddress });
 }
 
@@ -58,7 +58,7 @@ describe('the admin key', () => {
     ['whatever the case of the scheme', { authorization: `bearer ${KEY}` }],
   ])('opens %s', async (_how, headers) => {
     start();
-    const response = await ask(headers);
+    const response = await request(headers);
     expect([response.statusCode, response.body]).toEqual([200, 'plots']);
   });
 
@@ -73,7 +73,7 @@ describe('the admin key', () => {
     ['an empty one', { authorization: '' }, FORM],
   ])('refused: %s, with a challenge that browsers understand', async (_what, headers, message) => {
     start();
-    const response = await ask(headers);
+    const response = await request(headers);
     expect([response.statusCode, response.json().error]).toEqual([
       401,
       expect.objectContaining({ code: 'unauthorized', message }),
@@ -90,31 +90,35 @@ describe('the admin key', () => {
   it('may be two during a rotation: both open, and the previous one no longer once it is removed', async () => {
     const previous = 'p'.repeat(40);
     start({ adminKeys: [KEY, previous] });
-    const statuses = [await ask(bearer(KEY)), await ask(basic('admin', previous)), await ask(bearer('x'.repeat(40)))];
+    const statuses = [
+      await request(bearer(KEY)),
+      await request(basic('admin', previous)),
+      await request(bearer('x'.repeat(40))),
+    ];
     expect(statuses.map(({ statusCode }) => statusCode)).toEqual([200, 200, 401]);
     await app.close();
     start({ adminKeys: [KEY] });
-    expect((await ask(bearer(previous))).statusCode).toBe(401);
+    expect((await request(bearer(previous))).statusCode).toBe(401);
   });
 
   it('rejects every request when no key is configured', async () => {
     start({ adminKeys: [] });
-    expect((await ask(bearer(KEY))).statusCode).toBe(401);
-    expect((await ask(bearer('undefined'))).statusCode).toBe(401);
+    expect((await request(bearer(KEY))).statusCode).toBe(401);
+    expect((await request(bearer('undefined'))).statusCode).toBe(401);
   });
 });
 
 describe('guessing the key', () => {
   it('is limited to ten wrong keys per address and minute, and never blocks the correct key', async () => {
-    let redisAsked = 0;
+    let redisCalls = 0;
     const counting: AdminGuardOptions['rateLimiter'] = {
       take: (...args) => {
-        redisAsked++;
+        redisCalls++;
         return rateLimiter.take(...args);
       },
     };
     start({ rateLimiter: counting });
-    const guess = (key: string) => ask(bearer(key), '198.51.100.7');
+    const guess = (key: string) => request(bearer(key), '198.51.100.7');
     for (let tries = 0; tries < 10; tries++) expect((await guess(`wrong${tries}`)).statusCode).toBe(401);
     for (let tries = 0; tries < 3; tries++) {
       const refused = await guess('wrong');
@@ -122,15 +126,15 @@ describe('guessing the key', () => {
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
       expect((await guess(KEY)).statusCode).toBe(200);
     }
-    expect(redisAsked).toBe(11);
-    expect((await ask(bearer('wrong'))).statusCode).toBe(401);
+    expect(redisCalls).toBe(11);
+    expect((await request(bearer('wrong'))).statusCode).toBe(401);
   });
 
-  it('is limited no longer than Redis says, however often wrong keys are sent meanwhile', async () => {
-    let redisAsked = 0;
+  it('is limited no longer than the rate limit in Redis, however often wrong keys are sent meanwhile', async () => {
+    let redisCalls = 0;
     const refusing: AdminGuardOptions['rateLimiter'] = {
       async take() {
-        redisAsked++;
+        redisCalls++;
         return { allowed: false, limit: 10, remaining: 0, resetEpochSeconds: 0, retryAfterSeconds: 1 };
       },
     };
@@ -138,13 +142,13 @@ describe('guessing the key', () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     try {
       const startMs = Date.now();
-      const asked = [];
+      const calls = [];
       for (const passedMs of [0, 900, 1100]) {
         vi.setSystemTime(startMs + passedMs);
-        expect((await ask(bearer('wrong'), '198.51.100.9')).statusCode).toBe(429);
-        asked.push(redisAsked);
+        expect((await request(bearer('wrong'), '198.51.100.9')).statusCode).toBe(429);
+        calls.push(redisCalls);
       }
-      expect(asked).toEqual([1, 1, 2]);
+      expect(calls).toEqual([1, 1, 2]);
     } finally {
       vi.useRealTimers();
     }
@@ -152,7 +156,7 @@ describe('guessing the key', () => {
 
   it('is limited per IPv6 /64, whichever of its addresses are used', async () => {
     start();
-    const guess = (key: string, host: number, network = 'aa') => ask(bearer(key), `2001:db8:${network}::${host}`);
+    const guess = (key: string, host: number, network = 'aa') => request(bearer(key), `2001:db8:${network}::${host}`);
     for (let tries = 1; tries <= 10; tries++) expect((await guess(`wrong${tries}`, tries)).statusCode).toBe(401);
     expect((await guess('wrong', 11)).statusCode).toBe(429);
     expect((await guess('wrong', 1, 'bb')).statusCode).toBe(401);
@@ -161,8 +165,8 @@ describe('guessing the key', () => {
   it('does not count requests without a key or with the correct one', async () => {
     start();
     for (let count = 0; count < 30; count++) {
-      expect((await ask({}, '198.51.100.8')).statusCode).toBe(401);
-      expect((await ask(bearer(KEY), '198.51.100.8')).statusCode).toBe(200);
+      expect((await request({}, '198.51.100.8')).statusCode).toBe(401);
+      expect((await request(bearer(KEY), '198.51.100.8')).statusCode).toBe(200);
     }
   });
 });
@@ -171,7 +175,7 @@ describe('requests from this machine', () => {
   it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])('need the key as well, at %s', async (address) => {
     start();
     const local = { host: '127.0.0.1:3000' };
-    expect((await ask(local, address)).statusCode).toBe(401);
-    expect((await ask({ ...local, ...bearer(KEY) }, address)).statusCode).toBe(200);
+    expect((await request(local, address)).statusCode).toBe(401);
+    expect((await request({ ...local, ...bearer(KEY) }, address)).statusCode).toBe(200);
   });
 });

@@ -163,7 +163,7 @@ describe('the order of checks, by row of the table', () => {
     expect((await statusAndCode(start({ route }), '/events?limit=99'))[0]).toBe(422);
   });
 
-  it('the rows are checked in order: the first failure decides the response', async () => {
+  it('the rows are checked in order: the response is that of the first failure', async () => {
     const route = { permission: 'links.write', roles: ['owner'], minimumPlan: 'enterprise' } as const;
     const faults: readonly [Given, number, string][] = [
       [{ key: { expiresAt: PAST } }, 401, 'expired'],
@@ -261,7 +261,7 @@ describe('rate limits', () => {
     expect(names.join(' ')).not.toMatch(new RegExp(`dub_|${keyHash}`));
   });
 
-  it('a 429 says when to retry: whole seconds, epoch seconds', async () => {
+  it('the headers of a 429 have the time of a retry: whole seconds, epoch seconds', async () => {
     const token = start({ workspace: { requestsPerMinute: 1 } });
     const startedSeconds = Date.now() / 1000;
     await call(token);

@@ -83,7 +83,7 @@ it('every operation has a unique id', () => {
   ]);
 });
 
-it('says which routes need a key', () => {
+it('lists the routes that need a key', () => {
   expect(document.paths['/events']?.get?.security).toEqual([{ token: [] }]);
   expect(document.paths['/track/lead']?.post?.security).toEqual([{ token: [] }]);
   expect(document.paths['/public/{linkId}']?.get?.security).toBeUndefined();

@@ -51,7 +51,7 @@ describe('errors thrown by a handler', () => {
     ],
     ['a store that takes too long', new DOMException('The operation was aborted', 'TimeoutError'), '1'],
     ['an internal error', new TypeError('undefined is not a function'), undefined],
-  ])('a 500 for %s says when to come back, if that will help', async (_what, thrown, header) => {
+  ])('a 500 for %s has Retry-After if a retry may succeed', async (_what, thrown, header) => {
     start((routes) => {
       routes.get('/echo', async () => {
         throw thrown;
@@ -275,7 +275,7 @@ describe('request ids', () => {
   });
 
   it.each(['203.0.113.7', '2001:db8::7', '::ffff:203.0.113.7', 'fe80::7%eth0'])(
-    'that of the stranger %s is replaced',
+    'that of the untrusted client %s is replaced',
     async (remoteAddress) => {
       start(() => {});
       const answer = await app.inject({ url: '/echo', remoteAddress, headers: { 'x-request-id': 'TRACE.1' } });

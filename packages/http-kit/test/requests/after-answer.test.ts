@@ -32,7 +32,7 @@ afterEach(async () => {
 
 const port = () => (app.server.address() as AddressInfo).port;
 
-function ask(path: string) {
+function connectTo(path: string) {
   const socket = connect(port(), '127.0.0.1');
   socket.write(`GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`);
   return socket;
@@ -47,7 +47,7 @@ it('an answered request is counted once, also one that a hook has refused', asyn
 });
 
 it('a request whose client disconnects before the answer begins is counted once, with status 499', async () => {
-  const socket = ask('/slow');
+  const socket = connectTo('/slow');
   await arrived.opened;
   socket.resetAndDestroy();
   await expect.poll(() => answered).toEqual(['/slow 499']);
@@ -57,7 +57,7 @@ it('a request whose client disconnects before the answer begins is counted once,
 });
 
 it('a request whose client disconnects before the answer ends is counted once, with the status that it got', async () => {
-  const socket = ask('/long');
+  const socket = connectTo('/long');
   await once(socket, 'readable');
   socket.resetAndDestroy();
   await expect.poll(() => answered).toEqual(['/long 200']);

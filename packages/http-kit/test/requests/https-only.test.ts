@@ -36,8 +36,8 @@ it.each(BROWSER_ROUTES)(
   async (crossOrigin, method, allowedHeaders) => {
     start(true);
     const url = `/${crossOrigin}`;
-    for (const asked of [method, 'OPTIONS'] as const) {
-      const response = await app.inject({ method: asked, url, remoteAddress: '10.0.0.1' });
+    for (const sent of [method, 'OPTIONS'] as const) {
+      const response = await app.inject({ method: sent, url, remoteAddress: '10.0.0.1' });
       expect(response.statusCode).toBe(403);
       expect(response.headers).toMatchObject({
         'access-control-allow-origin': '*',

@@ -58,7 +58,7 @@ const head = (line: string) => `${line} HTTP/1.1\r\nhost: a\r\n`;
 // The tests mostly wait, each for a server of its own, so they run at the same time.
 describe.concurrent('the close of an app', () => {
   it.for<[what: string, bytes: string]>([
-    ['has not asked', ''],
+    ['has sent no request', ''],
     ['sent half of its headers', head('GET /long')],
     ['sent half of its body', `${head('POST /')}content-type: application/json\r\ncontent-length: 99\r\n\r\n{"a`],
     ['does not read its answer', `${head('GET /long')}\r\n`],

@@ -12,7 +12,7 @@ it('healthz answers as long as the process does', async () => {
   expect([response.statusCode, response.json()]).toEqual([200, { status: 'ok' }]);
 });
 
-it('readyz names the check that fails, and its reason only in the log', async () => {
+it('readyz names the check that fails; the reason is only in the log', async () => {
   const started = aTestApp({
     readiness: { redis: () => Promise.reject(new Error('hunter2')), clickhouse: async () => 'pong' },
   });
@@ -55,15 +55,15 @@ it('a result counts for a second, so that no client can keep the stores busy or 
       },
     });
     app = started.app;
-    const ask = async () => (await app.inject('/readyz')).statusCode;
+    const probe = async () => (await app.inject('/readyz')).statusCode;
     const linesOf = () => started.lines().split('not ready').length - 1;
-    for (let asked = 0; asked < 20; asked++) expect(await ask()).toBe(503);
+    for (let count = 0; count < 20; count++) expect(await probe()).toBe(503);
     expect([runs, linesOf()]).toEqual([1, 1]);
     advance(999);
-    await ask();
+    await probe();
     expect(runs).toBe(1);
     advance(1);
-    await ask();
+    await probe();
     expect([runs, linesOf()]).toEqual([2, 2]);
   }));
 

@@ -19,7 +19,8 @@ afterEach(() => {
 
 interface Run {
   readonly child: ChildProcess;
-  said(text: string): Promise<void>;
+  /** Resolves when the process has printed the text. */
+  untilPrinted(text: string): Promise<void>;
   readonly output: () => string;
   readonly exit: Promise<number | string | null>;
 }
@@ -30,12 +31,12 @@ function run(body: string, options: { forked?: boolean; deadlineMs?: number } = 
   writeFileSync(
     file,
     `import { runService } from ${JSON.stringify(compiled)};
-     const say = (text) => process.stdout.write(text + '\\n');
+     const print = (text) => process.stdout.write(text + '\\n');
      // Registers the handler before it prints, because the test sends the signal at once.
-     const signalAfter = (text) => new Promise((resolve) => { process.once('SIGWINCH', resolve); say(text); });
+     const signalAfter = (text) => new Promise((resolve) => { process.once('SIGWINCH', resolve); print(text); });
      const keepAlive = setInterval(() => {}, 1000);
      await runService(async () => { ${body} }, { deadlineMs: ${options.deadlineMs ?? 10_000} });
-     say('started');`,
+     print('started');`,
   );
   const child = options.forked
     ? fork(file, { execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
@@ -59,25 +60,25 @@ function run(body: string, options: { forked?: boolean; deadlineMs?: number } = 
     child,
     output: () => text,
     exit,
-    said: (wanted) =>
+    untilPrinted: (expected) =>
       new Promise((resolve, reject) => {
         const check = () => {
-          if (!text.includes(wanted)) return;
+          if (!text.includes(expected)) return;
           waiting.delete(check);
           resolve();
         };
         waiting.add(check);
-        void exit.then(() => reject(new Error(`ended without saying ${wanted}: ${text}`)));
+        void exit.then(() => reject(new Error(`ended without printing ${expected}: ${text}`)));
         check();
       }),
   };
 }
 
-const CLEAN = `return { close: async () => { say('closed'); } };`;
+const CLEAN = `return { close: async () => { print('closed'); } };`;
 
 it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s stops it in order, with exit code 0', async (signal) => {
   const service = run(CLEAN);
-  await service.said('started');
+  await service.untilPrinted('started');
   service.child.kill(signal);
   expect(await service.exit).toBe(0);
   expect(service.output()).toContain('closed');
@@ -85,25 +86,25 @@ it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s stops it in order, with ex
 
 it('a Ctrl-C that arrives twice, from the terminal and from npm, still stops it in order', async () => {
   const service = run(`return { close: async () => {
-    process.on('SIGINT', () => say('heard again'));
+    process.on('SIGINT', () => print('received again'));
     await signalAfter('closing');
-    say('closed');
+    print('closed');
   } };`);
-  await service.said('started');
+  await service.untilPrinted('started');
   service.child.kill('SIGINT');
-  await service.said('closing');
+  await service.untilPrinted('closing');
   service.child.kill('SIGINT');
-  await service.said('heard again');
+  await service.untilPrinted('received again');
   service.child.kill('SIGWINCH');
   expect(await service.exit).toBe(0);
   expect(service.output()).toContain('closed');
 });
 
 it('repeated signals make it exit immediately, with exit code 1', async () => {
-  const service = run(`return { close: () => new Promise(() => say('closing')) };`, { deadlineMs: 600_000 });
-  await service.said('started');
+  const service = run(`return { close: () => new Promise(() => print('closing')) };`, { deadlineMs: 600_000 });
+  await service.untilPrinted('started');
   service.child.kill('SIGINT');
-  await service.said('closing');
+  await service.untilPrinted('closing');
   service.child.kill('SIGINT');
   service.child.kill('SIGTERM');
   expect(await service.exit).toBe(1);
@@ -111,21 +112,21 @@ it('repeated signals make it exit immediately, with exit code 1', async () => {
 
 it('the process exits at the deadline when close hangs, with exit code 1', async () => {
   const service = run(`return { close: () => new Promise(() => {}) };`, { deadlineMs: 300 });
-  await service.said('started');
+  await service.untilPrinted('started');
   service.child.kill('SIGTERM');
   expect(await service.exit).toBe(1);
 });
 
 it('the process exits as soon as close is done, before the deadline', async () => {
   const service = run(CLEAN, { deadlineMs: 600_000 });
-  await service.said('started');
+  await service.untilPrinted('started');
   service.child.kill('SIGTERM');
   expect(await service.exit).toBe(0);
 });
 
 it('a close that fails is logged and exits with code 1', async () => {
   const service = run(`return { close: () => Promise.reject(new Error('flush failed')) };`);
-  await service.said('started');
+  await service.untilPrinted('started');
   service.child.kill('SIGTERM');
   expect(await service.exit).toBe(1);
   expect(service.output()).toContain('flush failed');
@@ -150,9 +151,9 @@ it('a start that fails logs the reason and exits with code 1', async () => {
 it('a stop during start-up waits for start-up, then closes the service', async () => {
   const service = run(`await signalAfter('starting');
     ${CLEAN}`);
-  await service.said('starting');
+  await service.untilPrinted('starting');
   service.child.kill('SIGTERM');
-  await service.said('stopping');
+  await service.untilPrinted('stopping');
   service.child.kill('SIGWINCH');
   expect(await service.exit).toBe(0);
   expect(service.output()).toContain('closed');
@@ -164,7 +165,7 @@ it('a child sends ready to its parent once it has started, not before', async ()
   });
   const messages: unknown[] = [];
   service.child.on('message', (message) => messages.push(message));
-  await service.said('starting');
+  await service.untilPrinted('starting');
   expect(messages).toEqual([]);
   service.child.kill('SIGWINCH');
   await once(service.child, 'message');
@@ -173,14 +174,14 @@ it('a child sends ready to its parent once it has started, not before', async ()
 
 it('a child stops when its parent exits', async () => {
   const service = run(CLEAN, { forked: true });
-  await service.said('started');
+  await service.untilPrinted('started');
   service.child.disconnect();
   expect(await service.exit).toBe(0);
   expect(service.output()).toContain('closed');
 });
 
 it('a child whose parent exits while it is loading stops without starting', async () => {
-  const service = run(`say('starting'); ${CLEAN}`, { forked: true });
+  const service = run(`print('starting'); ${CLEAN}`, { forked: true });
   service.child.disconnect();
   expect(await service.exit).toBe(0);
   expect(service.output()).not.toContain('starting');
@@ -188,7 +189,7 @@ it('a child whose parent exits while it is loading stops without starting', asyn
 
 it('a child ignores Ctrl-C, because its parent stops the children in order', async () => {
   const service = run(CLEAN, { forked: true });
-  await service.said('started');
+  await service.untilPrinted('started');
   service.child.kill('SIGINT');
   service.child.kill('SIGTERM');
   expect(await service.exit).toBe(0);
