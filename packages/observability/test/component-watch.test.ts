@@ -48,7 +48,11 @@ function watchAs(service: string): ComponentWatch {
 }
 
 /** Waits until a component is in a state. */
-function seen(watch: ComponentWatch, component: string, state: ComponentStatus['state']): Promise<ComponentStatus> {
+function untilState(
+  watch: ComponentWatch,
+  component: string,
+  state: ComponentStatus['state'],
+): Promise<ComponentStatus> {
   return waitFor(
     () => watch.componentStatus().find((status) => status.component === component && status.state === state),
     { what: `${component} to be ${state}` },
@@ -65,7 +69,7 @@ function anInstance(service: string, overrides: Partial<Instance> = {}): Instanc
 describe('services', () => {
   it('are up from their start, and their status has the instance and the time of the last work', async () => {
     const watch = watchAs('http');
-    const status = await seen(watch, 'http', 'up');
+    const status = await untilState(watch, 'http', 'up');
     expect(status).toMatchObject({ starts: 1, kills: 0, detail: `runs as ${watch.instance}` });
     watch.noteWork();
     await waitFor(() => watch.componentStatus().some(({ detail }) => detail.includes('last work 20')), {
@@ -74,7 +78,7 @@ describe('services', () => {
     expect(await redis.pttl(`{waymark}:heartbeat:http:${watch.instance}`)).toBeGreaterThan(5000);
   });
 
-  it('are counted with their processes, so that a restart of each can be told from one that restarts often', async () => {
+  it('are counted with their processes, so that a restart of all can be distinguished from one process that restarts often', async () => {
     const registry = createInstanceRegistry(redis);
     await registry.started(anInstance('query'));
     const watch = watchAs('query');
@@ -89,9 +93,9 @@ describe('services', () => {
 
   it('that were stopped are down, not killed, and are no longer listed after an hour', async () => {
     const [watch, writer] = [watchAs('http'), watchAs('writer')];
-    await seen(watch, 'writer', 'up');
+    await untilState(watch, 'writer', 'up');
     await writer.close();
-    const status = await seen(watch, 'writer', 'down');
+    const status = await untilState(watch, 'writer', 'down');
     expect(status).toMatchObject({ starts: 1, kills: 0, detail: expect.stringContaining('was stopped at') });
     aheadMs = 61 * 60_000;
     await waitFor(() => watch.componentStatus().every(({ component }) => component !== 'writer'), {
@@ -99,11 +103,11 @@ describe('services', () => {
     });
   });
 
-  it('that were killed on this host are noted by the next one, which is shown as restarted', async () => {
+  it('that were killed on this host are recorded by the next one, which is shown as restarted', async () => {
     const registry = createInstanceRegistry(redis);
     const { instance, pid } = await (async () => {
       const watch = watchAs('query');
-      await seen(watch, 'query', 'up');
+      await untilState(watch, 'query', 'up');
       await watch.close();
       return { instance: watch.instance, pid: process.pid };
     })();
@@ -111,26 +115,26 @@ describe('services', () => {
     const host = instance.slice(0, instance.lastIndexOf(':'));
     await registry.started(anInstance('writer', { instance, host, pid, startedAt: 1 }));
     const watch = watchAs('writer');
-    const status = await seen(watch, 'writer', 'restarted');
+    const status = await untilState(watch, 'writer', 'restarted');
     expect(status).toMatchObject({ starts: 2, kills: 1, detail: expect.stringContaining(`${instance} was killed at`) });
     expect((await watch.processChanges()).slice(0, 2).map(({ event, service }) => `${service} ${event}`)).toEqual([
       'writer started',
       'writer killed',
     ]);
     aheadMs = 6 * 60_000;
-    await seen(watch, 'writer', 'up');
+    await untilState(watch, 'writer', 'up');
   });
 
   it('without a heartbeat on another host are down and named, and count as killed once, however many processes watch them', async () => {
     const registry = createInstanceRegistry(redis);
     const [watch] = [watchAs('http'), watchAs('query')];
-    await seen(watch, 'http', 'up');
+    await untilState(watch, 'http', 'up');
     aheadMs = 60_000;
     await registry.started(anInstance('writer', { beatAt: now() - 11_000 }));
     await redis.del('{waymark}:heartbeat:writer:elsewhere:77');
     const status = await waitFor(
       () => watch.componentStatus().find(({ component, kills }) => component === 'writer' && kills === 1),
-      { what: 'the writer to be noted' },
+      { what: 'the writer to count as killed' },
     );
     expect(status).toMatchObject({
       state: 'down',
@@ -141,18 +145,20 @@ describe('services', () => {
     expect(killed).toMatchObject([{ service: 'writer', instance: 'elsewhere:77', pid: 77 }]);
   });
 
-  it('that counted as killed and send heartbeats again are up, and their status says silent, not killed', async () => {
+  it('that counted as killed and send heartbeats again are up; their status has "silent" instead of "killed"', async () => {
     const registry = createInstanceRegistry(redis);
     const [watch] = [watchAs('http'), watchAs('query')];
-    await seen(watch, 'http', 'up');
+    await untilState(watch, 'http', 'up');
     aheadMs = 60_000;
     const hung = anInstance('writer', { beatAt: now() - 11_000 });
     await registry.started(hung);
     await redis.del('{waymark}:heartbeat:writer:elsewhere:77');
-    expect((await seen(watch, 'writer', 'down')).state).toBe('down');
-    await waitFor(() => watch.componentStatus().some(({ kills }) => kills === 1), { what: 'the writer to be noted' });
+    expect((await untilState(watch, 'writer', 'down')).state).toBe('down');
+    await waitFor(() => watch.componentStatus().some(({ kills }) => kills === 1), {
+      what: 'the writer to count as killed',
+    });
     await registry.beat({ ...hung, beatAt: now() });
-    const status = await seen(watch, 'writer', 'up');
+    const status = await untilState(watch, 'writer', 'up');
     expect(status.detail).toContain('elsewhere:77 was silent at');
     expect(status.detail).not.toContain('killed');
   });
@@ -165,48 +171,48 @@ describe('services', () => {
     await waitFor(() => watch.componentStatus().some(({ detail }) => detail.includes('1 more without a heartbeat')), {
       what: 'the missing instance in the status',
     });
-    expect((await seen(watch, 'writer', 'up')).kills).toBe(0);
+    expect((await untilState(watch, 'writer', 'up')).kills).toBe(0);
   });
 
-  it('what others left in the registry breaks nothing', async () => {
+  it('invalid entries in the registry are ignored', async () => {
     await redis.hset('{waymark}:instances', 'a:b', 'no json', 'c:d', '{"pid":"x"}');
     await redis.hset('{waymark}:last-ends', 'writer', '[]');
-    expect((await seen(watchAs('http'), 'http', 'up')).starts).toBe(1);
+    expect((await untilState(watchAs('http'), 'http', 'up')).starts).toBe(1);
   });
 });
 
 describe('stores', () => {
   it('a ClickHouse that was killed is down, with since when and why, and restarted when it is back', async () => {
     const watch = watchAs('http');
-    const before = await seen(watch, 'clickhouse', 'up');
+    const before = await untilState(watch, 'clickhouse', 'up');
     expect(before).toMatchObject({ starts: 1, detail: expect.stringContaining('ClickHouse 2') });
     const killedMs = Date.now();
     await clickhouseServer.kill9();
-    const down = await seen(watch, 'clickhouse', 'down');
+    const down = await untilState(watch, 'clickhouse', 'down');
     expect(down.detail).not.toBe('');
     expect(down.since).toBeGreaterThanOrEqual(killedMs);
     expect(down.since).toBeLessThanOrEqual(Date.now());
-    expect((await seen(watch, 'http', 'up')).kills).toBe(0);
+    expect((await untilState(watch, 'http', 'up')).kills).toBe(0);
     await clickhouseServer.restart();
-    expect((await seen(watch, 'clickhouse', 'restarted')).starts).toBeGreaterThanOrEqual(2);
+    expect((await untilState(watch, 'clickhouse', 'restarted')).starts).toBeGreaterThanOrEqual(2);
   });
 
   it('a Redis that was killed is down; services are unknown, and none counts as killed for it', async () => {
     const [watch, writer] = [watchAs('http'), watchAs('writer')];
-    await seen(watch, 'writer', 'up');
+    await untilState(watch, 'writer', 'up');
     expect(watch.redisMemory()[0]?.usedBytes).toBeGreaterThan(0);
     await redisServer.kill9();
-    await seen(watch, 'redis', 'down');
-    await seen(watch, 'writer', 'unknown');
+    await untilState(watch, 'redis', 'down');
+    await untilState(watch, 'writer', 'unknown');
     expect(watch.redisMemory()).toEqual([]);
     expect(watch.componentStatus().find(({ component }) => component === 'http')?.state).toBe('up');
 
     // During the outage no heartbeat could be sent.
     aheadMs = 60_000;
     await redisServer.restart();
-    await seen(watch, 'redis', 'restarted');
-    await seen(writer, 'writer', 'up');
-    expect((await seen(watch, 'writer', 'up')).kills).toBe(0);
+    await untilState(watch, 'redis', 'restarted');
+    await untilState(writer, 'writer', 'up');
+    expect((await untilState(watch, 'writer', 'up')).kills).toBe(0);
     expect((await watch.processChanges()).map(({ event }) => event)).not.toContain('killed');
   });
 });

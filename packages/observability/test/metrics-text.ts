@@ -8,7 +8,7 @@ export interface MetricLine {
 const LINE = /^(?<name>[a-zA-Z_:][\w:]*)(?:\{(?<labels>.*)\})? (?<value>\S+)$/;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** The lines of a text in Prometheus' format. Throws at one that is none. */
+/** The lines of a text in Prometheus' format. @throws Error for a line that is not a metric */
 export function parseMetrics(text: string): MetricLine[] {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return lines.map((line) => {

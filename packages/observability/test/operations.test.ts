@@ -165,7 +165,7 @@ describe('/metrics', () => {
     expect(await single('waymark_clickhouse_replica_delay_seconds')).toBe(0);
   });
 
-  it('counts requests by the pattern of their route and by status, never by what was asked for', async () => {
+  it('counts requests by the pattern of their route and by status, never by their path', async () => {
     for (const path of ['/links/secret-1', '/links/secret-2', '/broken', '/nowhere/secret-3?key=secret-4']) {
       await get(path);
     }

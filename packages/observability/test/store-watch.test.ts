@@ -19,9 +19,9 @@ function aWatch() {
     },
   });
   return {
-    /** Whether the last look asked the store for its uptime. */
+    /** Whether the last poll read the uptime of the store. */
     wasUptimeRead: () => wasUptimeRead,
-    /** The state after a look so many milliseconds later; undefined = the store does not answer, busy = not with its uptime. */
+    /** The state after a poll so many milliseconds later. @param uptime undefined = no answer; busy = an answer without uptime */
     async after(milliseconds: number, uptime: number | 'busy' | undefined) {
       nowMs += milliseconds;
       uptimeSeconds = uptime;
@@ -38,7 +38,7 @@ it('a store that is killed within its first two seconds, and is back as soon, wa
   expect(await after(600, 0)).toMatchObject({ state: 'restarted', starts: 2 });
 });
 
-it('a store that was killed, and is too busy to say its uptime when it is back, was restarted', async () => {
+it('a store that was killed, and is too busy to return its uptime when it is back, was restarted', async () => {
   const { after } = aWatch();
   expect(await after(0, 1)).toMatchObject({ state: 'up', starts: 1 });
   expect(await after(500, undefined)).toMatchObject({ state: 'down' });
@@ -53,9 +53,9 @@ it('a store that hung is the same one, however uptimes are rounded', async () =>
   expect(await after(100, 102)).toMatchObject({ state: 'up', starts: 1 });
 });
 
-it('a store that answers is asked for its uptime now and then, and at once after it did not answer', async () => {
+it('the uptime of a store that answers is read now and then, and at once after it did not answer', async () => {
   const { after, wasUptimeRead } = aWatch();
-  const looks: boolean[] = [];
+  const reads: boolean[] = [];
   for (const [milliseconds, uptime] of [
     [0, 100],
     [4000, 104],
@@ -65,13 +65,13 @@ it('a store that answers is asked for its uptime now and then, and at once after
     [100, 113],
   ] as const) {
     await after(milliseconds, uptime);
-    looks.push(wasUptimeRead());
+    reads.push(wasUptimeRead());
   }
-  expect(looks).toEqual([true, false, true, false, false, true]);
+  expect(reads).toEqual([true, false, true, false, false, true]);
   expect(await after(4000, 117)).toMatchObject({ state: 'up', starts: 1, detail: 'Store 1' });
 });
 
-it('a store that was restarted between two looks is noticed at the next look at its uptime', async () => {
+it('a restart between two polls is detected when the uptime is read next', async () => {
   const { after } = aWatch();
   await after(0, 100);
   expect(await after(4000, 2)).toMatchObject({ state: 'up', starts: 1 });

@@ -2,7 +2,7 @@
 export const METRICS = {
   requestSeconds: ['waymark_http_request_duration_seconds', 'Response time of requests by route and status'],
   limited: ['waymark_limited_requests_total', 'Requests over a rate limit, by plan of the workspace'],
-  queueJobs: ['waymark_queue_jobs', 'Jobs in the queue by kind and state; all services see the same'],
+  queueJobs: ['waymark_queue_jobs', 'Jobs in the queue by kind and state; every service exports the same values'],
   queueAge: [
     'waymark_queue_oldest_job_age_seconds',
     'Age of the oldest of the jobs that are written next, by kind, 0 when none waits',

@@ -112,20 +112,20 @@ export function startStoreSampler(options: StoreSamplerOptions): StoreSampler {
   let tables: TablesState | undefined;
   const disks = new Map<string, DiskSpace>();
 
-  const noteMissing = (what: string) => (err: unknown) => {
+  const logUnknown = (what: string) => (err: unknown) => {
     logger.debug({ err }, `the state of ${what} is not known`);
     return undefined;
   };
 
   async function sampleClickHouse(client: ClickHouseClient): Promise<void> {
-    const sample = await sampleTables(client, cluster).catch(noteMissing('ClickHouse'));
+    const sample = await sampleTables(client, cluster).catch(logUnknown('ClickHouse'));
     tables = sample?.tables;
     for (const [name, space] of sample?.disks ?? []) disks.set(name, space);
   }
 
   async function sampleRedises(): Promise<void> {
     const samples = queueShards.map((redis, shard) =>
-      answerWithin(sampleRedis(redis, shard), ANSWER_MS, 'redis').catch(noteMissing('Redis')),
+      answerWithin(sampleRedis(redis, shard), ANSWER_MS, 'redis').catch(logUnknown('Redis')),
     );
     safety = (await Promise.all(samples)).filter((sample) => sample !== undefined);
   }
