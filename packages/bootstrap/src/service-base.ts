@@ -60,7 +60,6 @@ export async function startServiceBase(options: ServiceBaseOptions): Promise<Ser
   }
   const rateLimiter = createRateLimiter(redis, { instanceKey: instanceKeys.deriving, logger });
   const tracing = await startTracing(options);
-  const catalogLookups = catalog.lookups;
   const operations = startOperations({
     ...rest,
     keys: keyMarks(instanceKeys),
@@ -68,7 +67,7 @@ export async function startServiceBase(options: ServiceBaseOptions): Promise<Ser
     redis,
     queueShards: queues.slice(1).map((queue) => queue.redis),
     clickhouse,
-    catalogLookups,
+    catalogLookups: catalog.lookups,
     spoolBytesMax: settings.spoolBytesMax,
     waitReplicas: settings.redisWaitReplicas,
     clickhouseCluster: settings.clickhouseCluster,

@@ -16,7 +16,7 @@ export interface AddressGuard {
   allows(address: string): boolean;
 }
 
-/** The global unicast range of IPv6. It contains some ranges that are not public, which `range()` tells apart. */
+/** The global unicast range of IPv6. It contains some ranges that are not public, which `range()` recognises. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** Public by its number, but the platform of the machine it is used on: Azure answers there with the configuration of the virtual machine. */

@@ -24,7 +24,7 @@ const IDLE_CONNECTIONS_PER_HOST = 16;
 
 type OnConnection = (err: Error | null, stream: Duplex) => void;
 
-/** Whether the host of a URL is an address that is refused. Node looks up no address, so the guarded lookup is not called for it. */
+/** Whether the host of a URL is an address that is refused. Node calls the guarded lookup for names only. */
 function isRefusedAddress(guard: AddressGuard, host: string): boolean {
   const address = host.replace(/^\[|\]$/g, '');
   return isIP(address) !== 0 && !guard.allows(address);

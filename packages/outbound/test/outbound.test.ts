@@ -64,7 +64,7 @@ describe('requests to URLs that users have chosen', () => {
     await expect(aClient({ allowedRanges: [] }).send({ ...post, url })).rejects.toThrow(AddressRefusedError);
   });
 
-  it('refuses a name that does not exist as one with a private address, so that names of the network stay unknown', async () => {
+  it('refuses names that do not exist and names of private addresses with the same error, which reveals no internal names', async () => {
     const refusalOf = (resolveHost: () => Promise<string[]>) =>
       aClient({ allowedRanges: [], resolveHost })
         .send({ ...post, url: 'http://a.internal.example/' })
@@ -85,17 +85,17 @@ describe('requests to URLs that users have chosen', () => {
       response.end();
     });
     const answers = [['203.0.113.7'], ['127.0.0.1'], ['127.0.0.1']];
-    const asked: string[] = [];
+    const resolved: string[] = [];
     const client = aClient({
       allowedRanges: ['203.0.113.7'],
       async resolveHost(hostname) {
-        asked.push(hostname);
+        resolved.push(hostname);
         return answers.shift() ?? [];
       },
     });
     // Even if the connection to the first address fails, the name is not resolved again within the request.
     await client.send({ ...post, url: `http://rebind.example:${port}/`, timeoutMs: 300 }).catch(() => undefined);
-    expect(asked).toEqual(['rebind.example']);
+    expect(resolved).toEqual(['rebind.example']);
     await expect(client.send({ ...post, url: `http://rebind.example:${port}/` })).rejects.toThrow(AddressRefusedError);
     expect(requests).toBe(0);
   });

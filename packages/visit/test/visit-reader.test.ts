@@ -253,7 +253,7 @@ describe('a visit over HTTPS', () => {
     [{ 'x-forwarded-proto': 'http' }, false],
     [{ 'x-forwarded-proto': '' }, false],
     [{}, false],
-  ])('is what the nearest proxy says: %j', (headers, isSecure) => {
+  ])('is one for which the nearest proxy reports HTTPS: %j', (headers, isSecure) => {
     expect(visit(headers).isSecure).toBe(isSecure);
   });
 
