@@ -1,7 +1,6 @@
 // What leads of new customers and their sales cost: latency of one caller, and CPU of the process that answers beside a bare JSON POST.
 // Every lead names the same click, and every sale is a customer's first, with an invoice.
 
-import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FILTERS_BLOCKED_MS } from '@waymark/event-queue';
 import { closedLoop } from './lib/http-load.js';
@@ -11,6 +10,7 @@ import { machineLine, printTable } from './lib/report.js';
 import { startBareFastify, startService } from './lib/service.js';
 import { median, percentile } from './lib/statistics.js';
 import { BENCH_DOMAIN, createBenchLink, startStores } from './lib/stores.js';
+import { recordClick } from './lib/visitors.js';
 
 const ROUNDS = 5;
 const FILTERS_LOADED_MS = 5_000;
@@ -24,19 +24,7 @@ const ingest = await startService('ingest', stores.environment);
 const writer = await startService('writer', stores.environment);
 const bare = await startBareFastify();
 
-/** Records a click. Not by `fetch`, which cannot set the Host header. */
-function click(): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const headers = { host: BENCH_DOMAIN, 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101' };
-    const asked = request({ port: ingest.port, path: `/${key}`, headers }, (answer) => {
-      answer.resume();
-      resolve(new URL(answer.headers.location ?? '').searchParams.get('dub_id') ?? '');
-    });
-    asked.once('error', reject).end();
-  });
-}
-
-const clickId = await click();
+const clickId = await recordClick(ingest.port, BENCH_DOMAIN, key);
 const lead = (index: number) => ({
   ...{ clickId, eventName: 'Sign up', customerExternalId: `user-${index}`, customerName: 'Ada Lovelace' },
   ...{ customerEmail: `user-${index}@example.com`, metadata: { plan: 'pro', seats: 5 } },

@@ -1,14 +1,13 @@
 // Latencies at 2,000 requests a second when ingest, writer, Redis and the embedded ClickHouse share the same cores. Open loop, so that
 // a stall affects the latency of every request that it delays.
 
-import { request } from 'node:http';
 import { type LoadReport, openLoop } from './lib/http-load.js';
 import { jsonPost } from './lib/json-post.js';
 import { machineLine, printTable } from './lib/report.js';
 import { startService } from './lib/service.js';
 import { median, percentile } from './lib/statistics.js';
 import { BENCH_DOMAIN, createBenchLink, startStores } from './lib/stores.js';
-import { visitorRequest } from './lib/visitors.js';
+import { recordClick, visitorRequest } from './lib/visitors.js';
 
 const ROUNDS = 3;
 const SECONDS = 20;
@@ -20,23 +19,7 @@ const ingest = await startService('ingest', stores.environment);
 const writer = await startService('writer', stores.environment);
 let next = 1000;
 
-/** Records a click. @returns its id, for conversions */
-function aClick(): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const headers = {
-      host: BENCH_DOMAIN,
-      'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
-    };
-    const asked = request({ port: ingest.port, path: `/${key}`, headers }, (answer) => {
-      answer.resume();
-      resolve(new URL(answer.headers.location ?? '').searchParams.get('dub_id') ?? '');
-    });
-    asked.on('error', reject);
-    asked.end();
-  });
-}
-
-const clickId = await aClick();
+const clickId = await recordClick(ingest.port, BENCH_DOMAIN, key);
 
 interface Traffic {
   readonly name: string;

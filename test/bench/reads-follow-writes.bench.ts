@@ -2,7 +2,6 @@
 // `POST /track/lead` through a process that serves everything: alone; beside another that holds no lease, so that writes do not wait for
 // it; and beside another that is read continuously, for whose acknowledgement each write waits. The last two are measured alternately.
 
-import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { closedLoop } from './lib/http-load.js';
@@ -11,7 +10,7 @@ import { machineLine, printTable } from './lib/report.js';
 import { type BenchService, startService } from './lib/service.js';
 import { percentile } from './lib/statistics.js';
 import { BENCH_DOMAIN, createBenchLink, startStores } from './lib/stores.js';
-import { visitorRequest } from './lib/visitors.js';
+import { recordClick, visitorRequest } from './lib/visitors.js';
 
 const ROUNDS = 5;
 const REQUESTS = 100;
@@ -25,7 +24,7 @@ const first = await startService('standalone', stores.environment);
 const redis = new Redis(stores.redis.url);
 let made = 0;
 
-async function createdLink(): Promise<string> {
+async function createLink(): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${first.apiPort}/links`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -34,19 +33,7 @@ async function createdLink(): Promise<string> {
   return ((await answer.json()) as { readonly id: string }).id;
 }
 
-/** Records a click. Not by `fetch`, which cannot set the Host header. */
-function click(): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const headers = { host: BENCH_DOMAIN, 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101' };
-    const asked = request({ port: first.linkPort, path: `/${key}`, headers }, (answer) => {
-      answer.resume();
-      resolve(new URL(answer.headers.location ?? '').searchParams.get('dub_id') ?? '');
-    });
-    asked.once('error', reject).end();
-  });
-}
-
-const [linkId, clickId] = [await createdLink(), await click()];
+const [linkId, clickId] = [await createLink(), await recordClick(first.linkPort, BENCH_DOMAIN, key)];
 const link = () => ({ domain: BENCH_DOMAIN, url: `https://example.com/${made++}` });
 const lead = () => ({ clickId, eventName: 'Sign up', customerExternalId: `customer-${made++}` });
 const WRITES: Readonly<Record<string, () => string>> = {

@@ -51,12 +51,12 @@ function send(method: string, path: string, body = ''): Promise<IncomingHttpHead
     'content-type': 'application/x-www-form-urlencoded',
   };
   return new Promise((resolve, reject) => {
-    const asked = request({ port: ingest.port, method, path, headers }, (answer) => {
+    const sent = request({ port: ingest.port, method, path, headers }, (answer) => {
       answer.resume();
       resolve(answer.headers);
     });
-    asked.on('error', reject);
-    asked.end(body);
+    sent.on('error', reject);
+    sent.end(body);
   });
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { QUEUE_KINDS, queueDepths } from '@waymark/event-queue';
 import { Redis } from 'ioredis';
 import { closedLoop } from '../lib/http-load.js';
+import { jsonPost } from '../lib/json-post.js';
 import { processCpuMicroseconds } from '../lib/process-cpu.js';
 import { type BenchService, startService } from '../lib/service.js';
 import { BENCH_DOMAIN, type BenchStores } from '../lib/stores.js';
@@ -23,12 +24,6 @@ export interface PathUse {
 }
 
 const CONNECTIONS = 64;
-
-function jsonPost(path: string, token: string, body: object): string {
-  const text = JSON.stringify(body);
-  const head = ['Host: api.bench.test', 'Content-Type: application/json', `Authorization: Bearer ${token}`];
-  return [`POST ${path} HTTP/1.1`, ...head, `Content-Length: ${Buffer.byteLength(text)}`, '', text].join('\r\n');
-}
 
 /** Measures clicks, leads and sales over HTTP; each kind is first queued without a writer, and then written. */
 export async function measurePath(stores: BenchStores, key: string, token: string, events: number): Promise<PathUse[]> {
@@ -106,7 +101,7 @@ export async function measurePath(stores: BenchStores, key: string, token: strin
     const click = await stage('click', ingest.port, '302', (n) => visitorRequest(BENCH_DOMAIN, key, n));
     const ids = await clickIds();
     const lead = await stage('lead', ingest.apiPort, '200', (n) =>
-      jsonPost('/track/lead', token, {
+      jsonPost(token, '/track/lead', {
         clickId: ids[n],
         eventName: 'Sign up',
         customerExternalId: `user-${n}`,
@@ -116,7 +111,7 @@ export async function measurePath(stores: BenchStores, key: string, token: strin
       }),
     );
     const sale = await stage('sale', ingest.apiPort, '200', (n) =>
-      jsonPost('/track/sale', token, {
+      jsonPost(token, '/track/sale', {
         customerExternalId: `user-${n}`,
         amount: 4900,
         currency: 'usd',

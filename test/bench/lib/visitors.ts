@@ -1,3 +1,5 @@
+import { request } from 'node:http';
+
 const AGENTS = [
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36',
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1',
@@ -21,4 +23,16 @@ export function visitorRequest(host: string, key: string, index: number, more: r
     ...more,
     '\r\n',
   ].join('\r\n');
+}
+
+/** Records a click on a short link. Not by `fetch`, which cannot set the Host header. @returns its id, for conversions */
+export function recordClick(port: number, host: string, key: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { host, 'user-agent': AGENTS[0] };
+    const sent = request({ port, path: `/${key}`, headers }, (answer) => {
+      answer.resume();
+      resolve(new URL(answer.headers.location ?? '').searchParams.get('dub_id') ?? '');
+    });
+    sent.once('error', reject).end();
+  });
 }

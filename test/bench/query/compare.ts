@@ -1,14 +1,14 @@
 import { processCpuMicroseconds } from '../lib/process-cpu.js';
 import { median } from '../lib/statistics.js';
-import type { Ask } from './ask.js';
 import type { Family } from './families/event-families.js';
+import type { RunFamily } from './runners.js';
 
 export const ROUNDS = 20;
 /** A run that takes longer than this is repeated less often. */
 const SLOW_MS = 3000;
 const SLOW_ROUNDS = 5;
 
-/** Median milliseconds of each system, by name, its CPU time of the engine, and the rows that each answered. */
+/** Median milliseconds of each system, by name, its CPU time of the engine, and the number of rows of each result. */
 export interface Compared {
   readonly family: Family;
   readonly ms: Readonly<Record<string, number>>;
@@ -18,13 +18,13 @@ export interface Compared {
 }
 
 /**
- * Asks every system the same question in turn, again and again; the first round only warms up.
+ * Runs a query on every system in turn, repeatedly; the first round only warms up.
  *
- * @param enginePid process of the engine that all of them ask
+ * @param enginePid process of the engine that all of them use
  */
 export async function compare(
   family: Family,
-  systems: Readonly<Record<string, Ask>>,
+  systems: Readonly<Record<string, RunFamily>>,
   enginePid: number,
 ): Promise<Compared> {
   const times: Record<string, number[]> = {};
@@ -32,10 +32,10 @@ export async function compare(
   const rows: Record<string, number> = {};
   let rounds = ROUNDS;
   for (let round = 0; round <= rounds; round++) {
-    for (const [name, ask] of Object.entries(systems)) {
+    for (const [name, run] of Object.entries(systems)) {
       const startCpu = processCpuMicroseconds(enginePid);
       const start = performance.now();
-      rows[name] = await ask(family);
+      rows[name] = await run(family);
       const took = performance.now() - start;
       if (took > SLOW_MS) rounds = SLOW_ROUNDS;
       if (round === 0) continue;

@@ -17,13 +17,13 @@ import { request, requestText } from './http.js';
 
 /** Requests to another workspace that compile the code of a service and open its connections. */
 const WARM_UP = 40;
-/** New windows that a running process is asked for, after its first one. */
+/** New windows that are requested from a running process, after its first one. */
 const LATER_WINDOWS = 6;
 const WINDOW_MS = 30 * DAY_MS;
 const CALLERS = 8;
 const REQUESTS_PER_ROUND = 240;
 
-/** A page that is asked for, and how far the windows of two requests are apart: about as long as its events took. */
+/** A requested page, and how far the windows of two requests are apart: about as long as its events took. */
 export interface FirstPage {
   readonly event: EventKind;
   readonly limit: 100 | 1000;
@@ -124,7 +124,7 @@ function summary(page: FirstPage, checkout: string, state: string, samples: read
 /** Processes share totals once a writer has started, which does this. */
 const startGeneration = (redis: Redis) => redis.set('waymark:cache:totals-generation', 'bench');
 
-/** Measures first requests of a page: of processes that have just started, and of running ones; with a Redis that knows, and an empty one. */
+/** Measures first requests of a page: of processes that have just started, and of running ones; with a warm Redis, and with an empty one. */
 export async function firstRequests(bench: FirstRequestsBench, page: FirstPage): Promise<FirstRequests[]> {
   const redis = new Redis(bench.redisUrl);
   await startGeneration(redis);
@@ -175,7 +175,7 @@ export interface NewWindows {
   readonly cpuMs: { readonly service: number; readonly engine: number; readonly redis: number };
 }
 
-/** Asks each checkout in turn for windows that it was not asked for before, while Redis knows their records. */
+/** Requests new windows from each checkout in turn, while Redis has their records. */
 export async function newWindows(bench: FirstRequestsBench, rounds: number): Promise<NewWindows[]> {
   const [page] = FIRST_PAGES;
   if (page === undefined) throw new Error('no pages');

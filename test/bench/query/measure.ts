@@ -2,7 +2,6 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { printTable } from '../lib/report.js';
 import { startService } from '../lib/service.js';
 import { INSTANCE_KEY } from '../lib/stores.js';
-import { type Ask, askBaseline, askForGroups, askForNewLists, askForPages } from './ask.js';
 import { type Compared, compare, geometricMean, ROUNDS } from './compare.js';
 import { baselineOf } from './dataset/baseline-tables.js';
 import { BIG_RANK, benchClient, knownOf, REMOVING_RANK, TINY_RANK, type World } from './dataset/generate.js';
@@ -11,6 +10,7 @@ import { analyticsFamilies } from './families/analytics-families.js';
 import { deepFamilies, eventFamilies, type Family } from './families/event-families.js';
 import { FIRST_PAGES, type FirstRequestsBench, firstRequests, newWindows } from './first-requests.js';
 import { memoryUnder, requestText, throughput, wholeAndAlone } from './http.js';
+import { baselineRunner, groupRunner, newListRunner, pageRunner, type RunFamily } from './runners.js';
 
 export const PARTS = ['events', 'pages', 'growth', 'analytics', 'http', 'first'] as const;
 export type Part = (typeof PARTS)[number];
@@ -37,7 +37,7 @@ const ratio = (value: number) => value.toFixed(2);
 
 async function compareAll(
   families: readonly Family[],
-  systems: Readonly<Record<string, Ask>>,
+  systems: Readonly<Record<string, RunFamily>>,
   { progress, clickhousePid }: Bench,
 ): Promise<Compared[]> {
   const all: Compared[] = [];
@@ -115,13 +115,13 @@ class Measurement {
     ] as const) {
       const workspace = knownOf(big, rank);
       const systems = {
-        first: askForNewLists(this.#big, workspace),
-        again: askForPages(this.#big, workspace),
-        baseline: askBaseline(this.#baseline),
+        first: newListRunner(this.#big, workspace),
+        again: pageRunner(this.#big, workspace),
+        baseline: baselineRunner(this.#baseline),
       };
       const families = eventFamilies(workspace, await this.picks(rank));
-      const asked = rank === BIG_RANK ? families : families.filter((_family, index) => index % 4 === 2);
-      printRatios(title, await compareAll(asked, systems, this.#bench), ['first', 'again']);
+      const measured = rank === BIG_RANK ? families : families.filter((_family, index) => index % 4 === 2);
+      printRatios(title, await compareAll(measured, systems, this.#bench), ['first', 'again']);
     }
   }
 
@@ -129,7 +129,7 @@ class Measurement {
     const { big } = this.#bench;
     const workspace = knownOf(big, BIG_RANK);
     const clicks = Math.floor(big.sizes.clicks / 6);
-    const systems = { ours: askForPages(this.#big, workspace), baseline: askBaseline(this.#baseline) };
+    const systems = { ours: pageRunner(this.#big, workspace), baseline: baselineRunner(this.#baseline) };
     printRatios('GET /events, far pages', await compareAll(deepFamilies(workspace, clicks), systems, this.#bench));
   }
 
@@ -145,9 +145,9 @@ class Measurement {
     const all = await compareAll(
       families,
       {
-        big: askForPages(this.#big, knownOf(big, BIG_RANK)),
-        tiny: askForPages(this.#big, knownOf(big, TINY_RANK)),
-        small: askForPages(this.#small, knownOf(small, BIG_RANK)),
+        big: pageRunner(this.#big, knownOf(big, BIG_RANK)),
+        tiny: pageRunner(this.#big, knownOf(big, TINY_RANK)),
+        small: pageRunner(this.#small, knownOf(small, BIG_RANK)),
       },
       this.#bench,
     );
@@ -171,7 +171,7 @@ class Measurement {
   async analytics(): Promise<void> {
     const { big } = this.#bench;
     const workspace = knownOf(big, BIG_RANK);
-    const systems = { ours: askForGroups(this.#big, workspace), baseline: askBaseline(this.#baseline) };
+    const systems = { ours: groupRunner(this.#big, workspace), baseline: baselineRunner(this.#baseline) };
     const families = analyticsFamilies(workspace, await this.picks(BIG_RANK));
     printRatios('GET /analytics, the busiest workspace', await compareAll(families, systems, this.#bench));
   }

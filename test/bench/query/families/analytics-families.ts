@@ -11,14 +11,19 @@ export function analyticsFamilies({ publicId, rank }: KnownWorkspace, picks: Pic
   const families: Family[] = [];
   let group = '';
   /** Adds a query for the last days or, with undefined, for all time. */
-  const add = (name: string, days: number | undefined, query: Record<string, string>, ask: BaselineGroups = {}) => {
+  const add = (
+    name: string,
+    days: number | undefined,
+    query: Record<string, string>,
+    selection: BaselineGroups = {},
+  ) => {
     const range: Record<string, string> =
       days === undefined ? { interval: 'all' } : { start: isoDaysAgo(days), end: isoDaysAgo(0) };
     families.push({
       group,
       name,
       query: { ...range, ...query },
-      baseline: baselineGroups(publicId, { ...ask, days }),
+      baseline: baselineGroups(publicId, { ...selection, days }),
     });
   };
 

@@ -47,9 +47,9 @@ function conditions(workspace: string, { where = [], link = [], days }: Baseline
   ].join(' AND ');
 }
 
-export function baselinePage(workspace: string, limit: number, ask: BaselinePage): string {
-  const { event = 'clicks', order = 'DESC', offset = 0 } = ask;
-  return `SELECT ${PAGE_COLUMNS[event]} FROM ${TABLES[event]} WHERE ${conditions(workspace, ask, ask.link !== undefined)}
+export function baselinePage(workspace: string, limit: number, selection: BaselinePage): string {
+  const { event = 'clicks', order = 'DESC', offset = 0 } = selection;
+  return `SELECT ${PAGE_COLUMNS[event]} FROM ${TABLES[event]} WHERE ${conditions(workspace, selection, selection.link !== undefined)}
 ORDER BY timestamp ${order} LIMIT ${limit} OFFSET ${offset}`;
 }
 
@@ -73,11 +73,11 @@ export interface BaselineGroups extends BaselineAsk {
   readonly byLink?: { readonly column: string; readonly expression: string };
 }
 
-export function baselineGroups(workspace: string, ask: BaselineGroups): string {
-  const { event = 'clicks', by, byLink } = ask;
+export function baselineGroups(workspace: string, selection: BaselineGroups): string {
+  const { event = 'clicks', by, byLink } = selection;
   const amount = event === 'sales' ? ', sum(amount) AS amount' : '';
   // The join with the links leaves out those events.
-  const from = `${TABLES[event]} WHERE ${conditions(workspace, ask, byLink === undefined || ask.link !== undefined)}`;
+  const from = `${TABLES[event]} WHERE ${conditions(workspace, selection, byLink === undefined || selection.link !== undefined)}`;
   if (byLink !== undefined) {
     return `SELECT ${byLink.expression} AS value, sum(n) AS total FROM (
   SELECT link_id, count() AS n FROM ${from} GROUP BY link_id

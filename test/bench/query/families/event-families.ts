@@ -31,10 +31,10 @@ export function eventFamilies(workspace: KnownWorkspace, picks: Picks): Family[]
   const { publicId, rank } = workspace;
   const families: Family[] = [];
   let group = '';
-  const add = (name: string, query: Record<string, string>, ask: BaselinePage = {}) =>
-    families.push({ group, name, query, baseline: baselinePage(publicId, LIMIT, ask) });
-  const all = (name: string, query: Record<string, string>, ask: BaselinePage = {}) =>
-    add(name, { ...ALL, ...query }, ask);
+  const add = (name: string, query: Record<string, string>, selection: BaselinePage = {}) =>
+    families.push({ group, name, query, baseline: baselinePage(publicId, LIMIT, selection) });
+  const all = (name: string, query: Record<string, string>, selection: BaselinePage = {}) =>
+    add(name, { ...ALL, ...query }, selection);
 
   group = 'no filter';
   add('24 hours', {}, { days: 1 });
@@ -207,11 +207,16 @@ export function eventFamilies(workspace: KnownWorkspace, picks: Picks): Family[]
 
 /** Pages with high numbers. */
 export function deepFamilies(workspace: KnownWorkspace, clicks: number): Family[] {
-  const page = (name: string, offset: number, query: Record<string, string> = {}, ask: BaselinePage = {}): Family => ({
+  const page = (
+    name: string,
+    offset: number,
+    query: Record<string, string> = {},
+    selection: BaselinePage = {},
+  ): Family => ({
     group: 'far pages',
     name,
     query: { ...ALL, ...query, page: String(1 + Math.floor(offset / LIMIT)) },
-    baseline: baselinePage(workspace.publicId, LIMIT, { ...ask, offset: Math.floor(offset / LIMIT) * LIMIT }),
+    baseline: baselinePage(workspace.publicId, LIMIT, { ...selection, offset: Math.floor(offset / LIMIT) * LIMIT }),
   });
   return [
     page('9,900 back', 9_900),

@@ -10,7 +10,7 @@ import { programOf } from './families/event-families.js';
 const now = () => END_MS;
 
 /** Runs a query of one system. @returns the number of rows of the result */
-export type Ask = (family: Family) => Promise<number>;
+export type RunFamily = (family: Family) => Promise<number>;
 
 function readsOf(client: ClickHouseClient, workspace: KnownWorkspace, planCache = createPlannerCache(now, () => true)) {
   const { signal } = new AbortController();
@@ -22,7 +22,7 @@ function scopeOf({ publicId, rank }: KnownWorkspace) {
   return { workspaceId: publicId, programId: programOf(rank) };
 }
 
-function pagesOf(reads: Reads, workspace: KnownWorkspace): Ask {
+function pagesOf(reads: Reads, workspace: KnownWorkspace): RunFamily {
   return async ({ query }) => {
     const parsed = eventsQuerySchema.parse(query);
     const cursor = parseCursor({ query: parsed, workspaceId: workspace.publicId });
@@ -32,7 +32,7 @@ function pagesOf(reads: Reads, workspace: KnownWorkspace): Ask {
 }
 
 /** Reads pages as the query service does. Whether the workspace has removed links is cached, as it is for busy workspaces. */
-export function askForPages(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
+export function pageRunner(client: ClickHouseClient, workspace: KnownWorkspace): RunFamily {
   return pagesOf(readsOf(client, workspace), workspace);
 }
 
@@ -51,13 +51,13 @@ function planCacheWithoutLists(): PlannerCache {
   };
 }
 
-/** As `askForPages`, for lists that were not requested before: their first pages and their links are not cached. */
-export function askForNewLists(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
+/** As `pageRunner`, for lists that were not requested before: their first pages and their links are not cached. */
+export function newListRunner(client: ClickHouseClient, workspace: KnownWorkspace): RunFamily {
   return pagesOf(readsOf(client, workspace, planCacheWithoutLists()), workspace);
 }
 
 /** Reads groups as the query service does. */
-export function askForGroups(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
+export function groupRunner(client: ClickHouseClient, workspace: KnownWorkspace): RunFamily {
   const reads = readsOf(client, workspace);
   return async ({ query }) => {
     const parsed = parseAnalytics(analyticsQuerySchema.parse(query), { nowMs: END_MS, sinceMs: START_MS });
@@ -66,7 +66,7 @@ export function askForGroups(client: ClickHouseClient, workspace: KnownWorkspace
 }
 
 /** Runs the query on the baseline, with the same number of threads. */
-export function askBaseline(client: ClickHouseClient): Ask {
+export function baselineRunner(client: ClickHouseClient): RunFamily {
   return async ({ baseline }) => {
     const rows = await client.rows({ query: baseline, settings: { max_threads: 2, max_execution_time: 120 } });
     return rows.length;
