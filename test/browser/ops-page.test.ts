@@ -167,16 +167,16 @@ describe.skipIf(!hasChromium)('the operations page', () => {
       page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} });
         document.dispatchEvent(new Event('visibilitychange'))`);
     await setHidden(true);
-    let asked = 0;
+    let requests = 0;
     page.on('request', () => {
-      asked += 1;
+      requests += 1;
     });
     // Another page, opened later, refreshes in the meantime.
     const other = await open(context);
     await other.waitForResponse(/\/ops\/data/);
-    expect(asked).toBe(0);
+    expect(requests).toBe(0);
     await setHidden(false);
-    await waitFor(() => asked === 1, { what: 'a request' });
+    await waitFor(() => requests === 1, { what: 'a request' });
   });
 
   it.concurrent('links to the queues, which show jobs without their content and accept no commands', async (context) => {

@@ -38,8 +38,8 @@ describe.skipIf(!hasChromium)('the operations page of a running stack', { timeou
   afterEach(() => expect(visitor.faults).toEqual([]));
 
   /** Waits until the page shows a component in this state, and returns its text. */
-  async function shownText(component: string, wanted: string): Promise<string> {
-    const card = page.locator(`#components [data-component="${component}"][data-state="${wanted}"]`);
+  async function shownText(component: string, expected: string): Promise<string> {
+    const card = page.locator(`#components [data-component="${component}"][data-state="${expected}"]`);
     await card.waitFor({ timeout: SHOWN_WITHIN_MS });
     return (await card.textContent()) ?? '';
   }

@@ -73,8 +73,8 @@ describe('the Grafana dashboards', () => {
       ]),
     );
     expect(grafana.environment.GF_PLUGINS_PREINSTALL).toContain(source.type);
-    const wanted = JSON.stringify(source).match(/(?<=\$)[A-Z_]+/g) ?? [];
-    expect(Object.keys(grafana.environment)).toEqual(expect.arrayContaining(wanted));
+    const variables = JSON.stringify(source).match(/(?<=\$)[A-Z_]+/g) ?? [];
+    expect(Object.keys(grafana.environment)).toEqual(expect.arrayContaining(variables));
     for (const { datasource } of dashboards.flatMap(({ panels }) => panels)) {
       if (datasource !== undefined) expect(datasource).toEqual({ type: source.type, uid: source.uid });
     }

@@ -160,7 +160,7 @@ describe('docker-compose.yml', () => {
         }
       }
 
-      it.each(['644', '606'])('the access of everybody is removed, which the script says (mode %s)', (mode) => {
+      it.each(['644', '606'])('the access of everybody is removed, and the script prints that (mode %s)', (mode) => {
         const message = 'every user had access to .env: now only its owner has, not its group either\n';
         expect(writeTo(Number.parseInt(mode, 8))).toEqual({ message, mode: 0o600 });
       });
@@ -217,7 +217,7 @@ describe('docker-compose.yml', () => {
       }
     });
 
-    it('are said in docs/settings.md to be fixed where they are', () => {
+    it('are listed in docs/settings.md if they are fixed', () => {
       const page = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8');
       const [paragraph = ''] = /^With Docker Compose [\s\S]*?\n\n/m.exec(page) ?? [];
       expect([...paragraph.matchAll(/`([A-Z_]{4,})`/g)].map(([, name]) => name).sort()).toEqual(fixed.toSorted());

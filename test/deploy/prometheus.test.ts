@@ -81,7 +81,7 @@ describe('kubernetes.yml', () => {
   });
 });
 
-it.skipIf(!hasProgram('promtool', '--version'))('alerts fire for the series of alerts.test.yml as it says', () => {
+it.skipIf(!hasProgram('promtool', '--version'))('alerts fire for the series of alerts.test.yml as listed there', () => {
   const file = join(import.meta.dirname, 'lib/alerts.test.yml');
   const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
   expect(status, `${stdout}${stderr}`).toBe(0);

@@ -105,7 +105,7 @@ const INTERNAL = [
 ];
 
 /** The tests of both proxies, at the given ports. */
-function promises(ports: () => { readonly api: number; readonly links: number }): void {
+function testProxy(ports: () => { readonly api: number; readonly links: number }): void {
   it.each(['api', 'links'] as const)('passes no forged header on at the port of %s', async (port) => {
     const { status, text } = await get(ports()[port], '/some/path?a=1', { ...FORGED, 'user-agent': 'a visitor' });
     const { path, headers } = JSON.parse(text) as Reached;
@@ -138,11 +138,11 @@ describe.skipIf(!hasProgram('nginx', '-v'))('nginx of docker-compose.yml', () =>
     await run('nginx', ['-p', directory, '-c', conf, '-g', 'daemon off;'], ports.api);
   });
 
-  promises(() => ports);
+  testProxy(() => ports);
 
   it('answers the domain check, and nothing else, at a port of this host', async () => {
-    const asked = await get(ports.internal, '/internal/domain-check?domain=a.example');
-    expect(JSON.parse(asked.text)).toMatchObject({ path: '/internal/domain-check?domain=a.example' });
+    const answer = await get(ports.internal, '/internal/domain-check?domain=a.example');
+    expect(JSON.parse(answer.text)).toMatchObject({ path: '/internal/domain-check?domain=a.example' });
     for (const path of ['/', '/internal/other', '/links', '/metrics']) {
       expect((await get(ports.internal, path)).status).toBe(404);
     }
@@ -169,5 +169,5 @@ describe.skipIf(!hasProgram('caddy', 'version'))('Caddy of docs/production.md', 
     expect(adapted).toContain('/internal/domain-check');
   });
 
-  promises(() => ports);
+  testProxy(() => ports);
 });

@@ -64,7 +64,7 @@ describe('a stack that runs as the unit', { timeout: 120_000 }, () => {
   let unit: Awaited<ReturnType<typeof startUnit>>;
   const keyIn = (name: string) => readFileSync(join(dataDir, `${name}.key`), 'utf8').trim();
   const waymark = (...args: string[]) => runAsUnit(dataDir, process.execPath, WAYMARK, ...args);
-  const ask = (path: string, key: string, init: RequestInit = {}) =>
+  const call = (path: string, key: string, init: RequestInit = {}) =>
     fetch(`${unit.state.api}${path}`, {
       ...init,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -93,8 +93,8 @@ describe('a stack that runs as the unit', { timeout: 120_000 }, () => {
       domain: 'localhost',
       password: PASSWORD,
     });
-    const { id } = (await (await ask('/links', apiKey, { method: 'POST', body })).json()) as Link;
-    const password = async () => ((await (await ask(`/links/${id}`, apiKey)).json()) as Link).password;
+    const { id } = (await (await call('/links', apiKey, { method: 'POST', body })).json()) as Link;
+    const password = async () => ((await (await call(`/links/${id}`, apiKey)).json()) as Link).password;
     expect(await password()).toBe(PASSWORD);
     const [instanceKey, adminKey] = [keyIn('instance'), keyIn('admin')];
 
@@ -102,7 +102,7 @@ describe('a stack that runs as the unit', { timeout: 120_000 }, () => {
     await waymark('admin-key', 'rotate');
     const warning = () => waymark('instance-key', 'reseal', '--check').catch((err: { stdout: string }) => err.stdout);
     await waitFor(async () => /still seal with another key.*: http \S+, writer \S+/.test(await warning()), {
-      what: 'the first heartbeats, which tell the keys of the processes',
+      what: 'the first heartbeats, which have the keys of the processes',
     });
     await expect(waymark('instance-key', 'reseal')).rejects.toThrow(/do not accept the current instance key/);
     expect(await password()).toBe(PASSWORD);
@@ -111,8 +111,8 @@ describe('a stack that runs as the unit', { timeout: 120_000 }, () => {
     unit = await startUnit(dataDir);
     expect([keyIn('instance') === instanceKey, keyIn('instance-previous')]).toEqual([false, instanceKey]);
     expect(await password()).toBe(PASSWORD);
-    for (const key of [adminKey, keyIn('admin')]) expect((await ask('/metrics', key)).status).toBe(200);
-    expect((await ask('/metrics', apiKey)).status).toBe(401);
+    for (const key of [adminKey, keyIn('admin')]) expect((await call('/metrics', key)).status).toBe(200);
+    expect((await call('/metrics', apiKey)).status).toBe(401);
 
     const resealed = await waymark('instance-key', 'reseal');
     expect(resealed).toContain('Values re-sealed: 1.');

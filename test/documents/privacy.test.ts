@@ -28,7 +28,7 @@ const source = ['packages', 'services']
   .map((file) => readFileSync(file, 'utf8'))
   .join('\n');
 
-describe('docs/privacy.md says what of a person is in', () => {
+describe('docs/privacy.md has a row for', () => {
   test('every table of ClickHouse', () => {
     const migrations = filesBelow('clickhouse/migrations', '.sql').map((file) => readFileSync(file, 'utf8'));
     const tables = all(migrations.join('\n'), /CREATE TABLE IF NOT EXISTS (\w+)/g);

@@ -111,7 +111,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     expect(keys.filter(({ name }) => name.startsWith('Tail'))).toEqual([]);
   });
 
-  it('says what is wrong with a parameter of a stream, and ends', async () => {
+  it('prints the error of an invalid parameter of a stream, and ends', async () => {
     const { code, stdout, stderr } = await waymark('tail', '--event', 'orders');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^waymark: invalid_value: event: /);

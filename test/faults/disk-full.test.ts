@@ -26,7 +26,7 @@ import { mountSmallDisk, noSmallDisk, type SmallDisk } from './small-disk.js';
 import { untilDrained } from './until-drained.js';
 
 // The disk of the spool, of Redis and of the embedded ClickHouse fills up under traffic: what was acknowledged is in ClickHouse once
-// there is room again, the log says what is wrong without flooding, and nothing has to be repaired by hand.
+// there is room again, the log has the error, in few lines, and nothing has to be repaired by hand.
 
 const reason = noSmallDisk();
 const MEGABYTE = 1024 ** 2;

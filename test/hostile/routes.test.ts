@@ -34,33 +34,33 @@ afterAll(async () => {
   await documented.close();
 });
 
-type Ask = () => Promise<{ readonly status: number }>;
+type SendRequest = () => Promise<{ readonly status: number }>;
 
 /** The longest pause of the event loop during a request. The services run in this thread. */
-async function pauseMs(ask: () => Promise<unknown>): Promise<number> {
+async function pauseMs(send: () => Promise<unknown>): Promise<number> {
   // Garbage of earlier requests must not count for this one.
   await new Promise((resolve) => setImmediate(resolve));
   loop.reset();
-  await ask();
+  await send();
   return loop.longestMs();
 }
 
 /** The texts that cause a long pause or a 500. */
-async function faultsOf(place: string, asks: readonly (readonly [string, Ask])[]): Promise<unknown[]> {
+async function faultsOf(place: string, requests: readonly (readonly [string, SendRequest])[]): Promise<unknown[]> {
   const failed: unknown[] = [];
-  const askAll = () =>
+  const sendAll = () =>
     Promise.all(
-      asks.map(async ([text, ask]) => {
-        const { status } = await ask();
+      requests.map(async ([text, send]) => {
+        const { status } = await send();
         if (status >= 500) failed.push({ place, text, status });
       }),
     );
-  if ((await pauseMs(askAll)) <= DELAY_MS_MAX) return failed;
+  if ((await pauseMs(sendAll)) <= DELAY_MS_MAX) return failed;
   // The pause may come from several requests together, so repeat each of them alone.
-  for (const [text, ask] of asks) {
+  for (const [text, send] of requests) {
     let shortestMs = Number.POSITIVE_INFINITY;
     for (let tries = 0; tries < TRIES && shortestMs > DELAY_MS_MAX; tries++) {
-      shortestMs = Math.min(shortestMs, await pauseMs(ask));
+      shortestMs = Math.min(shortestMs, await pauseMs(send));
     }
     if (shortestMs > DELAY_MS_MAX) failed.push({ place, text, delayMs: shortestMs });
   }
@@ -103,20 +103,20 @@ function nextTexts(): readonly string[] {
 }
 
 /** The requests for a place: each text with the maximum length of the schema, and one that is longer. */
-function asksOf(
+function requestsOf(
   schema: JsonSchema | undefined,
   send: (value: unknown) => Promise<Answer>,
   charsMax = Number.POSITIVE_INFINITY,
-): (readonly [string, Ask])[] {
-  const asks = nextTexts().flatMap((text) => {
+): (readonly [string, SendRequest])[] {
+  const requests = nextTexts().flatMap((text) => {
     const shapes = new Set(shapesOf(schema, text).map((shape) => JSON.stringify(shape)));
-    return [...shapes].map((shape): readonly [string, Ask] => [
+    return [...shapes].map((shape): readonly [string, SendRequest] => [
       shape.slice(0, 40),
       () => send(boundedText(JSON.parse(shape), charsMax)),
     ]);
   });
   const [tooLong = ''] = HOSTILE_TEXTS;
-  return [...asks, [`too long: ${tooLong.slice(0, 20)}`, () => send(boundedText(tooLong, charsMax))]];
+  return [...requests, [`too long: ${tooLong.slice(0, 20)}`, () => send(boundedText(tooLong, charsMax))]];
 }
 
 function boundedText(value: unknown, charsMax: number): unknown {
@@ -133,7 +133,7 @@ function placesOf({ name: route, example, parameters, body }: DocumentedRoute) {
       const field = where === 'path' ? 'params' : 'query';
       const send = (value: unknown) =>
         documented.send({ ...example, [field]: { ...example[field], [name]: asText(value) } });
-      return [`${route} ${where} ${name}`, asksOf(schema, send, QUERY_CHARS_MAX)] as const;
+      return [`${route} ${where} ${name}`, requestsOf(schema, send, QUERY_CHARS_MAX)] as const;
     },
   );
   const { properties, items } = resolved(body);
@@ -144,7 +144,7 @@ function placesOf({ name: route, example, parameters, body }: DocumentedRoute) {
       const filled = { ...(sample as object | undefined), [name]: value };
       return documented.send({ ...example, body: Array.isArray(example.body) ? [filled] : filled });
     };
-    return [`${route} body ${name}`, asksOf(fields[name], send)] as const;
+    return [`${route} body ${name}`, requestsOf(fields[name], send)] as const;
   });
   return [...inUrl, ...inBody];
 }
@@ -152,7 +152,7 @@ function placesOf({ name: route, example, parameters, body }: DocumentedRoute) {
 it('no documented route blocks or fails for a long text in any place', async () => {
   const faults: unknown[] = [];
   for (const route of documented.routes) {
-    for (const [place, asks] of placesOf(route)) faults.push(...(await faultsOf(place, asks)));
+    for (const [place, requests] of placesOf(route)) faults.push(...(await faultsOf(place, requests)));
   }
   expect(faults).toEqual([]);
 });
@@ -161,11 +161,11 @@ it('no documented route blocks or fails for a long text in any place', async () 
 const QR_BYTES = { L: 2953, M: 2331, Q: 1663, H: 1273 } as const;
 
 /** A request for a code of so many bytes; each is different, because drawn codes are cached. */
-function drawing(bytes: number, query: Readonly<Record<string, string>>): Ask {
-  let asked = 0;
+function drawing(bytes: number, query: Readonly<Record<string, string>>): SendRequest {
+  let count = 0;
   return () => {
-    asked += 1;
-    const url = `https://${DOMAIN}/qr?${asked}-`.padEnd(bytes, 'Zy9');
+    count += 1;
+    const url = `https://${DOMAIN}/qr?${count}-`.padEnd(bytes, 'Zy9');
     return documented.send({ route: 'GET /qr', query: { ...query, url } });
   };
 }
@@ -220,8 +220,10 @@ const visit =
   };
 
 it.each(HEADERS)('no visit blocks or fails for a long %s header', async (name) => {
-  const asks = HOSTILE_TEXTS.map((text) => [text.slice(0, 40), visit('/none', { [name]: headerText(text) })] as const);
-  expect(await faultsOf(name, asks)).toEqual([]);
+  const requests = HOSTILE_TEXTS.map(
+    (text) => [text.slice(0, 40), visit('/none', { [name]: headerText(text) })] as const,
+  );
+  expect(await faultsOf(name, requests)).toEqual([]);
 });
 
 it.each([
@@ -231,11 +233,11 @@ it.each([
   ['password and destination', (text: string) => `/none?pw=${text}&redir_url=${text}`],
   ['parameter that describes the visit', (text: string) => `/none?via=${text}&qr=${text}&dub_id=${text}`],
 ])('no visit blocks or fails for a long %s', async (place, url) => {
-  const asks = HOSTILE_TEXTS.flatMap((text) =>
+  const requests = HOSTILE_TEXTS.flatMap((text) =>
     [text, encodeURIComponent(text)].map((one) => {
       const ascii = one.replace(/[^\x21-\x7e]/g, 'x').slice(0, HEADER_CHARS_MAX / 2);
       return [one.slice(0, 40), visit(url(ascii).slice(0, HEADER_CHARS_MAX))] as const;
     }),
   );
-  expect(await faultsOf(place, asks)).toEqual([]);
+  expect(await faultsOf(place, requests)).toEqual([]);
 });

@@ -10,9 +10,9 @@ const LOG_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (ev
   console.error('policy violated:', event.violatedDirective, event.blockedURI));`;
 
 function findChromium(): string | undefined {
-  const looks = NAMES.map((name) => `command -v ${name}`).join(' || ');
+  const commands = NAMES.map((name) => `command -v ${name}`).join(' || ');
   try {
-    return execFileSync('sh', ['-c', looks], { encoding: 'utf8' }).trim();
+    return execFileSync('sh', ['-c', commands], { encoding: 'utf8' }).trim();
   } catch {
     console.log(`no Chromium here (${NAMES.join(', ')}): the browser tests are skipped`);
     return undefined;
@@ -49,17 +49,17 @@ export async function newVisitor(
 ): Promise<Visitor> {
   const context = await browser.newContext({ userAgent: VISITOR, ...options });
   const faults: string[] = [];
-  const note = (fault: string) => {
+  const addFault = (fault: string) => {
     if (!expected.some((pattern) => pattern.test(fault))) faults.push(fault);
   };
   // Most violations appear in the console; those of a report-only policy do not.
   await context.addInitScript({ content: LOG_VIOLATIONS });
   context.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') {
-      note(`${message.type()} at ${message.location().url}: ${message.text()}`);
+      addFault(`${message.type()} at ${message.location().url}: ${message.text()}`);
     }
   });
-  context.on('weberror', (error) => note(`uncaught: ${error.error().message}`));
-  context.on('requestfailed', (request) => note(`failed: ${request.url()}: ${request.failure()?.errorText}`));
+  context.on('weberror', (error) => addFault(`uncaught: ${error.error().message}`));
+  context.on('requestfailed', (request) => addFault(`failed: ${request.url()}: ${request.failure()?.errorText}`));
   return { context, page: await context.newPage(), faults, close: () => context.close() };
 }

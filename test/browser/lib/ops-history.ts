@@ -39,9 +39,9 @@ function statements(seconds: number): string[] {
      FROM (SELECT number, arrayJoin([
            ('GET /:link', '', 302, 10000), ('POST /track/lead', 'pro', 200, 800), ('GET /events', 'business', 200, 300),
            ('GET /events', 'business', 429, 40), ('GET /links/:linkId', 'pro', 404, 60), ('POST /track/sale', 'pro', 429, 12),
-           ('GET /analytics', 'enterprise', 500, 1)]) AS asked,
-         asked.1 AS route, asked.2 AS plan, asked.3 AS status,
-         toUInt32(asked.4 * ${traffic} * if(status >= 400, ${noise('refused')}, 1)) AS counted ${everyMinute})`,
+           ('GET /analytics', 'enterprise', 500, 1)]) AS requested,
+         requested.1 AS route, requested.2 AS plan, requested.3 AS status,
+         toUInt32(requested.4 * ${traffic} * if(status >= 400, ${noise('refused')}, 1)) AS counted ${everyMinute})`,
     `INSERT INTO ops_slow_queries
      SELECT now64(3) - 200, 1, 'GET /events', 1840, 4200000, 812000000, ''
      UNION ALL SELECT now64(3) - 900, 2, 'GET /events', 1210, 90000, 90000, ''

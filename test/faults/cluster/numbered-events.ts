@@ -4,7 +4,7 @@ import { waitFor } from '@waymark/test-kit';
 import type { TwoApis } from '../../../services/standalone/test/promises/two-apis.js';
 
 const AT_ONCE = 8;
-const AGAIN_MS = 100;
+const RETRY_MS = 100;
 const LEAD_VALUE = 4900;
 
 /** Clicks, leads and sales with a number each, of which every second one goes through the other process. */
@@ -35,7 +35,7 @@ async function untilAnswered<T>(call: () => Promise<T | undefined>): Promise<T> 
     } catch (err) {
       if (err instanceof PermanentRefusal) throw err;
     }
-    await delay(AGAIN_MS);
+    await delay(RETRY_MS);
   }
 }
 
@@ -110,7 +110,7 @@ export function sendNumberedEvents(
     async compare(client) {
       const stored = await storedNumbers(client);
       const numbers = Array.from({ length: count }, (_, number) => number);
-      const wanted = {
+      const expected = {
         clicks: numbers.map((number) => clickIds.get(number) ?? `click ${number}`),
         leads: numbers.map((number) => `customer-${number}`),
         sales: numbers.map((number) => `invoice-${number}`),
@@ -119,7 +119,7 @@ export function sendNumberedEvents(
       return {
         lost: kinds.flatMap((kind) => {
           const found = new Set(stored[kind]);
-          return wanted[kind].filter((name) => !found.has(name));
+          return expected[kind].filter((name) => !found.has(name));
         }),
         doubled: kinds.flatMap((kind) => {
           const seen = new Set<string>();

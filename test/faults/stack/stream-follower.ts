@@ -4,7 +4,7 @@ import { scheduler } from 'node:timers/promises';
 import { openEventStream, waitFor } from '@waymark/test-kit';
 import type { RunningStack } from './running-stack.js';
 
-const AGAIN_MS = 200;
+const RETRY_MS = 200;
 
 /** The id of an event in an item of `GET /events`. */
 function idOf(item: { readonly eventId?: string; readonly click: { readonly id: string } }): string {
@@ -63,7 +63,7 @@ export class StreamFollower {
       } catch {
         // The API was killed and is not up again.
       }
-      await scheduler.wait(AGAIN_MS);
+      await scheduler.wait(RETRY_MS);
     }
   }
 

@@ -21,7 +21,7 @@ const RUNS_MAX = 10;
 const script = new vm.Script('run()');
 
 /** Runs a function with a time-out. @returns whether it ended before the time-out */
-function ends(run: () => void, limitMs: number): boolean {
+function endsInTime(run: () => void, limitMs: number): boolean {
   try {
     script.runInContext(vm.createContext({ run }), { timeout: limitMs });
     return true;
@@ -57,7 +57,7 @@ function suspiciousFrom(expression: RegExp, attacks: readonly Attack[], start: n
     }
   };
   // Thousands of attacks take a while even when none is slow.
-  const isStopped = !ends(screen, RUN_MS_MAX + attacks.length);
+  const isStopped = !endsInTime(screen, RUN_MS_MAX + attacks.length);
   return isFound || isStopped ? next : undefined;
 }
 
@@ -70,7 +70,7 @@ export function cpuMsOf(run: () => void, enoughMs: number): number {
   let spentMs = 0;
   for (let runs = 0; runs < RUNS_MAX && spentMs < RUN_MS_MAX / 2 && cheapestMs > enoughMs; runs++) {
     const before = process.cpuUsage();
-    const hasEnded = ends(run, RUN_MS_MAX);
+    const hasEnded = endsInTime(run, RUN_MS_MAX);
     const { user, system } = process.cpuUsage(before);
     const cpuMs = (user + system) / 1000;
     spentMs += cpuMs;

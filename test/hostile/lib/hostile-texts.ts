@@ -50,15 +50,15 @@ function longPunycode(charsMax: number): string {
 }
 
 /**
- * The lengths of short texts. A parser may leave out long texts, and be slow for the longest that it reads: one of these has
- * more than half of the characters of that.
+ * The lengths of short texts, each twice the one before. A parser may ignore texts above some length: it is then tested with a text of more
+ * than half that length.
  */
 const SHORT_CHARS = [128, 256, 512, 1024, 2048, 4096, 8192, 16_384] as const;
 
-/** Of the texts that are made anew for each length, the longest are those of a path. */
+/** Longest text that is generated for its length: about that of a path. */
 const MADE_CHARS_MAX = 1024;
 
-/** Texts for parsers that leave out long texts: those above in many lengths, and some that are valid only as a whole. */
+/** Texts for parsers that ignore long texts: those above in many lengths, and some that are valid only as a whole. */
 export const SHORT_HOSTILE_TEXTS: readonly string[] = SHORT_CHARS.flatMap((chars) => [
   ...HOSTILE_TEXTS.map((text) => textUpTo(text, chars)),
   ...(chars > MADE_CHARS_MAX ? [] : [nestedPunycode(chars), longPunycode(chars)]),

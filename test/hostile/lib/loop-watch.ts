@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Short compared to the pauses to detect, long enough to cost nothing. */
-const LOOK_MS = 5;
+const SAMPLE_MS = 5;
 
 /** Linux reports the CPU time of each thread in nanoseconds. */
 const OF_THIS_THREAD = '/proc/thread-self/schedstat';
@@ -16,31 +16,30 @@ function usedMs(): number {
 
 /**
  * Measures pauses of this thread's event loop. A pause is the time between two samples, but at most the CPU time that this thread used
- * between them: on a machine that is busy with other processes every thread waits, which
- * does not count as a busy thread.
+ * between them: on a machine that is busy with other processes every thread waits, which does not count as a pause.
  */
 export function watchLoop() {
-  let lookedAtMs = performance.now();
+  let sampledAtMs = performance.now();
   let usedBeforeMs = usedMs();
   let longestMs = 0;
 
-  function look(): void {
+  function sample(): void {
     const [nowMs, usedNowMs] = [performance.now(), usedMs()];
-    longestMs = Math.max(longestMs, Math.min(nowMs - lookedAtMs, usedNowMs - usedBeforeMs));
-    [lookedAtMs, usedBeforeMs] = [nowMs, usedNowMs];
+    longestMs = Math.max(longestMs, Math.min(nowMs - sampledAtMs, usedNowMs - usedBeforeMs));
+    [sampledAtMs, usedBeforeMs] = [nowMs, usedNowMs];
   }
 
-  const timer = setInterval(look, LOOK_MS);
+  const timer = setInterval(sample, SAMPLE_MS);
   return {
     /** Resets the measurement. */
     reset(): void {
-      look();
+      sample();
       longestMs = 0;
     },
 
     /** The longest pause since the last reset, in milliseconds. */
     longestMs(): number {
-      look();
+      sample();
       return longestMs;
     },
 

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import ts from 'typescript';
 import { parseSource, ROOT, sourceFiles } from './expressions.js';
 
-/** An exported function whose only parameter is a text. */
+/** An exported function whose only required parameter is a text. */
 export interface TextParser {
   /** File and function: `packages/contract/src/values/parse-url.ts parseUrl`. */
   readonly name: string;
@@ -36,7 +36,7 @@ function takesText({ parameters: [first, ...rest] }: ts.SignatureDeclaration): b
   return isAlone && TEXT.test(first?.type?.getText() ?? '');
 }
 
-/** Lists all such functions of the repository. */
+/** Lists the exported functions of the repository whose only required parameter is a text. */
 export function textParsers(): TextParser[] {
   return sourceFiles().flatMap((file) =>
     parseSource(file)
