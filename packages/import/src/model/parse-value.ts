@@ -1,7 +1,7 @@
 import { exceededJsonSize } from '@waymark/contract';
 import { RowError } from './source-link.js';
 
-/** Metadata may have 10,000 characters, which hold fewer values and levels than this. */
+/** Metadata may have 10,000 characters, which hold fewer than 5,000 values; requests to the API may have at most 100 levels. */
 const SIZE_MAX = { values: 5_000, levels: 1_000 };
 
 /**
