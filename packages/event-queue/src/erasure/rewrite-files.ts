@@ -6,6 +6,7 @@ import { readSetting } from '../redis/settings.js';
 
 const POLL_MS = 100;
 
+/** Returns a field of `INFO`; empty if the server does not have it. */
 type Info = (field: string) => string;
 
 /** A file that Redis writes in a child process. */
@@ -30,7 +31,7 @@ const DUMP: BackgroundFile = {
 /** The errors of both commands while a child process writes a file. */
 const BUSY = /in progress|right now/;
 
-async function infoOf(redis: Redis): Promise<Info> {
+async function readInfo(redis: Redis): Promise<Info> {
   const text = await redis.info();
   return (field) => infoField(text, field) ?? '';
 }
@@ -42,7 +43,7 @@ async function rewrite(
   withinMs: number,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  const before = await infoOf(redis);
+  const before = await readInfo(redis);
   try {
     await begin(redis);
   } catch (err) {
@@ -51,7 +52,7 @@ async function rewrite(
   }
   for (const untilMs = performance.now() + withinMs; performance.now() < untilMs && signal?.aborted !== true; ) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS).unref());
-    const info = await infoOf(redis);
+    const info = await readInfo(redis);
     if (info('run_id') !== before('run_id')) return false;
     if (!isUnderWay(info)) return info(outcome) === 'ok';
   }
@@ -60,7 +61,8 @@ async function rewrite(
 
 /**
  * Whether Redis may have a dump: it has written one since it started, has save points, is or was a replica, whose synchronisation leaves one,
- * or has one in a directory of this machine. Redis may refuse to show its settings: then only what it says of itself counts. A dump is not made where there is none, because it would keep what expires later.
+ * or has one in a directory of this machine. Where `CONFIG` is refused, `INFO` alone decides. A dump is not made where there is none, because
+ * it would keep values that expire later.
  */
 async function mayHaveDump(redis: Redis, info: Info): Promise<boolean> {
   if (Number(info('rdb_saves')) > 0) return true;
@@ -80,12 +82,12 @@ async function mayHaveDump(redis: Redis, info: Info): Promise<boolean> {
  *
  * @param withinMs how long to wait for each
  * @param signal ends the wait
- * @returns whether the files are rewritten, or there are none; false if another rewrite was under way, which may have begun too early, or if
- * another server or process answers now, after a failover or a restart
+ * @returns true if the files are rewritten, or there are none; false if a rewrite failed, did not end in time, found another one under way,
+ * which may have begun too early, or if another server or process answers now, after a failover or a restart
  * @throws the error of Redis or the connection
  */
 export async function rewriteFiles(redis: Redis, withinMs: number, signal?: AbortSignal): Promise<boolean> {
-  const info = await infoOf(redis);
+  const info = await readInfo(redis);
   if (info('aof_enabled') === '1' && !(await rewrite(redis, APPEND_ONLY_FILE, withinMs, signal))) return false;
   return !(await mayHaveDump(redis, info)) || rewrite(redis, DUMP, withinMs, signal);
 }

@@ -84,27 +84,28 @@ export function withoutTaken(batch: PendingBatch, taken: readonly HeldClaim[]): 
   const buyerOf = (row: EventRow) => `${row[CUSTOMER]}/${row[LINK]}`;
 
   const firsts = idsOf(claims, 'recurring');
-  const withoutFirst = new Map(
+  /** Ids of the dropped first sales, by buyer. */
+  const droppedFirsts = new Map(
     events.flatMap(({ row }) => {
       const id = idOf(row);
       return dropped.has(id) && firsts.has(id) ? [[buyerOf(row), id] as const] : [];
     }),
   );
-  /** Ids of the first sales that replace dropped ones, by the ids of these. */
-  const replaced = new Map<string, string>();
-  const typed = (row: EventRow): EventRow => {
+  /** By the id of a dropped first sale, the id of the sale that replaces it. */
+  const replacements = new Map<string, string>();
+  const withSaleType = (row: EventRow): EventRow => {
     if (recurring.has(idOf(row))) return row.with(SALE_TYPE, 'recurring');
     const buyer = buyerOf(row);
-    const before = withoutFirst.get(buyer);
+    const before = droppedFirsts.get(buyer);
     if (before === undefined) return row;
-    withoutFirst.delete(buyer);
-    replaced.set(before, idOf(row));
+    droppedFirsts.delete(buyer);
+    replacements.set(before, idOf(row));
     return row.with(SALE_TYPE, 'new');
   };
   const rows = events
     .filter(({ row }) => !dropped.has(idOf(row)))
-    .map(({ kind, row }): PastRow => ({ kind, row: kind === 'sale' ? typed(row) : row }));
+    .map(({ kind, row }): PastRow => ({ kind, row: kind === 'sale' ? withSaleType(row) : row }));
   const { parts, months } = layOutPast(rows);
-  const ofReplaced = claims.map((claim) => ({ ...claim, eventId: replaced.get(claim.eventId) ?? claim.eventId }));
-  return { ...batch, parts, months, claims: ofReplaced };
+  const moved = claims.map((claim) => ({ ...claim, eventId: replacements.get(claim.eventId) ?? claim.eventId }));
+  return { ...batch, parts, months, claims: moved };
 }

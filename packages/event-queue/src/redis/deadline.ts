@@ -1,6 +1,6 @@
 import { withTimeout } from '@waymark/cache';
 
-/** Redis did not respond in time. The command may still be carried out. */
+/** Work, usually a command of Redis, has not ended in time. It may still be carried out. */
 export class DeadlineError extends Error {
   constructor(what: string, milliseconds: number) {
     super(`${what}: no answer within ${Math.round(milliseconds)} ms`);

@@ -54,7 +54,7 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
   let hasNeverAnswered = true;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
-  /** Whether the load was asked for since the last probe. */
+  /** Whether the load was read since the last probe. */
   let isUsed = false;
   let isResting = false;
 

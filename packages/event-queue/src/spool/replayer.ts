@@ -52,7 +52,7 @@ function addClaims(multi: Transaction, entries: readonly SpoolEntry[], now: numb
 /** After this time the first leads of a click have arrived, so that no process needs to find its row in the queue any more. */
 const FINDABLE_MS = 60_000;
 
-/** Where the rows of an entry's clicks are, if a lead may follow them now. The spool does not say whose ids were passed on. */
+/** Where the rows of an entry's clicks are, if a lead may follow them now. The spool does not record which clicks are findable. */
 function queuedClicksOf({ jobId, rows, claims }: SpoolEntry, now: number): QueuedClick[] {
   const texts = splitRows(rows);
   if (now - (jobIdTime(jobId) ?? 0) > FINDABLE_MS || texts.length !== claims.length) return [];

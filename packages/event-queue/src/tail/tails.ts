@@ -98,7 +98,8 @@ export function createTails(redis: Redis, replication: Replication): Tails {
   redis.defineCommand('waymarkOpenStream', { lua: OPEN_STREAM });
   const scripts = redis as Redis & TailScripts;
 
-  function run({ workspace, name }: OpenStream, { perKey, perWorkspace }: StreamLimits): Promise<string> {
+  /** Opens a stream, or renews its lease if `perWorkspace` is 0. @returns the answer of {@link OPEN_STREAM} */
+  function openOrRenew({ workspace, name }: OpenStream, { perKey, perWorkspace }: StreamLimits): Promise<string> {
     const keys = [TAILS_KEY, tailKey(workspace), openStreamsKey(workspace)];
     const ofKey = name.slice(0, name.indexOf(':') + 1);
     return replication.confirmed(() =>
@@ -111,12 +112,12 @@ export function createTails(redis: Redis, replication: Replication): Tails {
 
   return {
     async open(stream, limits) {
-      const answer = await run(stream, limits);
+      const answer = await openOrRenew(stream, limits);
       return answer === 'key' || answer === 'workspace' ? answer : positionOf(answer);
     },
 
     async renew(stream) {
-      return positionOf(await run(stream, { perKey: 0, perWorkspace: 0 }));
+      return positionOf(await openOrRenew(stream, { perKey: 0, perWorkspace: 0 }));
     },
 
     async close({ workspace, name }) {

@@ -224,8 +224,8 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   }
 
   /**
-   * Whether the job's rows may have been written although the manifest has no entry of the job, so that ClickHouse has to be asked. That may
-   * be so for an old job; for the replay of a dead letter, because another replay deletes the entry; and for a job that was taken before,
+   * Whether the job's rows may have been written although the manifest has no entry of the job, so that they are looked up in ClickHouse. That
+   * may be so for an old job; for the replay of a dead letter, because another replay deletes the entry; and for a job that was taken before,
    * because its entry expires early when the clock of Redis was behind and is put right.
    */
   const needsLookUp = ({ id, isRedelivered, addedAt }: WriterJob): boolean => {

@@ -17,6 +17,7 @@ export interface WriteReport {
    */
   readonly outcome: 'stored' | 'retried' | 'bisected' | 'parked';
   readonly rows: number;
+  /** Length of the rows in characters, which is their size in bytes as long as they are ASCII. */
   readonly bytes: number;
   /** Number of inserts that were sent. */
   readonly attempts: number;
@@ -63,10 +64,13 @@ function workspaceShares(rows: readonly string[], storedAt: number): Map<string,
   return shares;
 }
 
-/** Times of a batch, epoch milliseconds: from `since` to `storedAt` its rows were inserted. */
+/** Times of a batch. */
 export interface BatchTimes {
+  /** See {@link WriteReport}. */
   readonly gatherMs: number;
+  /** When its first insert began, epoch milliseconds. */
   readonly since: number;
+  /** When its last insert was answered, epoch milliseconds. */
   readonly storedAt: number;
 }
 

@@ -19,16 +19,15 @@ afterAll(async () => {
 });
 
 const open = () => openFilterMark(redis, createReplication(redis, 0), 'ws_1');
-/** The block of a workspace expires. */
-const expire = () => redis.del(MARK);
+const endBlock = () => redis.del(MARK);
 
-it('a Redis that has lost its data gets a mark only when filters have been blocked for a while', async () => {
+it('a Redis that has lost its data gets a mark only after filters have been blocked for a while', async () => {
   expect(await open()).toBeUndefined();
   expect(await open()).toBeUndefined();
   const leftMs = await redis.pttl(MARK);
   expect(leftMs).toBeGreaterThan(FILTERS_BLOCKED_MS - 10_000);
   expect(leftMs).toBeLessThanOrEqual(FILTERS_BLOCKED_MS);
-  await expire();
+  await endBlock();
   const mark = await open();
   expect(mark).toMatchObject({ key: MARK, value: expect.stringMatching(/^f:/) });
   expect(await open()).toEqual(mark);
@@ -36,13 +35,13 @@ it('a Redis that has lost its data gets a mark only when filters have been block
   expect(await open()).toBeUndefined();
 });
 
-it('a block ends marks, and is followed by another mark', async () => {
+it('a block replaces the mark, and the next mark has another value', async () => {
   await open();
-  await expire();
+  await endBlock();
   const first = await open();
   await blockFilters(redis, createReplication(redis, 0), 'ws_1');
   expect(await open()).toBeUndefined();
-  await expire();
+  await endBlock();
   const second = await open();
   expect([first, second].map((mark) => mark?.value.length)).toEqual([38, 38]);
   expect(second?.value).not.toBe(first?.value);

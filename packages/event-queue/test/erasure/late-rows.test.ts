@@ -154,7 +154,7 @@ it('dead letters lose the texts of an erased person, and a customer of the erase
   ]);
 });
 
-it('queued leads and sales of a person say which clicks, event names and invoices are theirs, also while a writer works on them', async () => {
+it('the clicks, event names and invoices of a person are found in queued leads and sales, also while a writer works on them', async () => {
   const other = lead('9');
   const of = (clickRow: typeof click, customerId: string) =>
     JSON.stringify(aSale({ click: clickRow, customerId, invoiceId: CANARY }));

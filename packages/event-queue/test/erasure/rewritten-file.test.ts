@@ -26,15 +26,15 @@ function isInLog({ dataDir }: TestRedis): boolean {
   return readdirSync(directory).some((name) => readFileSync(join(directory, name), 'latin1').includes(TEXT));
 }
 
-/** Does what an erasure does between the first file that has the text and the rewrites. */
+/** Stores the text, calls `whileStored`, and removes the text, as an erasure does before the rewrites. */
 async function addAndRemove(redis: Redis, whileStored: () => Promise<unknown>): Promise<void> {
   await redis.set('of Ann', TEXT);
   await whileStored();
   await redis.del('of Ann');
 }
 
-/** The connection, whose server is killed and started again instead of the command. */
-function killedBy(command: string, redis: Redis, server: TestRedis): Redis {
+/** The connection, but instead of sending the command it kills the server and starts it again. */
+function restartingAt(command: string, redis: Redis, server: TestRedis): Redis {
   return new Proxy(redis, {
     get(target, name) {
       const value = Reflect.get(target, name) as unknown;
@@ -72,7 +72,7 @@ it.each([
 
 const NO_CONFIG = ['--rename-command', 'CONFIG', ''];
 
-it('no dump is made where there was none by a server that refuses to show its settings', async () => {
+it('a server that refuses CONFIG makes no dump where there was none', async () => {
   const { server, redis } = await start({ args: NO_CONFIG });
   await addAndRemove(redis, async () => undefined);
   expect(await rewriteFiles(redis, WITHIN_MS)).toBe(true);
@@ -81,8 +81,8 @@ it('no dump is made where there was none by a server that refuses to show its se
 
 it.each([
   ['a replica', false, []],
-  ['a replica that refuses to show its settings', false, NO_CONFIG],
-  ['a server that was a replica, and refuses to show its settings', true, NO_CONFIG],
+  ['a replica that refuses CONFIG', false, NO_CONFIG],
+  ['a former replica that refuses CONFIG', true, NO_CONFIG],
 ])('the dump that %s has of its first synchronisation is rewritten', async (_what, isPromoted, args) => {
   const master = await start({ args: ['--repl-diskless-sync-delay', '0'] });
   const replica = await start({ args });
@@ -104,12 +104,12 @@ it.each(['bgrewriteaof', 'bgsave'])(
   'a file is not rewritten if its server is killed and started again during %s',
   async (command) => {
     const { server, redis } = await start({ args: ['--save', '3600 1000000'] });
-    expect(await rewriteFiles(killedBy(command, redis, server), WITHIN_MS)).toBe(false);
+    expect(await rewriteFiles(restartingAt(command, redis, server), WITHIN_MS)).toBe(false);
   },
 );
 
-it('a dump that was begun before may be too old', async () => {
-  // Two seconds for the key.
+it('a dump that is under way already does not count, because it may have begun before the removal', async () => {
+  // Writing the key into the dump takes two seconds.
   const { redis } = await start({
     args: ['--save', '3600 1', '--appendonly', 'no', '--rdb-key-save-delay', '2000000'],
   });

@@ -36,7 +36,7 @@ async function orphanSpoolFiles(directory: string): Promise<void> {
 }
 
 describe('recording clicks', () => {
-  it('other processes find the row of a click that is passed on, for as long as it is queued', async () => {
+  it('other processes find the row of a findable click for as long as it is queued', async () => {
     const [producer, other] = await Promise.all([queue.aProducer(), queue.aProducer()]);
     const clicks = ['a', 'b', 'c', 'd'].map((visitor, index) => ({
       // Characters of one, two and four bytes.

@@ -79,7 +79,7 @@ describe('a click that waits in the spool of another directory', () => {
 });
 
 describe('an empty spool of another directory', () => {
-  it('may have clicks since its last announcement only', async () => {
+  it('counts as if it had clicks from after its last announcement', async () => {
     const startedAt = Date.now();
     const producer = await queue.aProducer();
     await otherPod();
@@ -101,7 +101,7 @@ it('processes that share a directory read its files, and need no announcement', 
   expect(await oldest(producer)).toBeUndefined();
 });
 
-it('every click may be queued for some seconds after Redis was lost, and maybe its data', async () => {
+it('a queued click may have any age for some seconds after a reconnection to Redis, which may have lost its data', async () => {
   const producer = await queue.aProducer();
   await otherPod();
   queue.proxy.cut();

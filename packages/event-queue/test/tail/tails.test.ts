@@ -52,7 +52,7 @@ async function idsAfter(position: TailPosition, workspace = '1'): Promise<string
 }
 
 describe('the tail of a workspace', () => {
-  it('is not written, and no id is sent, while nobody is subscribed', async () => {
+  it('is not written, and no id is sent, while no stream is open', async () => {
     const acknowledge = await aBatch(rowsOf('1', 3));
     await redis.config('RESETSTAT');
     expect(await acknowledge()).toBe(1);

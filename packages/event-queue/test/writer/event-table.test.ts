@@ -43,7 +43,7 @@ it('a repeated insert leaves the time of the one that was stored', async () => {
   expect(await storedTimes('2')).toEqual(['2026-11-25 10:20:30.456']);
 });
 
-it('a row of a writer that gives no time counts as stored when it happened', async () => {
+it('a row that is inserted without a time of storage has the time of its event', async () => {
   await insertClicks(database.client, [aClick({ workspaceId: '3', timestampMs: HAPPENED })]);
   expect(await storedTimes('3')).toEqual(['2026-03-01 00:00:00.123']);
 });

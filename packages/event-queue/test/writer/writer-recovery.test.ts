@@ -75,8 +75,8 @@ describe('a writer', () => {
     writers.push(fixture.aWriter({ limits: { batchDelayMs: 2000 } }));
     const { workspaceId, rows } = clicks(5);
     const jobId = await fixture.add('click', rows);
-    const startedTimes = async () => Number(await fixture.admin.hget(jobKey('click', jobId), 'ats'));
-    await waitFor(async () => (await startedTimes()) === 1, { what: 'the job to be taken' });
+    const attemptsStarted = async () => Number(await fixture.admin.hget(jobKey('click', jobId), 'ats'));
+    await waitFor(async () => (await attemptsStarted()) === 1, { what: 'the job to be taken' });
     // The same as BullMQ's check for stalled jobs does when a lock was not renewed in time.
     await fixture.admin
       .multi()
@@ -85,7 +85,7 @@ describe('a writer', () => {
       .rpush(queueKey('click', 'wait'), jobId)
       .zadd(jobKey('click', 'marker'), 0, '0')
       .exec();
-    await waitFor(async () => (await startedTimes()) === 2, { what: 'the job to be taken again' });
+    await waitFor(async () => (await attemptsStarted()) === 2, { what: 'the job to be taken again' });
     await fixture.untilDrained();
     expect(await counts(workspaceId)).toEqual(all(5));
   });
@@ -109,7 +109,7 @@ describe('the clock of Redis', () => {
     expect(await counts(workspaceId)).toEqual(all(5));
   });
 
-  it('may be put right: a stored job that is delivered again is not stored twice, although its manifest entry has expired', async () => {
+  it('may be corrected: a stored job that is delivered again is not stored twice, although its manifest entry has expired', async () => {
     startWriter();
     const { workspaceId, rows } = clicks(5);
     const jobId = await fixture.add('click', rows);
@@ -286,10 +286,10 @@ describe('when ClickHouse fails', () => {
   it('a writer that was suspended before its insert stores no row again that another writer has stored meanwhile', async () => {
     let clockMs = Date.now();
     let resume = () => {};
-    const isSuspended = new Promise<void>((resolve) => {
+    const suspension = new Promise<void>((resolve) => {
       resume = resolve;
     });
-    writers.push(fixture.aWriter({ now: () => clockMs, onInserting: () => isSuspended }));
+    writers.push(fixture.aWriter({ now: () => clockMs, onInserting: () => suspension }));
     const { workspaceId, rows } = clicks(4);
     const jobId = await fixture.add('click', rows);
     const batchId = await waitFor(() => fixture.admin.get(batchOfJobKey(jobId)), { what: 'the batch to be begun' });

@@ -74,7 +74,7 @@ describe('the writer', () => {
     expect(await fixture.admin.exists(...keys)).toBe(0);
   });
 
-  it('says before an insert what it will change, and acknowledges a batch only when that is evicted', async () => {
+  it('reports a batch before and after its insert, and acknowledges it only when the second report is accepted', async () => {
     const { workspaceId, rows, ids } = clicks(1);
     const own = await startWriterFixture();
     let evict = () => {};
