@@ -7,7 +7,10 @@ import {
 } from './columns.js';
 import { type EventPayload, PAYLOAD_HEAD, parsePayload } from './payload.js';
 
-/** Replaces the event name of an erased lead or sale when no other person has events with that name. */
+/**
+ * The event name of an erased lead or sale. It always replaces the name of a queued row; a stored event keeps its name if other people have
+ * events with that name.
+ */
 export const ERASED_EVENT_NAME = 'Erased';
 
 /**

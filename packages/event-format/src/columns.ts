@@ -77,7 +77,7 @@ const CUSTOMER_COLUMNS = [
 ] as const;
 
 /**
- * The same for every kind of row in the queue. Rows of customers are catalog records: inserting one twice is harmless, and with each the writer
+ * {@link EVENT_TABLES} and the table of customers: every kind of row in the queue. Rows of customers are catalog records: inserting one twice is harmless, and with each the writer
  * inserts a row of `names` (name-rows.ts).
  */
 export const QUEUE_TABLES = {
@@ -86,7 +86,7 @@ export const QUEUE_TABLES = {
 } as const;
 
 export type QueueKind = keyof typeof QUEUE_TABLES;
-/** The version of the column lists by which this release builds rows. */
+/** The version of the column lists with which this release builds event rows. */
 export const EVENT_ROW_VERSION = 1;
 
 /** A value of a row: a string, a number, or the string array `metadata_kv`. 64-bit ids are decimal strings. */

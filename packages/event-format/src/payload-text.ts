@@ -41,7 +41,7 @@ function malformed(missing: string): Error {
 
 /**
  * Finds the JSON syntax `mark` at or after `from`. A mark contains quotes, which are escaped inside JSON strings, so a match is
- * always structure and never part of a value.
+ * never inside a string.
  */
 function find(payload: string, mark: string, from: number): number {
   const position = payload.indexOf(mark, from);

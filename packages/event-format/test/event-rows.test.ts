@@ -87,7 +87,7 @@ test.each([
   expect(column('click', clickRow({ ...fields, url }), 'utm_source')).toBe(source);
 });
 
-test('the payload has url to os as adjacent members that no value can imitate', () => {
+test('the members url to os are adjacent in the payload and can be cut out of it, whatever their values contain', () => {
   const text = fc.string({ unit: 'grapheme' });
   fc.assert(
     fc.property(text, text, text, (url, city, os) => {
@@ -148,7 +148,7 @@ test('metadata has one pair with the full path for each scalar', () => {
   );
 });
 
-test('an empty object or list has a pair of its own, which no key can imitate', () => {
+test('an empty object or list has a pair of its own, which differs from that of any key', () => {
   expect(metadataPairs({ a: {}, b: [[], { c: {} }], '': {} })).toEqual(['a.\\-=', 'b.0.\\-=', 'b.1.c.\\-=', '.\\-=']);
   expect(metadataPairs({ a: { '\\-': '' } })).toEqual(['a.\\\\-=']);
 });
