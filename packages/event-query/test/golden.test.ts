@@ -147,7 +147,7 @@ const CASES: Record<string, Case> = {
     events: [2],
   },
   'unknown customer': { query: { customerId: 'ext_3' }, events: [] },
-  'clicks do not know event names or sale types': {
+  'event names and sale types do not filter clicks': {
     query: { eventName: 'Sign up', saleType: 'new', country: 'DE' },
     events: [4],
   },

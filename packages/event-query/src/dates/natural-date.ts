@@ -55,7 +55,7 @@ function parsePhrase(phrase: string, context: DateContext): ParsedDate | undefin
 
 /**
  * Parses a date or a period in English words, or a week, month, quarter or year of ISO 8601, in the zone of the context. Undefined
- * if any part of the text is not understood, if it is ambiguous, or if it lies before 1970 or after 9999. `docs/reference/dates.md`
+ * if any part of the text cannot be parsed, if it is ambiguous, or if it lies before 1970 or after 9999. `docs/reference/dates.md`
  * lists the accepted forms.
  */
 export function parseNaturalDate(text: string, context: DateContext): ParsedDate | undefined {

@@ -23,7 +23,7 @@ export function directionOf(query: Pick<EventsQuery, 'order' | 'sortOrder'>): Pa
   return order === 'asc' ? 'ASC' : 'DESC';
 }
 
-/** The page that a request asks for. @param after the last event of the previous page, from the request's cursor */
+/** The page of a request. @param after the last event of the previous page, from the request's cursor */
 export function parsePage(query: EventsQuery, after: Position | undefined): Page {
   return {
     direction: directionOf(query),

@@ -146,7 +146,7 @@ const CASES: Record<string, Case> = {
     query: { interval: '7d', groupBy: 'timeseries', event: 'composite', country: 'FR', domain: 'go.acme.com' },
     totals: [3, 1, 1, 2900],
   },
-  'each kind has the filters that it knows': {
+  'each kind has the filters that apply to it': {
     query: { event: 'composite', groupBy: 'countries', eventName: 'Demo booked', saleType: 'new', trigger: 'link,qr' },
     totals: [6, 2, 0, 0],
   },

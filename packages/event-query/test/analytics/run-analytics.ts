@@ -28,7 +28,7 @@ interface Answer {
   readonly statements: readonly CompiledQuery[];
 }
 
-/** Reads groups like the query service: planner statistics first. `events` overrides the number of events in the range. */
+/** Reads groups like the query service: planner statistics first. The last parameter overrides them, and the age of the workspace. */
 export async function groupsOf(
   database: TestDatabase,
   query: Record<string, string>,

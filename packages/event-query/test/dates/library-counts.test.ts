@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parseInstant } from '../../src/dates/instant.js';
 import { parseTimeRange } from '../../src/dates/time-range.js';
 
-// Relative dates that the library chrono-node understands are understood by our parser, with the same meaning.
+// Relative dates that the library chrono-node accepts are accepted by our parser, with the same meaning.
 
 /** Noon, because the library returns noon for days. */
 const NOW = Date.parse('2026-11-21T12:00:00Z');

@@ -172,7 +172,7 @@ export const metadata: fc.Arbitrary<Metadata> = fc.oneof(
   },
 );
 
-const keysOf: fc.Arbitrary<MetadataKeys> = fc.oneof(
+const queriedKeys: fc.Arbitrary<MetadataKeys> = fc.oneof(
   { weight: 5, arbitrary: fc.tuple(pick(KEYS)) },
   { weight: 2, arbitrary: fc.tuple(pick(KEYS), pick(KEYS)) },
   { weight: 1, arbitrary: fc.tuple(pick(KEYS), pick(KEYS), pick(KEYS)) },
@@ -182,7 +182,7 @@ const FREQUENT = ['pro', '25', 'true', 'null', ''];
 const queriedNumbers = pick([...NUMBERS, 24.999, 0.3, 9007199254740992, -1e308, Number.NaN]);
 const queriedTexts = fc.oneof(pick(FREQUENT), pick([...WORDS, ...NUMERIC, ...NUMBERS.map(String)]));
 
-export const metadataQueries = queriesOver(keysOf, queriedTexts, queriedNumbers);
+export const metadataQueries = queriesOver(queriedKeys, queriedTexts, queriedNumbers);
 
 /** Queries with arbitrary keys, values and numbers. */
 export const anyQueries = queriesOver(

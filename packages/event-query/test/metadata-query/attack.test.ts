@@ -76,16 +76,16 @@ test('hostile keys and values match events that have them, and nothing else', as
     aLead({ click, eventId: idOf(NOW, 2 * index + 1), timestampMs: NOW, metadata: { [text]: { n: 5 } } }),
   ]);
   await insertLeads(database.client, leads);
-  const ask = (query: string) =>
+  const search = (query: string) =>
     pageOf(database, { event: 'leads', limit: '1000', query }, SCOPE, { hasRemovedLinks: false });
   for (const [index, text] of HOSTILE.entries()) {
-    const [value, key] = [idOf(NOW, 2 * index), idOf(NOW, 2 * index + 1)];
+    const [withValue, withKey] = [idOf(NOW, 2 * index), idOf(NOW, 2 * index + 1)];
     const shown = text.slice(0, 30);
-    expect((await ask(`metadata['plan']=${quoted(text)}`)).ids, shown).toEqual([value]);
-    expect((await ask(`metadata[${quoted(text)}]['n']:5`)).ids, shown).toEqual([key]);
-    expect((await ask(`metadata[${quoted(text)}]:*`)).ids, shown).toEqual([key]);
-    expect((await ask(`metadata[${quoted(text)}]['n'] >= 5`)).ids, shown).toEqual([key]);
-    expect((await ask(`metadata['plan']!=${quoted(text)}`)).ids, shown).toHaveLength(leads.length - 1);
+    expect((await search(`metadata['plan']=${quoted(text)}`)).ids, shown).toEqual([withValue]);
+    expect((await search(`metadata[${quoted(text)}]['n']:5`)).ids, shown).toEqual([withKey]);
+    expect((await search(`metadata[${quoted(text)}]:*`)).ids, shown).toEqual([withKey]);
+    expect((await search(`metadata[${quoted(text)}]['n'] >= 5`)).ids, shown).toEqual([withKey]);
+    expect((await search(`metadata['plan']!=${quoted(text)}`)).ids, shown).toHaveLength(leads.length - 1);
   }
 });
 
