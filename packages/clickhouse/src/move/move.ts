@@ -9,7 +9,7 @@ import { eachOf } from './each-of.js';
 import { type ConnectedEndpoint, type MoveEndpoint, openSource, openTarget } from './endpoints.js';
 import { type MoveHeader, MoveState, type PlannedSlice } from './move-state.js';
 import { planSlices } from './plan-slices.js';
-import { assertUsable, identifySource, takeUp, untilNothingIsInserted } from './preconditions.js';
+import { assertUsable, identifySource, readOrWriteHeader, untilNothingIsInserted } from './preconditions.js';
 import { readShape, type TableShape, tablesToMove } from './table-shape.js';
 
 /** Size of a slice in memory, some ten thousand clicks: enough for efficient inserts, and an embedded store can hold such a result. */
@@ -76,7 +76,7 @@ export async function moveDatabase(options: MoveOptions): Promise<MoveReport> {
     await state.create();
     const lease = await takeSchemaLease(target.client, target);
     try {
-      const header = await takeUp(state, identity);
+      const header = await readOrWriteHeader(state, identity);
       return await new Move({ ...options, source, target, state, lease, header }).run();
     } finally {
       // If the server is away, the lease expires. The error to report is the one that ended the move.

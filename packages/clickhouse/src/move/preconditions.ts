@@ -71,7 +71,7 @@ export async function assertUsable(target: ConnectedEndpoint, { source }: Source
  *
  * @throws MoveRefusedError when the move in progress has another source, or was begun by a release with other migrations
  */
-export async function takeUp(state: MoveState, identity: SourceIdentity): Promise<MoveHeader> {
+export async function readOrWriteHeader(state: MoveState, identity: SourceIdentity): Promise<MoveHeader> {
   const header = await state.readHeader();
   if (header === undefined) {
     const started = { ...identity, startedAt: Math.floor(Date.now() / 1000) };

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '../client.js';
 import { renderMigration } from '../migrations/render.js';
 import { EXPIRING, WITH_ADDRESSES } from './retention.js';
 
-/** After how many days a workspace deletes events and empties addresses of visitors; undefined: as the whole installation. */
+/** After how many days a workspace deletes events and empties addresses of visitors; undefined: by the setting of the installation. */
 export interface WorkspaceRetention {
   /** The UInt64 of the workspace's id as decimal text. */
   readonly workspace: string;
@@ -45,7 +45,7 @@ interface Selection {
  * roll-ups by quarter of an hour and by day expire together. Undefined when no workspace has a limit.
  *
  * @param time the time column of the table
- * @param prefix what the names of the parameters begin with
+ * @param prefix of the names of the parameters
  */
 function rowsBefore(
   time: string,
@@ -88,10 +88,10 @@ async function countIn(
 ): Promise<ExpiredRows[]> {
   const { rows, addresses } = selections(expiring, rules, nowMs);
   if (rows === undefined && addresses === undefined) return [];
-  const [isRow, isAddress] = [rows?.condition ?? '0', addresses?.condition ?? '0'];
+  const [expiredRow, expiredAddress] = [rows?.condition ?? '0', addresses?.condition ?? '0'];
   const found = await client.rows<[string, string, string]>({
-    query: `SELECT toString(workspace_id), toString(countIf(${isRow})), toString(countIf(${isAddress} AND NOT ${isRow}))
-FROM ${expiring.table} WHERE ${isRow} OR ${isAddress} GROUP BY workspace_id ORDER BY workspace_id`,
+    query: `SELECT toString(workspace_id), toString(countIf(${expiredRow})), toString(countIf(${expiredAddress} AND NOT ${expiredRow}))
+FROM ${expiring.table} WHERE ${expiredRow} OR ${expiredAddress} GROUP BY workspace_id ORDER BY workspace_id`,
     parameters: { ...rows?.parameters, ...addresses?.parameters },
     settings: { max_execution_time: READ_SECONDS_MAX, optimize_use_projections: 0, log_comment: 'retention' },
   });

@@ -6,9 +6,9 @@ import { REPLICA_PATH } from '../migrations/render.js';
 import { quoteIdentifier } from '../quote-identifier.js';
 import { connectNodes } from './cluster-nodes.js';
 
-/** The order in which tables and views are created, by engine: each refers to earlier ones. */
-const ORDER = ['MergeTree', 'Distributed', 'View', 'MaterializedView'];
-const orderOf = (engine: string) => ORDER.findIndex((known) => engine.endsWith(known) || engine === known);
+/** The order in which tables and views are created, by the end of the engine's name: each refers to earlier ones. */
+const ORDER = ['MergeTree', 'Distributed', 'View'];
+const orderOf = (engine: string) => ORDER.findIndex((end) => engine.endsWith(end));
 
 /** Turns the definition of a table or view into a statement that creates it on every server of the cluster that does not have it. */
 export function definitionOnCluster(definition: string, cluster: string): string {

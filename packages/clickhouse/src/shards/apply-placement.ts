@@ -33,7 +33,7 @@ export async function tablesPlacedOtherwise(client: ClickHouseClient, placement:
  * Replaces the `Distributed` tables that do not follow the placement on all servers of the cluster, so that they send rows and reads to the
  * shards of the placement.
  *
- * @param servers the servers that are asked for such tables
+ * @param servers the servers on which such tables are looked for
  * @returns the names of the replaced tables
  */
 export async function placeTables(

@@ -50,7 +50,7 @@ export function caughtUp(
 /** Settings of a query to all replicas: those that are away are skipped, and each of the others returns rows of its own. */
 const EACH_ALONE = { skip_unavailable_shards: 1, distributed_group_by_no_merge: 1 } as const;
 
-/** A table whose replicas are asked which of them have all rows. */
+/** A table, and how to find its replicas that have all rows. */
 export interface ReplicatedTable {
   readonly cluster: string;
   /** The `Distributed` table. */

@@ -213,7 +213,7 @@ class ShardMove {
     const { cluster } = this.#options;
     const stored = await readPlacement(this.#client, { cluster });
     if (stored === undefined) throw new Error('the placement is gone');
-    // All servers are asked: a command that was killed may have changed a table on some of them.
+    // On all servers, because a command that was killed may have changed a table on some of them.
     const servers = this.#nodes.map(({ client }) => client);
     await placeTables(this.#client, cluster, stored.shards, servers);
     for (const { client, name } of this.#nodes) {

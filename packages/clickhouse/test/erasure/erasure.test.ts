@@ -81,16 +81,15 @@ function batchOf(
   return {
     id: crypto.randomUUID(),
     customers: customers.map((customer) => ({
-      ...{
-        workspace: '5',
-        customer: String(customer),
-        publicId: formatResourceId('customer', String(customer)),
-        isDeleted,
-      },
+      workspace: '5',
+      customer: String(customer),
+      publicId: formatResourceId('customer', String(customer)),
+      isDeleted,
     })),
-    clicks: journeys.map(({ click }) => ({
-      ...{ workspace: '5', clickId: String(click[2]), isDeleted, deliveryId: `evt_${String(click[2])}` },
-    })),
+    clicks: journeys.map(({ click }) => {
+      const clickId = String(click[2]);
+      return { workspace: '5', clickId, isDeleted, deliveryId: `evt_${clickId}` };
+    }),
   };
 }
 
@@ -150,7 +149,7 @@ describe('anonymise', () => {
     ['with an integer of more than 64 bits', { wei: 120000000000000000000, below: -9300000000000000000 }],
     ['nested deeply', { deep: JSON.parse(`${'['.repeat(90)}1${']'.repeat(90)}`) }],
     ['that looks like a sale', { sale: { amount: 1, invoiceId: '","paymentProcessor":"x","currency":"y"},' } }],
-  ])('makes the same row in the tables as of a row that arrives late, with metadata %s', async (_what, metadata) => {
+  ])('anonymises a stored row as it anonymises a late one, with metadata %s', async (_what, metadata) => {
     const journeys = [journey(10, AT, metadata)];
     await insert(journeys);
     await erase(batchOf([10], journeys, false));
@@ -171,7 +170,7 @@ describe('anonymise', () => {
     expect([await names('lead_events'), await names('sale_events')]).toEqual([[['Erased']], [['Purchase']]]);
   });
 
-  it('makes one mutation a table of a thousand customers, however often it is started', async () => {
+  it('starts one mutation in each table for a thousand customers, however often it is started', async () => {
     const customers = Array.from({ length: 1000 }, (_, index) => 10_000 + index);
     const journeys = customers.map((customer) => journey(customer));
     await insert(journeys);
@@ -188,7 +187,7 @@ describe('anonymise', () => {
     expect(JSON.stringify(await rowsOf('lead_events'))).not.toContain(CANARY);
   });
 
-  it('removes the ids that another system gave to the clicks, and those of nobody else', async () => {
+  it('removes the ids that another system gave to the clicks, and no others', async () => {
     const [erased, other] = [journey(10), journey(11)];
     await insert([erased, other]);
     for (const { click } of [erased, other]) {
@@ -210,10 +209,10 @@ describe('anonymise', () => {
 });
 
 describe('delete', () => {
-  it('leaves counters, roll-ups and totals as in a world where the customer never was', async () => {
+  it('leaves counters, roll-ups and totals as if the customer had never existed', async () => {
     const journeys = [journey(10), journey(11, AT + 86_400_000), journey(12), journey(13)];
     await insert(journeys.slice(1));
-    const never = await counters();
+    const withoutCustomer = await counters();
     for (const table of ['click_events', 'lead_events', 'sale_events', ...KEPT_COUNTERS]) {
       await database.client.command({ query: `TRUNCATE TABLE ${table}` });
     }
@@ -225,7 +224,7 @@ describe('delete', () => {
     await subtractErased(target(), batch);
     await erase(batch);
     await subtractErased(target(), batch);
-    expect(await counters()).toEqual(never);
+    expect(await counters()).toEqual(withoutCustomer);
     expect(JSON.stringify(await rowsOf('sale_events'))).not.toContain(`${CANARY}-10`);
     expect(await countUnerased(target(), batch)).toBe(0);
   });
@@ -253,7 +252,7 @@ describe('delete', () => {
 
   it('subtracts nothing again once its mutations have begun, even under other tokens', async () => {
     const rollUps = ['link_totals', 'workspace_slots', 'link_days'];
-    const rememberTokens = async (count: number) => {
+    const setTokenWindow = async (count: number) => {
       for (const table of rollUps) {
         const query = `ALTER TABLE ${table} MODIFY SETTING non_replicated_deduplication_window = ${count}`;
         await database.client.command({ query });
@@ -268,12 +267,12 @@ describe('delete', () => {
     await insert([journey(10, AT + 60_000)]);
     const before = await counters();
     // Without its deduplication token, ClickHouse accepts the block again, as it does when a moved shard has changed the token.
-    await rememberTokens(0);
+    await setTokenWindow(0);
     try {
       await subtractErased(target(), batch);
       expect(await counters()).toEqual(before);
     } finally {
-      await rememberTokens(10_000);
+      await setTokenWindow(10_000);
     }
     await waitFor(async () => (await erasureProgress(target(), batch)).running === 0, { what: 'the mutations' });
   });

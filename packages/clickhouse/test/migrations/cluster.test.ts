@@ -84,12 +84,12 @@ describe('a cluster', () => {
     }
   });
 
-  test('has the retention set on its local tables, by statements that only need a cluster', async () => {
+  test('has the retention set on its local tables, with statements for all servers', async () => {
     const own = await createTestDatabase();
     try {
       await own.client.command({ query: 'CREATE TABLE click_events_local AS click_events' });
-      const asked = applyRetention(own.client, { cluster, addressDays: 30, eventDays: 90 });
-      await expect(asked).rejects.toThrow('Replicated DDL queries are disabled');
+      const applying = applyRetention(own.client, { cluster, addressDays: 30, eventDays: 90 });
+      await expect(applying).rejects.toThrow('Replicated DDL queries are disabled');
     } finally {
       await own.drop();
     }

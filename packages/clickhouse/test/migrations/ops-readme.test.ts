@@ -26,13 +26,13 @@ async function rows<Row>(query: string): Promise<Row[]> {
   return (await db.client.query({ query, format: 'JSONEachRow' })).json<Row>();
 }
 
-it('says which queries the server of docker-compose.yml logs', () => {
+it('the section of the query log names the shortest query that the server of docker-compose.yml logs', () => {
   const users = readFileSync(new URL('../../../../clickhouse/config/users.xml', import.meta.url), 'utf8');
   const [, shortestMs] = /<log_queries_min_query_duration_ms>(\d+)</.exec(users) ?? [];
   expect(sections.get(ELSEWHERE)).toContain(`${shortestMs} ms or longer`);
 });
 
-it('has every table and view for operators, and no other', async () => {
+it('the pages have every table and view for operators, and no other', async () => {
   const found = await rows<{ name: string }>(
     "SELECT name FROM system.tables WHERE database = currentDatabase() AND name LIKE 'ops\\_%' AND name != 'ops_query_log'",
   );

@@ -31,15 +31,15 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([from, ...databases].map((database) => database.drop())));
 
-const endOf = ({ url, database }: TestDatabase) => ({ connection: { url, database } });
+const endpointOf = ({ url, database }: TestDatabase) => ({ connection: { url, database } });
 
 /** Moves in slices so small that tables have several. */
 function move(to: TestDatabase, options: Partial<MoveOptions> = {}): Promise<MoveReport> {
-  return moveDatabase({ source: endOf(from), target: endOf(to), sliceBytes: 60_000, ...options });
+  return moveDatabase({ source: endpointOf(from), target: endpointOf(to), sliceBytes: 60_000, ...options });
 }
 
-/** Ends a move with the given slice of a table. */
-function dieAt(table: string, slice: number) {
+/** Throws at the given slice of a table, which ends the move there. */
+function failAt(table: string, slice: number) {
   let count = 0;
   return (progress: MoveProgress) => {
     if (progress.table === table) count += 1;
@@ -98,7 +98,7 @@ describe('a move that ends in the middle', () => {
   let to: TestDatabase;
   beforeAll(async () => {
     to = await aTarget();
-    await expect(move(to, { onProgress: dieAt('click_events', 3) })).rejects.toBe(died);
+    await expect(move(to, { onProgress: failAt('click_events', 3) })).rejects.toBe(died);
   });
 
   test('leaves a database that no service can use', async () => {
@@ -112,7 +112,7 @@ describe('a move that ends in the middle', () => {
     const running = to.client
       .rows({ query, settings: { log_comment: MOVE_COMMENT } })
       .then(() => order.push('insert ended'));
-    const die = dieAt('click_events', 1);
+    const die = failAt('click_events', 1);
     const continued = move(to, {
       onProgress(progress) {
         order.push('slice');
@@ -126,13 +126,13 @@ describe('a move that ends in the middle', () => {
 
   test('is not continued from another source', async () => {
     const other = await createTestDatabase();
-    await expect(move(to, { source: endOf(other) })).rejects.toThrow('unfinished move from another source');
+    await expect(move(to, { source: endpointOf(other) })).rejects.toThrow('unfinished move from another source');
     await other.drop();
   });
 
   test('continues where it ended; no row is doubled, in a table with a deduplication window or without', async () => {
     const copied: MoveProgress[] = [];
-    const die = dieAt('webhook_deliveries', 2);
+    const die = failAt('webhook_deliveries', 2);
     const dying = move(to, {
       onProgress(progress) {
         copied.push(progress);
@@ -141,7 +141,7 @@ describe('a move that ends in the middle', () => {
     });
     await expect(dying).rejects.toBe(died);
     expect(copied.find(({ copiedBytes }) => copiedBytes > 0)?.bytes).toBeGreaterThan(copied[0]?.copiedBytes ?? 0);
-    // As after kills between the insert of a slice and its note, everywhere.
+    // As if each slice had been inserted, and the run been killed before it was recorded as copied.
     await to.client.command({
       query: `INSERT INTO schema_move_slices (table_name, number, partition, above, up_to, version)
         SELECT table_name, number, partition, above, up_to, 2 FROM schema_move_slices FINAL`,
@@ -154,7 +154,7 @@ describe('a move that ends in the middle', () => {
 
 describe('the source of a move', () => {
   test('is read on connections that cannot change it', async () => {
-    const { client } = openSource(endOf(from));
+    const { client } = openSource(endpointOf(from));
     for (const query of [
       'INSERT INTO links (id) SELECT 1',
       'ALTER TABLE links DELETE WHERE 1',
@@ -176,13 +176,13 @@ describe('the source of a move', () => {
     await source.client.command({
       query: `INSERT INTO click_events (workspace_id, timestamp, click_id, ip) ${clicks.join(' UNION ALL ')}`,
     });
-    await move(to, { source: endOf(source) });
+    await move(to, { source: endpointOf(source) });
     const query = "SELECT trim(TRAILING '\\0' FROM toString(click_id)), ip FROM click_events ORDER BY timestamp DESC";
     expect(await to.client.rows({ query })).toEqual([
       ['new', '203.0.113.9'],
       ['older', ''],
     ]);
-    // The totals of links come with what they count of expired events.
+    // The totals of links still count the expired events.
     expect(await haveEverExpired(to.client)).toBe(true);
     await source.drop();
   });
@@ -219,12 +219,14 @@ describe('a move is refused, and changes nothing,', () => {
     await source.client.command({
       query: `ALTER TABLE schema_migrations DELETE WHERE ${newest} SETTINGS mutations_sync = 1`,
     });
-    await expect(move(to, { source: endOf(source) })).rejects.toThrow(/another level.*is pending.*migrate up/);
+    await expect(move(to, { source: endpointOf(source) })).rejects.toThrow(/another level.*is pending.*migrate up/);
     await migrate(source.client);
     await source.client.command({
       query: "INSERT INTO schema_migrations SELECT 9999, '9999_later.sql', '', now64(3)",
     });
-    await expect(move(to, { source: endOf(source) })).rejects.toThrow(/9999_later.sql is unknown.*the release that/);
+    await expect(move(to, { source: endpointOf(source) })).rejects.toThrow(
+      /9999_later.sql is unknown.*the release that/,
+    );
     await expect(to.client.rows({ query: 'SELECT 1' })).rejects.toMatchObject({ code: '81' });
     await source.drop();
   });

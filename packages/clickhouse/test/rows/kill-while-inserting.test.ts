@@ -31,7 +31,7 @@ test('inserts repeated with their tokens after kill -9 are stored once, in the t
   const workers = [1, 2, 3, 4].map(work);
   for (let kill = 0; kill < KILLS; kill++) {
     const before = acknowledged;
-    await waitFor(() => acknowledged > before + 8 * ROWS_PER_GROUP, { what: 'inserts to flow' });
+    await waitFor(() => acknowledged > before + 8 * ROWS_PER_GROUP, { what: 'eight inserts' });
     await server.kill9();
     await server.restart();
   }

@@ -4,7 +4,7 @@ import { aGroup, counts, everywhere, insertUntilDone, ROWS_PER_GROUP } from './e
 
 const TABLES = ['click_events', 'link_totals', 'workspace_slots', 'link_days'];
 
-test('old parts are merged into one, of the events and of their totals, and repeats of their inserts are still dropped', async () => {
+test('old parts of the events and of their totals are merged into one, and repeats of their inserts are still dropped', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const { client } = database;
@@ -14,9 +14,9 @@ test('old parts are merged into one, of the events and of their totals, and repe
     return Number(row?.[0]);
   };
   const ofTables = 'database = currentDatabase() AND';
-  const merged = await count(`SELECT count() FROM system.tables WHERE ${ofTables} name IN ({tables:Array(String)})
+  const withSetting = await count(`SELECT count() FROM system.tables WHERE ${ofTables} name IN ({tables:Array(String)})
   AND create_table_query LIKE '%min_age_to_force_merge_seconds = 43200%'`);
-  expect(merged).toBe(TABLES.length);
+  expect(withSetting).toBe(TABLES.length);
 
   const groups = [1, 2].map((number) => aGroup('7', number));
   for (const group of groups) await insertUntilDone(client, group);
@@ -25,7 +25,7 @@ test('old parts are merged into one, of the events and of their totals, and repe
   }
   const parts = `SELECT count() - uniqExact(table, partition) FROM system.parts
 WHERE active AND ${ofTables} table IN ({tables:Array(String)})`;
-  // The engine checks idle tables for merges ever less often; an insert makes it check.
+  // The engine checks idle tables for merges ever less often; an insert causes a check.
   await insertUntilDone(client, aGroup('8', 1));
   await waitFor(async () => (await count(parts)) === 0, { what: 'one part a partition', timeoutMs: 90_000 });
 

@@ -80,7 +80,7 @@ describe('rows are placed by logical shards', () => {
     expect(await applyPlacement(client, nodes)).toEqual([]);
   });
 
-  test('a read of one workspace, or of some, goes to their shards only; the empty third shard is not asked', async () => {
+  test('a read of one workspace, or of some, goes to their shards only, and not to the empty third shard', async () => {
     await client.command({
       query: `INSERT INTO click_events (workspace_id, timestamp, click_id, link_id)
         SELECT number, now64(3), toString(number), 5 FROM numbers(1680)`,

@@ -31,7 +31,7 @@ describe('the placement', () => {
     );
   });
 
-  test('uses each shard for as many logical ones as the others, but for one', () => {
+  test('gives all shards equally many logical ones, or some of them one more', () => {
     fc.assert(
       fc.property(shards, (count) => {
         const sizes = Array.from({ length: count }, (_, index) =>
@@ -43,7 +43,7 @@ describe('the placement', () => {
     );
   });
 
-  test('continues workspace modulo shards wherever it says so', () => {
+  test('is the same as workspace modulo shards where canContinue is true', () => {
     fc.assert(
       fc.property(shards, workspaceId, (count, id) => {
         fc.pre(canContinue(count));
@@ -72,7 +72,7 @@ describe('a replica has all that was inserted before a time', () => {
     expect(isComplete({ logPointer: 0 }, 0)).toBe(false);
   });
 
-  test('or when the log is empty, once that cannot be a first entry that nobody has taken', () => {
+  test('or when the log is empty, once that cannot be a first entry that no replica has taken', () => {
     const empty = [state({ logPointer: 0, logEnd: 0 })];
     const ends = new Map([['/t/1', 0]]);
     expect([caughtUp(empty, 1000, ends).length, caughtUp(empty, 1000, ends, true).length]).toEqual([0, 1]);
