@@ -30,7 +30,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function ending(child: ChildProcess): Promise<number | NodeJS.Signals | null> {
+function exitOf(child: ChildProcess): Promise<number | NodeJS.Signals | null> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? code));
   });
@@ -59,7 +59,7 @@ test('kill -9 during inserts loses no acknowledged row, and the server starts ag
     };
     const workers = Array.from({ length: 8 }, work);
     const enough = acknowledged.size + 100;
-    await waitFor(() => acknowledged.size >= enough, { what: 'inserts to flow' });
+    await waitFor(() => acknowledged.size >= enough, { what: 'a hundred inserts' });
     await server.kill9();
     isUp = false;
     await Promise.all(workers);
@@ -85,7 +85,7 @@ test('a second process on the same data directory is refused, and the first cont
   second.stderr?.on('data', (data) => {
     errors += data;
   });
-  expect(await ending(second)).toBe(1);
+  expect(await exitOf(second)).toBe(1);
   expect(errors).toContain('another process may be using it');
   expect((await fetchWithPassword(`${first.url}/ping`)).status).toBe(200);
 });
@@ -152,7 +152,7 @@ test('the server does not start without a password', async () => {
   child.stderr?.on('data', (data) => {
     errors += data;
   });
-  expect(await ending(child)).toBe(2);
+  expect(await exitOf(child)).toBe(2);
   expect(errors).toContain('WAYMARK_EMBEDDED_PASSWORD');
 });
 

@@ -5,13 +5,13 @@ import { fetchWithPassword } from './fetch-with-password.js';
 let db: TestDatabase;
 beforeAll(async () => {
   db = await createTestDatabase();
-  await ask('CREATE TABLE counted (n UInt64, text String) ENGINE = MergeTree ORDER BY n');
-  await ask("INSERT INTO counted SELECT number, 'a\\nb\"}' || toString(number) FROM numbers(100000)");
+  await send('CREATE TABLE counted (n UInt64, text String) ENGINE = MergeTree ORDER BY n');
+  await send("INSERT INTO counted SELECT number, 'a\\nb\"}' || toString(number) FROM numbers(100000)");
 });
 afterAll(() => db.drop());
 
 /** The text of the answer, and the summary in its headers. */
-async function ask(query: string, members: Record<string, string> = {}) {
+async function send(query: string, members: Record<string, string> = {}) {
   const fields = new URLSearchParams({ database: db.database, ...members });
   const response = await fetchWithPassword(`${db.url}/?${fields}`, { method: 'POST', body: query });
   const text = await response.text();
@@ -33,8 +33,8 @@ test.each([
   'the summary of a read has the number of rows read, and the result is the same as on a connection of its own: %s',
   async (_, select, rows) => {
     const query = `${select} FORMAT JSONCompactEachRow`;
-    const read = await ask(query);
-    expect(read.text).toBe((await ask(onItsOwn(query))).text);
+    const read = await send(query);
+    expect(read.text).toBe((await send(onItsOwn(query))).text);
     expect(read.format).toBe('JSONCompactEachRow');
     if (rows !== undefined) {
       expect(read.summary.read_rows).toBe(String(rows));
@@ -45,7 +45,7 @@ test.each([
 
 test('what was read is left out of the summary where the engine does not report it', async () => {
   for (const query of ['SELECT n FROM counted LIMIT 2 FORMAT TSV', 'INSERT INTO counted SELECT 1, 2 WHERE 0']) {
-    const { summary } = await ask(query);
+    const { summary } = await send(query);
     expect(summary).not.toHaveProperty('read_rows');
     expect(summary).not.toHaveProperty('read_bytes');
   }
@@ -54,8 +54,8 @@ test('what was read is left out of the summary where the engine does not report 
 test('totals and extremes are the same as on a connection of its own', async () => {
   const totals =
     'SELECT n % 2 AS odd, count() FROM counted GROUP BY odd WITH TOTALS ORDER BY odd FORMAT JSONCompactEachRow';
-  expect((await ask(totals)).text).toBe((await ask(onItsOwn(totals))).text);
+  expect((await send(totals)).text).toBe((await send(onItsOwn(totals))).text);
   const extremes = 'SELECT n FROM counted ORDER BY n LIMIT 2 FORMAT JSONCompactEachRow';
   const settings = { extremes: '1' };
-  expect((await ask(extremes, settings)).text).toBe((await ask(onItsOwn(extremes), settings)).text);
+  expect((await send(extremes, settings)).text).toBe((await send(onItsOwn(extremes), settings)).text);
 });

@@ -58,7 +58,7 @@ describe('a read with its format', () => {
   });
 });
 
-describe('a connection of its own is left to', () => {
+describe('a connection of its own is used for', () => {
   test.each([
     ['a statement without a format', 'SELECT 1'],
     ['a second format', 'SELECT 1 AS n FORMAT CSV UNION ALL SELECT 2 FORMAT TSV'],

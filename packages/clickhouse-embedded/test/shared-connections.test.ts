@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-async function ask(query: string, members: Record<string, string> = {}, method = 'POST') {
+async function send(query: string, members: Record<string, string> = {}, method = 'POST') {
   const fields = new URLSearchParams({ database: db.database, ...members, ...(method === 'GET' ? { query } : {}) });
   const response = await fetchWithPassword(`${db.url}/?${fields}`, method === 'GET' ? {} : { method, body: query });
   const text = await response.text();
@@ -20,7 +20,7 @@ const onItsOwn = (query: string) => query.replace(/FORMAT \w+$/, '/* */ $&');
 
 const exists = async (table: string) =>
   (
-    await ask(`SELECT count() FROM system.tables WHERE database = currentDatabase() AND name = '${table}' FORMAT TSV`)
+    await send(`SELECT count() FROM system.tables WHERE database = currentDatabase() AND name = '${table}' FORMAT TSV`)
   )[2];
 
 describe('PARALLEL WITH, whose further statements the engine does not check, is refused', () => {
@@ -31,12 +31,12 @@ describe('PARALLEL WITH, whose further statements the engine does not check, is 
     ['after a CREATE', `${create('first')} PARALLEL WITH ${create('by_create')}`, 'by_create'],
     ['after comments', `SELECT 1 PARALLEL /**/ WITH -- x\n ${create('by_comment')}`, 'by_comment'],
   ])('%s', async (_, query, table) => {
-    for (const method of ['GET', 'POST']) expect((await ask(query, {}, method))[1]).toBe('497');
+    for (const method of ['GET', 'POST']) expect((await send(query, {}, method))[1]).toBe('497');
     expect(await exists(table)).toBe('0\n');
   });
 
   test('but the words may be in a string', async () => {
-    expect(await ask("SELECT 'a PARALLEL WITH b' AS parallel FORMAT TSV", {}, 'GET')).toEqual([
+    expect(await send("SELECT 'a PARALLEL WITH b' AS parallel FORMAT TSV", {}, 'GET')).toEqual([
       ...[200, null],
       'a PARALLEL WITH b\n',
     ]);
@@ -67,6 +67,6 @@ describe('a read on a shared connection answers as on a connection of its own', 
     ['readonly that is no number', 'SELECT 1 FORMAT TSV', { readonly: 'abc' }],
     ['readonly with a leading zero', 'SELECT 1 SETTINGS max_threads = 3 FORMAT TSV', { readonly: '01' }],
   ])('%s', async (_, query, members) => {
-    expect(await ask(query, members)).toEqual(await ask(onItsOwn(query), members));
+    expect(await send(query, members)).toEqual(await send(onItsOwn(query), members));
   });
 });

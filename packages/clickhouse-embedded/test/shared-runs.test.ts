@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sharedRuns } from '../src/shared-runs.js';
 
-/** Work whose runs end when the test says so. */
+/** Work whose runs the test ends, each with its function in `ends`. */
 function aWork() {
   const ends: ((err?: Error) => void)[] = [];
   const work = () =>

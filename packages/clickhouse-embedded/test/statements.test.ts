@@ -39,7 +39,7 @@ describe('over plain HTTP', () => {
     expect((await fetchWithPassword(`${db.url}/play`)).status).toBe(404);
   });
 
-  test('clients are asked to close idle connections long before the server does', async () => {
+  test('the Keep-Alive header lets clients close idle connections long before the server does', async () => {
     const server = createEmbeddedServer({ run: () => Promise.reject(new Error('unused')) }, SERVER_OPTIONS);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
@@ -86,7 +86,7 @@ describe('over plain HTTP', () => {
   });
 
   test.each([
-    ['as it is', {}, ''],
+    ['without settings', {}, ''],
     ['with readonly=0', { readonly: '0' }, ''],
     ['with another zero', { readonly: '00' }, ''],
     ['with a word', { readonly: 'false' }, ''],
@@ -167,19 +167,19 @@ describe('the state of a statement', () => {
     'ends with it: settings, parameters and the database of 300 statements%s',
     async (end) => {
       const given = { max_threads: '7', insert_deduplication_token: 'leaked', param_p: 'leaked', join_use_nulls: '1' };
-      const ask = (members: Record<string, string>) => fetchWithPassword(`${db.url}/?${new URLSearchParams(members)}`);
-      const loud = async () => {
+      const send = (members: Record<string, string>) => fetchWithPassword(`${db.url}/?${new URLSearchParams(members)}`);
+      const withState = async () => {
         const query = `SELECT {p:String}, currentDatabase(), getSetting('join_use_nulls')${end}`;
-        const answer = await (await ask({ database: db.database, query, ...given })).text();
+        const answer = await (await send({ database: db.database, query, ...given })).text();
         expect(answer).toBe(`leaked\t${db.database}\ttrue\n`);
       };
-      const quiet = async () => {
+      const withoutState = async () => {
         const probe = `SELECT currentDatabase(), getSetting('insert_deduplication_token'), getSetting('join_use_nulls')`;
-        expect(await (await ask({ query: probe + end })).text()).toBe('default\t\tfalse\n');
-        const missing = await ask({ query: `SELECT {p:String}${end}` });
+        expect(await (await send({ query: probe + end })).text()).toBe('default\t\tfalse\n');
+        const missing = await send({ query: `SELECT {p:String}${end}` });
         expect(missing.headers.get('x-clickhouse-exception-code')).toBe('456');
       };
-      await Promise.all(Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? loud() : quiet())));
+      await Promise.all(Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? withState() : withoutState())));
     },
   );
 
@@ -188,9 +188,9 @@ describe('the state of a statement', () => {
     expect(await (await fetchWithPassword(url({ query, max_threads: '5' }))).text()).toBe('3\n');
   });
 
-  test('a read after an error, and in a database that was dropped and made again, is as any other', async () => {
+  test('does not change a later read: after an error, or in a database that was dropped and created again', async () => {
     const other = `${db.database}_other`;
-    const ask = (query: string) =>
+    const send = (query: string) =>
       fetchWithPassword(`${db.url}/?${new URLSearchParams({ database: other })}`, { method: 'POST', body: query });
     const create = async (n: number) => {
       await client.command({ query: `CREATE DATABASE ${other}` });
@@ -198,13 +198,13 @@ describe('the state of a statement', () => {
     };
     await create(1);
     for (let round = 0; round < 20; round++) {
-      expect((await ask('SELECT throwIf(n = 1) FROM t FORMAT TSV')).status).toBe(500);
-      expect(await (await ask('SELECT n FROM t FORMAT TSV')).text()).toBe('1\n');
+      expect((await send('SELECT throwIf(n = 1) FROM t FORMAT TSV')).status).toBe(500);
+      expect(await (await send('SELECT n FROM t FORMAT TSV')).text()).toBe('1\n');
     }
     await client.command({ query: `DROP DATABASE ${other}` });
-    expect((await ask('SELECT n FROM t FORMAT TSV')).status).toBe(404);
+    expect((await send('SELECT n FROM t FORMAT TSV')).status).toBe(404);
     await create(2);
-    expect(await (await ask('SELECT n FROM t FORMAT TSV')).text()).toBe('2\n');
+    expect(await (await send('SELECT n FROM t FORMAT TSV')).text()).toBe('2\n');
     await client.command({ query: `DROP DATABASE ${other}` });
   });
 

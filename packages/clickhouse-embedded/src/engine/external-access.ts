@@ -13,7 +13,7 @@ const FORBIDDEN = [
   /\bFROM INFILE\b/,
   // For a backup the engine opens the destination before it checks the grants.
   /^(?:BACKUP|RESTORE)\b/,
-  // The statements after it are checked for nothing, not even for `readonly`.
+  // ClickHouse checks nothing in the statements after it, not even `readonly`.
   /\bPARALLEL WITH\b/,
   new RegExp(`\\bENGINE = (?!(?:${[...TABLE_ENGINES, ...DATABASE_ENGINES].join('|')})\\b)`),
 ];

@@ -19,7 +19,10 @@ const PARSER_SETTING = /^(?:max_parser_\w+|implicit_select)$/;
 /** Clients end a statement with FORMAT. In a statement without it, an appended SETTINGS clause could be read as an alias. */
 const FORMAT_CLAUSE = /\bFORMAT\s+\w+\s*$/i;
 const FORMAT = /\bFORMAT\b/i;
-/** Longest SQL, value of a parameter, and text of both. The engine parses at most 262,144 bytes of SQL; a parameter has no such limit. */
+/**
+ * Limit on the SQL, on each value of a parameter, and on the text that they make together, in characters. The engine parses at most 262,144
+ * bytes of SQL; a parameter has no such limit.
+ */
 const CHARS_MAX = 80_000;
 
 /** Whether a parameter is the value of a setting, where its literal is not allowed. */

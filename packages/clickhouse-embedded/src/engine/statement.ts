@@ -26,7 +26,7 @@ export interface StatementResult extends ReadCounts {
 }
 
 /**
- * The setting that carries our id of a running statement, by which it can be killed. It was chosen because it has no effect here;
+ * The setting that carries the id of a running statement, by which this server can kill it. It was chosen because it has no effect here;
  * chDB does not expose its own query ids.
  */
 export const STATEMENT_ID_SETTING = 'query_cache_tag';
@@ -34,7 +34,7 @@ export const STATEMENT_ID_SETTING = 'query_cache_tag';
 const SETTING_NAME = /^[A-Za-z_]\w*$/;
 const PARAMETER_NAME = /^\w+$/;
 
-/** The assignments of settings, with the id of the statement, for SET and SETTINGS. @throws DatabaseException for a name that is none */
+/** The assignments of settings, with the id of the statement, for SET and SETTINGS. @throws DatabaseException for an invalid name */
 export function settingAssignments(settings: ReadonlyMap<string, string>, statementId: string): string[] {
   const assignments = [...settings].map(([name, value]) => {
     if (!SETTING_NAME.test(name)) throw exceptions.unknownSetting(name);
