@@ -14,7 +14,7 @@ export interface ExportPart {
   readonly createdUntilMs?: number | undefined;
 }
 
-/** Whether a row was created before the part's limit, by the time in its id. */
+/** Whether a row was created by {@link ExportPart.createdUntilMs}, according to the time in its id. */
 export function isInPart(kind: ResourceKind, id: string, { createdUntilMs = Number.POSITIVE_INFINITY }: ExportPart) {
   return (resourceIdTime(kind, id) ?? 0) <= createdUntilMs;
 }
@@ -25,7 +25,7 @@ const REFUSALS_MAX = 10;
  * Reads a page of a file whose beginning has been sent. While too many reads of its workspace are under way, reads are refused (429); the
  * file would be cut off, so the page is tried again.
  *
- * @throws the error of `readPage`, a refusal only when it is the tenth
+ * @throws the error of `readPage`; a refusal only if it is the tenth in a row
  */
 export async function readFurtherPage<T>(readPage: () => Promise<T>): Promise<T> {
   for (let refusals = 1; ; refusals++) {

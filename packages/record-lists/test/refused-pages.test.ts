@@ -8,7 +8,7 @@ const caller = { workspace: { id: 'ws_1' }, apiKey: { role: 'owner', scopes: [] 
 const records = (count: number, first: number) =>
   Array.from({ length: count }, (_, index) => ({ id: `${first + index}` }));
 
-/** A catalog whose lists have 101 records, and which refuses the read of each page as often as it says. */
+/** A catalog whose lists have 101 records. It refuses the read of each page as often as `refusals` has for it. */
 function aBusyCatalog(refusals: Record<'first' | 'second', number>): Catalog {
   const read = (page: 'first' | 'second') => async () => {
     if (refusals[page] > 0) {
@@ -56,10 +56,13 @@ it.each(['links', 'customers'] as const)(
   },
 );
 
-it.each(['links', 'customers'] as const)('a file of %s ends when its lists are refused ten times', async (what) => {
-  const source = await EXPORTS[what](aBusyCatalog({ first: 0, second: 20 }));
-  await expect(idsOf(source)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
-});
+it.each(['links', 'customers'] as const)(
+  'a file of %s is cut off when its lists are refused ten times',
+  async (what) => {
+    const source = await EXPORTS[what](aBusyCatalog({ first: 0, second: 20 }));
+    await expect(idsOf(source)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+  },
+);
 
 it.each(['links', 'customers'] as const)('a file of %s that has not begun is refused at once', async (what) => {
   const source = await EXPORTS[what](aBusyCatalog({ first: 1, second: 0 }));
