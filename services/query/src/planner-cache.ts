@@ -14,7 +14,7 @@ const REMOVED_TTL_MS = 10_000;
 const MANY_REMOVED_TTL_MS = 1000;
 /** Long, because an outdated number of events affects only the speed of a query, never its result. */
 const EVENTS_TTL_MS = 600_000;
-/** How long a process does not notice that another one has begun to let events expire: ClickHouse deletes them hours later. */
+/** May be long: after another process has set a retention, ClickHouse deletes the first events hours later. */
 const EXPIRY_TTL_MS = 600_000;
 
 /** The removed links of a workspace. */

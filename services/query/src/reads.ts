@@ -45,7 +45,7 @@ export interface ReadCaller extends QueryCaller {
 
 /** The database reads of one request. All throw ApiError when ClickHouse exceeds a limit or is unavailable. */
 export interface Reads {
-  /** Whether events may be fewer than the totals of links say, because some have expired. */
+  /** Whether there may be fewer events than the totals of links, because some have expired. */
   eventsExpire(): Promise<boolean>;
   readonly firstPageHints: FirstPageHints;
   /** Runs a query. @returns its rows, each an array in the column order of the query */

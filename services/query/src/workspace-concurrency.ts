@@ -40,9 +40,10 @@ const SLICES = {
 };
 /** In the queue of all reads, exports are one owner together, and so get as many turns as one workspace. */
 const SLICES_OWNER = 'exports';
-/** How long an export waits at most for a pause in the other requests, before it reads a page and before it encodes the next slice. */
+/** How long an export waits at most for a pause in the other requests before it reads a page. */
 const READ_WAIT_MS = 100;
-const ROWS_WAIT_MS = 10;
+/** The same before it encodes the next slice. */
+const ENCODE_WAIT_MS = 10;
 
 /** Ways to run reads. The limits apply to all requests of the process together, so create one and share it. */
 export interface ReadRunners {
@@ -93,6 +94,6 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
       return queue.run(workspaceId, task, new AbortController().signal).finally(end);
     },
     isQuiet: others.isQuiet,
-    yieldToReads: () => others.untilIdle(ROWS_WAIT_MS),
+    yieldToReads: () => others.untilIdle(ENCODE_WAIT_MS),
   };
 }

@@ -13,7 +13,8 @@ function aReader() {
   const prefetcher = createPrefetcher(read, async (_workspaceId, ids) => new Map(ids.map((id) => [id, 1000])));
   return {
     reads,
-    failNext: (err: Error | undefined) => {
+    /** Makes all further reads fail; undefined ends that. */
+    failWith: (err: Error | undefined) => {
       failure = err;
     },
     /** Requests a page with these ids; returns which ids were read before and after its rows were known. */
@@ -77,12 +78,12 @@ test('the most recent thousand ids are kept', async () => {
 });
 
 test('a failed prefetch fails its page, but is ignored if the page is never read', async () => {
-  const { page, prefetcher, failNext } = aReader();
+  const { page, prefetcher, failWith } = aReader();
   for (let time = 0; time < 2; time++) await page(['a']);
-  failNext(new Error('away'));
+  failWith(new Error('away'));
   prefetcher.start('ws', 'clicks');
   const valuesOf = prefetcher.start('ws', 'clicks');
   await expect(valuesOf(['a'])).rejects.toThrow('away');
-  failNext(undefined);
+  failWith(undefined);
   expect((await page(['a'])).late.length).toBeLessThanOrEqual(1);
 });

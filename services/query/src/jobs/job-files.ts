@@ -95,16 +95,16 @@ export function createJobFiles(directory: string) {
      * Prepares the directory of a new attempt: takes over the file of the latest earlier attempt up to its checkpoint, and removes all earlier
      * attempts.
      *
-     * @param mayContinue whether a file of this format can be continued
+     * @param isResumable whether a file of this format can be continued
      * @returns the checkpoint at which to continue; undefined to start over
      */
-    async begin(attempt: Attempt, mayContinue: boolean): Promise<Checkpoint | undefined> {
+    async begin(attempt: Attempt, isResumable: boolean): Promise<Checkpoint | undefined> {
       const earlier = (await attemptsOf(attempt.id)).filter((number) => number !== attempt.attempt);
       const own = pathOf(attempt);
       await rm(own, { recursive: true, force: true });
       await mkdir(own, { recursive: true, mode: DIRECTORY_MODE });
       let continued: Checkpoint | undefined;
-      for (const number of mayContinue ? earlier : []) {
+      for (const number of isResumable ? earlier : []) {
         continued = await takeOver({ id: attempt.id, attempt: number }, own);
         if (continued !== undefined) break;
       }

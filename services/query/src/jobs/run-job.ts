@@ -46,8 +46,8 @@ export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: Abo
   }
 
   const opened = await openJob(await jobCaller(catalog, job, now()), job, createdMs);
-  const mayContinue = opened.type === 'list' && format !== 'parquet';
-  const continued = await files.begin(job, mayContinue);
+  const isResumable = opened.type === 'list' && format !== 'parquet';
+  const continued = await files.begin(job, isResumable);
   const progress: Checkpoint = continued ?? { rows: 0, bytes: 0, lastId: null };
   const part = await files.openPart(job);
   try {
@@ -87,7 +87,7 @@ export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: Abo
       for await (const { items, lastId } of await sourceFrom(continued?.lastId ?? undefined, signal)) {
         await append(encoder.encode(items));
         progress.rows += items.length;
-        if (mayContinue) progress.lastId = lastId;
+        if (isResumable) progress.lastId = lastId;
         await afterSlice();
       }
       await append(encoder.end());

@@ -17,7 +17,7 @@ export function eventFrame(position: TailPosition, name: 'click' | 'lead' | 'sal
   return { position, text: frame(position, name, data) };
 }
 
-/** Says which events cannot be sent, because they are not in the tail any more. */
+/** The frame for events that cannot be sent, because they are not in the tail any more. */
 export function gapFrame({ from, to, events }: Gap): string {
   const data = { from: formatTailPosition(from), to: formatTailPosition(to), events: events ?? null };
   return frame(to, 'gap', JSON.stringify(data));

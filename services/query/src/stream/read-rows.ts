@@ -6,7 +6,7 @@ import type { EventPageRow } from '../events/event-text.js';
 import { createReads, type ReadDeps, type Reads } from '../reads.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
 
-/** Asks for those of some new events that pass the filters of a subscription. */
+/** Some new events, and the filters of a subscription. */
 export interface RowRequest {
   readonly workspaceId: string;
   readonly kind: EventKind;
@@ -26,7 +26,7 @@ const FILTERS_MAX = 20;
 /** Concurrent reads of all streams together: fewer than one workspace may run, so that requests for its pages need not wait for streams. */
 const READS_MAX = 3;
 
-/** Columns of an {@link EventPageRow}. A shared query adds one for each filter, which says whether the row passes. */
+/** Columns of an {@link EventPageRow}. A shared query adds one for each filter: whether the row passes. */
 function columnCount(kind: EventKind): number {
   return kind === 'clicks' ? 5 : 7;
 }
@@ -38,8 +38,8 @@ function groupOf({ workspaceId, kind, ids }: RowRequest): string {
 }
 
 /**
- * Creates the reader of all streams. Subscriptions of a workspace that ask for the same events share one query. That is the case whenever a
- * batch was stored, so many different filters cost little more than one.
+ * Creates the reader of all streams. Requests for the same events of a workspace share one query. That is the case whenever a batch was
+ * stored, so many different filters cost little more than one.
  */
 export function createReadRows(deps: ReadRowsDeps): ReadRows {
   // Never aborted: the query is shared, so a stream that ends must not cancel it for the others.

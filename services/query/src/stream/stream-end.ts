@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, type ErrorCode } from '@waymark/contract';
 
-/** Why a stream ends, as its frame `bye` says (docs/reference/stream.md). */
+/** Why a stream ends, as in its frame `bye` (docs/reference/stream.md). */
 export type ByeReason = 'lifetime' | 'shutdown' | 'key' | 'filter' | 'unavailable';
 
-/** Says why a stream ends. It is the reason of the signal that ends the stream. */
+/** The end of a stream: the reason of the signal that ends it. */
 export class StreamEnd extends Error {
   override readonly name = 'StreamEnd';
 

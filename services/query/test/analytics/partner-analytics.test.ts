@@ -60,7 +60,7 @@ describe('GET /partners/analytics', () => {
     expect((await get('tenantId=ada&start=2026-10-01&end=2026-10-31')).body).toMatchObject({ clicks: 1, leads: 0 });
   });
 
-  it('names the range that it has by default, unlike that of GET /analytics', () => {
+  it('documents another default range than GET /analytics', () => {
     expect(partnerAnalyticsQuerySchema.out.shape.interval.description).toContain('`all` by default');
     expect(analyticsQuerySchema.out.shape.interval.description).toContain('`24h` by default');
   });
@@ -85,11 +85,11 @@ describe('GET /partners/analytics', () => {
   });
 
   it.each([
-    ['nobody', '', 400],
+    ['no partner', '', 400],
     ['an unknown partner', 'partnerId=pn_none', 404],
     ['an unknown tenant', 'tenantId=none', 404],
     ['a grouping that partners do not have', 'tenantId=ada&groupBy=countries', 422],
-    ['a range that is none', 'tenantId=ada&start=nonsense', 422],
+    ['an invalid date', 'tenantId=ada&start=nonsense', 422],
   ])('%s gives %i', async (_what, parameters, status) => {
     expect((await get(parameters)).status).toBe(status);
   });

@@ -12,7 +12,7 @@ function row(ageMs: number, link: string, customer?: string): EventPageRow {
     : ['id', timestamp, link, '{}', '', 'Sale', customer];
 }
 
-/** Texts that say which look-up they are of; the link `gone` has none. Also the rows of each look-up. */
+/** Texts with the number of their look-up; the link `gone` has none. Also the rows of each look-up. */
 function lookUps() {
   const asked: string[][] = [];
   let nowMs = START_MS;

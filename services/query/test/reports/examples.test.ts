@@ -115,7 +115,7 @@ async function events(event: string): Promise<ListedEvent[]> {
   return body;
 }
 
-/** What the API says of the customer of an event; the name of a removed one is in no view. */
+/** The customer of an event, as the views name it: the name of a removed one is in no view. */
 const customerOf = (event: ListedEvent) => ('customer' in event && event.customer.externalId === 'ada' ? 'ada' : '');
 const counts = ({ clicks, leads, sales, saleAmount }: Counted) => ({ clicks, leads, sales, revenue: saleAmount / 100 });
 

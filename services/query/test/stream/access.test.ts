@@ -22,7 +22,7 @@ const errorOf = async (stream: Promise<{ readonly status: number; readonly text:
 };
 
 describe('who is refused', () => {
-  test('a stranger', async () => {
+  test('an unknown key', async () => {
     expect((await errorOf(world.open('', { token: 'dub_none' })))[0]).toBe(401);
   });
 
@@ -88,7 +88,7 @@ test('a stream ends when its key expires', async () => {
   await checking.close();
 });
 
-test('a stream ends when its workspace moves to a plan without it', async () => {
+test('a stream ends when its workspace moves to a plan without streams', async () => {
   const other = await aWorkspace(world.query);
   const stream = await world.open('', { token: other.token });
   await world.query.catalog.workspaces.update(other.id, { plan: 'pro' });

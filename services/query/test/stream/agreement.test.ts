@@ -3,7 +3,7 @@ import { type EventStreamClient, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { idOf, type StreamWorld, sent, startStreamWorld } from './stream-world.js';
 
-// The stream and `GET /events` agree on what is sent, to whom: each filter is asked of both.
+// With every filter, and for every key, the stream and `GET /events` have the same events.
 
 let world: StreamWorld;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ const has = (stream: EventStreamClient, row: EventRow) =>
 
 const numberOf = (stream: EventStreamClient) => Number(stream.lastId().split('-')[1]);
 
-/** Waits until streams are that many events of the workspace further than now. Heartbeats say how far they are. */
+/** Waits until streams are that many events of the workspace further than now, by the positions in their heartbeats. */
 function afterEvents(streams: readonly EventStreamClient[], count: number): () => Promise<void> {
   const from = Math.max(...streams.map(numberOf));
   return async () => {

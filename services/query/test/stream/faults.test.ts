@@ -68,7 +68,7 @@ test('while ClickHouse does not answer the stream stays open, and sends everythi
   expect(sent(stream).sort()).toEqual(clicks.map(idOf).sort());
 });
 
-test('a stream that waits too long for ClickHouse says bye, and a client that resumes gets everything', async () => {
+test('a stream that waits too long for ClickHouse ends with bye, and a client that resumes gets everything', async () => {
   const world = await aProxiedWorld({ giveUpAfterMs: 300 });
   const stream = await world.open();
   world.proxy.holdRequests();
@@ -101,7 +101,7 @@ test('a client that does not read is disconnected, and gets the rest when it res
   expect(sent(resumed).sort()).toEqual(leads.map(idOf).sort());
 });
 
-test('a shutdown says bye to every stream, and does not wait for clients that do not read', async () => {
+test('a shutdown ends every stream with bye, and does not wait for clients that do not read', async () => {
   const world = await aWorld();
   const streams = [await world.open(), await world.open('event=sales')];
   await openWithoutReading(world, '');
@@ -129,7 +129,7 @@ test('streams end after their lifetime with a bye, and a client that resumes eac
   expect(received).toEqual(clicks.map(idOf));
 });
 
-test('equal subscriptions are read once, and nothing is read or sent to Redis while nobody is subscribed', async () => {
+test('equal subscriptions are read once, and nothing is read or sent to Redis while no stream is open', async () => {
   let reads = 0;
   const onQuery = ({ endpoint }: { readonly endpoint: string }) => {
     if (endpoint === 'GET /events/stream') reads += 1;

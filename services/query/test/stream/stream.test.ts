@@ -51,7 +51,7 @@ test('a stream sends only the kind that it names, clicks by default', async () =
   expect([sent(clicks), sent(leads)]).toEqual([[idOf(click)], [idOf(lead)]]);
 });
 
-test('a stream says at its start when to connect again, because a process that is killed says no bye', async () => {
+test('a stream sends at its start when to connect again, because a process that is killed sends no bye', async () => {
   const { url, workspace } = world;
   const leaving = new AbortController();
   const headers = { authorization: `Bearer ${workspace.token}` };
