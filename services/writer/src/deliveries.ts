@@ -25,8 +25,8 @@ const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './delivery-main.ts' : '
 
 /**
  * Starts the process that sends webhook deliveries, with the environment of this process, and restarts it when it ends. In a process of
- * their own, thousands of requests a second do not delay inserts, and run at a lower priority. The process is started when the first job
- * was added, so that an installation without webhooks does not spend memory on it.
+ * their own, thousands of requests a second do not delay inserts, and run at a lower priority. The process is started once a job has
+ * been added, so that an installation without webhooks does not spend memory on it.
  */
 export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions): Deliveries {
   const closing = new AbortController();
@@ -54,11 +54,11 @@ export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions
 
   async function startWhenNeeded(): Promise<void> {
     while (!signal.aborted) {
-      const mayStart = await isNeeded().catch((err: unknown) => {
+      const shouldStart = await isNeeded().catch((err: unknown) => {
         logger.debug({ err }, 'the webhook queue could not be read; retrying');
         return false;
       });
-      if (mayStart && !signal.aborted) return start();
+      if (shouldStart && !signal.aborted) return start();
       await delay(CHECK_MS, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -70,9 +70,9 @@ export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions
       if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
       child.kill('SIGTERM');
-      const late = setTimeout(() => child?.kill('SIGKILL'), closeMs);
+      const killTimer = setTimeout(() => child?.kill('SIGKILL'), closeMs);
       await ended;
-      clearTimeout(late);
+      clearTimeout(killTimer);
     },
   };
 }

@@ -71,7 +71,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   const shards = queueShards.map((shard) => ({ shard, replication: createReplication(shard, waitReplicas) }));
   const closing = new AbortController();
 
-  /** Begins a batch when the oldest erasure has waited long enough. @returns its erasures */
+  /** Begins a batch once an erasure has waited for `gatherMs`. @returns its erasures, which may be none */
   async function begin(waiting: readonly ErasureRecord[]): Promise<readonly ErasureRecord[]> {
     const ageOf = ({ updatedAt }: ErasureRecord) => now() - Date.parse(updatedAt);
     if (!waiting.some((erasure) => ageOf(erasure) >= gatherMs)) return [];
@@ -80,7 +80,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     const begun: ErasureRecord[] = [];
     for (const erasure of fitting(waiting.filter((one) => ageOf(one) >= settleMs))) {
       const { workspaceId, id } = erasure;
-      // Events that were queued when the erasure was accepted may have named further clicks.
+      // Events that were still queued when the erasure was accepted may belong to further clicks.
       const found = await catalog.erasures.clicksOf(workspaceId, erasure.customerIds);
       const marked = await catalog.erasures.update(workspaceId, id, (current) => {
         if (current.status !== 'accepted') return {};
@@ -122,23 +122,23 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   async function eraseQueued({ customers, clicks }: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
     const people = await catalog.erasures.people.current();
     if (people === undefined) return;
-    const texts = [...customers.map(({ publicId }) => publicId), ...clicks.map(({ clickId }) => clickId)];
+    const ids = [...customers.map(({ publicId }) => publicId), ...clicks.map(({ clickId }) => clickId)];
     const workspaceIds = erasures.map(({ workspaceId }) => workspaceId);
     for (const { shard, replication } of shards) {
       await replication.confirmed(async () => {
         await eraseDeadLetters(shard, people, lateRows);
         await eraseWebhookJobs(shard, people);
-        await eraseClaims(shard, replication, workspaceIds, texts);
+        await eraseClaims(shard, replication, workspaceIds, ids);
       });
     }
   }
 
-  /** How many runs of this batch have asked for rewritten files. */
+  /** The batch of the last rewrite, and the number of its runs in which files were to be rewritten. */
   const rewriting = { batch: '', runs: 0 };
 
   /**
    * Has every queue shard and its replicas rewrite their append-only files and dumps, which still contain the removed values. Three failures are
-   * only logged: a Redis refuses; a replica cannot be reached, perhaps because the address that its master has is of no use here; a
+   * only logged: a Redis refuses; a replica cannot be reached, perhaps because its master lists an address that is not reachable from here; a
    * replica has not rewritten its files after {@link REPLICA_RUNS_MAX} runs of the batch.
    *
    * @returns false if a file is to be rewritten again
@@ -186,7 +186,8 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     logger.info({ batch: batch.id, erasures: erasures.length, isComplete }, 'a batch of erasures has ended');
   }
 
-  async function countIn(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
+  /** Stores how many events and clicks each erasure has, unless that is known. */
+  async function storeCounts(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
     if (erasures.every(({ events, clicks }) => events + clicks > 0)) return;
     const counts = await countEvents(target, batch.customers);
     for (const { workspaceId, id, customerIds, clickIds } of erasures) {
@@ -208,7 +209,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     const batchId = id ?? erasures[0]?.batch;
     if (batchId === undefined || batchId === null) return;
     const batch = await contentOf(batchId, erasures);
-    await countIn(batch, erasures);
+    await storeCounts(batch, erasures);
     await eraseQueued(batch, erasures);
     if (lost.aborted) return;
     await subtractErased(target, batch);

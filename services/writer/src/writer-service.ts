@@ -61,9 +61,9 @@ async function shardsOf(clickhouse: ClickHouseClient, cluster: string, logger: L
 }
 
 /**
- * Starts the writer. It writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, erases people, deletes
- * every night the events and addresses whose retention has ended, and answers health probes. Closing stops all of them at the same time, and
- * then closes Redis and ClickHouse.
+ * Starts the writer. It writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, carries out erasures,
+ * deletes every night the events and addresses whose retention has ended, and answers health probes. Closing stops all of them at the same
+ * time, and then closes Redis and ClickHouse.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);

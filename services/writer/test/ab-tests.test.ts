@@ -65,7 +65,7 @@ function visited(url: string): string {
   return [`${before}${before.includes('?') ? '&' : '?'}dub=1`, ...fragment].join('#');
 }
 
-/** A test that began two hours ago and ended after the given time, with leads under each destination. */
+/** A link whose test began two hours ago and ended `endedHoursAgo`, or is still running if that is negative; with leads of each destination. */
 async function aTest(
   endedHoursAgo: number,
   leads: Readonly<Record<string, number>>,
@@ -134,13 +134,13 @@ async function noteEnd(link: LinkRecord, endedMs: number): Promise<() => Promise
   return () => set(link, { testCompletedAt });
 }
 const urlOf = async (link: LinkRecord) => (await catalog.links.get(workspaceId, link.id))?.url;
-/** Sets the cursor of an earlier run, so that the tests of the last hours are due. */
-const earlier = () => client.set('waymark:link-tests:until', String(Date.now() - 3 * HOUR_MS));
+/** Sets the cursor to three hours ago, so that the next run completes the tests that have ended since. */
+const setBackCursor = () => client.set('waymark:link-tests:until', String(Date.now() - 3 * HOUR_MS));
 
 describe('an A/B test that has ended', () => {
   it('makes the variant with the most leads the destination, with its UTM values only, and reports the change once', async () => {
     const link = await aTest(1, { [A]: 5, [B]: 2, [BEFORE]: 9 });
-    await earlier();
+    await setBackCursor();
     const logged: unknown[] = [];
     await run({ logger: { info: (...line: unknown[]) => void logged.push(...line), error: expect.fail } as never });
     // Without the destination, which may have secrets in its query.
@@ -154,7 +154,7 @@ describe('an A/B test that has ended', () => {
   it('changes nothing without leads, and chooses at random between equal variants', async () => {
     const none = await aTest(1, {});
     const tie = await aTest(1, { [A]: 2, [B]: 2 });
-    await earlier();
+    await setBackCursor();
     await run({ random: () => 0.9 });
     expect(await urlOf(none)).toBe(BEFORE);
     expect(await urlOf(tie)).toBe(B);
@@ -174,9 +174,9 @@ describe('an A/B test that has ended', () => {
       await aTest(1, { [a]: 3, [b]: 2 }, variants),
       await aTest(1, { [a]: 2, [b]: 3 }, variants),
     ];
-    await earlier();
+    await setBackCursor();
     await run({ random: () => 0 });
-    await earlier();
+    await setBackCursor();
     await run({ random: () => 0.9 });
     expect([await urlOf(first), await urlOf(second)]).toEqual([a, b]);
   });
@@ -187,12 +187,12 @@ describe('an A/B test that has ended', () => {
       'https://acme.com/?v=b',
       'https://acme.com/c',
     ]);
-    await earlier();
+    await setBackCursor();
     await run({ random: () => 0 });
     expect(await urlOf(link)).toBe('https://acme.com/?v=a');
   });
 
-  it('leaves the destination that a user sets with its end or after it, not one that was set while it ran', async () => {
+  it('keeps a destination that a user sets together with its end or later, but not one that was set while it ran', async () => {
     const choose = async (link: LinkRecord) => {
       const chosen = await set(link, { url: B });
       await catalog.abTests.keepDestination(chosen);
@@ -200,21 +200,21 @@ describe('an A/B test that has ended', () => {
     };
     const ended = await choose(await aTest(1, { [A]: 3 }));
     const running = await choose(await aTest(-1, { [A]: 3 }));
-    // A choice at the end of a test is none for the next one.
+    // A choice at the end of a test does not count for the next one.
     const again = await choose(await aTest(1, { [A]: 3 }));
     const endedMs = Date.now() - HOUR_MS;
     await set(again, { testCompletedAt: new Date(endedMs + 1).toISOString() });
     await set(running, { testCompletedAt: new Date(endedMs).toISOString() });
-    await earlier();
+    await setBackCursor();
     await run();
     expect([await urlOf(ended), await urlOf(running), await urlOf(again)]).toEqual([B, A, A]);
   });
 
-  it('leaves the destination that a user sets even if the process ends right after that, and one that was not stored counts for nothing', async () => {
+  it('keeps a destination that a user sets even if the process ends right after that, and ignores one that was not stored', async () => {
     const [stored, failed] = [await aTest(1, { [A]: 3 }), await aTest(1, { [A]: 3 })];
     for (const link of [stored, failed]) await catalog.abTests.noteChoice({ ...link, url: B });
     await set(stored, { url: B });
-    await earlier();
+    await setBackCursor();
     await run();
     expect([await urlOf(stored), await urlOf(failed)]).toEqual([B, A]);
   });
@@ -222,7 +222,7 @@ describe('an A/B test that has ended', () => {
   it('is not completed before it ends, nor while its last leads may be in the queue', async () => {
     const running = await aTest(-1, { [A]: 3 });
     const justNow = await aTest(0, { [A]: 3 });
-    await earlier();
+    await setBackCursor();
     await run();
     expect([await urlOf(running), await urlOf(justNow)]).toEqual(Array(2).fill(BEFORE));
   });
@@ -233,7 +233,7 @@ describe('an A/B test that has ended', () => {
     expect(await urlOf(touched)).toBe(BEFORE);
   });
 
-  it('is completed if a user sets its end to a time up to which tests are completed already, after its last leads', async () => {
+  it('is completed if a user sets its end to a time before the last run, once its last leads are stored', async () => {
     const links = [await aTest(-1, { [A]: 3 }), await aTest(-1, { [A]: 3 })];
     await run();
     for (const [index, link] of links.entries()) {
@@ -248,7 +248,7 @@ describe('an A/B test that has ended', () => {
     expect(await client.exists(NOTES)).toBe(0);
   });
 
-  it('is completed if a run finds the note of its end before the link has it; notes of ends that no link has go away', async () => {
+  it('is completed if a run finds the note of its end before the link has it; notes of ends that no link has are removed', async () => {
     const [link, other] = [await aTest(-1, { [A]: 3 }), await aTest(-1, { [A]: 3 })];
     await run();
     const store = await noteEnd(link, Date.now() - HOUR_MS);
@@ -317,7 +317,7 @@ describe('an A/B test that has ended', () => {
   it('is completed although another one cannot be, which is reported and tried again', async () => {
     const links = [await aTest(1, { [A]: 3 }), await aTest(1, { [A]: 3 }), await aTest(1, { [A]: 3 })];
     await (await noteEnd(await aTest(-1, { [A]: 3 }), Date.now() - HOUR_MS))();
-    await earlier();
+    await setBackCursor();
     const reports: { linkId?: string }[] = [];
     let calls = 0;
     const random = () => {
@@ -354,14 +354,14 @@ describe('an A/B test that has ended', () => {
 
   it('is completed by one writer', async () => {
     const link = await aTest(1, { [B]: 1 });
-    await earlier();
+    await setBackCursor();
     await Promise.all([run(), run()]);
     expect(changed.map(({ id }) => id).filter((id) => id === link.id)).toHaveLength(1);
   });
 
   it('is completed by one writer, however long that takes', async () => {
     const link = await aTest(1, { [B]: 1 });
-    await earlier();
+    await setBackCursor();
     const turn = 'waymark:link-tests:turn';
     let renewals = 0;
     // Tests with equal variants may change again, because the cursor was set back.

@@ -2,7 +2,7 @@ import { waitFor } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
 import { startDeliveries } from '../src/deliveries.js';
 
-it('a delivery process that cannot be spawned is tried again, and does not hold up the end of the writer', async () => {
+it('a delivery process that cannot be spawned is tried again, and does not delay the shutdown of the writer', async () => {
   const { execPath } = process;
   onTestFinished(() => {
     process.execPath = execPath;

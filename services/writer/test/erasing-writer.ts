@@ -5,7 +5,7 @@ import { createLogger } from '@waymark/http-kit';
 import { Redis } from 'ioredis';
 import { lateRowsOf, startErasures } from '../src/index.js';
 
-/** A writer that does nothing but erase, and kills itself after as many writes to ClickHouse as its argument says; without one it ends. */
+/** A writer that only carries out erasures. Kills itself after the number of writes to ClickHouse in its argument; without one it ends. */
 
 let writesLeft = Number(process.argv[2] ?? Number.POSITIVE_INFINITY);
 

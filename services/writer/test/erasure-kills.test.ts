@@ -60,7 +60,7 @@ async function runWriter(...writes: string[]): Promise<boolean> {
     }),
   });
   const [code] = (await once(child, 'exit')) as [number | null];
-  // What a killed process held has expired.
+  // As if the lease and the locks of a killed process had expired.
   await redis.flushall();
   return code === 0;
 }
@@ -76,7 +76,7 @@ const counts = async () =>
     ),
   );
 
-it('a batch whose writer is killed after any of its writes is continued, also when late rows name more clicks: nothing is taken out of the counters twice', async () => {
+it('a batch whose writer is killed after any of its writes is continued, also when late rows belong to more clicks: nothing is subtracted from the counters twice', async () => {
   const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'enterprise' });
   const workspaceId = parseResourceId('workspace', workspace.id) ?? '';
   const link = await catalog.links.create(workspace.id, { domain: 'localhost', key: 'try', url: 'https://acme.com/' });
@@ -90,9 +90,9 @@ it('a batch whose writer is killed after any of its writes is continued, also wh
     await insertSales(database.client, [aSale({ ...of, amount })]);
   };
   await journey(other.id, 100);
-  const never = await counts();
+  const withoutCustomer = await counts();
   await journey(gone.id, 7);
-  expect(await counts()).not.toEqual(never);
+  expect(await counts()).not.toEqual(withoutCustomer);
   const subject = { externalId: 'gone', customerIds: [gone.id] };
   const { id } = await catalog.erasures.accept(workspace.id, subject, 'delete');
 
@@ -114,7 +114,7 @@ it('a batch whose writer is killed after any of its writes is continued, also wh
         .length === 0,
     { what: 'the deletion of the events' },
   );
-  expect(await counts()).toEqual(never);
+  expect(await counts()).toEqual(withoutCustomer);
   const mutations = await rows(
     `SELECT table, toString(count()) FROM system.mutations
     WHERE database = currentDatabase() AND position(command, 'erasure ') > 0 GROUP BY table HAVING uniqExact(mutation_id) > 1`,

@@ -83,7 +83,7 @@ it('an erasure ends when the append-only files and the dumps of the master and o
   expect([master, replica].map(hasCanary)).toEqual([false, false]);
 }, 120_000);
 
-it('a replica that cannot be reached at its address is logged, and holds up no erasure', async () => {
+it('a replica that cannot be reached at its address is logged, and delays no erasure', async () => {
   const unused = await freePort();
   const { master, replica, warned, end } = await startErasureOnTwo(unused);
   await end();
@@ -91,7 +91,7 @@ it('a replica that cannot be reached at its address is logged, and holds up no e
   expect(warned.map(({ port }) => port)).toContain(unused);
 }, 120_000);
 
-it('a replica that does not come to rewrite its file is logged, and holds up an erasure for ten runs', async () => {
+it('a replica that never ends a rewrite of its file is logged, and delays an erasure by ten runs', async () => {
   const { master, replica, follower, warned, end } = await startErasureOnTwo();
   // A rewrite that began too early is under way all the time.
   await follower.config('SET', 'rdb-key-save-delay', 600_000_000);

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
 import { lateRowsOf, startErasures } from '../src/index.js';
 
-it('an erasure does not end while a queue shard is away instead of rewriting its append-only file', async () => {
+it('an erasure does not end if a queue shard is killed instead of rewriting its append-only file', async () => {
   const [database, first, second] = await Promise.all([createTestDatabase(), startRedis(), startRedis({ args: [] })]);
   const redis = new Redis(first.url);
   const away = new Redis(second.url, { maxRetriesPerRequest: 0, enableOfflineQueue: false, retryStrategy: () => 50 });

@@ -97,7 +97,7 @@ const settled = async () =>
   (await numbers('SELECT count() FROM system.mutations WHERE database = currentDatabase() AND NOT is_done', '0'))[0] ===
   0;
 
-test('each workspace keeps what its own limits say, by one mutation a table for all of them; counters stay', async () => {
+test('each workspace has its own limits, with one mutation in each table for all of them; counters stay', async () => {
   const [shorter, longer, none] = await Promise.all([
     aWorkspace({ eventRetentionDays: 40, addressRetentionDays: 7 }),
     aWorkspace({ eventRetentionDays: 100 }),

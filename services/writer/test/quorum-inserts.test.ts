@@ -39,7 +39,7 @@ let directory: string;
 /** Of each table, whether its inserts waited for a quorum. */
 const inserts = new Map<string, Set<boolean>>();
 
-/** Passes requests on to ClickHouse, and notes its inserts. */
+/** Passes requests on to ClickHouse, and records its inserts. */
 function startProxy(target: URL): Server {
   return createServer((incoming, response) => {
     const { searchParams } = new URL(incoming.url ?? '/', target);
