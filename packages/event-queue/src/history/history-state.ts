@@ -132,7 +132,7 @@ export function createHistoryState({ redis, replication, workspaceNumber, owner,
       return { ...base, pending: pendingSchema.parse(JSON.parse(text)) };
     },
 
-    /** Records the begin of an import, and drops what is known of another one. @throws HistoryBusyError */
+    /** Records the start of an import, and deletes the state of another one. @throws HistoryBusyError */
     restart: (identity: string) => change(['progress', 'pending', 'split'], { identity }),
 
     /** Stores a batch before its inserts. @param split see {@link HistoryPosition.split}; @throws HistoryBusyError */

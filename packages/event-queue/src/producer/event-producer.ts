@@ -99,7 +99,7 @@ export interface EventProducer {
   /**
    * When the oldest event in the queue was put there, epoch milliseconds; undefined if there is none. Clicks in the spools of all processes
    * count too; 0 if their age is unknown (`Spool.oldestAt`). Of spools in other directories it is at most that time (`SpoolAges`). Of the queue,
-   * the jobs that are written next decide (see queue/oldest-job.ts).
+   * only the jobs that are written next are read (see queue/oldest-job.ts).
    *
    * @throws the error of Redis, the connection or the file system
    */
@@ -143,7 +143,7 @@ const REPLAY_INTERVAL_MS = 100;
 const TAKE_OVER_INTERVAL_MS = 5000;
 /** How long a failed add of clicks is retried under the same job ids. */
 const RETRY_MS = 5 * 60_000;
-/** Time-out of a commit. A commit whose claims are too old before that fails when they are. */
+/** Timeout of a commit. It ends earlier when a claim of the commit becomes too old. */
 const COMMIT_ANSWER_MS = 5000;
 const SHED_RETRY_AFTER_SECONDS = 5;
 const CLAIMS_EXPIRED = 'its claims had expired';
