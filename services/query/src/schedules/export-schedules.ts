@@ -37,9 +37,9 @@ export async function exportSchedules(app: App, deps: ExportSchedulesDeps): Prom
     const { openS3Storage } = await import('./s3-storage.js');
     return openS3Storage(agents, destination, credentials);
   };
-  const storage = { ...deps, openWindow: createScheduleSource(deps), openStorage };
-  const runner = createScheduleRunner({ ...storage, report: createScheduleReport(deps.notifier) });
-  await scheduleRoutes(app, { catalog: deps.catalog, saver: createScheduleSaver(storage) });
+  const exportDeps = { ...deps, openWindow: createScheduleSource(deps), openStorage };
+  const runner = createScheduleRunner({ ...exportDeps, report: createScheduleReport(deps.notifier) });
+  await scheduleRoutes(app, { catalog: deps.catalog, saver: createScheduleSaver(exportDeps) });
   app.addHook('onReady', async () => runner.start());
   app.addHook('preClose', async () => {
     await runner.close();

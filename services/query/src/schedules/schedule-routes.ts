@@ -28,7 +28,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   const { exportSchedules } = catalog;
   // These routes read no events, so they have the default rate limit. Access is checked before the body and the parameters.
   const authenticate = app.authenticate({});
-  const mayRead = [authenticate, async (request: FastifyRequest) => checkMayList(request)];
+  const authenticateReader = [authenticate, async (request: FastifyRequest) => checkMayList(request)];
   const authenticateWriter = [authenticate, async (request: FastifyRequest) => checkMayWrite(request)];
 
   async function visible(caller: LinkCaller, id: string): Promise<ExportScheduleRecord> {
@@ -40,7 +40,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   app.get(
     '/exports/schedules',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: {
         summary: 'List export schedules',
         tags,
@@ -77,7 +77,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   app.get(
     '/exports/schedules/:id',
     {
-      onRequest: mayRead,
+      onRequest: authenticateReader,
       schema: { summary: 'Retrieve an export schedule', tags, params, response: { 200: exportScheduleSchema } },
     },
     async (request) => scheduleObject(await visible(request, request.params.id)),
