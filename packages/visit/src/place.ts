@@ -83,7 +83,7 @@ export function toPlace(raw: RawPlace): Place {
   return { country, region: regionCode(raw.region, country), city: cityName(raw.city), continent };
 }
 
-/** Countries whose visitors' addresses are not stored: the EU and GB, but not IS, LI, NO or CH. */
+/** Countries whose visitors' addresses are not stored: the members of the EU and GB, but not IS, LI, NO or CH, nor territories with codes of their own. */
 const ANONYMOUS_COUNTRIES: ReadonlySet<string> = new Set(
   'AT BE BG CY CZ DE DK EE ES FI FR GB GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK'.split(' '),
 );
