@@ -87,7 +87,7 @@ export default defineConfig(({ mode }) => {
         new SlowestFiles(),
         ...(mode === 'verify' ? [JSON_REPORTER, new UnhandledErrors('node_modules/.cache/unhandled-errors')] : []),
       ],
-      // For the stop of the shared ClickHouse, and for removing the files of its thousands of tables.
+      // For removing the files of the thousands of tables in the shared ClickHouse.
       teardownTimeout: 60_000,
       // More than the two cores of most machines that run the tests, because tests of stores and processes often wait. With four system
       // files at once, two cores had twenty processes to run, and time limits of the product were reached.
