@@ -52,11 +52,15 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
     }
   }
 
-  /** Moves the links on the host `from` to the present slug of the domain. */
-  function moveLinks({ workspaceId, slug }: DomainRecord, from: string): Promise<void> {
-    return changeAll(links, workspaceId, [equals('domain', from)], (link) =>
-      link.domain === from ? { ...link, domain: slug } : link,
-    );
+  /**
+   * Moves the links on the host `from` to the slug of the domain. The slug is read while each link is locked, because another request may
+   * rename the domain again meanwhile.
+   */
+  function moveLinks({ workspaceId, id }: DomainRecord, from: string): Promise<void> {
+    return changeAll(links, workspaceId, [equals('domain', from)], async (link) => {
+      const slug = (await domains.table.get(workspaceId, id))?.record.slug ?? from;
+      return link.domain !== from || slug === from ? link : { ...link, domain: slug };
+    });
   }
 
   /**
@@ -64,10 +68,13 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
    * well, and its links keep redirecting.
    */
   async function finishMove(domain: DomainRecord): Promise<DomainRecord> {
-    const { workspaceId, id, movedFrom } = domain;
+    const { workspaceId, id, slug, movedFrom } = domain;
     if (movedFrom === null) return domain;
     await moveLinks(domain, movedFrom);
-    const moved = await resource.update(workspaceId, id, () => ({ movedFrom: null }));
+    // Another request may have completed this move and begun the next one.
+    const moved = await resource.update(workspaceId, id, (current) =>
+      current.slug === slug && current.movedFrom === movedFrom ? { movedFrom: null } : {},
+    );
     // Again, for links that were created on the old slug in the meantime.
     await moveLinks(domain, movedFrom);
     return moved;

@@ -41,6 +41,27 @@ async function readOf(table: string): Promise<void> {
   client.rows = rows;
 }
 
+/** Renames the domain in a process that stops before its nth search for links to move. Resolves when it has stopped. */
+async function renameThatStops(nth: number, { workspaceId, id }: DomainRecord, slug: string) {
+  const { client } = stores.database;
+  let searches = 0;
+  let go = () => {};
+  const renaming = await new Promise<{ readonly end: Promise<DomainRecord> }>((stopped) => {
+    const rows = async (read: Parameters<typeof client.rows>[0]) => {
+      if (read.query.startsWith('SELECT id FROM links ') && ++searches === nth) {
+        await new Promise<void>((resume) => {
+          go = resume;
+          stopped({ end });
+        });
+      }
+      return client.rows(read);
+    };
+    const slow = Object.assign(Object.create(client) as typeof client, { rows });
+    const end = stores.catalog({ database: { client: slow } }).domains.update(workspaceId, id, { slug });
+  });
+  return { go, end: renaming.end };
+}
+
 it('when a move is killed, links still redirect, and the next update completes the move', async () => {
   const { workspace, domain, host } = await aWorkspace(catalog);
   if (domain === undefined) throw new Error('the workspace has a domain');
@@ -80,6 +101,43 @@ it('while links are moved, a key on one of the two hosts cannot be used on the o
   expect((await after.links.findByAddress(slug, 'one'))?.id).toBe(link.id);
   expect((await after.links.findByAddress(slug, 'two'))?.id).toBe(other.id);
   expect(await after.domains.findBySlug(host)).toBeUndefined();
+});
+
+it('a rename that ends late leaves the next one its move, so that its links redirect meanwhile', async () => {
+  const { workspace, domain, host } = await aWorkspace(catalog);
+  if (domain === undefined) throw new Error('the workspace has a domain');
+  const link = await catalog.links.create(workspace.id, { domain: host, key: 'try', url: 'https://acme.com' });
+  const [second, third] = [`second.${host}`, `third.${host}`];
+  // It has moved all links, and finds no more.
+  const late = await renameThatStops(2, domain, second);
+  const lock = `waymark:lock:record/links/${link.id}`;
+  await stores.client.set(lock, 'of the test');
+  const next = stores.catalog();
+  const renamingAgain = next.domains.update(workspace.id, domain.id, { slug: third });
+  renamingAgain.catch(() => undefined);
+  await waitFor(() => next.domains.findBySlug(third), { what: 'the third address' });
+  late.go();
+  await late.end;
+  const meanwhile = stores.catalog();
+  expect((await meanwhile.domains.findBySlug(second))?.id).toBe(domain.id);
+  expect((await meanwhile.links.findByAddress(second, 'try'))?.id).toBe(link.id);
+  await stores.client.del(lock);
+  expect(await renamingAgain).toMatchObject({ slug: third, movedFrom: null });
+  expect((await stores.catalog().links.findByAddress(third, 'try'))?.id).toBe(link.id);
+});
+
+it('a rename that ends after the domain was renamed back leaves the links where they are', async () => {
+  const { workspace, domain, host } = await aWorkspace(catalog);
+  if (domain === undefined) throw new Error('the workspace has a domain');
+  const link = await catalog.links.create(workspace.id, { domain: host, key: 'try', url: 'https://acme.com' });
+  // It looks once more for links on the old address.
+  const late = await renameThatStops(3, domain, `new.${host}`);
+  await stores.catalog().domains.update(workspace.id, domain.id, { slug: host });
+  late.go();
+  await late.end;
+  const after = stores.catalog();
+  expect((await after.links.findByAddress(host, 'try'))?.id).toBe(link.id);
+  expect(await after.domains.findBySlug(`new.${host}`)).toBeUndefined();
 });
 
 it('removing a domain whose move was killed removes the links of both slugs', async () => {
