@@ -77,11 +77,17 @@ async function removeCustomer(
       return undefined;
     });
     await removeAnswers(record.externalId);
+    // Another request may have changed the external id in the meantime.
+    if (removed !== undefined && removed.externalId !== record.externalId) await removeAnswers(removed.externalId);
   }
   const workspace = parseResourceId('workspace', workspaceId) ?? '';
   const number = parseResourceId('customer', id) ?? '';
   const redis = await catalog.queueShards.pick(deps.queueShards, workspaceId);
-  await removePendingCustomers(redis, [{ workspace, number, externalId: record?.externalId ?? '' }]);
+  const externalIds = new Set([record?.externalId ?? '', removed?.externalId ?? '']);
+  await removePendingCustomers(
+    redis,
+    [...externalIds].map((externalId) => ({ workspace, number, externalId })),
+  );
   // A request in progress may have attributed the customer after it was read.
   return (removed ?? record)?.clickId ?? undefined;
 }

@@ -1,0 +1,49 @@
+import type { Catalog } from '@waymark/catalog';
+import { createClaimAdmin, customerClaim, QUEUE_PREFIX } from '@waymark/event-queue';
+import { createReplication } from '@waymark/redis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eraseCustomer } from '../../src/erasures/erase-customer.js';
+import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
+
+let management: TestManagement;
+let acme: Caller;
+
+beforeAll(async () => {
+  management = await startManagement();
+  acme = await aCaller(management);
+});
+afterAll(() => management.close());
+
+const create = (externalId: string) => acme.call<{ id: string }>('POST', '/customers', { externalId, country: 'FR' });
+
+/** Erases the customer with the external id. @param changed operations on customers that do something else as well */
+async function erase(externalId: string, changed: Partial<Catalog['customers']>): Promise<void> {
+  const { catalog, redis } = management;
+  const claims = createClaimAdmin(redis);
+  await eraseCustomer(
+    {
+      catalog: { ...catalog, customers: { ...catalog.customers, ...changed } },
+      ...{ claimsOf: async () => claims, queueShards: [redis], replications: [createReplication(redis, 0)] },
+    },
+    ...([acme.workspaceId, `ext_${externalId}`, 'anonymise'] as const),
+  );
+}
+
+it('a customer that is renamed while it is erased leaves no claim of its new external id', async () => {
+  const { body: created } = await create('before');
+  const { customers } = management.catalog;
+  const claim = `${QUEUE_PREFIX}:claim:${customerClaim(acme.workspaceId, 'after')}`;
+  let isRenamed = false;
+  const get: typeof customers.get = async (...request) => {
+    const found = await customers.get(...request);
+    if (!isRenamed) {
+      isRenamed = true;
+      expect((await acme.call('PATCH', `/customers/${created.id}`, { externalId: 'after' })).status).toBe(200);
+      expect(await management.redis.get(claim)).toContain(created.id);
+    }
+    return found;
+  };
+  await erase('before', { get });
+  expect(await customers.get(acme.workspaceId, created.id)).toBeUndefined();
+  expect(await management.redis.exists(claim)).toBe(0);
+});
