@@ -81,16 +81,15 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
     },
 
     /**
-     * Ends the exports that began at `before` or earlier and may contain data of an erased person: a completed one expires, a running one
+     * Ends the exports that began at `before` or earlier, and may contain data of an erased person: a completed one expires, a running one
      * fails, and their files are removed. Exports that wait are left alone, because they will read events without the person.
      *
-     * @param before ISO 8601 in UTC
+     * @param before ISO 8601 in UTC; by default all exports that have begun
      */
-    withdraw(workspaceId: string, before: string): Promise<void> {
+    withdraw(workspaceId: string, before?: string): Promise<void> {
       const conditions = [isOneOf('status', ['processing', 'completed']), isOneOf('resource', WITH_PEOPLE)];
       return changeAll(store, workspaceId, conditions, (job) => {
-        const isBefore = (job.startedAt ?? job.createdAt) <= before;
-        if (!isBefore) return job;
+        if (before !== undefined && (job.startedAt ?? job.createdAt) > before) return job;
         const error = 'The file was removed because a customer was erased after it was made. Please export again.';
         const finishedAt = job.finishedAt ?? new Date(deps.now()).toISOString();
         return job.status === 'completed'

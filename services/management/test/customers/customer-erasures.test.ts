@@ -29,6 +29,22 @@ async function erase(externalId: string, changed: Partial<Catalog['customers']>)
   );
 }
 
+it('an export of customers that begins after the acceptance and before the removal of the record is withdrawn', async () => {
+  await create('exported');
+  const { customers, exportJobs } = management.catalog;
+  const job = await exportJobs.create(acme.workspaceId, {
+    ...{ resource: 'customers', format: 'csv', columns: null, escapeFormulas: true, filters: {} },
+    ...{ keyId: 'key_00000000001', hidesFolders: false, hidesPasswords: false },
+  });
+  const remove: typeof customers.remove = async (...request) => {
+    await exportJobs.begin(job);
+    return customers.remove(...request);
+  };
+  await erase('exported', { remove });
+  const { status, error } = await exportJobs.require(acme.workspaceId, job.id);
+  expect([status, error]).toEqual(['failed', expect.stringContaining('a customer was erased')]);
+});
+
 it('a customer that is renamed while it is erased leaves no claim of its new external id', async () => {
   const { body: created } = await create('before');
   const { customers } = management.catalog;
