@@ -11,7 +11,7 @@ import {
   startErasure,
   subtractErased,
 } from '@waymark/clickhouse';
-import { parseResourceId } from '@waymark/contract';
+import { ApiError, parseResourceId } from '@waymark/contract';
 import { eraseClaims, eraseDeadLetters, type LateRows, rewriteFiles } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 import { createReplication, forEachReplica, takeLease } from '@waymark/redis';
@@ -71,6 +71,20 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   const shards = queueShards.map((shard) => ({ shard, replication: createReplication(shard, waitReplicas) }));
   const closing = new AbortController();
 
+  /**
+   * Removes the records of people, and the exports that may have them, which are left if the request that was to do so has ended early
+   * (services/management/src/erasures/erase-customer.ts).
+   */
+  async function removeRecords({ workspaceId, customerIds, createdAt }: ErasureRecord): Promise<void> {
+    const left = [...(await catalog.customers.getMany(workspaceId, customerIds)).keys()];
+    for (const id of left) {
+      await catalog.customers.remove(workspaceId, id).catch((err: unknown) => {
+        if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
+      });
+    }
+    await catalog.exportJobs.withdraw(workspaceId, left.length === 0 ? createdAt : undefined);
+  }
+
   /** Begins a batch once an erasure has waited for `gatherMs`. @returns its erasures, which may be none */
   async function begin(waiting: readonly ErasureRecord[]): Promise<readonly ErasureRecord[]> {
     const ageOf = ({ updatedAt }: ErasureRecord) => now() - Date.parse(updatedAt);
@@ -80,6 +94,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     const begun: ErasureRecord[] = [];
     for (const erasure of fitting(waiting.filter((one) => ageOf(one) >= settleMs))) {
       const { workspaceId, id } = erasure;
+      await removeRecords(erasure);
       // Events that were still queued when the erasure was accepted may belong to further clicks.
       const found = await catalog.erasures.clicksOf(workspaceId, erasure.customerIds);
       const marked = await catalog.erasures.update(workspaceId, id, (current) => {

@@ -1,0 +1,66 @@
+import { type Catalog, createCatalog } from '@waymark/catalog';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { lateRowsOf, startErasures } from '../src/index.js';
+
+let server: TestRedis;
+let database: TestDatabase;
+let redis: Redis;
+let catalog: Catalog;
+const logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+beforeAll(async () => {
+  [server, database] = await Promise.all([startRedis(), createTestDatabase()]);
+  redis = new Redis(server.url);
+  catalog = createCatalog({
+    ...{ redis, clickhouse: database.client, instanceKey: Buffer.alloc(32, 7), now: Date.now, logger },
+    baseUrl: 'https://api.example.com',
+  });
+});
+afterEach(async () => {
+  for (const { workspaceId, id } of await catalog.erasures.open()) {
+    await catalog.erasures.update(workspaceId, id, () => ({ status: 'erased' }));
+  }
+});
+afterAll(async () => {
+  await catalog.close();
+  redis.disconnect();
+  await Promise.all([server.stop(), database.drop()]);
+});
+
+const erasuresWith = (used: Catalog) =>
+  startErasures({
+    ...{ catalog: used, redis, clickhouse: database.client, logger, lateRows: lateRowsOf(used), cluster: undefined },
+    ...{ queueShards: [redis], gatherMs: 0, settleMs: 0, intervalMs: 2 ** 30 },
+  });
+
+/** An export of customers that has begun. */
+async function anExport(workspaceId: string) {
+  const job = await catalog.exportJobs.create(workspaceId, {
+    ...{ resource: 'customers', format: 'csv', columns: null, escapeFormulas: true, filters: {} },
+    ...{ keyId: 'key_00000000001', hidesFolders: false, hidesPasswords: false },
+  });
+  return catalog.exportJobs.begin(job);
+}
+
+it('a batch removes the records that the request has left, and the exports that have them', async () => {
+  const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'enterprise' });
+  const { id } = await catalog.customers.create(workspace.id, { externalId: 'ann', name: 'Ann', country: 'US' });
+  const subject = { externalId: 'ann', customerIds: [id] };
+  await catalog.erasures.accept(workspace.id, subject, 'delete');
+  const job = await anExport(workspace.id);
+  expect((await catalog.customers.findByExternalId(workspace.id, 'ann'))?.name).toBe('Ann');
+
+  const erasures = erasuresWith(catalog);
+  await erasures.run();
+  const later = await anExport(workspace.id);
+  await erasures.run();
+  await erasures.close();
+
+  expect(await catalog.customers.get(workspace.id, id)).toBeUndefined();
+  expect(await catalog.customers.findByExternalId(workspace.id, 'ann')).toBeUndefined();
+  const statusOf = async ({ id: jobId }: { readonly id: string }) =>
+    (await catalog.exportJobs.require(workspace.id, jobId)).status;
+  expect([await statusOf(job), await statusOf(later)]).toEqual(['failed', 'processing']);
+});
