@@ -86,7 +86,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   }
 
   /** Begins a batch once an erasure has waited for `gatherMs`. @returns its erasures, which may be none */
-  async function begin(waiting: readonly ErasureRecord[]): Promise<readonly ErasureRecord[]> {
+  async function begin(waiting: readonly ErasureRecord[], lost: AbortSignal): Promise<readonly ErasureRecord[]> {
     const ageOf = ({ updatedAt }: ErasureRecord) => now() - Date.parse(updatedAt);
     if (!waiting.some((erasure) => ageOf(erasure) >= gatherMs)) return [];
     const batch = randomUUID();
@@ -98,7 +98,8 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
       // Events that were still queued when the erasure was accepted may belong to further clicks.
       const found = await catalog.erasures.clicksOf(workspaceId, erasure.customerIds);
       const marked = await catalog.erasures.update(workspaceId, id, (current) => {
-        if (current.status !== 'accepted') return {};
+        // Another writer may have begun the mutations of this batch since the lease was lost.
+        if (lost.aborted || current.status !== 'accepted') return {};
         const clickIds = [...new Set([...current.clickIds, ...found])];
         return { status: 'processing', batch, startedAt, clickIds };
       });
@@ -219,7 +220,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     const open = await catalog.erasures.open();
     const begun = open.filter(({ status }) => status === 'processing');
     const id = begun[0]?.batch ?? undefined;
-    const ofBatch = id === undefined ? await begin(open) : begun.filter(({ batch }) => batch === id);
+    const ofBatch = id === undefined ? await begin(open, lost) : begun.filter(({ batch }) => batch === id);
     const erasures = ofBatch.map(catalog.erasures.inBatch);
     const batchId = id ?? erasures[0]?.batch;
     if (batchId === undefined || batchId === null) return;

@@ -64,3 +64,22 @@ it('a batch removes the records that the request has left, and the exports that 
     (await catalog.exportJobs.require(workspace.id, jobId)).status;
   expect([await statusOf(job), await statusOf(later)]).toEqual(['failed', 'processing']);
 });
+
+it('a writer that has lost its lease adds no erasure to a batch that another may have begun', async () => {
+  const { workspace } = await catalog.workspaces.create({ name: 'Other', slug: 'other', plan: 'enterprise' });
+  const accept = (externalId: string) =>
+    catalog.erasures.accept(workspace.id, { externalId, customerIds: [] }, 'delete');
+  const [first, second] = [await accept('first'), await accept('second')];
+  let found = 0;
+  const clicksOf: Catalog['erasures']['clicksOf'] = async (...request) => {
+    found += 1;
+    // A writer that closes stops as one does that has lost its lease.
+    if (found === 2) void erasures.close();
+    return catalog.erasures.clicksOf(...request);
+  };
+  const erasures = erasuresWith({ ...catalog, erasures: { ...catalog.erasures, clicksOf } });
+  await erasures.run();
+  await erasures.close();
+  const statusOf = async (id: string) => (await catalog.erasures.require(workspace.id, id)).status;
+  expect([await statusOf(first.id), await statusOf(second.id)]).toEqual(['processing', 'accepted']);
+});
