@@ -129,7 +129,8 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
       if (current === undefined) return;
       if (current.unreported !== null) {
         await report(current);
-        await exportSchedules.update(workspaceId, id, () => ({ unreported: null }));
+        // Another process may have reported it as well, and exported the next window since.
+        await endAttempt(current, ({ unreported }) => (unreported === current.unreported ? { unreported: null } : {}));
       } else if (isDue(current)) {
         await attempt(current, AbortSignal.any([closing.signal, lease.lost]));
       }
