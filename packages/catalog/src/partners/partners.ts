@@ -92,11 +92,16 @@ export function createPartners(
       return (await links.lists.count(workspaceId, [equals('domain', domain), isPartners])) > 0;
     },
 
-    /** Copies a partner's tenantId to all its links. */
-    copyTenantToLinks: (workspaceId: string, id: string, tenantId: string): Promise<void> =>
-      changeAll(links, workspaceId, [...linksOf(id), isOneOf('tenant_id', [tenantId], true)], (link) =>
-        link.tenantId === tenantId ? link : { ...link, tenantId },
-      ),
+    /**
+     * Copies the tenantId of a partner to its links. It is read while each link is locked, as the status is in `applyBanToLinks`.
+     *
+     * @param known the tenantId as the caller knows it: links that have it are left out
+     */
+    copyTenantToLinks: (workspaceId: string, id: string, known: string): Promise<void> =>
+      changeAll(links, workspaceId, [...linksOf(id), isOneOf('tenant_id', [known], true)], async (link) => {
+        const tenantId = (await partners.table.get(workspaceId, id))?.record.tenantId ?? link.tenantId;
+        return link.tenantId === tenantId ? link : { ...link, tenantId };
+      }),
 
     /**
      * Disables the links of a banned partner, and enables those of any other. The status is read while each link is locked, so that
