@@ -1,4 +1,5 @@
 import { type Catalog, type ImportJobRecord, linkVisibility } from '@waymark/catalog';
+import { UnknownOutcomeError } from '@waymark/clickhouse';
 import {
   ApiError,
   type CreateImportBody,
@@ -60,7 +61,8 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
     try {
       return await importJobs.create(workspace.id, { ...options, ...place, ...rights });
     } catch (err) {
-      await files.remove(place.directory);
+      // If the record may be stored all the same, its import needs the files. They are removed later if it is not.
+      if (!(err instanceof UnknownOutcomeError)) await files.remove(place.directory);
       throw err;
     }
   }

@@ -116,6 +116,22 @@ describe('imports', () => {
     await stopping.close();
   }, 30_000);
 
+  it('keep the file of an import whose record ClickHouse may have stored, although its answer was lost', async () => {
+    const own = await startManagement(Date.now);
+    onTestFinished(() => own.close());
+    await own.app.listen({ host: '127.0.0.1', port: 0 });
+    const { upload } = importsOf(own, (await aCaller(own)).token);
+    const { client } = own.database;
+    const insert = client.insert.bind(client);
+    client.insert = ((params: Parameters<typeof insert>[0]) =>
+      params.table === 'import_jobs'
+        ? Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }))
+        : insert(params)) as typeof client.insert;
+    expect((await upload('url,key\nhttps://a.test,late\n')).status).toBe(500);
+    const files = readdirSync(join(own.dataDir, 'imports'), { recursive: true, encoding: 'utf8' });
+    expect(files.filter((path) => path.endsWith('source'))).toHaveLength(1);
+  });
+
   it('never read local files or private addresses', async () => {
     const { post, ended } = callsOf(await aCaller(management));
     const credentials = { apiKey: KEY };
