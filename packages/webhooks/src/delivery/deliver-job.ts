@@ -71,9 +71,11 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     );
     if (updated.disabledAt === null) return;
     // If this fails, the waiting deliveries count until their next attempt.
-    await waiting.drop(workspaceId, id).catch((err: unknown) => {
-      logger.debug({ err, webhookId: id }, 'the waiting deliveries of a disabled webhook could not be removed');
-    });
+    await waiting
+      .drop(workspaceId, id, () => catalog.webhooks.get(workspaceId, id))
+      .catch((err: unknown) => {
+        logger.debug({ err, webhookId: id }, 'the waiting deliveries of a disabled webhook could not be removed');
+      });
   }
 
   /** Called before each attempt, because the webhook can be changed, or disabled by another process, while a job runs. */

@@ -1,3 +1,4 @@
+import type { WebhookRecord } from '@waymark/catalog';
 import { jobKey, stateKey, WEBHOOK_QUEUE, type WebhookJob } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { dropEvents } from './job-data.js';
@@ -24,8 +25,14 @@ export interface WaitingBodies {
   /**
    * Removes the bodies of the jobs of a webhook that was disabled or deleted, and the jobs from the count. They stay in the queue, and deliver
    * nothing, even if the webhook is enabled again.
+   *
+   * @param readWebhook reads the webhook. If it is enabled, nothing is removed
    */
-  drop(workspaceId: string, webhookId: string): Promise<void>;
+  drop(
+    workspaceId: string,
+    webhookId: string,
+    readWebhook: () => Promise<Pick<WebhookRecord, 'disabledAt'> | undefined>,
+  ): Promise<void>;
 }
 
 /** While the waiting jobs of a workspace have this many bytes or more, a change is refused if a webhook that would get it is behind. */
@@ -160,10 +167,11 @@ export function createWaitingBodies(redis: Redis): WaitingBodies {
 
     bytesOf: (workspaceId, webhookIds) => readSums(workspaceId, webhookIds.map(sumField)),
 
-    async drop(workspaceId, webhookId) {
-      // All ids are read first: jobs that are counted later belong to a webhook that was enabled again.
+    async drop(workspaceId, webhookId, readWebhook) {
+      // All ids are read first: jobs that are counted later may belong to a webhook that was enabled again.
       const ids: string[] = [];
       for await (const some of countedJobs(workspaceId, jobIdPrefix(webhookId))) ids.push(...some);
+      if ((await readWebhook())?.disabledAt === null) return;
       for (let start = 0; start < ids.length; start += JOBS_PER_SCRIPT) {
         const some = ids.slice(start, start + JOBS_PER_SCRIPT);
         await dropEvents(redis, { workspaceId, webhookId }, some);

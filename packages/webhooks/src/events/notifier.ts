@@ -229,8 +229,9 @@ receiver faster, disable or delete the webhook, or use the bulk routes for links
     partnerEnrolled: (workspaceId, partner) => notify(workspaceId, 'partner.enrolled', partner.id, async () => partner),
 
     async webhookStopped(workspaceId, webhookId) {
+      const read = () => catalog.webhooks.get(workspaceId, webhookId);
       const drop = async () =>
-        (await catalog.queueShards.pick(shards, workspaceId)).waiting.drop(workspaceId, webhookId);
+        (await catalog.queueShards.pick(shards, workspaceId)).waiting.drop(workspaceId, webhookId, read);
       await drop().catch((err: unknown) => {
         logger.debug(
           { err, workspaceId, webhookId },

@@ -76,8 +76,9 @@ it('jobs of a webhook that was disabled or deleted lose their bodies and do not 
   await waiting.add(WORKSPACE, jobs);
   const each = Buffer.byteLength(dataOf(stopped)) + 1_000;
   expect(await waiting.bytesOf(WORKSPACE, [stopped, other])).toEqual([2 * each, 2 * each]);
-  await waiting.drop(WORKSPACE, stopped);
-  await waiting.drop(WORKSPACE, stopped);
+  const isDisabled = async () => ({ disabledAt: '2026-01-01T00:00:00.000Z' });
+  await waiting.drop(WORKSPACE, stopped, isDisabled);
+  await waiting.drop(WORKSPACE, stopped, isDisabled);
   expect(await waiting.bytesOf(WORKSPACE, [stopped, other])).toEqual([0, 2 * each]);
   expect(await waiting.isBelow(WORKSPACE, 2 * each + 1)).toBe(true);
   const bodies = jobs.map(async ({ id }) => {
@@ -85,7 +86,7 @@ it('jobs of a webhook that was disabled or deleted lose their bodies and do not 
     return data?.events.length;
   });
   expect(await Promise.all(bodies)).toEqual([0, 0, 1, 1]);
-  await waiting.drop(WORKSPACE, other);
+  await waiting.drop(WORKSPACE, other, async () => undefined);
   expect(await redis.exists(KEY)).toBe(0);
 });
 

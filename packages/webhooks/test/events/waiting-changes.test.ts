@@ -98,6 +98,23 @@ it('deliveries of a webhook that fails too often count no longer when it is disa
   expect((await queue.getJob(job.id))?.data).toMatchObject({ eventIds: [], told: [] });
 });
 
+it('deliveries of a webhook that was enabled again before they were removed stay', async () => {
+  const { catalog, redis, notifier, queue, workspaceId } = fixture;
+  const event = { id: 'evt_again', body: '{}' };
+  const data = jobText({ workspaceId, webhookId: hook.id, event: 'link.updated', events: [event] });
+  const job = { id: webhookJobId(hook.id, event.id), data };
+  await createWaitingBodies(redis).add(workspaceId, [job]);
+  await createWebhookJobSender(redis).send([job]);
+  const bytes = await bytesWaiting();
+  await notifier.webhookStopped(workspaceId, hook.id);
+  expect((await queue.getJob(job.id))?.data).toMatchObject({ told: [event] });
+  expect(await bytesWaiting()).toBe(bytes);
+  await catalog.webhooks.update(workspaceId, hook.id, () => ({ disabledAt: new Date().toISOString() }));
+  await notifier.webhookStopped(workspaceId, hook.id);
+  expect((await queue.getJob(job.id))?.data).toMatchObject({ told: [] });
+  expect(await bytesWaiting()).toBe(0);
+});
+
 it('never more than 64 MB and one change wait in Redis; the process queues the others when there is room', async () => {
   const { catalog, redis } = fixture;
   const logger = { debug: () => undefined, error: () => undefined };
