@@ -1,6 +1,6 @@
 import { ApiError, ROOT_KEY, trimCharacter } from '@waymark/contract';
-import { linkAddress, linkExternalId } from '../model/entity-types.js';
-import { checkKey, normaliseKey } from '../model/link-key.js';
+import { linkAddresses, linkExternalId } from '../model/entity-types.js';
+import { checkKey } from '../model/link-key.js';
 import type { LinkRecord } from '../model/record-schemas.js';
 import type { SecretBox } from '../secrets/secret-box.js';
 import type { RecordStore } from '../store/record-store.js';
@@ -128,7 +128,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
     async assertFree(workspaceId: string, input: LinkNames): Promise<void> {
       const { domain, key, externalId } = input;
       const names = [
-        ...(key === undefined ? [] : [linkAddress(domain, normaliseKey(key))]),
+        ...(key === undefined ? [] : linkAddresses(domain, key)),
         ...(externalId ? [linkExternalId(workspaceId, externalId)] : []),
       ];
       for (const name of names) {

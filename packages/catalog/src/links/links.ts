@@ -3,6 +3,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { EXTERNAL_ID_PREFIX, HIDDEN_PASSWORD, type Link } from '@waymark/contract';
 import type { ReadList } from '../clickhouse/list-reads.js';
 import { linkAddress, linkExternalId, partnerTenantId } from '../model/entity-types.js';
+import { otherKeyForms } from '../model/link-key.js';
 import type { LinkRecord, PartnerRecord, TagRecord } from '../model/record-schemas.js';
 import { hashToken } from '../model/tokens.js';
 import { createPartnerState } from '../partners/partner-state.js';
@@ -87,6 +88,18 @@ export function createLinks(deps: LinksDeps) {
     return store.findByName(linkExternalId(workspaceId, externalId));
   }
 
+  /**
+   * Finds a link under the other forms of a key. Each form is a name of its link, but not of links that were created by a version before
+   * that, and full stops of other scripts are in no name.
+   */
+  async function findByOtherForm(domain: string, key: string, options: ReadOptions): Promise<LinkRecord | undefined> {
+    for (const form of otherKeyForms(key)) {
+      const link = await store.findByName(linkAddress(domain, form), options);
+      if (link !== undefined) return link;
+    }
+    return undefined;
+  }
+
   const periodKey = ({ workspaceId, sinceMs }: Period) => `${workspaceId}/${sinceMs}`;
   // Concurrent creations share one count.
   const countSince = createDataLoader<Period, number>({
@@ -120,7 +133,8 @@ export function createLinks(deps: LinksDeps) {
       key: string,
       options: ReadOptions = redirectRead,
     ): Promise<LinkRecord | undefined> {
-      const link = await store.findByName(linkAddress(domain, key), options);
+      const link =
+        (await store.findByName(linkAddress(domain, key), options)) ?? (await findByOtherForm(domain, key, options));
       if (link === undefined || link.partnerId === null) return link;
       // The reader has logged the error; the redirect continues without the state of the partner.
       return partnerState.of(link, options).catch(() => link);

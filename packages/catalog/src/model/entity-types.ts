@@ -10,7 +10,7 @@ import {
   type ImportJobRecord,
   importJobRecordSchema,
 } from './job-record-schemas.js';
-import { normaliseKey } from './link-key.js';
+import { normaliseKey, otherKeyForms } from './link-key.js';
 import {
   type ApiKeyRecord,
   apiKeyRecordSchema,
@@ -55,6 +55,9 @@ export const linkAddress = (domain: string, lookupKey: string): Name => ({
   scope: domain,
   name: lookupKey,
 });
+/** The address of a link in every form. @param key in any form */
+export const linkAddresses = (domain: string, key: string): Name[] =>
+  [normaliseKey(key), ...otherKeyForms(key)].map((form) => linkAddress(domain, form));
 /** A name that is unique among the records of one kind in one workspace. */
 const inWorkspace = (kind: string, workspaceId: string, name: string): Name => ({
   kind,
@@ -142,8 +145,10 @@ export const linkType: EntityType<LinkRecord> = {
     archived: (record) => (record.archived ? 1 : 0),
   },
   names: (record) => {
-    const address = linkAddress(record.domain, normaliseKey(record.key));
-    return record.externalId === null ? [address] : [address, linkExternalId(record.workspaceId, record.externalId)];
+    const addresses = linkAddresses(record.domain, record.key);
+    return record.externalId === null
+      ? addresses
+      : [...addresses, linkExternalId(record.workspaceId, record.externalId)];
   },
   staleMsMax: DAY_MS,
 };

@@ -94,6 +94,31 @@ export function storedKey(key: string): string {
   return mapLabels(trimmed, storedLabel);
 }
 
+/** Full stops of ASCII and of other scripts. In host names they are all the same. */
+const FULL_STOP = /[.\u3002\uff0e\uff61]/;
+
+/** The look-up form of a text whose parts between full stops were encoded with their slashes. */
+function encodedWithSlashes(text: string): string {
+  return normaliseKey(text.split(FULL_STOP).map(encodeLabel).join('.'));
+}
+
+/**
+ * Other forms under which the link of a key is found too, because there are two ways to encode a path: dub encodes the parts between full
+ * stops with their slashes, as if the path was a host name (`blog/münchen` is `xn--blog/mnchen-yhb`), Waymark also the parts between
+ * slashes (`blog/xn--mnchen-3ya`). Every form is that of {@link normaliseKey}. Nearly all keys have none: those in ASCII, and those without
+ * a slash or a full stop of another script. A key may have a form that nobody uses, when a part of it happens to be valid punycode.
+ *
+ * @param key as for {@link normaliseKey}
+ */
+export function otherKeyForms(key: string): string[] {
+  const lookup = normaliseKey(key);
+  if (!lookup.includes('xn--') || lookup.length > CONVERTED_CHARS_MAX) return [];
+  const decoded = key.split('.').map((part) => (part.includes('/') ? decodeLabel(part) : part));
+  const forms = new Set([normaliseKey(decoded.join('.')), encodedWithSlashes(mapLabels(lookup, decodeLabel))]);
+  // Keys in plain ASCII are checked in plain ASCII, so no other key may have such a form.
+  return [...forms].filter((form) => form !== lookup && form.includes('xn--'));
+}
+
 /**
  * Checks that the form of a key is allowed (docs/reference/links.md).
  *

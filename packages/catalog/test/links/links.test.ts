@@ -1,9 +1,11 @@
 import { insertRows } from '@waymark/clickhouse';
 import { linkSchema } from '@waymark/contract';
+import { NAMES_TABLE } from '@waymark/event-format';
 import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Catalog, NO_LINK_COUNTERS } from '../../src/index.js';
-import { numberOf } from '../../src/model/entity-type.js';
+import { API_READ, type Catalog, NO_LINK_COUNTERS, normaliseKey, storedKey } from '../../src/index.js';
+import { nameRow, numberOf } from '../../src/model/entity-type.js';
+import { linkAddresses } from '../../src/model/entity-types.js';
 import { createCounters } from '../../src/totals/counters.js';
 import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
 
@@ -27,6 +29,59 @@ describe('the look-up of an address', () => {
       expect(await process.links.findByAddress(`${host}/a`, 'b')).toBeUndefined();
       expect(await process.links.findByAddress(host, 'a/b')).toEqual(link);
     }
+  });
+});
+
+describe('a key outside ASCII with a slash', () => {
+  const AT_DUB = 'xn--blog/mnchen-yhb';
+  const find = (host: string, key: string, process = catalog) =>
+    process.links.findByAddress(host, normaliseKey(key), API_READ);
+
+  it.each([
+    ['as dub encodes it', AT_DUB],
+    ['as it is typed', 'Blog/München'],
+  ])('%s is found in both encodings, and is taken in both', async (_what, key) => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const link = await catalog.links.create(workspace.id, { domain: host, key, url: 'https://a.com' });
+    for (const process of [catalog, stores.catalog()]) {
+      expect(await find(host, 'blog/münchen', process)).toEqual(link);
+      expect(await find(host, AT_DUB, process)).toEqual(link);
+    }
+    for (const other of [AT_DUB, 'blog/münchen']) {
+      const input = { domain: host, key: other, url: 'https://b.com', externalId: null };
+      await expect(catalog.links.create(workspace.id, input)).rejects.toMatchObject({ code: 'conflict' });
+      await expect(catalog.links.assertFree(workspace.id, input)).rejects.toMatchObject({ code: 'conflict' });
+      expect(await catalog.links.createMany(workspace.id, [input])).toMatchObject([{ code: 'conflict' }]);
+    }
+    await catalog.links.removeMany(workspace.id, [link.id]);
+    expect(await find(host, 'blog/münchen')).toBeUndefined();
+    await catalog.links.create(workspace.id, { domain: host, key: 'blog/münchen', url: 'https://b.com' });
+  });
+
+  it('keeps both when the link gets the other encoding', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const { id } = await catalog.links.create(workspace.id, { domain: host, key: AT_DUB, url: 'https://a.com' });
+    await catalog.links.update(workspace.id, id, (record) => ({ ...record, key: storedKey('blog/münchen') }));
+    expect((await find(host, 'blog/münchen'))?.id).toBe(id);
+    expect((await find(host, AT_DUB))?.id).toBe(id);
+  });
+
+  it('is found as typed also if it was stored before it had both as names', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const link = await catalog.links.create(workspace.id, { domain: host, key: AT_DUB, url: 'https://a.com' });
+    const owner = { id: numberOf('link', link.id), workspaceId: numberOf('workspace', workspace.id) };
+    const names = linkAddresses(host, AT_DUB).filter(({ name }) => name !== AT_DUB);
+    expect(names.map(({ name }) => name)).toContain(normaliseKey('blog/münchen'));
+    const rows = names.map((name) => nameRow(name, owner, 2, true));
+    await insertRows(stores.database.client, { ...NAMES_TABLE, rows });
+    await stores.client.del(...(await stores.client.keys(`*name:link/${host}/*`)));
+    expect(await find(host, 'blog/münchen', stores.catalog())).toEqual(link);
+  });
+
+  it('with full stops of another script is found under the key of dub', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const link = await catalog.links.create(workspace.id, { domain: host, key: '東京.大阪', url: 'https://a.com' });
+    expect(await find(host, '東京。大阪')).toEqual(link);
   });
 });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import punycode from 'punycode/punycode.js';
 import { describe, expect, it } from 'vitest';
 import { checkKey, normaliseKey, storedKey } from '../../src/index.js';
+import { otherKeyForms } from '../../src/model/link-key.js';
 
 /** ASCII text whose last letter is a Kelvin sign in punycode, as often as `levels` says. */
 function nested(levels: number, text = 'kkkkkkkkkkkkkkkk'): string {
@@ -114,6 +115,54 @@ describe('the stored form of a key', () => {
     ['_ROOT', '_root'],
   ])('of %s is %s', (key, stored) => {
     expect(storedKey(key)).toBe(stored);
+  });
+});
+
+describe('the other forms of a key', () => {
+  /** All forms, and the key as dub encodes it. */
+  const formsOf = (key: string) => [normaliseKey(key), ...otherKeyForms(key)];
+  const asAtDub = (key: string) =>
+    key
+      .split('.')
+      .map((part) => (/[\u0080-\uffff]/.test(part) ? `xn--${punycode.encode(part)}` : part))
+      .join('.');
+  const word = fc.constantFrom('a', 'my', 'spa', 'münchen', 'straße', 'x-ü', '日本', '🎉', 'pro', '7', 'ü', 'e-mail');
+  const path = fc
+    .array(fc.tuple(word, fc.constantFrom('/', '.')), { minLength: 1, maxLength: 5 })
+    .map((parts) => parts.flat().slice(0, -1).join(''));
+
+  it('lead from the key of dub to that of Waymark, and back', () => {
+    fc.assert(
+      fc.property(path, (key) => {
+        expect(formsOf(asAtDub(key))).toContain(normaliseKey(key));
+        expect(formsOf(storedKey(key))).toContain(normaliseKey(asAtDub(key)));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('are outside ASCII, and never the look-up form itself', () => {
+    fc.assert(
+      fc.property(text, (key) => {
+        for (const form of otherKeyForms(key)) {
+          expect(form).toContain('xn--');
+          expect(form).not.toBe(normaliseKey(key));
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it.each([
+    ['a key in ASCII', 'blog/post', []],
+    ['a single part', 'München', []],
+    ['parts between full stops', 'größe.münchen', []],
+    ['a path as typed', 'Blog/München', ['xn--blog/mnchen-yhb']],
+    ['full stops of another script', '東京。大阪', [asAtDub('東京.大阪')]],
+    ['what would be a name of the service', `xn--${punycode.encode('/webhoo\u212as')}`, []],
+    ['a file that is reserved', 'robots。txt', []],
+  ])('of %s: %s', (_what, key, forms) => {
+    expect(otherKeyForms(key)).toEqual(forms);
   });
 });
 

@@ -120,9 +120,10 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     if (record.workspaceId !== workspaceId)
       return { end: 'rejected', reason: `The link ${address} belongs to another workspace.` };
     if (record.key !== plan.key) {
+      const difference = addressKey(record) === addressKey(plan) ? 'case' : 'how it is encoded';
       return {
         end: 'rejected',
-        reason: `The key differs only in case from that of the link ${record.domain}/${record.key}.`,
+        reason: `The key differs only in ${difference} from that of the link ${record.domain}/${record.key}.`,
       };
     }
     try {

@@ -230,6 +230,20 @@ describe('an import', () => {
     for (const [index, part] of parts.entries()) expect(reasons.get(index + 3), `row ${index + 3}`).toContain(part);
   });
 
+  it('keeps the encoding that dub gives a key, rejects the same key in another one, and finds the link by both', async () => {
+    const acme = await imports.workspace();
+    const table = 'url,key\nhttps://a.test,xn--blog/mnchen-yhb\nhttps://b.test,blog/münchen\n';
+    const result = await imports.table(acme, table);
+    expect(result).toMatchObject({ created: 1, rejected: 1, rejections: [{ row: 3 }] });
+    expect(result.rejections[0]?.reason).toContain('already exists');
+    expect(await find(acme.host, 'blog/münchen')).toMatchObject({ key: 'xn--blog/mnchen-yhb', url: 'https://a.test' });
+    const again = await imports.table(acme, table);
+    expect(again).toMatchObject({ created: 0, skipped: 1, rejected: 1 });
+    expect(again.rejections[0]?.reason).toBe(
+      `The key differs only in how it is encoded from that of the link ${acme.host}/xn--blog/mnchen-yhb.`,
+    );
+  });
+
   it('gives a link to the partner who has its tenant id', async () => {
     const acme = await imports.workspace();
     const partner = await imports.catalog.partners.create(acme.id, {

@@ -43,6 +43,13 @@ describe('redirect', () => {
     expect((await visit(`/${encodeURI('CAFÉ/日本')}`)).headers.location).toBe('https://acme.com/jp');
   });
 
+  it('finds keys of dub, which encodes the parts between full stops together with their slashes', async () => {
+    await ingest.link({ key: 'xn--blog/mnchen-yhb', url: 'https://acme.com/muc' });
+    for (const path of ['/xn--blog/mnchen-yhb', '/blog/m%C3%BCnchen', '/BLOG/M%C3%9CNCHEN/', '/blog/xn--mnchen-3ya'])
+      expect((await visit(path)).headers.location).toBe('https://acme.com/muc');
+    expect((await visit('/blog/m%C3%BCnster')).statusCode).toBe(404);
+  });
+
   it('passes the click id only when conversions are tracked, and sets the cookie in any case', async () => {
     const plain = await ingest.link({ key: 'plain' });
     const tracked = await ingest.link({ key: 'tracked/one', trackConversion: true });
