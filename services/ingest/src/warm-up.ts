@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Catalog, LinkRecord } from '@waymark/catalog';
+import { type Catalog, type LinkRecord, normaliseKey } from '@waymark/catalog';
 import type { Logger } from '@waymark/http-kit';
 
 export interface WarmUpOptions {
@@ -68,7 +68,7 @@ export async function warmCaches(options: WarmUpOptions): Promise<number> {
     const domains = [...new Set(records.map(({ domain }) => domain))];
     await forEach(domains, limit.signal, (domain) => catalog.domains.findBySlug(domain));
     await forEach(records, limit.signal, async ({ domain, key }) => {
-      if ((await catalog.links.findByAddress(domain, key)) !== undefined) count += 1;
+      if ((await catalog.links.findByAddress(domain, normaliseKey(key))) !== undefined) count += 1;
     });
   }
 
