@@ -4,4 +4,4 @@ export { expandedCustomers } from './customers/expanded-customers.js';
 export { CUSTOMER_COLUMN_SOURCES, exportCustomers } from './customers/export-customers.js';
 export { exportLinks, LINK_COLUMN_SOURCES } from './links/export-links.js';
 export { type LinkCaller, visibleLinks } from './links/link-caller.js';
-export { type LinkListDeps, linkCursorOf, linkFiltersOf } from './links/link-query.js';
+export { type LinkListDeps, linkCursorOf, linkFiltersOf, linkSortOf } from './links/link-query.js';

@@ -25,10 +25,13 @@ export const linkFilterShape = {
   withTags: queryBoolean.describe('Deprecated: `true` lists only links with a tag.'),
 };
 
+const LINK_SORTS = ['createdAt', 'clicks', 'saleAmount', 'lastClicked'] as const;
+
 /** Query of `GET /links`; newest first by default. */
 export const listLinksQuerySchema = closedQuery({
   ...linkFilterShape,
-  ...sortShape(['createdAt', 'clicks', 'saleAmount', 'lastClicked'], 'desc'),
+  ...sortShape(LINK_SORTS, 'desc'),
+  sort: queryEnum(LINK_SORTS).describe('Deprecated: use `sortBy`, which it replaces; `createdAt` is ignored.'),
   ...pageShape(),
   startingAfter: queryText.describe('Lists the links after the one with this id.'),
   endingBefore: queryText.describe('Lists the links before the one with this id.'),

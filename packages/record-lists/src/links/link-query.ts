@@ -86,6 +86,11 @@ async function linkExistsOrExisted(catalog: Catalog, caller: LinkCaller, id: str
   return (await visibleLinks(catalog, caller, [link])).length > 0;
 }
 
+/** The order of a list. Clients of a time before `sortBy` always send `sort=createdAt`, so that value is no request for an order. */
+export function linkSortOf({ sort, sortBy }: Partial<Pick<ListLinksQuery, 'sort' | 'sortBy'>>) {
+  return sort === undefined || sort === 'createdAt' ? (sortBy ?? 'createdAt') : sort;
+}
+
 /**
  * The cursor of a query, `startingAfter` or `endingBefore`; undefined when it has neither and selects its page by number.
  *
@@ -94,16 +99,17 @@ async function linkExistsOrExisted(catalog: Catalog, caller: LinkCaller, id: str
 export async function linkCursorOf(
   { catalog }: LinkListDeps,
   caller: LinkCaller,
-  query: Partial<Pick<ListLinksQuery, 'startingAfter' | 'endingBefore' | 'sortBy'>>,
+  query: Partial<Pick<ListLinksQuery, 'startingAfter' | 'endingBefore' | 'sort' | 'sortBy'>>,
 ) {
-  const { startingAfter, endingBefore, sortBy = 'createdAt' } = query;
+  const { startingAfter, endingBefore } = query;
   if (startingAfter !== undefined && endingBefore !== undefined) {
     throw fieldError('invalid_combination', 'endingBefore', 'cannot be used together with startingAfter');
   }
   const id = startingAfter ?? endingBefore;
   if (id === undefined) return undefined;
   const parameter = startingAfter === undefined ? 'endingBefore' : 'startingAfter';
-  if (sortBy !== 'createdAt') throw fieldError('invalid_combination', parameter, 'cannot be used together with sortBy');
+  if (linkSortOf(query) !== 'createdAt')
+    throw fieldError('invalid_combination', parameter, 'cannot be used together with sortBy');
   const isKnown = parseResourceId('link', id) !== undefined && (await linkExistsOrExisted(catalog, caller, id));
   if (!isKnown) throw fieldError('invalid_value', parameter, 'must be the id of a link');
   return { id, side: startingAfter === undefined ? ('before' as const) : ('after' as const) };

@@ -97,6 +97,8 @@ describe('GET /links', () => {
     ['clicks, archived ones too', '?sortBy=clicks&showArchived=true', ['four', 'two', 'one', 'five', 'three', '_root']],
     ['clicks, of a few', '?sortBy=clicks&tenantId=tenant-1', ['one']],
     ['clicks, of those with tags', '?sortBy=clicks&withTags=true', ['two', 'one']],
+    ['clicks, with the deprecated name', '?sort=clicks&sortBy=createdAt', ['two', 'one', 'five', 'three', '_root']],
+    ['clicks, with the deprecated default', '?sort=createdAt&sortBy=clicks', ['two', 'one', 'five', 'three', '_root']],
     ['saleAmount', '?sortBy=saleAmount', ['two', 'five', 'three', 'one', '_root']],
     ['lastClicked', '?sortBy=lastClicked', ['five', 'one', 'two', 'three', '_root']],
     ['lastClicked, ascending', '?sortBy=lastClicked&sortOrder=asc', ['_root', 'three', 'two', 'one', 'five']],

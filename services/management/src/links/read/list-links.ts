@@ -1,14 +1,14 @@
 import { type LinkGroup, linkVisibility } from '@waymark/catalog';
 import { fieldError, LINK_PAGES_MAX, type Link, type LinkFilterQuery, type ListLinksQuery } from '@waymark/contract';
 import type { LinkCaller } from '@waymark/record-lists';
-import { linkCursorOf, linkFiltersOf } from '@waymark/record-lists';
+import { linkCursorOf, linkFiltersOf, linkSortOf } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 
 /** `GET /links`. @throws ApiError 403, 404 or 422 */
 export async function listLinks(deps: LinkDeps, caller: LinkCaller, query: ListLinksQuery): Promise<Link[]> {
   const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
-  const { sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
+  const { sortOrder = 'desc', page, pageSize } = query;
   const cursor = await linkCursorOf(deps, caller, query);
   if (cursor === undefined && page > LINK_PAGES_MAX) {
     throw fieldError('too_big', 'page', `must be at most ${LINK_PAGES_MAX}; use a cursor to go further`);
@@ -17,7 +17,7 @@ export async function listLinks(deps: LinkDeps, caller: LinkCaller, query: ListL
   const shape = { filters, sortOrder, limit: pageSize };
   const records =
     cursor === undefined
-      ? await links.list(workspaceId, { ...shape, sortBy, offset: (page - 1) * pageSize })
+      ? await links.list(workspaceId, { ...shape, sortBy: linkSortOf(query), offset: (page - 1) * pageSize })
       : await links.listFrom(workspaceId, { ...shape, ...cursor });
   return links.objects(workspaceId, records, linkVisibility(caller.apiKey));
 }
