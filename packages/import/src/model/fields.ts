@@ -26,7 +26,8 @@ const wordOf = (value: unknown) =>
     .trim()
     .toLowerCase();
 
-function shown(value: unknown): string {
+/** A value as reports of losses show it. */
+export function shownValue(value: unknown): string {
   return reportText(value).slice(0, VALUE_CHARS_MAX);
 }
 
@@ -100,7 +101,7 @@ export function fieldsOf(record: unknown, timezone?: string) {
 
     /** Reports a value, unless it is empty, as one that cannot be stored. */
     lose(field: string, value: unknown, reason: string): void {
-      if (!isEmpty(value)) losses.push({ field, value: shown(value), reason });
+      if (!isEmpty(value)) losses.push({ field, value: shownValue(value), reason });
     },
 
     /**
@@ -111,7 +112,7 @@ export function fieldsOf(record: unknown, timezone?: string) {
     lost(ignored: ReadonlySet<string> = new Set()): Lost[] {
       for (const [field, value] of Object.entries(record)) {
         if (taken.has(field) || ignored.has(field) || isEmpty(value)) continue;
-        losses.push({ field, value: shown(value), reason: 'has no place here' });
+        losses.push({ field, value: shownValue(value), reason: 'has no place here' });
       }
       return losses;
     },

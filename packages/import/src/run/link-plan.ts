@@ -11,6 +11,7 @@ import {
 import { isRefusal } from '../model/refusal.js';
 import type { Clearable, Lost, Source, SourceLink } from '../model/source-link.js';
 import { CLEARABLE_FLAGS, RowError } from '../model/source-link.js';
+import { acceptedFields } from './accepted-fields.js';
 import type { DomainMap } from './domain-map.js';
 import type { ReferencedResources } from './referenced-resources.js';
 
@@ -124,6 +125,7 @@ export async function planLink(
   if (tags.length > TAGS_MAX) throw new RowError(`tags: more than ${TAGS_MAX}`);
   await resources.domain(domain);
   const lost = [...link.lost, ...shortenings(link.fields)];
+  const accepted = acceptedFields(body, lost);
   const tagIds: string[] = [];
   for (const tag of tags) {
     const id = await orLost(lost, 'tags', tag.name, async () => resources.tag(tag));
@@ -135,7 +137,7 @@ export async function planLink(
   const hasSourceId = !externalId && link.sourceId !== null;
   return {
     ...{ row, record, domain, key: storedKey(key), hasSourceId, lost },
-    body: { ...body, ...(folderId !== undefined && { folderId }), ...(tagIds.length > 0 && { tagIds }) },
+    body: { ...accepted, ...(folderId !== undefined && { folderId }), ...(tagIds.length > 0 && { tagIds }) },
     cleared: clearingOf(link.cleared ?? [], tags.length),
     createdAt: link.createdAt ?? undefined,
     baseline: history === 'counts' && counts !== null ? { source, importedAt, ...counts } : undefined,

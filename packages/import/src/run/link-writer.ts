@@ -3,7 +3,6 @@ import { API_READ, type LinkRecord, type NewLink, normaliseKey, workspaceLimits 
 import { ApiError, ROOT_KEY, resourceIdTime } from '@waymark/contract';
 import {
   changedLink,
-  checkBulkImage,
   completeLink,
   draftLink,
   type LinkAuthor,
@@ -76,7 +75,6 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
 
   /** The link to create. @throws ApiError when it breaks a rule */
   function newLinkOf(context: LinkContext, { body, createdAt, baseline }: LinkPlan): NewLink {
-    checkBulkImage(body);
     const complete = completeLink(context, body, draftLink(context, body));
     return { ...complete, createdAt, ...(baseline && { baseline }) };
   }

@@ -1,4 +1,4 @@
-import { createLinkBodySchema, HIDDEN_PASSWORD, TAG_COLORS } from '@waymark/contract';
+import { type CreateLinkBody, createLinkBodySchema, HIDDEN_PASSWORD, TAG_COLORS } from '@waymark/contract';
 import { type Fields, fieldsOf, isObject, tagsOf } from '../model/fields.js';
 import { type Clearable, type MapRecord, SAME_NAMES, type SourceTag } from '../model/source-link.js';
 import { ownCounts, ownFields } from './own-fields.js';
@@ -57,14 +57,19 @@ function clearedOf(fields: Fields): Clearable[] {
   });
 }
 
+/** The value of a field; null with a reported loss when a body cannot have it. */
+function bodyField<Name extends 'geo' | 'testVariants'>(fields: Fields, name: Name): CreateLinkBody[Name] {
+  const value = fields.take(name);
+  const parsed = createLinkBodySchema.shape[name].safeParse(value);
+  if (parsed.success) return parsed.data as CreateLinkBody[Name];
+  fields.lose(name, value, parsed.error.issues[0]?.message ?? 'is invalid');
+  return null;
+}
+
 /** Maps a link of dub's API, which has the same fields as the API of Waymark. */
 export const dubLinks: MapRecord = (record, { timezone, folderNames }) => {
   const fields = fieldsOf(record, timezone);
   const folder = folderOf(fields, folderNames);
-  const { geo, testVariants } = createLinkBodySchema
-    .pick({ geo: true, testVariants: true })
-    .catch({ geo: null, testVariants: null })
-    .parse({ geo: fields.take('geo'), testVariants: fields.take('testVariants') });
   const isDisabled = fields.take('disabledAt');
   fields.lose('disabledAt', isDisabled, 'bans of the source are not imported: the link is made enabled');
   for (const name of ['programId', 'partnerId', 'webhookIds']) {
@@ -78,8 +83,8 @@ export const dubLinks: MapRecord = (record, { timezone, folderNames }) => {
         ...ownFields(fields),
         url: fields.text('url') ?? '',
         password: passwordOf(fields),
-        geo,
-        testVariants,
+        geo: bodyField(fields, 'geo'),
+        testVariants: bodyField(fields, 'testVariants'),
       },
       tags: coloredTags(fields),
       folder,

@@ -104,6 +104,15 @@ describe('links of dub', () => {
   });
 });
 
+describe('a link of dub', () => {
+  it('keeps its countries when its A/B test is refused, and names what is lost', () => {
+    const testVariants = [5, 95].map((percentage) => ({ url: 'https://acme.com/a', percentage }));
+    const [link] = dubLinks({ url: 'https://a.test', geo: { DE: 'https://acme.de' }, testVariants }, {});
+    expect(link?.fields).toMatchObject({ geo: { DE: 'https://acme.de' }, testVariants: null });
+    expect(lostFields(link?.lost ?? [])).toEqual(['testVariants']);
+  });
+});
+
 describe('bitlinks', () => {
   const RECORD = {
     ...{ id: 'go.acme.com/a/b/c', link: 'https://go.acme.com/a/b/c', long_url: 'https://acme.com/', title: 'Three' },

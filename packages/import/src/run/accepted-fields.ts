@@ -1,0 +1,44 @@
+import type { CreateLinkBody, UpdateLinkBody } from '@waymark/contract';
+import { checkBulkImage, plainFields, variantsOf } from '@waymark/link-rules';
+import { shownValue } from '../model/fields.js';
+import { isRefusal } from '../model/refusal.js';
+import type { Lost } from '../model/source-link.js';
+
+const URL_FIELDS = ['expiredUrl', 'ios', 'android'] as const;
+
+function without(body: CreateLinkBody, fields: readonly string[]): CreateLinkBody {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !fields.includes(name))) as CreateLinkBody;
+}
+
+/**
+ * The body without those values that a link does not need and that the rules for links refuse, so that the link is made all the same. Of
+ * `geo`, only the refused countries are left out; with `testVariants` go the times of the test.
+ *
+ * @param lost gets the values that are left out, with the reasons
+ */
+export function acceptedFields(body: CreateLinkBody, lost: Lost[]): CreateLinkBody {
+  /** Runs `check`. If it refuses the value, the value is added to `lost`. */
+  function isAccepted(field: string, value: unknown, check: () => unknown): boolean {
+    try {
+      check();
+      return true;
+    } catch (err) {
+      if (!isRefusal(err)) throw err;
+      lost.push({ field, value: shownValue(value), reason: err.message });
+      return false;
+    }
+  }
+  const isPlain = (field: string, value: unknown, alone: UpdateLinkBody) =>
+    isAccepted(field, value, () => plainFields(alone));
+
+  const { image, geo, testVariants, trackConversion } = body;
+  const refused: string[] = URL_FIELDS.filter((field) => !isPlain(field, body[field], { [field]: body[field] }));
+  const checkImage = () => [plainFields({ image }), checkBulkImage(body)];
+  if (!isAccepted('image', image, checkImage)) refused.push('image');
+  if (!isAccepted('testVariants', testVariants, () => variantsOf(testVariants, trackConversion === true)))
+    refused.push('testVariants', 'testStartedAt', 'testCompletedAt');
+  const targets = Object.entries(geo ?? {});
+  const kept = targets.filter(([country, url]) => isPlain(`geo.${country}`, url, { geo: { [country]: url } }));
+  if (kept.length === targets.length) return without(body, refused);
+  return { ...without(body, [...refused, 'geo']), ...(kept.length > 0 && { geo: Object.fromEntries(kept) }) };
+}
