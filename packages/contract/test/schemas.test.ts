@@ -45,8 +45,20 @@ test('an empty filter counts as absent, an empty integer or enum is an error', (
   expect(eventsQuerySchema.safeParse({ event: '' }).success).toBe(false);
 });
 
+test('a whole number may have a fraction, which is zero', () => {
+  expect(eventsQuerySchema.parse({ limit: '300.0', page: '+2.00' })).toMatchObject({ limit: 300, page: 2 });
+});
+
 test('a value of the wrong type is invalid_type, one of the right type out of range is not', () => {
-  for (const query of [{ limit: 'abc' }, { limit: '1.5' }, { root: 'yes' }, { page: 'NaN' }]) {
+  for (const query of [
+    { limit: 'abc' },
+    { limit: '1.5' },
+    { limit: '1.' },
+    { limit: '.0' },
+    { limit: '1e2' },
+    { root: 'yes' },
+    { page: 'NaN' },
+  ]) {
     expect(firstIssueCode(eventsQuerySchema.safeParse(query)), JSON.stringify(query)).toBe('invalid_type');
   }
   for (const query of [

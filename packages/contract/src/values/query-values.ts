@@ -62,6 +62,9 @@ export const queryBoolean = z.preprocess((value) => {
   return lower === 'true' ? true : lower === 'false' ? false : last;
 }, z.boolean().optional());
 
+/** Some clients have one type of numbers, so that a whole number has a fraction, which is zero. */
+const WHOLE_NUMBER = /^[+-]?\d+(?:\.0+)?$/;
+
 /** Parses digits. A number beyond the range of doubles becomes the largest double, so that it is out of range and not of a wrong type. */
 function wholeNumber(digits: string): number {
   return Math.min(Math.max(Number(digits), -Number.MAX_VALUE), Number.MAX_VALUE);
@@ -76,7 +79,7 @@ export function queryInteger(bounds: { readonly min: number; readonly max: numbe
   return z.preprocess(
     (value) => {
       const last = lastValue(value);
-      return typeof last === 'string' && /^[+-]?\d+$/.test(last) ? wholeNumber(last) : last;
+      return typeof last === 'string' && WHOLE_NUMBER.test(last) ? wholeNumber(last) : last;
     },
     z.number({ error: wholeNumberMessage }).min(bounds.min).max(bounds.max).default(bounds.default),
   );

@@ -121,6 +121,7 @@ describe('GET /qr', () => {
   it('is drawn with its logo at every size with every margin', async () => {
     const url = `https://acme.com/${'x'.repeat(2900)}`;
     expect((await drawn({ url, size: '16', margin: '32' })).png.width).toBe(16);
+    expect((await drawn({ url, size: '17.0', margin: '0.0' })).png.width).toBe(17);
     const query = { url: shortLink, logo: `${imagesUrl}/logo.png`, size: '60', margin: '32' };
     const { pixel } = await drawn(query);
     expect([pixel(0, 0), pixel(30, 30)]).toEqual([
