@@ -130,10 +130,11 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
     const url = site.url('shop', '/behind');
     const link = await dub.links.create({ url, domain: DOMAIN, key: 'cloaked', rewrite: true, title: 'The <shop>' });
     const page = await visit();
-    await page.goto(shortLink('cloaked'));
-    expect(page.url()).toBe(shortLink('cloaked'));
+    await page.goto(`${shortLink('cloaked')}?pw=secret`);
+    expect(page.url()).toBe(`${shortLink('cloaked')}?pw=secret`);
     expect(await page.title()).toBe('The <shop>');
     await page.frameLocator('iframe').getByRole('heading', { name: 'Shop /behind' }).waitFor();
+    expect(await page.frames()[1]?.evaluate('document.referrer')).toBe(new URL('/', page.url()).href);
     const [frame, viewport] = [await page.locator('iframe').boundingBox(), page.viewportSize()];
     expect(frame).toEqual({ x: 0, y: 0, ...viewport });
     await listed('clicks', link.id);

@@ -127,6 +127,10 @@ describe('cloaking', () => {
       /<iframe src="https:\/\/acme\.com\/\?q=&quot;1&quot;&amp;b=2&amp;a=1&amp;dub_id=[0-9A-Za-z]{16}" title="Own &lt;title&gt;"/,
     );
     expect(answer.body).toContain('<title>Own &lt;title&gt;</title>');
+    expect([answer.body.match(/ referrerpolicy="[^"]*"/g), answer.headers['referrer-policy']]).toEqual([
+      [' referrerpolicy="strict-origin"'],
+      'no-referrer',
+    ]);
     expect(policyOf(answer)).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; frame-src https: http:;/);
     expect(answer.headers['set-cookie']).toContain('dub_id_');
   });
