@@ -116,6 +116,12 @@ it('restarting each process three times, as a rotation of keys does, is not rest
   expect(Number.parseFloat(limit ?? '')).toBeGreaterThanOrEqual(3.5);
 });
 
+it('the memory of a process is compared with the limits on it, whatever they are', () => {
+  const { expr = '' } = rules.find(({ alert }) => alert === 'WaymarkMemoryGrows') ?? {};
+  const limits = ['waymark_process_memory_limit_bytes', 'waymark_process_heap_limit_bytes'];
+  expect(read(expr).metrics).toEqual(expect.arrayContaining(limits));
+});
+
 it('no alert has the name of another', () => {
   const names = rules.map(({ alert }) => alert);
   expect(new Set(names).size).toBe(names.length);

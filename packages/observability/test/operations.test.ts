@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
+import { getHeapStatistics } from 'node:v8';
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
 import type { WriteReport } from '@waymark/event-queue';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
@@ -250,6 +251,7 @@ describe('/metrics', () => {
       'click retried': 1,
     });
     const buckets = await values('waymark_writer_batch_rows_bucket', 'le');
+    expect(valueFor('waymark_process_heap_limit_bytes')).toBe(getHeapStatistics().heap_size_limit);
     expect(buckets).toMatchObject({ 100: 0, 500: 1, 20000: 1, '+Inf': 2 });
     expect(await values('waymark_writer_batch_rows_sum')).toEqual({ '': 30_250 });
     expect(await values('waymark_writer_insert_duration_seconds_sum', 'kind')).toEqual({ click: 0.93 });

@@ -38,6 +38,11 @@ export const METRICS = {
   ],
   redisUsed: ['waymark_redis_memory_used_bytes', 'Memory that Redis uses'],
   redisLimit: ['waymark_redis_memory_limit_bytes', 'Its limit; 0 = none'],
+  memoryLimit: [
+    'waymark_process_memory_limit_bytes',
+    'Memory that the container of the process may use; left out without a limit',
+  ],
+  heapLimit: ['waymark_process_heap_limit_bytes', 'Size that the heap of the process may have'],
   componentUp: [
     'waymark_component_up',
     '1 when a part of the installation is up, 0 when it is down; left out while unknown',

@@ -1,4 +1,6 @@
+import { totalmem } from 'node:os';
 import type { Histogram } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ComponentWatch } from '../components/component-watch.js';
 import type { OpsLog } from '../ops-log.js';
@@ -171,9 +173,21 @@ function addStores(
 /** As the precision of prom-client's own measurement of the event loop, this practically turns it off. */
 const NEVER_MS = 2 ** 31 - 1;
 
+/**
+ * The memory that the container of this process may use; undefined without a limit.
+ *
+ * @param limit what Node.js says: nothing, 0 or more than the machine has when there is none
+ * @param total the memory of the machine
+ */
+export function memoryLimit(limit: number | undefined, total: number): number | undefined {
+  return limit !== undefined && limit > 0 && limit < total ? limit : undefined;
+}
+
 /** Adds prom-client's metrics of the process, with its delays of the event loop replaced by those of `startLoopDelay`. */
 function addProcess(registry: Registry, delays: Histogram): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
+  addGauge(registry, ...METRICS.memoryLimit, () => one(memoryLimit(process.constrainedMemory(), totalmem())));
+  addGauge(registry, ...METRICS.heapLimit, () => one(getHeapStatistics().heap_size_limit));
   const values = {
     min: () => delays.min,
     max: () => delays.max,
