@@ -158,6 +158,7 @@ export function startOperations(options: OperationsOptions): Operations {
     opsLog,
     loopDelays: loopDelay.histogram(),
     clickhouse: isWriter ? clickhouse : undefined,
+    cluster: options.clickhouseCluster,
     now,
   });
   const queries = createQueryCounts({ opsLog, now });

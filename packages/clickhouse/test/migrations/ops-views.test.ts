@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import {
   aClick,
   aLead,
@@ -11,6 +12,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { applyQueryLogView, DURATION_BOUNDS_MS, insertRows, OPS_TABLES, type OpsTable } from '../../src/index.js';
 import { renderMigration } from '../../src/migrations/render.js';
+import { splitStatements } from '../../src/migrations/split-statements.js';
 import { QUERY_LOG_VIEW } from '../../src/query-log-view.js';
 
 let db: TestDatabase;
@@ -224,6 +226,22 @@ describe('views', () => {
     expect(Number(disk?.free_bytes)).toBeGreaterThan(0);
     expect(disk?.used_share).toBeGreaterThan(0);
     expect(disk?.used_share).toBeLessThan(1);
+  });
+});
+
+test('on a cluster, parts are counted by server, so that the partition that has most is not the sum of its replicas', async () => {
+  const text = readFileSync(new URL('../../../../clickhouse/migrations/0046_ops_parts.sql', import.meta.url), 'utf8');
+  const [view = ''] = splitStatements(text);
+  // Two servers with three parts of one partition and one of another each.
+  const parts = `(SELECT arrayJoin([1, 2]) AS host, 'db' AS database, 't' AS table, arrayJoin(['a', 'a', 'a', 'b']) AS partition_id,
+    1 AS active, toUInt64(10) AS rows, toUInt64(100) AS bytes_on_disk)`;
+  const sql = view
+    .slice(view.indexOf('AS SELECT') + 'AS '.length)
+    .replace(`\${nodes:system.parts}`, parts)
+    .replace('hostName()', 'host');
+  const counted = await rows<object>(renderMigration(sql, {}));
+  expect(counted).toContainEqual({
+    ...{ database: 'db', table: 't', parts: '8', parts_max: '3', rows: '80', bytes: '800', merges: '0' },
   });
 });
 

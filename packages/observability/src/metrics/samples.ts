@@ -3,6 +3,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { ComponentWatch } from '../components/component-watch.js';
 import type { OpsLog } from '../ops-log.js';
 import type { QueueSampler } from './queue-sampler.js';
+import { source } from './store-sampler.js';
 
 export interface SamplesOptions {
   readonly service: string;
@@ -13,6 +14,8 @@ export interface SamplesOptions {
   readonly loopDelays: Histogram;
   /** Set in one service only, which also measures the sizes of tables. */
   readonly clickhouse: ClickHouseClient | undefined;
+  /** Name of its cluster; undefined for one server. */
+  readonly cluster: string | undefined;
   readonly now: () => number;
 }
 
@@ -20,15 +23,16 @@ const NANOSECONDS_PER_MS = 1e6;
 const TABLES_INTERVAL_MS = 60_000;
 const TABLES_TIMEOUT_MS = 2000;
 
-const SIZES = `SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes FROM system.parts
-WHERE active AND database = currentDatabase() GROUP BY table`;
+/** Of all servers, as in the view `ops_parts`. Fails while one of them is away: without it, the tables would seem to shrink and grow. */
+const sizesOf = (cluster: string | undefined) => `SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes
+FROM ${source('parts', cluster)} WHERE active AND database = currentDatabase() GROUP BY table`;
 
 /** Suffix of the names of a queue shard's metrics, as in `queue_waiting:click@1`; empty for shard 0. */
 const suffixOf = (shard: number) => (shard === 0 ? '' : `@${shard}`);
 
 /** Makes each flush of the operator tables add measurements of this process to `ops_samples`. */
 export function addSamples(options: SamplesOptions): void {
-  const { service, components, queue, opsLog, loopDelays, clickhouse, now } = options;
+  const { service, components, queue, opsLog, loopDelays, clickhouse, cluster, now } = options;
   let sizesAt = Number.NEGATIVE_INFINITY;
 
   const put = (metric: string, value: number) =>
@@ -36,7 +40,8 @@ export function addSamples(options: SamplesOptions): void {
 
   async function measureTables(client: ClickHouseClient): Promise<void> {
     const signal = AbortSignal.timeout(TABLES_TIMEOUT_MS);
-    for (const [table, rows, bytes] of await client.rows<[string, string, string]>({ query: SIZES, signal })) {
+    const query = sizesOf(cluster);
+    for (const [table, rows, bytes] of await client.rows<[string, string, string]>({ query, signal })) {
       put(`table_rows:${table}`, Number(rows));
       put(`table_bytes:${table}`, Number(bytes));
     }

@@ -70,7 +70,7 @@ async function sampleRedis(redis: Redis, shard: number): Promise<RedisSafety> {
 }
 
 /** A system table to read from: on a cluster, that of all its nodes. */
-function source(table: string, cluster: string | undefined): string {
+export function source(table: string, cluster: string | undefined): string {
   return cluster === undefined ? `system.${table}` : `clusterAllReplicas('${cluster}', system.${table})`;
 }
 
