@@ -55,6 +55,7 @@ export { execute } from './redis/execute-transaction.js';
 export { infoField, memoryOf, memoryShare, type RedisMemory } from './redis/info.js';
 export { checkRedisSettings, warnOfRedisSettings } from './redis/settings.js';
 export { type QueueLogger, throttled } from './redis/throttled-log.js';
+export { ownSpoolPrefix } from './spool/file-owner.js';
 export {
   createTails,
   formatTailPosition,

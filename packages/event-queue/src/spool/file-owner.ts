@@ -11,6 +11,7 @@ import { join } from 'node:path';
  * renamed file contains every entry that was acknowledged before.
  */
 
+const HOST = encodeURIComponent(hostname()).replaceAll('~', '%7E');
 const SUFFIX = '.spool';
 const NAME_PARTS = 5;
 /** An owner on another host counts as ended if it has not touched its file for this long. A running one touches its files every 15 s. */
@@ -66,11 +67,15 @@ function parse(name: string): SpoolFileName | undefined {
   return { host, pid: Number(pid), startedAt: startedAt ?? '', nonce };
 }
 
+/** The beginning of the names of all spool files of this process, in every directory. */
+export async function ownSpoolPrefix(): Promise<string> {
+  return `${HOST}~${process.pid}~${await processStart(process.pid)}~`;
+}
+
 /** Identifies this process (in tests: one of several spools of a process) as an owner of spool files. */
 export async function createSpoolOwner(now: () => number): Promise<SpoolOwner> {
-  const host = encodeURIComponent(hostname()).replaceAll('~', '%7E');
   const nonce = randomBytes(6).toString('hex');
-  const prefix = `${host}~${process.pid}~${await processStart(process.pid)}~${nonce}~`;
+  const prefix = `${await ownSpoolPrefix()}${nonce}~`;
   let number = 0;
 
   return {
@@ -82,7 +87,7 @@ export async function createSpoolOwner(now: () => number): Promise<SpoolOwner> {
     async isOrphan(directory, name) {
       const owner = parse(name);
       if (owner === undefined || name.startsWith(prefix)) return false;
-      if (owner.host !== host) {
+      if (owner.host !== HOST) {
         const touchedAt = (await stat(join(directory, name)).catch(() => undefined))?.mtimeMs;
         return touchedAt !== undefined && now() - touchedAt > FOREIGN_STALE_MS;
       }

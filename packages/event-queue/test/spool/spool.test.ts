@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createJobId } from '../../src/queue/job-id.js';
+import { ownSpoolPrefix } from '../../src/spool/file-owner.js';
 import type { SpoolEntry } from '../../src/spool/frame.js';
 import { openSegment } from '../../src/spool/segment.js';
 import { createSpool, type Spool, SpoolFullError, type SpoolOptions } from '../../src/spool/spool.js';
@@ -54,6 +55,13 @@ async function replayed(spool: Spool): Promise<SpoolEntry[]> {
 }
 
 const files = async () => (await readdir(directory)).sort();
+
+it('begins the names of its files as every spool of this process does', async () => {
+  const spool = aSpool();
+  await spool.append(anEntry());
+  const [name] = await files();
+  expect(name?.startsWith(await ownSpoolPrefix())).toBe(true);
+});
 
 /** Renames the only file of the directory so that it belongs to a process that has ended. */
 async function orphanFile(): Promise<string> {

@@ -11,7 +11,7 @@ export const METRICS = {
     'waymark_dead_letters',
     'Rows that ClickHouse or the writer refused, waiting for an operator to replay them',
   ],
-  spoolFiles: ['waymark_spool_files', 'Files of clicks spooled on disk while Redis is away'],
+  spoolFiles: ['waymark_spool_files', 'Files of clicks that this process has spooled on disk while Redis is away'],
   spoolBytes: ['waymark_spool_bytes', 'Bytes in them'],
   spoolLimit: ['waymark_spool_limit_bytes', 'Size that the spool of this process may have (SPOOL_MAX_MB)'],
   diskFree: ['waymark_disk_free_bytes', 'Free bytes of the disk of the spool, and of the disks of ClickHouse'],

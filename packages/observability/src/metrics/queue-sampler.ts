@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { answerWithin } from '@waymark/cache';
-import { oldestQueuedMs, QUEUE_KINDS, type QueueDepth, queueDepths } from '@waymark/event-queue';
+import { oldestQueuedMs, ownSpoolPrefix, QUEUE_KINDS, type QueueDepth, queueDepths } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { repeat } from '../repeat.js';
 import type { MetricsLogger } from './metrics-logger.js';
@@ -16,7 +16,7 @@ export interface QueueSample {
   readonly oldestMs: Readonly<Record<string, number>>;
 }
 
-/** The files of the spool that wait to be replayed. */
+/** The files of this process's spool that wait to be replayed, including those taken over. */
 export interface SpoolSample {
   readonly files: number;
   readonly bytes: number;
@@ -63,12 +63,14 @@ async function sampleQueue(redis: Redis, shard: number, now: () => number): Prom
 }
 
 /**
- * Counts the files that are still to be replayed, including those of further queue shards, which have directories of their own in the
- * spool's. Damaged files do not count, because only an operator can decide what to do with them.
+ * Counts the files of this process that are still to be replayed, including those of further queue shards, which have directories of their
+ * own in the spool's. Files of other processes do not count, because `SPOOL_MAX_MB` is a limit on those of one process; nor do damaged
+ * ones, because only an operator can decide what to do with them.
  */
 async function sampleSpool(directory: string): Promise<SpoolSample> {
+  const own = await ownSpoolPrefix();
   const names = await readdir(directory, { recursive: true }).catch(() => []);
-  const waiting = names.filter((name) => name.endsWith(SPOOLED));
+  const waiting = names.filter((name) => name.endsWith(SPOOLED) && basename(name).startsWith(own));
   const sizes = await Promise.all(
     waiting.map((name) =>
       stat(join(directory, name)).then(
