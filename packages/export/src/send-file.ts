@@ -90,6 +90,7 @@ export async function sendFile(
     .header('vary', 'accept-encoding')
     // Tells proxies not to buffer the file: they would read it faster than the client does.
     .header('x-accel-buffering', 'no');
+  reply.request.streamBeganMs = reply.elapsedTime;
   const names = Object.keys(trailers);
   if (names.length > 0) reply.header('trailer', names.join(', '));
   if (isCompressed || negotiate(headers['accept-encoding']?.toLowerCase() ?? '', ['gzip', 'identity']) !== 'gzip') {

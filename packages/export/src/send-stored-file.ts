@@ -112,6 +112,7 @@ export async function sendStoredFile(reply: FastifyReply, { path, name, contentT
     .header('content-length', end - start + 1)
     .header('content-type', contentType)
     .header('content-disposition', `attachment; filename="${name}"`);
+  reply.request.streamBeganMs = reply.elapsedTime;
   reply.send(method === 'HEAD' ? Readable.from([]) : bytesOf(file, { start, end }));
   return true;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { ApiError } from '@waymark/contract';
 import { type App, createApp, createLogger } from '@waymark/http-kit';
-import { temporaryDirectory } from '@waymark/test-kit';
+import { temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sendStoredFile } from '../src/send-stored-file.js';
 
@@ -19,6 +19,8 @@ let app: App;
 let directory: string;
 let url: string;
 let etag: string;
+/** When the last response began, in milliseconds from its request. */
+let beganMs: number | undefined;
 
 beforeAll(async () => {
   directory = temporaryDirectory('stored-file-');
@@ -31,6 +33,9 @@ beforeAll(async () => {
     logger: createLogger({ name: 'test', level: 'warn', destination: log }),
     docBase: 'https://d.example',
     trustedProxies: [],
+  });
+  app.addHook('onResponse', async (request) => {
+    beganMs = request.streamBeganMs;
   });
   app.register(async (routes) => {
     routes.get<{ Params: { name: string } }>('/:name', async ({ params: { name } }, reply) => {
@@ -52,6 +57,12 @@ async function load(headers: Record<string, string> = {}, method = 'GET', name =
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 const errorOf = ({ text }: { text: string }) => (JSON.parse(text) as { error: { code: string } }).error.code;
+
+test('a file has begun before its bytes are sent, however long its client reads', async () => {
+  await load();
+  await waitFor(async () => beganMs, { what: 'the end of the response' });
+  expect(beganMs).toBeGreaterThan(0);
+});
 
 test('the entity tag of a file is strong', () => {
   expect(etag).toMatch(/^"[^"]+"$/);

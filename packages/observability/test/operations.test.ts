@@ -84,6 +84,10 @@ beforeAll(async () => {
       request.streamBeganMs = 7_000;
       return { ok: true };
     });
+    routes.get('/upload', { onRequest }, async (request) => {
+      Object.assign(request, { streamBeganMs: 7_000, uploadMs: () => 4_000 });
+      return { ok: true };
+    });
     routes.get('/broken', { onRequest }, async () => {
       throw new Error('broken');
     });
@@ -189,6 +193,13 @@ describe('/metrics', () => {
     });
   });
 
+  it('takes for the time of an upload how long it took without the time in which the file arrived', async () => {
+    await get('/upload');
+    expect(await values('waymark_http_request_duration_seconds_sum', 'method', 'route')).toMatchObject({
+      'GET /upload': 3,
+    });
+  });
+
   it('gives the times of requests as a histogram that adds up', async () => {
     const lines = (await metrics()).filter(
       ({ labels }) => labels.route === '/links/:linkId' && labels.status === '200',
@@ -240,6 +251,7 @@ describe('/metrics', () => {
     expect(valueFor('waymark_component_starts_total', { component: 'http' })).toBe(1);
     expect(valueFor('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
     expect(valueFor('process_resident_memory_bytes')).toBeGreaterThan(1e7);
+    expect(valueFor('waymark_process_heap_limit_bytes')).toBe(getHeapStatistics().heap_size_limit);
     expect(lines.every(({ labels }) => labels.service === 'http')).toBe(true);
   });
 
@@ -251,7 +263,6 @@ describe('/metrics', () => {
       'click retried': 1,
     });
     const buckets = await values('waymark_writer_batch_rows_bucket', 'le');
-    expect(valueFor('waymark_process_heap_limit_bytes')).toBe(getHeapStatistics().heap_size_limit);
     expect(buckets).toMatchObject({ 100: 0, 500: 1, 20000: 1, '+Inf': 2 });
     expect(await values('waymark_writer_batch_rows_sum')).toEqual({ '': 30_250 });
     expect(await values('waymark_writer_insert_duration_seconds_sum', 'kind')).toEqual({ click: 0.93 });

@@ -45,8 +45,10 @@ declare module 'fastify' {
     callerPlan: string;
     /** Whether the request exceeded a rate limit. */
     isOverLimit: boolean;
-    /** For a response that lasts until its client disconnects: the milliseconds from the request to its start. */
+    /** For a response that lasts as long as its client reads, a file or a stream: the milliseconds from the request to its start. */
     streamBeganMs: number | undefined;
+    /** The milliseconds in which the file of an upload has arrived so far; 0 for other requests. */
+    uploadMs: () => number;
   }
 }
 
@@ -191,6 +193,7 @@ export function createApp(options: CreateAppOptions): App {
   app.decorateRequest('callerPlan', '');
   app.decorateRequest('isOverLimit', false);
   app.decorateRequest('streamBeganMs', undefined);
+  app.decorateRequest('uploadMs', () => 0);
   acceptJsonOnly(app);
   // At other levels nothing would be logged, and each request would cost its listeners.
   if (options.logger.isLevelEnabled('debug')) afterAnswer(app, logAnswer);

@@ -32,7 +32,9 @@ export const requestCountPlugin = fp<RequestCountOptions>(
       const { callerPlan: plan, isOverLimit, streamBeganMs } = request;
       const status = answeredStatus(reply);
       const route = routeOf(request, isLinkPort);
-      requests.count({ route, plan, status }, streamBeganMs ?? reply.elapsedTime, isOverLimit);
+      // Without the time in which a client reads or sends a file.
+      const durationMs = (streamBeganMs ?? reply.elapsedTime) - request.uploadMs();
+      requests.count({ route, plan, status }, durationMs, isOverLimit);
       tracing?.end(request, status, route);
     });
   },

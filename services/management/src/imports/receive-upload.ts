@@ -122,6 +122,8 @@ export async function receiveUpload(request: FastifyRequest, files: ImportFiles,
   if (Number(request.headers['content-length'] ?? 0) > bytesMax + REST_BYTES_MAX) throw tooLarge(bytesMax);
   const directory = await files.createDirectory();
   const late = allowLongBody(request, { noDataMs: NO_DATA_MS, totalMs: UPLOAD_MS_MAX });
+  const startedMs = performance.now();
+  request.uploadMs = () => performance.now() - startedMs;
   try {
     return {
       ...(await Promise.race([readForm(request, files.sourcePath(directory), bytesMax), late.passed])),
@@ -132,5 +134,7 @@ export async function receiveUpload(request: FastifyRequest, files: ImportFiles,
     throw uploadError(err);
   } finally {
     late.end();
+    const uploadMs = request.uploadMs();
+    request.uploadMs = () => uploadMs;
   }
 }

@@ -1,0 +1,36 @@
+import { createApp, createLogger } from '@waymark/http-kit';
+import { expect, onTestFinished, test } from 'vitest';
+import { createExportSlots, sendFile } from '../src/index.js';
+
+test('a file has begun with its first bytes, however long its client reads', async () => {
+  const app = createApp({
+    ...{ logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'https://d.example', trustedProxies: [] },
+  });
+  onTestFinished(() => app.close());
+  let hasBegun: number | undefined;
+  let goOn = () => {};
+  const isRead = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  async function* bytes() {
+    yield Buffer.from('a');
+    await isRead;
+    yield Buffer.from('b');
+  }
+  const slots = createExportSlots();
+  app.get('/file', (request, reply) => {
+    const file = { name: 'a.txt', mediaType: 'text/plain', isCompressed: true, trailers: {} };
+    const sent = sendFile(reply, { ...file, bytes: bytes(), slot: slots.take('ws_1') });
+    void sent.then(() => {
+      hasBegun = request.streamBeganMs;
+    });
+    return sent;
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const response = await fetch(`${url}/file`);
+  const reader = response.body?.getReader();
+  expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('a');
+  goOn();
+  expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('b');
+  expect(hasBegun).toBeGreaterThan(0);
+});

@@ -1,0 +1,64 @@
+import { rmSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createApp, createLogger } from '@waymark/http-kit';
+import { temporaryDirectory, waitFor } from '@waymark/test-kit';
+import type { FastifyRequest } from 'fastify';
+import { expect, onTestFinished, test } from 'vitest';
+import { createImportFiles } from '../../src/imports/import-files.js';
+import { acceptUploads, receiveUpload } from '../../src/imports/receive-upload.js';
+
+const BYTES_MAX = 1024;
+const HEAD = [
+  '--b',
+  'Content-Disposition: form-data; name="source"',
+  '',
+  'csv',
+  '--b',
+  'Content-Disposition: form-data; name="file"; filename="a.csv"',
+  '',
+  'url',
+].join('\r\n');
+
+test('the time of an upload is that in which its file arrives, also of one that is broken off', async () => {
+  const directory = temporaryDirectory('receive-upload-');
+  const app = createApp({
+    ...{ logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'https://d.example', trustedProxies: [] },
+  });
+  onTestFinished(async () => {
+    await app.close();
+    rmSync(directory, { recursive: true });
+  });
+  await acceptUploads(app, BYTES_MAX);
+  let noteReceiving = (_request: FastifyRequest) => {};
+  const receiving = new Promise<FastifyRequest>((resolve) => {
+    noteReceiving = resolve;
+  });
+  app.post('/', async (request) => {
+    const received = receiveUpload(request, createImportFiles(directory), BYTES_MAX);
+    noteReceiving(request);
+    const { bytes } = await received;
+    return { bytes, uploadMs: request.uploadMs() };
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+  let sentMs = 0;
+  const answer = new Promise<string>((resolve, reject) => {
+    const sending = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers }, async (response) => {
+      let text = '';
+      for await (const part of response) text += String(part);
+      resolve(text);
+    });
+    sending.on('error', reject);
+    sending.write(HEAD);
+    receiving.then(async (request) => {
+      sentMs = await waitFor(async () => request.uploadMs() || undefined, { what: 'the upload to begin' });
+      sending.end('\r\n--b--\r\n');
+    }, reject);
+  });
+  const { bytes, uploadMs } = JSON.parse(await answer) as { bytes: number; uploadMs: number };
+  expect(bytes).toBe(3);
+  expect(sentMs).toBeGreaterThan(0);
+  expect(uploadMs).toBeGreaterThan(sentMs);
+});
