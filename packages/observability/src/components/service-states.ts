@@ -29,6 +29,8 @@ export interface ServiceStatesOptions {
 
 /** How long a service that was stopped in order is listed as down. After that it counts as removed. */
 const STOPPED_SHOWN_MS = 60 * 60_000;
+/** The same for one that was killed: on a machine that is given up for another one, for example, no process is stopped in order. */
+const KILLED_SHOWN_MS = 24 * 60 * 60_000;
 
 const time = (at: number) => new Date(at).toISOString();
 
@@ -75,11 +77,11 @@ function endedState(
     return { state: options.isSettled ? 'down' : 'unknown', since: last.beatAt, detail };
   }
   if (end === undefined) return undefined;
-  if (end.event === 'stopped' && options.now - end.at > STOPPED_SHOWN_MS) return undefined;
+  if (options.now - end.at > (end.event === 'stopped' ? STOPPED_SHOWN_MS : KILLED_SHOWN_MS)) return undefined;
   return { state: 'down', since: end.at, detail: `${end.instance} was ${end.event} at ${time(end.at)}` };
 }
 
-/** The status of each service that is registered, was killed, or was stopped within the hour, sorted by name. */
+/** The status of each service that is registered, was killed within the day, or was stopped within the hour, sorted by name. */
 export function serviceStates(registry: Registry, options: ServiceStatesOptions): ComponentStatus[] {
   const { instances, lastEnds, starts, kills } = registry;
   const names = new Set([...instances.map(({ instance }) => instance.service), ...lastEnds.keys()]);
