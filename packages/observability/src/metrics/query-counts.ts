@@ -6,16 +6,16 @@ import type { OpsLog } from '../ops-log.js';
 export interface QueryCounts {
   /** Counts a query, if it was slow or failed. */
   count(caller: QueryCaller, report: QueryReport): void;
-  /** Numbers of slow queries by endpoint. */
+  /** Numbers of slow queries by endpoint; 0 for one without any. */
   slow(): ReadonlyMap<string, number>;
-  /** Numbers of failed queries by endpoint. */
+  /** Numbers of failed queries by endpoint; 0 for one without any. */
   failed(): ReadonlyMap<string, number>;
 }
 
 /** From this duration on, a query counts as slow. */
 const SLOW_MS = 1000;
 
-const addOne = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
+const add = (counts: Map<string, number>, key: string, count: 0 | 1) => counts.set(key, (counts.get(key) ?? 0) + count);
 
 export function createQueryCounts({
   opsLog,
@@ -31,9 +31,11 @@ export function createQueryCounts({
     failed: () => failed,
     count({ endpoint, workspaceId }, { durationMs, readRows, readBytes, error }) {
       const isSlow = durationMs >= SLOW_MS;
-      if (!isSlow && error === '') return;
-      if (isSlow) addOne(slow, endpoint);
-      if (error !== '') addOne(failed, endpoint);
+      const isFailed = error !== '';
+      // From 0 on: Prometheus does not see the growth of a counter to its first value.
+      add(slow, endpoint, isSlow ? 1 : 0);
+      add(failed, endpoint, isFailed ? 1 : 0);
+      if (!isSlow && !isFailed) return;
       const workspace = parseResourceId('workspace', workspaceId) ?? '0';
       opsLog.add('ops_slow_queries', [now(), workspace, endpoint, Math.round(durationMs), readRows, readBytes, error]);
     },
