@@ -122,6 +122,12 @@ it('the memory of a process is compared with the limits on it, whatever they are
   expect(read(expr).metrics).toEqual(expect.arrayContaining(limits));
 });
 
+it('of the queue, every alert that adds or counts jobs looks at each shard', () => {
+  const adding = rules.filter(({ expr }) => /waymark_queue_jobs|waymark_dead_letters/.test(expr));
+  expect(adding.length).toBeGreaterThan(2);
+  expect(adding.filter(({ expr }) => !read(expr).labels.includes('shard')).map(({ alert }) => alert)).toEqual([]);
+});
+
 it('no alert has the name of another', () => {
   const names = rules.map(({ alert }) => alert);
   expect(new Set(names).size).toBe(names.length);
