@@ -1,4 +1,5 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { endProcess } from '../child-process.js';
 import { freePort } from '../free-port.js';
 import { waitFor } from '../wait-for.js';
@@ -16,6 +17,8 @@ export interface TestRedisOptions {
   readonly port?: number;
   /** Further arguments of redis-server, such as `['--maxmemory', '64mb']`. */
   readonly args?: readonly string[];
+  /** The text of a configuration file, which the server may change. Default: none. */
+  readonly configuration?: string;
 }
 
 /** As durable as in a stack: each write is in the AOF before its reply, and nothing is evicted. */
@@ -37,7 +40,9 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
   const dataDir = options.dataDir ?? temporaryDirectory('waymark-redis-');
   mkdirSync(dataDir, { recursive: true });
   const port = options.port ?? (await freePort());
-  const args = ['--port', String(port), '--dir', dataDir, '--save', '', ...ARGUMENTS, ...(options.args ?? [])];
+  const file = options.configuration === undefined ? [] : [join(dataDir, 'redis.conf')];
+  for (const path of file) writeFileSync(path, options.configuration ?? '');
+  const args = [...file, '--port', String(port), '--dir', dataDir, '--save', '', ...ARGUMENTS, ...(options.args ?? [])];
   let child = await launchRedis(port, args);
   return {
     url: `redis://127.0.0.1:${port}`,
