@@ -9,7 +9,7 @@ export {
 export type { ErasedClick, ErasureBatch } from './erasure/people.js';
 export { countEvents, sharedClicks } from './erasure/reads.js';
 export { subtractErased } from './erasure/subtract.js';
-export { isInfrastructureError } from './infrastructure-error.js';
+export { isInfrastructureError, refusalCode } from './infrastructure-error.js';
 export {
   migrate,
   migrationStatus,

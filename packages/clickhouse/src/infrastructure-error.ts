@@ -1,6 +1,8 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { errors } from 'undici';
 
+const CREDENTIALS: readonly number[] = [192, 193, 194, 195, 497, 516, 720, 763];
+
 /**
  * ClickHouse error codes that do not mean invalid rows: the same insert may succeed later, or once the server is repaired. An outdated
  * schema and wrong credentials are among them, because the rows are valid.
@@ -20,7 +22,7 @@ const INFRASTRUCTURE_CODES: ReadonlySet<number> = new Set(
     { why: 'the start of a server: tables that wait for Keeper, or are not loaded', codes: [667, 694, 695, 696, 722] },
     { why: 'the definition of the cluster', codes: [371, 701] },
     { why: 'a logical shard is being moved: its old shard refuses its rows', codes: [469] },
-    { why: 'credentials', codes: [192, 193, 194, 195, 497, 516, 720, 763] },
+    { why: 'credentials', codes: CREDENTIALS },
     { why: 'no code of its own', codes: [1000, 1001, 1002] },
   ].flatMap(({ codes }) => codes),
 );
@@ -42,4 +44,15 @@ export function isInfrastructureError(err: unknown): boolean {
   // The client's own errors (timeout, aborted request, the response of a proxy) are plain `Error`s without a code. A TypeError or
   // RangeError is a defect of this program.
   return Object.getPrototypeOf(err) === Error.prototype;
+}
+
+/**
+ * The code of the error with which ClickHouse refuses a statement until somebody changes the rights of its user, or the server. Undefined for
+ * errors that pass by themselves, and for those of the connection.
+ */
+export function refusalCode(err: unknown): string | undefined {
+  if (err instanceof ClickHouseError) {
+    return CREDENTIALS.includes(Number(err.code)) || !isInfrastructureError(err) ? err.code : undefined;
+  }
+  return err instanceof Error ? refusalCode(err.cause) : undefined;
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { ClickHouseError } from '@clickhouse/client';
 import { createTestDatabase, startClickHouse } from '@waymark/test-kit';
 import { expect, onTestFinished, test } from 'vitest';
-import { createClickHouseClient, insertRows, isInfrastructureError } from '../src/index.js';
+import { createClickHouseClient, insertRows, isInfrastructureError, refusalCode } from '../src/index.js';
 
 async function failure(url: string, requestTimeoutMs = 2_000): Promise<unknown> {
   const client = createClickHouseClient({ url, database: 'default', requestTimeoutMs });
@@ -90,6 +90,21 @@ test('rows that ClickHouse refuses are not temporary', async () => {
     expect([what, err]).toEqual([what, expect.any(ClickHouseError)]);
     expect(isInfrastructureError(err)).toBe(false);
   }
+});
+
+test('a statement that lacks a right, or is wrong, is refused; one that failed for now, or had no answer, is not', async () => {
+  const { client, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  const codeOf = (of: typeof client, query: string) => of.rows({ query }).then(() => 'none', refusalCode);
+  expect(await codeOf(client, 'SELECT * FROM system.users')).toBe('497');
+  expect(await codeOf(client, 'SELECT nothing')).toBe('47');
+  expect(await codeOf(client, 'SELECT 1 FROM no_such_table')).toBe(undefined);
+  expect(
+    await codeOf(client, "SELECT throwIf(1, 'a', 241::Int16) SETTINGS allow_custom_error_code_in_throwif = 1"),
+  ).toBe(undefined);
+  const away = createClickHouseClient({ url: 'http://127.0.0.1:1', database: 'default' });
+  onTestFinished(() => away.close());
+  expect(await codeOf(away, 'SELECT 1')).toBe(undefined);
 });
 
 test('a bug of the program is not temporary', () => {

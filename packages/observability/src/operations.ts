@@ -7,6 +7,7 @@ import type { Instance } from './components/instance-registry.js';
 import { diskShortage } from './free-space.js';
 import { startLoopDelay } from './metrics/loop-delay.js';
 import type { MetricsLogger } from './metrics/metrics-logger.js';
+import { createMissingSamples } from './metrics/missing-samples.js';
 import { createQueryCounts } from './metrics/query-counts.js';
 import { startQueueSampler } from './metrics/queue-sampler.js';
 import { type CatalogLookups, createRegistry } from './metrics/registry.js';
@@ -126,11 +127,13 @@ export function startOperations(options: OperationsOptions): Operations {
     now,
     ...(intervalMs?.queue === undefined ? {} : { intervalMs: intervalMs.queue }),
   });
+  const missing = createMissingSamples(logger);
   const stores = startStoreSampler({
     queueShards: redises,
     spoolDirectory,
     clickhouse: isWriter ? clickhouse : undefined,
     cluster: options.clickhouseCluster,
+    missing,
     logger,
     ...(intervalMs?.stores === undefined ? {} : { intervalMs: intervalMs.stores }),
   });
@@ -159,6 +162,7 @@ export function startOperations(options: OperationsOptions): Operations {
     loopDelays: loopDelay.histogram(),
     clickhouse: isWriter ? clickhouse : undefined,
     cluster: options.clickhouseCluster,
+    missing,
     now,
   });
   const queries = createQueryCounts({ opsLog, now });

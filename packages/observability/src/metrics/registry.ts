@@ -29,7 +29,7 @@ export interface RegistryDeps {
   readonly queue: Pick<QueueSampler, 'queues' | 'spool'>;
   /** Number of queue shards. With more than one, metrics of the queue and of Redis have the label `shard`. */
   readonly shards: number;
-  readonly stores: Pick<StoreSampler, 'redis' | 'tables' | 'disks'>;
+  readonly stores: Pick<StoreSampler, 'redis' | 'parts' | 'replicas' | 'disks'>;
   /** Settings that are shown beside the samples, so that alerts can compare them. */
   readonly limits: { readonly spoolBytesMax: number | undefined; readonly waitReplicas: number };
   readonly requests: Pick<RequestCounts, 'all'>;
@@ -163,11 +163,11 @@ function addStores(
   );
   addGauge(registry, ...METRICS.redisReplicasWanted, () => one(limits.waitReplicas));
   addGauge(registry, ...METRICS.tableParts, () =>
-    Object.entries(stores.tables()?.parts ?? {}).map(([table, value]) => ({ labels: { table }, value })),
+    Object.entries(stores.parts() ?? {}).map(([table, value]) => ({ labels: { table }, value })),
   );
-  addGauge(registry, ...METRICS.replicaDelay, () => one(stores.tables()?.replicaDelaySeconds));
-  addGauge(registry, ...METRICS.inactiveReplicas, () => one(stores.tables()?.inactiveReplicas));
-  addGauge(registry, ...METRICS.readOnlyTables, () => one(stores.tables()?.readOnlyTables));
+  addGauge(registry, ...METRICS.replicaDelay, () => one(stores.replicas()?.replicaDelaySeconds));
+  addGauge(registry, ...METRICS.inactiveReplicas, () => one(stores.replicas()?.inactiveReplicas));
+  addGauge(registry, ...METRICS.readOnlyTables, () => one(stores.replicas()?.readOnlyTables));
 }
 
 /** As the precision of prom-client's own measurement of the event loop, this practically turns it off. */

@@ -2,6 +2,7 @@ import type { Histogram } from 'node:perf_hooks';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { ComponentWatch } from '../components/component-watch.js';
 import type { OpsLog } from '../ops-log.js';
+import type { MissingSamples } from './missing-samples.js';
 import type { QueueSampler } from './queue-sampler.js';
 import { source } from './store-sampler.js';
 
@@ -16,6 +17,7 @@ export interface SamplesOptions {
   readonly clickhouse: ClickHouseClient | undefined;
   /** Name of its cluster; undefined for one server. */
   readonly cluster: string | undefined;
+  readonly missing: MissingSamples;
   readonly now: () => number;
 }
 
@@ -32,7 +34,7 @@ const suffixOf = (shard: number) => (shard === 0 ? '' : `@${shard}`);
 
 /** Makes each flush of the operator tables add measurements of this process to `ops_samples`. */
 export function addSamples(options: SamplesOptions): void {
-  const { service, components, queue, opsLog, loopDelays, clickhouse, cluster, now } = options;
+  const { service, components, queue, opsLog, loopDelays, clickhouse, cluster, missing, now } = options;
   let sizesAt = Number.NEGATIVE_INFINITY;
 
   const put = (metric: string, value: number) =>
@@ -40,8 +42,10 @@ export function addSamples(options: SamplesOptions): void {
 
   async function measureTables(client: ClickHouseClient): Promise<void> {
     const signal = AbortSignal.timeout(TABLES_TIMEOUT_MS);
-    const query = sizesOf(cluster);
-    for (const [table, rows, bytes] of await client.rows<[string, string, string]>({ query, signal })) {
+    const reading = client.rows<[string, string, string]>({ query: sizesOf(cluster), signal });
+    const sizes = await missing.orNone('the sizes of tables', reading);
+    if (sizes === undefined) sizesAt = Number.NEGATIVE_INFINITY;
+    for (const [table, rows, bytes] of sizes ?? []) {
       put(`table_rows:${table}`, Number(rows));
       put(`table_bytes:${table}`, Number(bytes));
     }
@@ -79,9 +83,7 @@ export function addSamples(options: SamplesOptions): void {
     put('rows_dropped', opsLog.dropped());
     if (clickhouse !== undefined && now() - sizesAt >= TABLES_INTERVAL_MS) {
       sizesAt = now();
-      measureTables(clickhouse).catch(() => {
-        sizesAt = Number.NEGATIVE_INFINITY;
-      });
+      void measureTables(clickhouse);
     }
   });
 }

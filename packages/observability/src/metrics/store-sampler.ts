@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import { type DiskSpace, diskSpace } from '../free-space.js';
 import { repeat } from '../repeat.js';
 import type { MetricsLogger } from './metrics-logger.js';
+import type { MissingSamples } from './missing-samples.js';
 
 /** How safe writes to a Redis are. */
 export interface RedisSafety {
@@ -16,10 +17,8 @@ export interface RedisSafety {
   readonly replicas: number;
 }
 
-/** The state of ClickHouse's tables, on all nodes of a cluster. */
-export interface TablesState {
-  /** The number of parts in the partition that has most, by table. */
-  readonly parts: Readonly<Record<string, number>>;
+/** The state of replicated tables, on all nodes of a cluster. */
+export interface ReplicasState {
   /** The delay of the replica that is furthest behind, of any table. */
   readonly replicaDelaySeconds: number;
   /** How many replicas have no session with Keeper, of the table that has most of these. */
@@ -37,6 +36,7 @@ export interface StoreSamplerOptions {
   readonly clickhouse: ClickHouseClient | undefined;
   /** Name of the cluster; undefined for one server. */
   readonly cluster: string | undefined;
+  readonly missing: MissingSamples;
   readonly logger: MetricsLogger;
   readonly intervalMs?: number;
 }
@@ -45,8 +45,12 @@ export interface StoreSamplerOptions {
 export interface StoreSampler {
   /** A sample of each queue shard that answers. */
   redis(): readonly RedisSafety[];
-  /** Undefined in services that do not sample ClickHouse, and when the last sample failed. */
-  tables(): TablesState | undefined;
+  /**
+   * The number of parts in the partition that has most, by table. Undefined in services that do not sample ClickHouse, and when the last
+   * sample failed, as {@link StoreSampler.replicas}.
+   */
+  parts(): Readonly<Record<string, number>> | undefined;
+  replicas(): ReplicasState | undefined;
   /** By disk: `spool`, and `clickhouse:<name>` for ClickHouse's disks. */
   disks(): ReadonlyMap<string, DiskSpace>;
   /** Call it when metrics are read; see `Repetition`. */
@@ -74,32 +78,44 @@ export function source(table: string, cluster: string | undefined): string {
   return cluster === undefined ? `system.${table}` : `clusterAllReplicas('${cluster}', system.${table})`;
 }
 
-async function sampleTables(client: ClickHouseClient, cluster: string | undefined) {
+/** The samples of ClickHouse that could be taken. */
+async function sampleClickHouse(client: ClickHouseClient, cluster: string | undefined, missing: MissingSamples) {
   const settings = { max_execution_time: ANSWER_MS / 1000, skip_unavailable_shards: 1 };
   const rows = <Row extends readonly unknown[]>(query: string) =>
     client.rows<Row>({ query, settings, signal: AbortSignal.timeout(ANSWER_MS) });
   const [parts, replicas, disks] = await Promise.all([
-    rows<[string, string]>(
-      `SELECT table, toString(max(parts)) FROM (SELECT table, partition_id, hostName() AS host, count() AS parts
+    missing.orNone(
+      "ClickHouse's parts",
+      rows<[string, string]>(
+        `SELECT table, toString(max(parts)) FROM (SELECT table, partition_id, hostName() AS host, count() AS parts
 FROM ${source('parts', cluster)} WHERE active AND database = currentDatabase() GROUP BY table, partition_id, host) GROUP BY table`,
+      ),
     ),
-    rows<[string, string, string]>(
-      `SELECT toString(max(absolute_delay)), toString(max(total_replicas - active_replicas)), toString(countIf(is_readonly))
+    missing.orNone(
+      "ClickHouse's replicas",
+      rows<[string, string, string]>(
+        `SELECT toString(max(absolute_delay)), toString(max(total_replicas - active_replicas)), toString(countIf(is_readonly))
 FROM ${source('replicas', cluster)} WHERE database = currentDatabase()`,
+      ),
     ),
-    rows<[string, string, string]>(
-      `SELECT name, toString(min(free_space)), toString(argMin(total_space, free_space)) FROM ${source('disks', cluster)} GROUP BY name`,
+    missing.orNone(
+      "ClickHouse's disks",
+      rows<[string, string, string]>(
+        `SELECT name, toString(min(free_space)), toString(argMin(total_space, free_space)) FROM ${source('disks', cluster)} GROUP BY name`,
+      ),
     ),
   ]);
-  const [delay, inactive, readOnly] = (replicas[0] ?? ['0', '0', '0']).map(Number) as [number, number, number];
+  const [delay = 0, inactive = 0, readOnly = 0] = (replicas?.[0] ?? []).map(Number);
   return {
-    tables: {
-      parts: Object.fromEntries(parts.map(([table, count]) => [table, Number(count)])),
-      replicaDelaySeconds: delay,
-      inactiveReplicas: inactive,
-      readOnlyTables: readOnly,
-    } satisfies TablesState,
-    disks: disks.map(
+    parts: parts && Object.fromEntries(parts.map(([table, count]) => [table, Number(count)])),
+    replicas:
+      replicas &&
+      ({
+        replicaDelaySeconds: delay,
+        inactiveReplicas: inactive,
+        readOnlyTables: readOnly,
+      } satisfies ReplicasState),
+    disks: (disks ?? []).map(
       ([name, free, total]) =>
         [`clickhouse:${name}`, { freeBytes: Number(free), totalBytes: Number(total) }] satisfies [string, DiskSpace],
     ),
@@ -107,25 +123,24 @@ FROM ${source('replicas', cluster)} WHERE database = currentDatabase()`,
 }
 
 export function startStoreSampler(options: StoreSamplerOptions): StoreSampler {
-  const { queueShards, spoolDirectory, clickhouse, cluster, logger, intervalMs = INTERVAL_MS } = options;
+  const { queueShards, spoolDirectory, clickhouse, cluster, missing, logger, intervalMs = INTERVAL_MS } = options;
   let safety: readonly RedisSafety[] = [];
-  let tables: TablesState | undefined;
+  let parts: ReturnType<StoreSampler['parts']>;
+  let replicas: ReplicasState | undefined;
   const disks = new Map<string, DiskSpace>();
 
-  const logUnknown = (what: string) => (err: unknown) => {
-    logger.debug({ err }, `the state of ${what} is not known`);
-    return undefined;
-  };
-
-  async function sampleClickHouse(client: ClickHouseClient): Promise<void> {
-    const sample = await sampleTables(client, cluster).catch(logUnknown('ClickHouse'));
-    tables = sample?.tables;
-    for (const [name, space] of sample?.disks ?? []) disks.set(name, space);
+  async function sampleTables(client: ClickHouseClient): Promise<void> {
+    const sample = await sampleClickHouse(client, cluster, missing);
+    ({ parts, replicas } = sample);
+    for (const [name, space] of sample.disks) disks.set(name, space);
   }
 
   async function sampleRedises(): Promise<void> {
     const samples = queueShards.map((redis, shard) =>
-      answerWithin(sampleRedis(redis, shard), ANSWER_MS, 'redis').catch(logUnknown('Redis')),
+      answerWithin(sampleRedis(redis, shard), ANSWER_MS, 'redis').catch((err: unknown) => {
+        logger.debug({ err }, 'the state of Redis is unknown');
+        return undefined;
+      }),
     );
     safety = (await Promise.all(samples)).filter((sample) => sample !== undefined);
   }
@@ -139,11 +154,18 @@ export function startStoreSampler(options: StoreSamplerOptions): StoreSampler {
     () =>
       Promise.all([
         sampleRedises(),
-        clickhouse === undefined ? undefined : sampleClickHouse(clickhouse),
+        clickhouse === undefined ? undefined : sampleTables(clickhouse),
         spoolDirectory === undefined ? undefined : sampleSpoolDisk(spoolDirectory),
       ]),
     { intervalMs, restIntervalMs: REST_FACTOR * intervalMs },
   );
 
-  return { redis: () => safety, tables: () => tables, disks: () => disks, use: sampling.use, close: sampling.close };
+  return {
+    redis: () => safety,
+    parts: () => parts,
+    replicas: () => replicas,
+    disks: () => disks,
+    use: sampling.use,
+    close: sampling.close,
+  };
 }
