@@ -267,6 +267,15 @@ describe('docker-compose.yml', () => {
     expect(compose.services.clickhouse?.user).toBe('101:101');
   });
 
+  it('has a ClickHouse whose user may make those of docs/sql.md', () => {
+    const { CLICKHOUSE_USER: user, CLICKHOUSE_DEFAULT_ACCESS_MANAGEMENT: access } =
+      compose.services.clickhouse?.environment ?? {};
+    expect([user, access]).toEqual([compose.services.writer?.environment?.CLICKHOUSE_USER, '1']);
+    expect(readFileSync(join(ROOT, 'docs/sql.md'), 'utf8')).toContain(
+      `docker compose exec clickhouse sh -c 'clickhouse-client --user ${user} --password "$CLICKHOUSE_PASSWORD"'`,
+    );
+  });
+
   it('scrapes every service with the admin key, at the port of the service', () => {
     const configuration = readFileSync(join(ROOT, 'deploy/prometheus/prometheus.yml'), 'utf8');
     const { rule_files, scrape_configs } = parse(configuration) as {
