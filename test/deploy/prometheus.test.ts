@@ -27,9 +27,11 @@ interface Job {
   }[];
 }
 
+const read = (name: string) => readFileSync(join(ROOT, 'deploy/prometheus', name), 'utf8');
+
 /** The only job of a configuration. */
 function jobOf(name: string): Job {
-  const { rule_files, scrape_configs } = parse(readFileSync(join(ROOT, 'deploy/prometheus', name), 'utf8'));
+  const { rule_files, scrape_configs } = parse(read(name));
   expect(rule_files).toEqual(['alerts.yml']);
   expect(scrape_configs).toHaveLength(1);
   return scrape_configs[0] as Job;
@@ -39,6 +41,13 @@ it('prometheus.yml has no address that stands for many containers, but looks up 
   const { dns_sd_configs = [], ...job } = jobOf('prometheus.yml');
   expect(job).not.toHaveProperty('static_configs');
   expect(dns_sd_configs.map(({ type }) => type)).toEqual(['A', 'A']);
+});
+
+it.each(['prometheus.yml', 'kubernetes.yml'])('%s has the lines that name an Alertmanager as a comment', (name) => {
+  expect(parse(read(name))).not.toHaveProperty('alerting');
+  const named = read(name).replace(/^# (alerting:| {2})/gm, '$1');
+  expect(parse(named).alerting).toEqual({ alertmanagers: [{ static_configs: [{ targets: ['alertmanager:9093'] }] }] });
+  expect(readFileSync(join(ROOT, 'docs/production.md'), 'utf8')).toContain('**nobody is notified of them**');
 });
 
 describe('kubernetes.yml', () => {
