@@ -65,13 +65,54 @@ export function ddlOn(node: ClusterNode, sql: string): string {
 
 const element = (name: string, ...content: string[]) => `<${name}>${content.join('\n')}</${name}>`;
 
+/** What the engine and the test cluster do themselves as the user. */
+const OWN_GRANTS = [
+  'SELECT ON system.events',
+  'SELECT ON system.replicas',
+  'KILL QUERY ON *.*',
+  `ALL ON ${KEEPER_CHECK}.*`,
+  'SHOW DATABASES ON default.*',
+];
+
+/** The system tables that every user of a server may read. */
+const OPEN_TABLES = ['one', 'databases', 'tables', 'columns', 'settings', 'functions'];
+
+/**
+ * The system table that a statement reads and that a server would refuse to the user: unlike servers, the engine lets every user read all of
+ * them. Undefined if there is none.
+ */
+export function refusedTable(sql: string, grants: readonly string[]): string | undefined {
+  if (grants.length === 0) return undefined;
+  const read = [...sql.matchAll(/\bsystem`?\.`?(\w+)/g)].map(([, table = '']) => table);
+  return read.find(
+    (table) => !OPEN_TABLES.includes(table) && !grants.some((grant) => grant.endsWith(` ON system.${table}`)),
+  );
+}
+
+/** The privileges of the user as XML; all of them if none are given. */
+function grantsXml(grants: readonly string[], nodes: readonly ClusterNode[]): string[] {
+  if (grants.length === 0) return [];
+  const ofNodes = grants.flatMap((grant) =>
+    / ON waymark\./.test(grant)
+      ? nodes.map((node) => grant.replace(' ON waymark.', ` ON ${databaseOf(node)}.`))
+      : [grant],
+  );
+  return [element('grants', ...[...OWN_GRANTS, ...ofNodes].map((grant) => element('query', `GRANT ${grant}`)))];
+}
+
 /**
  * The configuration of the engine, as XML.
  *
  * @param path where it will be written; it names itself as the file of the users
  * @param ports the port of each node, in the order of `nodes`
+ * @param grants see `TestClusterOptions`
  */
-export function configurationXml(path: string, nodes: readonly ClusterNode[], ports: readonly number[]): string {
+export function configurationXml(
+  path: string,
+  nodes: readonly ClusterNode[],
+  ports: readonly number[],
+  grants: readonly string[],
+): string {
   const shards = new Map<number, string[]>();
   for (const node of nodes) {
     const address = [
@@ -90,6 +131,7 @@ export function configurationXml(path: string, nodes: readonly ClusterNode[], po
     element('networks', element('ip', '::/0')),
     element('profile', 'default'),
     element('quota', 'default'),
+    ...grantsXml(grants, nodes),
   ];
   return element(
     'clickhouse',

@@ -13,14 +13,15 @@ import {
   isReplicated,
   KEEPER_CHECK,
   REPLICAS,
+  refusedTable,
   SESSIONS,
   sqlOn,
   withoutReplication,
 } from './cluster-config.js';
 import { createNativeServer } from './native-server.js';
 
-/** The process of a test cluster: `cluster-main.ts <data directory> <shards> <replicas>`. */
-const [dataDir = '', shards = '1', replicas = '1'] = process.argv.slice(2);
+/** The process of a test cluster: `cluster-main.ts <data directory> <shards> <replicas> <grants of the user>…`. */
+const [dataDir = '', shards = '1', replicas = '1', ...grants] = process.argv.slice(2);
 const nodes = clusterNodes(Number(shards), Number(replicas));
 const never = new AbortController().signal;
 
@@ -31,11 +32,18 @@ async function listening(server: ReturnType<typeof createServer>): Promise<numbe
 
 let engine: Engine;
 
+function assertReadable(sql: string): void {
+  const table = refusedTable(sql, grants);
+  if (table !== undefined)
+    throw new Error(`Code: 497. DB::Exception: the grant SELECT ON system.${table} is necessary. (ACCESS_DENIED)`);
+}
+
 /** Settings that only say how the result is sent to another server. */
 const OF_TRANSPORT = new Set(['implicit_table_at_top_level', 'max_parser_depth']);
 
 function createNode(node: ClusterNode) {
   return createNativeServer(async ({ sql, data, database, settings, format }) => {
+    assertReadable(sql);
     const { bytes } = await engine.run(
       {
         sql: sqlOn(node, sql),
@@ -64,7 +72,7 @@ let isNodeAway = false;
 const ports = await Promise.all(servers.map(listening));
 mkdirSync(dataDir, { recursive: true });
 const path = join(dataDir, 'cluster.xml');
-writeFileSync(path, configurationXml(path, nodes, ports));
+writeFileSync(path, configurationXml(path, nodes, ports, grants));
 engine = new Engine(loadNativeEngine(), {
   dataDir: join(dataDir, 'data'),
   args: [`--config-file=${path}`],
@@ -87,6 +95,7 @@ await runQuietly(`CREATE DATABASE ${KEEPER_CHECK}`);
 
 /** Runs statements of clients; those ON CLUSTER on each node, one after the other. */
 async function run(statement: Statement, signal: AbortSignal) {
+  assertReadable(statement.sql);
   if (!isForAll(statement.sql)) return engine.run(statement, signal);
   if (isNodeAway)
     throw new Error('Code: 159. DB::Exception: a server has not executed the statement. (TIMEOUT_EXCEEDED)');

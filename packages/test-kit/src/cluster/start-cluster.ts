@@ -7,6 +7,18 @@ import { endProcess } from '../child-process.js';
 import { temporaryDirectory } from '../stores/temporary-directory.js';
 import { clusterNodes, databaseOf, SESSIONS, TEST_CLUSTER } from './cluster-config.js';
 
+/** Options of {@link startTestCluster}. */
+export interface TestClusterOptions {
+  readonly shards: number;
+  /** Of each shard; 1 by default. */
+  readonly replicas?: number;
+  /**
+   * The privileges of the user, such as `SELECT ON waymark.*`, where `waymark` stands for the databases of all nodes. By default it has all
+   * privileges.
+   */
+  readonly grants?: readonly string[];
+}
+
 /** A running cluster of {@link startTestCluster}. */
 export interface TestCluster {
   /** The URL of all nodes, with user and password. */
@@ -30,15 +42,19 @@ export interface TestCluster {
  * native protocol, as they reach servers. Keeper is the engine's own, in memory. Statements ON CLUSTER run on each node at once, not
  * through Keeper's queue. There is no transfer of parts, so a row is only on the replica that it was inserted on: the others are behind.
  */
-export async function startTestCluster(options: { shards: number; replicas?: number }): Promise<TestCluster> {
-  const { shards, replicas = 1 } = options;
+export async function startTestCluster(options: TestClusterOptions): Promise<TestCluster> {
+  const { shards, replicas = 1, grants = [] } = options;
   const dataDir = temporaryDirectory('waymark-cluster-');
   const password = newEmbeddedPassword();
-  const child = fork(join(import.meta.dirname, 'cluster-main.ts'), [dataDir, String(shards), String(replicas)], {
-    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: environmentWith(embeddedEnvironment(password, SESSIONS)),
-  });
+  const child = fork(
+    join(import.meta.dirname, 'cluster-main.ts'),
+    [dataDir, String(shards), String(replicas), ...grants],
+    {
+      execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      env: environmentWith(embeddedEnvironment(password, SESSIONS)),
+    },
+  );
   const port = await new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => reject(new Error(`the test cluster ended: ${signal ?? code}`)));
