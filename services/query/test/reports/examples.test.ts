@@ -61,6 +61,8 @@ beforeAll(async () => {
     workspace.click(second, 5 * DAY_MINUTES, { country: 'SG', region: 'Unknown', city: 'Singapore', continent: 'AS' }),
     workspace.click(second, 40 * DAY_MINUTES),
     workspace.click(removed, 10),
+    // In Berlin it is November.
+    workspace.click(second, 0, { timestampMs: Date.parse('2026-10-31T23:30:00Z') }),
   ] as const;
   const adas = await workspace.aCustomer({ ...ada, clickedAt: new Date(NOW - 90 * MINUTE_MS).toISOString() });
   const gone = await workspace.aCustomer({ externalId: 'gone', country: 'US' });
@@ -129,6 +131,24 @@ describe('an example of docs/sql.md answers what the API answers', () => {
     const expected = days.flatMap(({ start, clicks }) => (clicks === 0 ? [] : [{ day: start.slice(0, 10), clicks }]));
     expect(await run(example('Clicks by day'))).toEqual(expected);
     expect(expected).toHaveLength(2);
+  });
+
+  test('clicks by day in another zone', async () => {
+    const [day, since] = ['`toDate(timestamp, ', '`timestamp >= toDateTime('].map((begin) => {
+      const from = PAGE.indexOf(begin) + 1;
+      return PAGE.slice(from, PAGE.indexOf('`', from));
+    }) as [string, string];
+    const until = since.replace('>=', '<').replace('2026-11-01', '2026-12-01');
+    const sql = example('Clicks by day')
+      .replace('toDate(timestamp)', day)
+      .replace("timestamp >= '2026-11-01'", since)
+      .replace("timestamp < '2026-12-01'", until);
+    const days = await analytics<{ start: string }>({
+      ...{ event: 'clicks', groupBy: 'timeseries', timezone: 'Europe/Berlin' },
+    });
+    const expected = days.flatMap(({ start, clicks }) => (clicks === 0 ? [] : [{ day: start.slice(0, 10), clicks }]));
+    expect(await run(sql)).toEqual(expected);
+    expect(expected.map((row) => row.day)).toContain('2026-11-01');
   });
 
   test.each([
