@@ -28,7 +28,7 @@ describe('the Grafana dashboards', () => {
   let database: TestDatabase;
   let hasLog: boolean;
 
-  /** Writes four empty workspaces and one with 60 clicks, 6 leads and 2 sales in the last hour. */
+  /** Writes four empty workspaces and one with 60 clicks, 6 leads and 3 sales in the last hour, one of them in yen. */
   async function writeEvents(): Promise<void> {
     const clicks = Array.from({ length: 60 }, (_, minute) => {
       const timestampMs = Date.now() - minute * 60_000;
@@ -42,7 +42,10 @@ describe('the Grafana dashboards', () => {
     );
     await insertSales(
       database.client,
-      clicks.slice(0, 2).map((click, index) => aSale({ click, invoiceId: `${index}`, ...recent(index) })),
+      clicks.slice(0, 3).map((click, index) => {
+        const money = index === 2 ? { amount: 10_000, currency: 'jpy' } : {};
+        return aSale({ click, invoiceId: `${index}`, ...money, ...recent(index) });
+      }),
     );
   }
 
@@ -97,6 +100,20 @@ describe('the Grafana dashboards', () => {
     expect(await rows(variable?.query ?? '')).toContainEqual({ __value: '1', __text: 'acme' });
   });
 
+  it('count the same for all workspaces as for a list of all, however many these are', async () => {
+    for (const { panels, templating } of dashboards) {
+      const [variable] = templating.list;
+      if (variable === undefined) continue;
+      expect(variable.allValue).toMatch(/^SELECT /);
+      for (const { targets = [] } of panels) {
+        for (const { rawSql } of targets) {
+          const all = expandSql(rawSql, range, { workspace: [variable.allValue ?? ''] });
+          expect(await rows(all)).toEqual(await rows(expand(rawSql)));
+        }
+      }
+    }
+  });
+
   describe.each(dashboards)('$title', ({ panels }) => {
     const drawn = panels.filter(({ type }) => type !== 'row') as (DashboardPanel &
       Required<Pick<DashboardPanel, 'targets'>>)[];
@@ -139,11 +156,13 @@ describe('the Grafana dashboards', () => {
       return rows(expand(panel?.targets?.[0]?.rawSql ?? ''));
     };
     expect(await value('Clicks')).toEqual([{ value: '60' }]);
-    expect(await value('Revenue')).toEqual([{ value: 58 }]);
+    expect(await value('Revenue')).toEqual([{ value: 158 }]);
+    const revenue = (await value('New and recurring revenue')) as { revenue: number }[];
+    expect(revenue.reduce((sum, row) => sum + row.revenue, 0)).toBe(58);
     expect(await value('Funnel')).toEqual([
       { stage: 'Clicks', events: '60' },
       { stage: 'Leads', events: '6' },
-      { stage: 'Sales', events: '2' },
+      { stage: 'Sales', events: '3' },
     ]);
   });
 });

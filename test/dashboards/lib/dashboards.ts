@@ -22,12 +22,20 @@ export interface DashboardPanel {
   readonly targets?: readonly Target[];
 }
 
+/** The parts of a variable that the tests use. */
+export interface Variable {
+  readonly name: string;
+  readonly query: string;
+  /** What stands for all values, unchanged. Without it, all of them are listed. */
+  readonly allValue?: string;
+}
+
 /** The parts of a dashboard that the tests use. */
 export interface Dashboard {
   readonly uid: string;
   readonly title: string;
   readonly panels: readonly DashboardPanel[];
-  readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] };
+  readonly templating: { readonly list: readonly Variable[] };
 }
 
 /** Reads every dashboard of `clickhouse/dashboards`. */
