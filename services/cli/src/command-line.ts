@@ -3,7 +3,7 @@ import { type CAC, cac } from 'cac';
 import { CommandError } from './command-error.js';
 import { EXPORT_PARAMETERS } from './export/export-request.js';
 import { flagOf, optionTexts } from './option-texts.js';
-import { type CommandResult, printMessage, printResult } from './output.js';
+import { type CommandResult, printMessage, printResult, printStatus } from './output.js';
 
 const PLAN_OPTION = 'free, pro, business, advanced or enterprise';
 const WORKSPACE_OPTION = 'Id or slug of the workspace';
@@ -317,7 +317,8 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     return result.failed ? 1 : 0;
   } catch (err) {
     const message = explain(err);
-    printMessage(asJson ? JSON.stringify({ error: { message } }) : `waymark: ${message}`);
+    if (asJson) printMessage(JSON.stringify({ error: { message } }));
+    else printStatus(message);
     return 1;
   }
 }

@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isAlive } from './is-alive.js';
-import { printMessage } from './output.js';
+import { printStatus } from './output.js';
 
 /** The end of the names of this process's drafts. */
 const OWN_END = `.${process.pid}-${randomBytes(4).toString('hex')}@${hostname()}.part`;
@@ -43,7 +43,7 @@ function removeLeft(directory: string): void {
     try {
       if (Date.now() - changedAtMs(path) >= UNCHANGED_MS_MIN) rmSync(path, { recursive: true, force: true });
     } catch (err) {
-      printMessage(`waymark: a killed command has left ${path}, which cannot be removed: ${(err as Error).message}`);
+      printStatus(`a killed command has left ${path}, which cannot be removed: ${(err as Error).message}`);
     }
   }
 }

@@ -28,6 +28,11 @@ export function printMessage(text: string): void {
   console.error(escapeControls(text));
 }
 
+/** Prints what a command says besides its result to standard error. */
+export function printStatus(text: string): void {
+  printMessage(`waymark: ${text}`);
+}
+
 /** Aligns rows in columns; the first row is the heading. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -1,16 +1,12 @@
 import { once } from 'node:events';
 import { fstatSync, writeSync } from 'node:fs';
-import { CommandError } from './command-error.js';
+import { CommandError, InterruptedError } from './command-error.js';
 
-/**
- * Converts the error of a failed write to standard output to a message for the user.
- */
+/** Converts the error of a failed write to standard output to a message for the user. */
 export function outputError({ code, message }: NodeJS.ErrnoException): CommandError {
-  return new CommandError(
-    code === 'EPIPE'
-      ? 'the reader of standard output has ended, the export is not complete'
-      : `standard output: ${message}`,
-  );
+  return code === 'EPIPE'
+    ? new InterruptedError('the reader of standard output has ended, the export is not complete')
+    : new CommandError(`standard output: ${message}`);
 }
 
 /** Writes all bytes. A single write to a file on a full disk may write only some of them, and return their number without an error. */

@@ -4,7 +4,7 @@ import { loadSettings, type RunState, readInstanceKeys, readRunState, type Setti
 import { connectRedis as connect } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { CommandError } from './command-error.js';
-import { printMessage } from './output.js';
+import { printStatus } from './output.js';
 import { readStackLock } from './stack-lock.js';
 
 /** The installation that a command works on. */
@@ -84,13 +84,13 @@ export async function withQueues<T>(target: Target, work: (queues: readonly Redi
 const WARNING_EVERY_MS = 10_000;
 
 /** Prints each warning at most every ten seconds, because a slow store would cause it for each record. */
-function createWarnings(print: (line: string) => void) {
+function createWarnings() {
   const printedAtMs = new Map<string, number>();
   return (message: string): void => {
     const nowMs = performance.now();
     if (nowMs - (printedAtMs.get(message) ?? Number.NEGATIVE_INFINITY) < WARNING_EVERY_MS) return;
     printedAtMs.set(message, nowMs);
-    print(`waymark: ${message}`);
+    printStatus(message);
   };
 }
 
@@ -115,7 +115,7 @@ export async function withCatalog<T>(
   const queueShards = target.settings.queueShards.map((url) => connectRedis(target, url));
   const clickhouse = connectClickHouse(target);
   const instanceKeys = readInstanceKeys(target.settings);
-  const warn = createWarnings((line) => printMessage(line));
+  const warn = createWarnings();
   const catalog = createCatalog({
     redis,
     queueShards,

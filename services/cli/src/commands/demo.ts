@@ -1,19 +1,17 @@
-import { randomBytes } from 'node:crypto';
-import { keyExpiry } from '../api-access.js';
+import { type ApiOptions, withTemporaryKeys } from '../api/api-access.js';
 import { CommandError } from '../command-error.js';
 import { createHttpClient } from '../demo/http-client.js';
 import { createTraffic, type TrafficTotals } from '../demo/traffic.js';
+import { interruptible } from '../interruptible.js';
 import { optionalText, type RawOption, urlOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
 import { startProgressBar } from '../progress-bar.js';
 import { findTarget, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
 
-export interface DemoOptions {
+export interface DemoOptions extends ApiOptions {
   readonly seconds?: RawOption;
   readonly rate?: RawOption;
-  readonly workspace?: RawOption;
-  readonly api?: RawOption;
   readonly links?: RawOption;
 }
 
@@ -46,52 +44,38 @@ function summary(totals: TrafficTotals, seconds: number): string[] {
   ];
 }
 
+/** The host of the links that the demo makes. @throws CommandError when the workspace has no domain */
+function linkDomain(idOrSlug: string): Promise<string> {
+  return withCatalog(async (catalog) => {
+    const { id } = await findWorkspace(catalog, idOrSlug);
+    const domain = await catalog.domains.primary(id);
+    if (domain === undefined) throw new CommandError(`workspace "${idOrSlug}" has no domain for links`);
+    return domain.slug;
+  });
+}
+
 /** Sends realistic traffic to the HTTP endpoints for some seconds, with an API key that it creates and then revokes. */
 export async function runDemo(options: DemoOptions): Promise<CommandResult> {
   const seconds = numberOption('seconds', options.seconds, SECONDS_MAX);
   const clicksPerSecond = numberOption('rate', options.rate, RATE_MAX);
   const { api, links } = addresses(options);
-  const workspaceName = optionalText('workspace', options.workspace) ?? 'default';
-  const stop = new AbortController();
-  const onInterrupt = () => stop.abort();
-  process.once('SIGINT', onInterrupt);
-  try {
-    return await withCatalog(async (catalog) => {
-      const { id: workspaceId } = await findWorkspace(catalog, workspaceName);
-      const domain = (await catalog.domains.primary(workspaceId))?.slug;
-      if (domain === undefined) throw new CommandError(`workspace "${workspaceName}" has no domain for links`);
-      const name = `Demo ${randomBytes(3).toString('hex')}`;
-      const key = await catalog.keys.create({
-        ...{ workspaceId, kind: 'secret', name, role: 'owner', scopes: [], expiresAt: keyExpiry() },
-      });
-      const http = createHttpClient(CONNECTIONS_MAX);
-      const startedAt = Date.now();
-      const traffic = createTraffic({
-        http,
-        api,
-        links,
-        domain,
-        apiKey: key.token,
-        clicksPerSecond,
-        seconds,
-        now: Date.now,
-      });
+  const workspace = optionalText('workspace', options.workspace) ?? 'default';
+  const domain = await linkDomain(workspace);
+  const http = createHttpClient(CONNECTIONS_MAX);
+  // An interrupt only ends the traffic earlier.
+  return interruptible('interrupted', (signal) =>
+    withTemporaryKeys({ workspace, name: 'Demo', scopes: [] }, async (newKey) => {
+      const apiKey = await newKey();
+      const startedMs = performance.now();
+      const traffic = createTraffic({ http, api, links, domain, apiKey, clicksPerSecond, seconds, now: Date.now });
       const { totals } = traffic;
       const bar = startProgressBar(() => ({
         share: traffic.share(),
         text: `${totals.clicks} clicks, ${totals.leads} leads, ${totals.sales} sales`,
       }));
-      try {
-        await traffic.run(stop.signal);
-      } finally {
-        bar.stop();
-        http.close();
-        await catalog.keys.revoke(workspaceId, key.record.id);
-      }
-      const elapsed = (Date.now() - startedAt) / 1000;
+      await traffic.run(signal).finally(bar.stop);
+      const elapsed = (performance.now() - startedMs) / 1000;
       return { data: { ...totals, seconds: elapsed }, lines: summary(totals, elapsed) };
-    });
-  } finally {
-    process.off('SIGINT', onInterrupt);
-  }
+    }),
+  ).finally(http.close);
 }

@@ -1,15 +1,14 @@
-import { apiUrl, createTemporaryKeys } from '../api-access.js';
+import { withApi } from '../api/api-access.js';
 import { CommandError } from '../command-error.js';
-import { createApiRequests } from '../export/api-requests.js';
 import { openFileOutput, standardOutputOf } from '../export/export-output.js';
 import { showExportProgress } from '../export/export-progress.js';
 import { type ExportRequest, exportRequest, recordFormat } from '../export/export-request.js';
 import { jobExport } from '../export/job-export.js';
 import { type ExportDeps, fetchWhole, streamExport } from '../export/stream-export.js';
+import { interruptible } from '../interruptible.js';
 import { megabytes } from '../move/progress.js';
 import { optionalText, type RawOption } from '../option-values.js';
-import type { CommandResult } from '../output.js';
-import { outputError } from '../standard-output.js';
+import { type CommandResult, printStatus } from '../output.js';
 
 /** The parameters of `GET /<resource>/export`, and the options of the command itself. */
 export type ExportOptions = Readonly<Record<string, RawOption>>;
@@ -40,6 +39,8 @@ function nextStep(format: ExportRequest['format'], path: string): string {
   }
 }
 
+const INTERRUPTED = 'interrupted, the export is not complete; the same command begins it again';
+
 /**
  * Writes an export to a file or to standard output. Continues by itself when it is cut off; a file gets its name only when it is
  * complete.
@@ -52,41 +53,32 @@ export async function exportList(name: string, options: ExportOptions): Promise<
   if (path === undefined && process.stdout.isTTY && (request.format === 'parquet' || request.format === 'zip')) {
     throw new CommandError(`${request.format} is not for a terminal: add --output, or pipe it into a program`);
   }
-  const url = apiUrl(options.api);
-  const stop = new AbortController();
-  const onSignal = () =>
-    stop.abort(new CommandError('interrupted, the export is not complete; the same command begins it again'));
-  const onOutputError = (err: Error) => stop.abort(outputError(err));
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  for (const signal of signals) process.once(signal, onSignal);
-  process.stdout.on('error', onOutputError);
   const progress = showExportProgress();
-  const keys = createTemporaryKeys(options.workspace, 'Export', 'apis.read', progress.say);
-  const api = createApiRequests({ api: url, newKey: keys.newKey, onStatus: progress.say, signal: stop.signal });
-  const output = path === undefined ? standardOutputOf(stop.signal) : await openFileOutput(path);
-  try {
-    const job = await run(request, options.job === true, { api, output, progress }, stop.signal);
-    stop.signal.throwIfAborted();
-    await output.complete();
-    stop.signal.throwIfAborted();
-    progress.stop();
-    const { rows, bytes } = progress.counts;
-    const seconds = progress.seconds();
-    const rowsText = request.format === 'zip' ? '' : `${rows.toLocaleString('en')} rows, `;
-    const lines = [
-      `${path ?? 'standard output'}: ${rowsText}${megabytes(bytes)} in ${seconds.toFixed(1)} s`,
-      ...(path === undefined ? [] : [`Next: ${nextStep(request.format, path)}`]),
-      ...(job === undefined ? [] : [`The API keeps the file until ${job.expiresAt}: GET /exports/${job.id}`]),
-    ];
-    if (path !== undefined) return { data: { file: path, rows, bytes, seconds, job: job?.id ?? null }, lines };
-    // Standard output contains the export, so the result goes to standard error.
-    for (const line of lines) progress.say(line);
-  } finally {
-    progress.stop();
-    await output.discard();
-    for (const signal of signals) process.off(signal, onSignal);
-    process.stdout.off('error', onOutputError);
-    await keys.revokeAll();
-  }
+  const job = await interruptible(INTERRUPTED, (signal) =>
+    withApi(options, { name: 'Export', scope: 'apis.read', signal }, async (api) => {
+      const output = path === undefined ? standardOutputOf(signal) : await openFileOutput(path);
+      try {
+        const made = await run(request, options.job === true, { api, output, progress }, signal);
+        signal.throwIfAborted();
+        await output.complete();
+        signal.throwIfAborted();
+        return made;
+      } finally {
+        progress.stop();
+        await output.discard();
+      }
+    }),
+  );
+  const { rows, bytes } = progress.counts;
+  const seconds = progress.seconds();
+  const rowsText = request.format === 'zip' ? '' : `${rows.toLocaleString('en')} rows, `;
+  const lines = [
+    `${path ?? 'standard output'}: ${rowsText}${megabytes(bytes)} in ${seconds.toFixed(1)} s`,
+    ...(path === undefined ? [] : [`Next: ${nextStep(request.format, path)}`]),
+    ...(job === undefined ? [] : [`The API keeps the file until ${job.expiresAt}: GET /exports/${job.id}`]),
+  ];
+  if (path !== undefined) return { data: { file: path, rows, bytes, seconds, job: job?.id ?? null }, lines };
+  // Standard output contains the export, so the result goes to standard error.
+  for (const line of lines) printStatus(line);
   return undefined;
 }

@@ -18,8 +18,7 @@ import { readCredential } from '../import/credential.js';
 import { importHistory, openHistory } from '../import/event-history.js';
 import { importOptions, type RawImportOptions, sourceOf } from '../import/import-options.js';
 import { countsText, createReportFiles, eventCountsText } from '../import/report-files.js';
-import type { CommandResult } from '../output.js';
-import { printMessage } from '../output.js';
+import { type CommandResult, printStatus } from '../output.js';
 import { findTarget, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
 
@@ -52,7 +51,7 @@ interface ApiRequest {
 
 function apiOptions({ location, ...request }: ApiRequest, outbound: Outbound): ApiSourceOptions {
   const wait = async (ms: number) => {
-    if (ms >= LONG_WAIT_MS) printMessage(`waymark: ${request.source} asks to wait ${Math.ceil(ms / 1000)} seconds`);
+    if (ms >= LONG_WAIT_MS) printStatus(`${request.source} asks to wait ${Math.ceil(ms / 1000)} seconds`);
     // The connections to the stores keep the process running, until it is interrupted.
     await delay(ms, undefined, { ref: false });
   };

@@ -1,20 +1,21 @@
 import { eventsStreamQuerySchema } from '@waymark/contract';
-import { apiUrl, createTemporaryKeys } from '../api-access.js';
-import { CommandError } from '../command-error.js';
+import { withApi } from '../api/api-access.js';
+import { InterruptedError } from '../command-error.js';
+import { interruptible } from '../interruptible.js';
 import { optionalText, type RawOption } from '../option-values.js';
-import { escapeControls, printMessage } from '../output.js';
+import { escapeControls, printStatus } from '../output.js';
 import { standardOutput } from '../standard-output.js';
 import { followEvents } from '../tail/follow-events.js';
 
 /** The parameters of `GET /events/stream`, and the options of the command itself. */
 export type TailOptions = Readonly<Record<string, RawOption>>;
 
-function streamUrl(options: TailOptions): string {
+function streamPath(options: TailOptions): string {
   const parameters = Object.keys(eventsStreamQuerySchema.out.shape).flatMap((name): [string, string][] => {
     const value = optionalText(name, options[name]);
     return value === undefined ? [] : [[name, value]];
   });
-  return `${apiUrl(options.api)}/events/stream?${new URLSearchParams(parameters)}`;
+  return `/events/stream?${new URLSearchParams(parameters)}`;
 }
 
 /**
@@ -24,31 +25,17 @@ function streamUrl(options: TailOptions): string {
  * @throws CommandError when its output cannot be written
  */
 export async function tailEvents(options: TailOptions): Promise<undefined> {
-  const url = streamUrl(options);
-  const onStatus = (text: string) => printMessage(`waymark: ${text}`);
-  const keys = createTemporaryKeys(options.workspace, 'Tail', 'analytics.read', onStatus);
-  const stop = new AbortController();
-  const onEnd = () => stop.abort();
-  let failure: CommandError | undefined;
-  const onOutputError = ({ code, message }: NodeJS.ErrnoException) => {
-    // EPIPE is no error: the program that reads the output, such as `head`, has ended.
-    if (code !== 'EPIPE') failure = new CommandError(`standard output: ${message}`);
-    stop.abort();
-  };
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  for (const signal of signals) process.once(signal, onEnd);
-  process.stdout.on('error', onOutputError);
-  const output = standardOutput(stop.signal);
+  const path = streamPath(options);
   try {
-    await followEvents({
-      ...{ url, newKey: keys.newKey, onStatus, signal: stop.signal },
-      onEvent: (json) => output.write(Buffer.from(`${escapeControls(json)}\n`)),
+    await interruptible('interrupted', (signal) => {
+      const output = standardOutput(signal);
+      const onEvent = (json: string) => output.write(Buffer.from(`${escapeControls(json)}\n`));
+      const access = { name: 'Tail', scope: 'analytics.read', signal, giveUpAfterMs: Number.POSITIVE_INFINITY } as const;
+      return withApi(options, access, (api) => followEvents({ api, path, onEvent, onStatus: printStatus, signal }));
     });
-  } finally {
-    for (const signal of signals) process.off(signal, onEnd);
-    process.stdout.off('error', onOutputError);
-    await keys.revokeAll();
+  } catch (err) {
+    // Nothing else ends the command in order.
+    if (!(err instanceof InterruptedError)) throw err;
   }
-  if (failure !== undefined) throw failure;
   return undefined;
 }

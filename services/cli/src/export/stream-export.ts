@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync';
-import { type ApiRequests, type ApiResponse, TemporaryError } from './api-requests.js';
+import { type ApiRequests, type ApiResponse, TemporaryError } from '../api/api-requests.js';
 import { createRecordSplitter, type RecordFormat } from './complete-records.js';
 import type { ExportOutput } from './export-output.js';
 import type { ExportProgress } from './export-progress.js';

@@ -15,7 +15,7 @@ import {
 } from '@waymark/import';
 import { CommandError } from '../command-error.js';
 import { interruptible } from '../interruptible.js';
-import { printMessage } from '../output.js';
+import { printStatus } from '../output.js';
 import type { OpenStores } from '../stores.js';
 import type { ImportOptions } from './import-options.js';
 import { createEventReport } from './report-files.js';
@@ -76,7 +76,7 @@ export async function importHistory(
 ): Promise<EventsOfImport> {
   const { source, catalog, stores, workspace, settings } = run;
   const files = createEventReport(options.reportPrefix);
-  const warn = (_context: object, message: string) => printMessage(`waymark: ${message}`);
+  const warn = (_context: object, message: string) => printStatus(message);
   try {
     const counts = await interruptible(`interrupted. ${CONTINUES}`, (signal) =>
       importEvents(history, {

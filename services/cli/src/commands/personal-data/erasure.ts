@@ -1,33 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { ERASURE_MODES, type Erasure, erasureSchema, PAGE_SIZE_MAX } from '@waymark/contract';
 import { z } from 'zod';
-import { apiUrl, createTemporaryKeys } from '../../api-access.js';
+import { type ApiOptions, withApi } from '../../api/api-access.js';
+import { type ApiRequest, type ApiRequests, RefusedRequest } from '../../api/api-requests.js';
 import { CommandError } from '../../command-error.js';
-import { type ApiRequest, type ApiRequests, createApiRequests, RefusedRequest } from '../../export/api-requests.js';
+import { interruptible } from '../../interruptible.js';
 import { optionalText, type RawOption, requiredText } from '../../option-values.js';
-import { type CommandResult, printMessage, table } from '../../output.js';
+import { type CommandResult, table } from '../../output.js';
 
-export interface ErasureOptions {
-  readonly workspace?: RawOption;
-  readonly api?: RawOption;
+export interface ErasureOptions extends ApiOptions {
   readonly mode?: RawOption;
 }
 
 /** Longer than a failover takes: these commands are short, and may be run again. */
 const GIVE_UP_AFTER_MS = 60_000;
 
-async function withApi<T>(options: ErasureOptions, work: (requests: ApiRequests) => Promise<T>): Promise<T> {
-  const onStatus = (text: string) => printMessage(`waymark: ${text}`);
-  const api = apiUrl(options.api);
-  const keys = createTemporaryKeys(options.workspace, 'Erasure', 'workspaces.write', onStatus);
-  const { signal } = new AbortController();
-  try {
-    return await work(
-      createApiRequests({ api, newKey: keys.newKey, onStatus, signal, giveUpAfterMs: GIVE_UP_AFTER_MS }),
-    );
-  } finally {
-    await keys.revokeAll();
-  }
+function withRequests<T>(options: ErasureOptions, work: (requests: ApiRequests) => Promise<T>): Promise<T> {
+  const access = { name: 'Erasure', scope: 'workspaces.write', giveUpAfterMs: GIVE_UP_AFTER_MS } as const;
+  return interruptible('interrupted; the same command may be run again', (signal) =>
+    withApi(options, { ...access, signal }, work),
+  );
 }
 
 /** Repeats a request until it succeeds. A repeated erasure returns the same erasure again. */
@@ -58,13 +50,13 @@ export async function createErasure(customer: RawOption, options: ErasureOptions
   const id = requiredText('customer', customer);
   const mode = z.enum(ERASURE_MODES).safeParse(optionalText('mode', options.mode) ?? 'anonymise').data;
   if (mode === undefined) throw new CommandError(`--mode must be ${ERASURE_MODES.join(' or ')}`);
-  const erasure = await withApi(options, (requests) => eraseBy(requests, id, mode));
+  const erasure = await withRequests(options, (requests) => eraseBy(requests, id, mode));
   return { data: erasure, lines: tableOf([erasure]) };
 }
 
 /** `waymark erasure list`: lists all erasures, newest first. */
 export async function listErasures(options: ErasureOptions): Promise<CommandResult> {
-  const erasures = await withApi(options, readAll);
+  const erasures = await withRequests(options, readAll);
   return { data: erasures, lines: tableOf(erasures) };
 }
 
@@ -99,7 +91,7 @@ export async function replayErasures(file: RawOption, options: ErasureOptions): 
   const accepted: Erasure[] = [];
   const leftOut: string[] = [];
   let unnamed = 0;
-  await withApi(options, async (requests) => {
+  await withRequests(options, async (requests) => {
     const known = new Map((await readAll(requests)).map((erasure) => [erasure.id, erasure]));
     for (const { id, mode, customerIds } of erasures) {
       if (known.get(id)?.status === 'erased') continue;

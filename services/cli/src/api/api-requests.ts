@@ -1,12 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { retryAfterMs } from '@waymark/contract';
 import { type Dispatcher, request } from 'undici';
-import { askedPauseMs } from '../asked-pause.js';
 import { CommandError } from '../command-error.js';
 
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 10_000;
 /** Requests are repeated this long while nothing arrives: longer than a restart, an upgrade or a failover takes. */
 const GIVE_UP_AFTER_MS = 10 * 60_000;
+/** A command does not wait longer than this for the API, whatever a proxy in front of it answers. */
+const PAUSE_MS_MAX = 10 * 60_000;
+
+/** The milliseconds that the API asks a command to wait, at most ten minutes; 0 without a valid header. @param header `Retry-After` */
+export function askedPauseMs(header: string | null | undefined): number {
+  return Math.min(retryAfterMs(header, Date.now()) ?? 0, PAUSE_MS_MAX);
+}
 
 /** A failure after which the same request may succeed. */
 export class TemporaryError extends Error {
@@ -80,10 +87,10 @@ export interface ApiRequests {
   /**
    * Repeats `attempt` after each {@link TemporaryError}, until it returns.
    *
-   * @param attempt calls its argument whenever it has received data
+   * @param attempt calls its argument whenever it has received data, if wanted with the pause before the next repeat
    * @throws CommandError when no data has arrived for too long; the reason of the signal; other errors of `attempt`
    */
-  untilDone<T>(attempt: (progressed: () => void) => Promise<T>): Promise<T>;
+  untilDone<T>(attempt: (progressed: (pauseMs?: number) => void) => Promise<T>): Promise<T>;
 }
 
 async function* bytesOf({ body }: Dispatcher.ResponseData, signal: AbortSignal): AsyncGenerator<Buffer> {
@@ -159,9 +166,9 @@ export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
     async untilDone(attempt) {
       let progressMs = performance.now();
       let waitMs = RETRY_MS_MIN;
-      const progressed = () => {
+      const progressed = (pauseMs = RETRY_MS_MIN) => {
         progressMs = performance.now();
-        waitMs = RETRY_MS_MIN;
+        waitMs = pauseMs;
       };
       for (;;) {
         try {

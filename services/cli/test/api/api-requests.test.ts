@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { type ApiRequestsOptions, createApiRequests, RefusedRequest } from '../../src/export/api-requests.js';
+import { type ApiRequestsOptions, askedPauseMs, createApiRequests, RefusedRequest } from '../../src/api/api-requests.js';
 
 let server: Server;
 afterEach(() => {
@@ -91,4 +91,13 @@ it('does not repeat a request at once when the API names the time of the next on
   );
   await expect(requests.untilDone(() => requests.json({ path: '/' }))).rejects.toThrow('nothing has arrived');
   expect(count).toBe(2);
+});
+
+it.each([
+  ['5', 5_000],
+  ['999999999', 600_000],
+  ['soon', 0],
+  [null, 0],
+])('a command that is asked to retry after %j waits %d ms', (header, ms) => {
+  expect(askedPauseMs(header)).toBe(ms);
 });
