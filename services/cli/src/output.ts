@@ -1,3 +1,5 @@
+import { clearLine, cursorTo } from 'node:readline';
+
 /** The result of a command: `data` is printed with `--json`, `lines` without. */
 export interface CommandResult {
   readonly data: unknown;
@@ -23,8 +25,16 @@ export function printResult({ data, lines }: CommandResult, asJson: boolean): vo
   else for (const line of lines) console.log(escapeControls(line));
 }
 
-/** Prints a message to standard error. */
+/** Empties the last line of the terminal, where the progress of a command is. */
+export function clearProgressLine(): void {
+  if (!process.stderr.isTTY) return;
+  cursorTo(process.stderr, 0);
+  clearLine(process.stderr, 0);
+}
+
+/** Prints a message to standard error. A progress that is there is drawn again below it. */
 export function printMessage(text: string): void {
+  clearProgressLine();
   console.error(escapeControls(text));
 }
 
@@ -32,6 +42,9 @@ export function printMessage(text: string): void {
 export function printStatus(text: string): void {
   printMessage(`waymark: ${text}`);
 }
+
+/** Formats bytes as megabytes of a million bytes. */
+export const megabytes = (bytes: number) => `${(bytes / 1_000_000).toFixed(1)} MB`;
 
 /** Aligns rows in columns; the first row is the heading. */
 export function table(rows: readonly (readonly string[])[]): string[] {

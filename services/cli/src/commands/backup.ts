@@ -16,7 +16,7 @@ import { CommandError } from '../command-error.js';
 import { draftOf } from '../drafts.js';
 import { interruptible } from '../interruptible.js';
 import { optionalText, type RawOption } from '../option-values.js';
-import type { CommandResult } from '../output.js';
+import { type CommandResult, megabytes } from '../output.js';
 import { rejectStartingStack } from '../stack-lock.js';
 import { findTarget, type Target } from '../stores.js';
 
@@ -129,7 +129,7 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   return {
     data: { directory: to, startedAt, bytes, pausedMs: pausedMs ?? null },
     lines: [
-      `${to}: ${(bytes / 1_000_000).toFixed(1)} MB of ${dataDir}; ${pause}`,
+      `${to}: ${megabytes(bytes)} of ${dataDir}; ${pause}`,
       ...(instanceKey === undefined ? [] : ['INSTANCE_KEY is set and not part of the backup: store it separately']),
     ],
   };

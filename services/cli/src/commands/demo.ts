@@ -5,7 +5,7 @@ import { createTraffic, type TrafficTotals } from '../demo/traffic.js';
 import { interruptible } from '../interruptible.js';
 import { optionalText, type RawOption, urlOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
-import { startProgressBar } from '../progress-bar.js';
+import { withProgress } from '../progress.js';
 import { findTarget, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
 
@@ -69,11 +69,11 @@ export async function runDemo(options: DemoOptions): Promise<CommandResult> {
       const startedMs = performance.now();
       const traffic = createTraffic({ http, api, links, domain, apiKey, clicksPerSecond, seconds, now: Date.now });
       const { totals } = traffic;
-      const bar = startProgressBar(() => ({
+      const read = () => ({
         share: traffic.share(),
         text: `${totals.clicks} clicks, ${totals.leads} leads, ${totals.sales} sales`,
-      }));
-      await traffic.run(signal).finally(bar.stop);
+      });
+      await withProgress(read, () => traffic.run(signal));
       const elapsed = (performance.now() - startedMs) / 1000;
       return { data: { ...totals, seconds: elapsed }, lines: summary(totals, elapsed) };
     }),

@@ -1,25 +1,23 @@
 import { withApi } from '../api/api-access.js';
 import { CommandError } from '../command-error.js';
+import { countsText, type ExportCounts } from '../export/export-counts.js';
 import { openFileOutput, standardOutputOf } from '../export/export-output.js';
-import { showExportProgress } from '../export/export-progress.js';
 import { type ExportRequest, exportRequest, recordFormat } from '../export/export-request.js';
 import { jobExport } from '../export/job-export.js';
 import { type ExportDeps, fetchWhole, streamExport } from '../export/stream-export.js';
 import { interruptible } from '../interruptible.js';
-import { megabytes } from '../move/progress.js';
 import { optionalText, type RawOption } from '../option-values.js';
-import { type CommandResult, printStatus } from '../output.js';
+import { type CommandResult, megabytes, printStatus } from '../output.js';
+import { withProgress } from '../progress.js';
 
 /** The parameters of `GET /<resource>/export`, and the options of the command itself. */
 export type ExportOptions = Readonly<Record<string, RawOption>>;
 
 /** Makes the export in the way that its format allows. @returns the export job of the server; undefined for a streamed export */
 async function run(request: ExportRequest, asJob: boolean, deps: ExportDeps, signal: AbortSignal) {
-  const { api, progress } = deps;
   const records = recordFormat(request);
   if (!asJob && records !== undefined) await streamExport(request, records, deps);
-  else if (!asJob && request.resource === 'analytics')
-    await fetchWhole(request, { api, progress, output: deps.output });
+  else if (!asJob && request.resource === 'analytics') await fetchWhole(request, deps);
   else return jobExport(request, deps, signal);
   return undefined;
 }
@@ -53,24 +51,27 @@ export async function exportList(name: string, options: ExportOptions): Promise<
   if (path === undefined && process.stdout.isTTY && (request.format === 'parquet' || request.format === 'zip')) {
     throw new CommandError(`${request.format} is not for a terminal: add --output, or pipe it into a program`);
   }
-  const progress = showExportProgress();
+  const startedMs = performance.now();
+  const counts: ExportCounts = { rows: 0, bytes: 0, phase: 'waiting' };
   const job = await interruptible(INTERRUPTED, (signal) =>
     withApi(options, { name: 'Export', scope: 'apis.read', signal }, async (api) => {
       const output = path === undefined ? standardOutputOf(signal) : await openFileOutput(path);
       try {
-        const made = await run(request, options.job === true, { api, output, progress }, signal);
+        const made = await withProgress(
+          (seconds) => ({ text: countsText(counts, seconds) }),
+          () => run(request, options.job === true, { api, output, counts }, signal),
+        );
         signal.throwIfAborted();
         await output.complete();
         signal.throwIfAborted();
         return made;
       } finally {
-        progress.stop();
         await output.discard();
       }
     }),
   );
-  const { rows, bytes } = progress.counts;
-  const seconds = progress.seconds();
+  const { rows, bytes } = counts;
+  const seconds = (performance.now() - startedMs) / 1000;
   const rowsText = request.format === 'zip' ? '' : `${rows.toLocaleString('en')} rows, `;
   const lines = [
     `${path ?? 'standard output'}: ${rowsText}${megabytes(bytes)} in ${seconds.toFixed(1)} s`,

@@ -2,10 +2,12 @@ import { createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
+import type { Settings } from '@waymark/config';
 import {
   type ApiSourceOptions,
+  type EventCounts,
   fileFormat,
-  ImportError,
+  type ImportCounts,
   importLinks,
   type OpenSource,
   openApi,
@@ -16,8 +18,8 @@ import { createOutbound, type Outbound } from '@waymark/outbound';
 import { CommandError } from '../command-error.js';
 import { readCredential } from '../import/credential.js';
 import { importHistory, openHistory } from '../import/event-history.js';
-import { importOptions, type RawImportOptions, sourceOf } from '../import/import-options.js';
-import { countsText, createReportFiles, eventCountsText } from '../import/report-files.js';
+import { type ImportOptions, importOptions, type RawImportOptions, sourceOf } from '../import/import-options.js';
+import { countsText, eventCountsText, type Reported, withLinkReport } from '../import/report-files.js';
 import { type CommandResult, printStatus } from '../output.js';
 import { findTarget, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
@@ -27,12 +29,30 @@ const CACHED_MAX = 2_000;
 /** Waits of at least this length are reported on standard error. */
 const LONG_WAIT_MS = 5_000;
 
-function isAddress(location: string | undefined): boolean {
-  return location === undefined || /^https?:\/\//i.test(location);
+/** What an import reads: the path of a file, `-` for standard input, or an API. */
+type Place = string | ApiSourceOptions;
+
+/** @throws CommandError for an API that does not exist, or without its key */
+async function placeOf(
+  source: Source,
+  location: string | undefined,
+  { account, history }: ImportOptions,
+  { importCredential }: Settings,
+  outbound: Outbound,
+): Promise<Place> {
+  if (location !== undefined && !/^https?:\/\//i.test(location)) return location;
+  if (source === 'csv') throw new CommandError('csv needs a file, or - for standard input');
+  const wait = async (ms: number) => {
+    if (ms >= LONG_WAIT_MS) printStatus(`${source} asks to wait ${Math.ceil(ms / 1000)} seconds`);
+    // The connections to the stores keep the process running, until it is interrupted.
+    await delay(ms, undefined, { ref: false });
+  };
+  const credential = await readCredential(importCredential, source);
+  return { source, address: location, credential, account, readsCounts: history === 'counts', outbound, wait, now: Date.now };
 }
 
 /** Opens a file, or standard input for `-`. @throws CommandError when the file cannot be read */
-async function openLocation(source: Source, location: string): Promise<OpenSource> {
+async function openPath(source: Source, location: string): Promise<OpenSource> {
   if (location === '-') return openFile(source, 'csv', process.stdin);
   await access(location).catch(() => {
     throw new CommandError(`the file ${location} cannot be read`);
@@ -41,21 +61,51 @@ async function openLocation(source: Source, location: string): Promise<OpenSourc
   return openFile(source, fileFormat(location), createReadStream(location));
 }
 
-interface ApiRequest {
-  readonly source: Source;
-  readonly location: string | undefined;
-  readonly credential: string;
-  readonly account: string | undefined;
-  readonly readsCounts: boolean;
+/** The counts of an import. */
+interface Imported {
+  readonly links: Reported<ImportCounts>;
+  /** Undefined without `--history events`. */
+  readonly events: Reported<EventCounts> | undefined;
 }
 
-function apiOptions({ location, ...request }: ApiRequest, outbound: Outbound): ApiSourceOptions {
-  const wait = async (ms: number) => {
-    if (ms >= LONG_WAIT_MS) printStatus(`${request.source} asks to wait ${Math.ceil(ms / 1000)} seconds`);
-    // The connections to the stores keep the process running, until it is interrupted.
-    await delay(ms, undefined, { ref: false });
+/** Imports the links, then the events if they are wanted. */
+function importAll(source: Source, place: Place, options: ImportOptions, settings: Settings): Promise<Imported> {
+  const isFile = typeof place === 'string';
+  return withCatalog(async (catalog, stores) => {
+    const workspace = await findWorkspace(catalog, options.workspace);
+    const past = options.history === 'events' ? await openHistory(options, source, place) : undefined;
+    const { rows, mapRecord, folderNames } = await (isFile ? openPath(source, place) : openApi(place));
+    const files = {
+      prefix: options.reportPrefix,
+      isTable: isFile && (place === '-' || fileFormat(place) === 'csv'),
+      sourcePath: isFile ? place : undefined,
+    };
+    const links = await withLinkReport(files, (report) =>
+      importLinks(rows, {
+        ...options,
+        deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
+        author: { workspace, apiKey: { role: 'owner', scopes: [], userId: null } },
+        ...{ source, mapRecord, report },
+        mapping: { timezone: options.timezone, ...(folderNames && { folderNames }) },
+      }),
+    );
+    const run = { source, catalog, stores, workspace, settings };
+    return { links, events: past && (await importHistory(past, options, run)) };
+  }, CACHED_MAX);
+}
+
+function resultOf(source: Source, isDry: boolean, { links, events }: Imported): CommandResult {
+  const reports = [...links.reports, ...(events?.reports ?? [])];
+  const begin = isDry ? 'would be: ' : '';
+  return {
+    data: { source, dryRun: isDry, ...links.counts, ...(events && { events: events.counts }), reports },
+    lines: [
+      `${begin}${countsText(links.counts)}`,
+      ...(events ? [`${begin}${eventCountsText(events.counts)}`] : []),
+      ...reports.map(({ path, rows }) => `${path}: ${rows} rows`),
+    ],
+    failed: links.counts.rejected + (events?.counts.rejected ?? 0) > 0,
   };
-  return { ...request, address: location, outbound, wait, now: Date.now };
 }
 
 /** Creates the links of another system, from a file or from its API, in a workspace. A run that ended early can be repeated. */
@@ -69,48 +119,10 @@ export async function importSource(
   setFlagsFromString('--optimize-for-size');
   const options = importOptions(source, raw);
   const { settings } = findTarget();
-  const isApi = isAddress(location);
-  if (isApi && source === 'csv') throw new CommandError('csv needs a file, or - for standard input');
-  const credential = isApi ? await readCredential(settings.importCredential, source) : '';
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
-  const isTable = !isApi && (location === '-' || fileFormat(location ?? '') === 'csv');
-  const files = createReportFiles(options.reportPrefix, isTable, isApi ? undefined : location);
-  let failure: ImportError | undefined;
   try {
-    const { counts, events } = await withCatalog(async (catalog, stores) => {
-      const workspace = await findWorkspace(catalog, options.workspace);
-      const { account, history, timezone } = options;
-      const api = apiOptions({ source, location, credential, account, readsCounts: history === 'counts' }, outbound);
-      const past =
-        history === 'events' ? await openHistory(options, source, isApi ? api : (location ?? '-')) : undefined;
-      const opened = isApi ? await openApi(api) : await openLocation(source, location ?? '-');
-      const ofLinks = await importLinks(opened.rows, {
-        ...options,
-        deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
-        author: { workspace, apiKey: { role: 'owner', scopes: [], userId: null } },
-        source,
-        mapRecord: opened.mapRecord,
-        mapping: { timezone, ...(opened.folderNames && { folderNames: opened.folderNames }) },
-        report: files.report,
-      });
-      const run = { source, catalog, stores, workspace, settings };
-      return { counts: ofLinks, events: past && (await importHistory(past, options, run)) };
-    }, CACHED_MAX);
-    const reports = [...(await files.close(true)), ...(events?.reports ?? [])];
-    const begin = options.isDry ? 'would be: ' : '';
-    return {
-      data: { source, dryRun: options.isDry, ...counts, ...(events && { events: events.counts }), reports },
-      lines: [
-        `${begin}${countsText(counts)}`,
-        ...(events ? [`${begin}${eventCountsText(events.counts)}`] : []),
-        ...reports.map(({ path, rows }) => `${path}: ${rows} rows`),
-      ],
-      failed: counts.rejected + (events?.counts.rejected ?? 0) > 0,
-    };
-  } catch (err) {
-    if (err instanceof ImportError) failure = err;
-    await files.close(false);
-    throw failure === undefined ? err : new CommandError(failure.message);
+    const place = await placeOf(source, location, options, settings, outbound);
+    return resultOf(source, options.isDry, await importAll(source, place, options, settings));
   } finally {
     outbound.close();
   }

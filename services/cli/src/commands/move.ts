@@ -1,17 +1,19 @@
 import {
   type MoveEndpoint,
   MoveEndpointError,
+  type MoveProgress,
   MoveRefusedError,
   type MoveReport,
   moveDatabase,
 } from '@waymark/clickhouse';
 import { CommandError } from '../command-error.js';
-import { megabytes, showProgress } from '../move/progress.js';
+import { progressOf } from '../move/progress.js';
 import { assertServicesStopped } from '../move/stopped-services.js';
 import { readMoveTarget } from '../move/target-option.js';
 import { withSource } from '../move/with-source.js';
 import type { RawOption } from '../option-values.js';
-import { type CommandResult, table } from '../output.js';
+import { type CommandResult, megabytes, table } from '../output.js';
+import { withProgress } from '../progress.js';
 import { findTarget } from '../stores.js';
 
 /** What the operator has to do next. */
@@ -58,19 +60,23 @@ export async function moveStore(options: {
   const installation = findTarget();
   const target = readMoveTarget({ ...options, password: installation.settings.moveToPassword });
   await assertServicesStopped(installation);
-  const progress = showProgress();
+  const startedMs = performance.now();
+  let latest: MoveProgress | undefined;
+  const onProgress = (progress: MoveProgress) => {
+    latest = progress;
+  };
   try {
-    const report = await withSource(installation, (source) =>
-      moveDatabase({ source, target, onProgress: progress.note }),
+    const report = await withProgress(
+      (seconds) => progressOf(latest, seconds),
+      () => withSource(installation, (source) => moveDatabase({ source, target, onProgress })),
+      { isLogged: true },
     );
-    const seconds = progress.seconds();
+    const seconds = (performance.now() - startedMs) / 1000;
     return {
       data: { ...report, seconds },
       lines: [...reportLines(report, seconds), '', ...nextSteps(target)],
     };
   } catch (err) {
     throw explained(err);
-  } finally {
-    progress.stop();
   }
 }

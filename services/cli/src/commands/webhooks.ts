@@ -3,7 +3,7 @@ import { type DeliverySelection, listDeliveries, type ReplayProgress, replayDeli
 import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption, requiredText } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
-import { startProgressBar } from '../progress-bar.js';
+import { withProgress } from '../progress.js';
 import { connectClickHouse, connectRedis, findTarget, queueUrls, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
 
@@ -94,19 +94,19 @@ export async function replayWebhookDeliveries(
   try {
     const selectedIds = eventIds.length === 0 ? undefined : eventIds;
     let progress: ReplayProgress = { queued: 0, selected: 0 };
-    const bar = startProgressBar(() => ({
+    const read = () => ({
       share: progress.queued / Math.max(1, progress.selected),
       text: `${progress.queued} of ${progress.selected} queued`,
-    }));
+    });
     const onProgress = (now: ReplayProgress) => {
       progress = now;
     };
     const replayOptions = { waitReplicas: target.settings.redisWaitReplicas, onProgress };
-    const replayed = await replayDeliveries(clickhouse, redis, { ...selection, eventIds: selectedIds }, replayOptions)
-      .catch((err: unknown) => {
-        throw progress.queued === 0 ? err : incompleteReplay(progress, err);
-      })
-      .finally(bar.stop);
+    const replayed = await withProgress(read, () =>
+      replayDeliveries(clickhouse, redis, { ...selection, eventIds: selectedIds }, replayOptions),
+    ).catch((err: unknown) => {
+      throw progress.queued === 0 ? err : incompleteReplay(progress, err);
+    });
     if (selectedIds !== undefined && replayed === 0) {
       throw new CommandError('no such event was delivered recently; see: waymark webhooks deliveries');
     }

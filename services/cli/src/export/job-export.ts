@@ -19,7 +19,7 @@ function bodyOf({ resource, parameters }: ExportRequest): object {
 }
 
 /** Downloads the file of a completed job. */
-async function download({ api, output, progress }: ExportDeps, job: ExportJob): Promise<void> {
+async function download({ api, output, counts }: ExportDeps, job: ExportJob): Promise<void> {
   const [file] = job.files;
   if (file === undefined) throw new CommandError(`the file of the export ${job.id} has been removed`);
   let written = 0;
@@ -28,11 +28,11 @@ async function download({ api, output, progress }: ExportDeps, job: ExportJob): 
     const path = `/exports/${job.id}/files/${file.name}`;
     const { status, body } = await api.send({ path, headers: { range: `bytes=${written}-` } });
     if (status !== 206) throw new CommandError('the API does not answer with parts of files');
-    progress.counts.phase = 'downloading';
+    counts.phase = 'downloading';
     for await (const chunk of body) {
       await output.write(chunk);
       written += chunk.length;
-      progress.counts.bytes = written;
+      counts.bytes = written;
       progressed();
     }
     if (written < file.bytes) throw new TemporaryError('the response is not complete');
@@ -46,8 +46,7 @@ async function download({ api, output, progress }: ExportDeps, job: ExportJob): 
  * @throws CommandError when the job fails
  */
 export async function jobExport(request: ExportRequest, deps: ExportDeps, signal: AbortSignal): Promise<ExportJob> {
-  const { api, progress } = deps;
-  const { counts } = progress;
+  const { api, counts } = deps;
   // A repeat after a lost answer creates a second job. The first one ends at the latest when the key of this command is revoked.
   const created = await api.untilDone(() =>
     api.json<ExportJob>({ method: 'POST', path: '/exports', body: bodyOf(request) }),

@@ -1,15 +1,15 @@
 import { parse } from 'csv-parse/sync';
 import { type ApiRequests, type ApiResponse, TemporaryError } from '../api/api-requests.js';
 import { createRecordSplitter, type RecordFormat } from './complete-records.js';
+import type { ExportCounts } from './export-counts.js';
 import type { ExportOutput } from './export-output.js';
-import type { ExportProgress } from './export-progress.js';
 import { type ExportRequest, idColumn } from './export-request.js';
 
 /** What an export reads from, writes to, and reports to. */
 export interface ExportDeps {
   readonly api: ApiRequests;
   readonly output: ExportOutput;
-  readonly progress: ExportProgress;
+  readonly counts: ExportCounts;
 }
 
 /** Parameters of the time range, which the fixed range of the first response replaces. */
@@ -45,8 +45,7 @@ function createIdReader(request: ExportRequest, format: RecordFormat) {
  * the first response, so that the output is that of one response.
  */
 export async function streamExport(request: ExportRequest, format: RecordFormat, deps: ExportDeps): Promise<void> {
-  const { api, output, progress } = deps;
-  const { counts } = progress;
+  const { api, output, counts } = deps;
   const ids = createIdReader(request, format);
   let parameters: Record<string, string> = { ...request.parameters };
   let last: Buffer | undefined;
@@ -88,11 +87,11 @@ export async function streamExport(request: ExportRequest, format: RecordFormat,
 }
 
 /** Writes a response that cannot be continued, once all of it has arrived. */
-export async function fetchWhole(request: ExportRequest, { api, output, progress }: ExportDeps): Promise<void> {
+export async function fetchWhole(request: ExportRequest, { api, output, counts }: ExportDeps): Promise<void> {
   const path = `/${request.resource}/export?${new URLSearchParams(request.parameters)}`;
   const parts = await api.untilDone(async (progressed) => {
     const { body } = await api.send({ path });
-    progress.counts.phase = 'exporting';
+    counts.phase = 'exporting';
     const arrived: Buffer[] = [];
     for await (const part of body) arrived.push(part);
     progressed();
@@ -100,6 +99,6 @@ export async function fetchWhole(request: ExportRequest, { api, output, progress
   });
   for (const part of parts) {
     await output.write(part);
-    progress.counts.bytes += part.length;
+    counts.bytes += part.length;
   }
 }

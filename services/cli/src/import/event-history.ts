@@ -18,7 +18,7 @@ import { interruptible } from '../interruptible.js';
 import { printStatus } from '../output.js';
 import type { OpenStores } from '../stores.js';
 import type { ImportOptions } from './import-options.js';
-import { createEventReport } from './report-files.js';
+import { type Reported, withEventReport } from './report-files.js';
 
 /**
  * Opens the history in a file. A file that has changed counts as another one, which is read from its start.
@@ -56,12 +56,6 @@ function explained(err: unknown): unknown {
   return new CommandError(`the import of events has stopped (${err.message.replace(/\.$/, '')}). ${CONTINUES}`);
 }
 
-/** The result of an import of events. */
-export interface EventsOfImport {
-  readonly counts: EventCounts;
-  readonly reports: readonly { readonly path: string; readonly rows: number }[];
-}
-
 /** Imports the events of a source, whose links were imported before. @throws ImportError or CommandError */
 export async function importHistory(
   history: HistorySource,
@@ -73,28 +67,26 @@ export async function importHistory(
     readonly workspace: WorkspaceRecord;
     readonly settings: Settings;
   },
-): Promise<EventsOfImport> {
+): Promise<Reported<EventCounts>> {
   const { source, catalog, stores, workspace, settings } = run;
-  const files = createEventReport(options.reportPrefix);
   const warn = (_context: object, message: string) => printStatus(message);
   try {
-    const counts = await interruptible(`interrupted. ${CONTINUES}`, (signal) =>
-      importEvents(history, {
-        deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
-        stores: {
-          ...stores,
-          ...{ waitReplicas: settings.redisWaitReplicas, cluster: settings.clickhouseCluster },
-          waitsForQuorum: settings.clickhouseEventsQuorum,
-        },
-        ...{ workspace, source, domains: options.domains, isDry: options.isDry, signal },
-        retentionDays: settings.eventRetentionDays,
-        report: files.report,
-        logger: { debug: () => undefined, info: () => undefined, warn, error: warn },
-      }),
+    return await withEventReport(options.reportPrefix, (report) =>
+      interruptible(`interrupted. ${CONTINUES}`, (signal) =>
+        importEvents(history, {
+          deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
+          stores: {
+            ...stores,
+            ...{ waitReplicas: settings.redisWaitReplicas, cluster: settings.clickhouseCluster },
+            waitsForQuorum: settings.clickhouseEventsQuorum,
+          },
+          ...{ workspace, source, domains: options.domains, isDry: options.isDry, report, signal },
+          retentionDays: settings.eventRetentionDays,
+          logger: { debug: () => undefined, info: () => undefined, warn, error: warn },
+        }),
+      ),
     );
-    return { counts, reports: await files.close(true) };
   } catch (err) {
-    await files.close(false);
     throw explained(err);
   }
 }

@@ -8,17 +8,16 @@ import {
   type ImportReport,
 } from '@waymark/import';
 import { draftOf } from '../drafts.js';
-import { printMessage } from '../output.js';
+import { withProgress } from '../progress.js';
 
 const BUFFER_CHARS = 65_536;
-const LINE_EVERY_MS = 10_000;
 
 /**
  * A CSV file that is only created if it has rows. At the end it replaces, or removes, the file of an earlier run.
  *
  * @param sourcePath the file that is imported. It may be the report of an earlier run, which is only replaced after all of it was read
  */
-function createTable(path: string, sourcePath?: string) {
+function createReportFile(path: string, sourcePath?: string) {
   const writtenPath = draftOf(path);
   let handle: FileHandle | undefined;
   let buffer = '';
@@ -53,6 +52,8 @@ function createTable(path: string, sourcePath?: string) {
   };
 }
 
+type ReportFile = ReturnType<typeof createReportFile>;
+
 /** The counts of an import of links in one line. */
 export function countsText({ rows, created, updated, skipped, rejected }: ImportCounts): string {
   return `${rows} rows: ${created} created, ${updated} updated, ${skipped} skipped, ${rejected} rejected`;
@@ -65,69 +66,83 @@ export function eventCountsText(counts: EventCounts): string {
   return `${read} events: ${stored}, ${repeated} repeated, ${tooOld} too old, ${bots} of bots, ${rejected} rejected`;
 }
 
-/** Prints the progress of an import on standard error: on one line of a terminal, else a new line every ten seconds. */
-function createProgressLine() {
-  const startedMs = performance.now();
-  let printedMs = startedMs;
-  return (text: string, rows: number): void => {
-    const isTerminal = process.stderr.isTTY === true;
-    const isDue = performance.now() - printedMs >= LINE_EVERY_MS;
-    if (!isTerminal && !isDue) return;
-    printedMs = performance.now();
-    const line = `${text}, ${Math.round(rows / ((printedMs - startedMs) / 1000))} a second`;
-    if (isTerminal) process.stderr.write(`\r\u001b[K${line}`);
-    else printMessage(line);
+/** The counts of an import, and its report files that have rows. */
+export interface Reported<Counts> {
+  readonly counts: Counts;
+  readonly reports: readonly { readonly path: string; readonly rows: number }[];
+}
+
+/** What the reports of links and of events have in common. */
+interface ReportOptions<Counts> {
+  readonly files: readonly ReportFile[];
+  /** The counts in one line. */
+  readonly text: (counts: Counts) => string;
+  /** The records that were read. */
+  readonly read: (counts: Counts) => number;
+}
+
+/** Runs an import while its progress is shown, and closes its report files after it. */
+async function reported<Counts>(
+  { files, text, read }: ReportOptions<Counts>,
+  work: (progress: (counts: Counts) => void) => Promise<Counts>,
+): Promise<Reported<Counts>> {
+  let latest: Counts | undefined;
+  const shown = (seconds: number) => ({
+    text: latest === undefined ? 'reading' : `${text(latest)}, ${Math.round(read(latest) / seconds)} a second`,
+  });
+  const progress = (counts: Counts) => {
+    latest = counts;
   };
+  let counts: Counts | undefined;
+  try {
+    counts = await withProgress(shown, () => work(progress), { isLogged: true });
+    return { counts, reports: files.filter((file) => file.rows() > 0).map(({ path, rows }) => ({ path, rows: rows() })) };
+  } finally {
+    for (const file of files) await file.close(counts !== undefined);
+  }
 }
 
 /**
- * The report of an import of events: a file with the rejected records, and the progress on standard error.
+ * Runs an import of events with a report: a file with the rejected records, and the progress on standard error.
  *
- * @param prefix as in {@link createReportFiles}
+ * @param prefix as in {@link withLinkReport}
  */
-export function createEventReport(prefix: string) {
-  const showProgress = createProgressLine();
-  const rejected = createTable(`${prefix}-events-rejected.csv`);
+export function withEventReport(
+  prefix: string,
+  work: (report: EventReport) => Promise<EventCounts>,
+): Promise<Reported<EventCounts>> {
+  const rejected = createReportFile(`${prefix}-events-rejected.csv`);
   const lines = createReportLines(false);
-  const report: EventReport = {
-    rejected: (rejection) => rejected.add(lines.rejected(rejection)),
-    progress: (counts) => showProgress(eventCountsText(counts), counts.read),
-  };
-  return {
-    report,
-    /** Closes the file. @param hasEnded whether all events were read; @returns the file with the number of its rows, unless it has none */
-    async close(hasEnded: boolean): Promise<readonly { readonly path: string; readonly rows: number }[]> {
-      await rejected.close(hasEnded);
-      return rejected.rows() > 0 ? [{ path: rejected.path, rows: rejected.rows() }] : [];
-    },
-  };
+  return reported({ files: [rejected], text: eventCountsText, read: ({ read }) => read }, (progress) =>
+    work({ rejected: (rejection) => rejected.add(lines.rejected(rejection)), progress }),
+  );
+}
+
+/** The records of an import of links, and the names of its report files. */
+export interface LinkReportOptions {
+  /** Path and first part of the names of the files. */
+  readonly prefix: string;
+  /** Whether the records are rows of a table: rejected rows then keep their columns, so that the report can be imported again. */
+  readonly isTable: boolean;
+  /** The file that is imported, if it is one. */
+  readonly sourcePath: string | undefined;
 }
 
 /**
- * The report of an import of links: files with the rejected rows and the lost values, and the progress on standard error.
- *
- * @param prefix path and first part of the names of the files
- * @param isTable whether the records are rows of a table: rejected rows then keep their columns, so that the report can be imported again
- * @param sourcePath the file that is imported
+ * Runs an import of links with a report: files with the rejected rows and the lost values, and the progress on standard error.
  */
-export function createReportFiles(prefix: string, isTable: boolean, sourcePath?: string) {
-  const showProgress = createProgressLine();
-  const rejected = createTable(`${prefix}-rejected.csv`, sourcePath);
-  const lost = createTable(`${prefix}-lost.csv`, sourcePath);
+export function withLinkReport(
+  { prefix, isTable, sourcePath }: LinkReportOptions,
+  work: (report: ImportReport) => Promise<ImportCounts>,
+): Promise<Reported<ImportCounts>> {
+  const rejected = createReportFile(`${prefix}-rejected.csv`, sourcePath);
+  const lost = createReportFile(`${prefix}-lost.csv`, sourcePath);
   const lines = createReportLines(isTable);
-
-  const report: ImportReport = {
-    rejected: (rejection) => rejected.add(lines.rejected(rejection)),
-    lost: (loss) => lost.add(lines.lost(loss)),
-    progress: (counts) => showProgress(countsText(counts), counts.rows),
-  };
-  return {
-    report,
-    /** Closes the files. @param hasEnded whether all of the source was read; @returns the files that have rows, with the number of these */
-    async close(hasEnded: boolean): Promise<readonly { readonly path: string; readonly rows: number }[]> {
-      if (process.stderr.isTTY === true) process.stderr.write('\n');
-      await Promise.all([rejected.close(hasEnded), lost.close(hasEnded)]);
-      return [rejected, lost].filter((one) => one.rows() > 0).map((one) => ({ path: one.path, rows: one.rows() }));
-    },
-  };
+  return reported({ files: [rejected, lost], text: countsText, read: ({ rows }) => rows }, (progress) =>
+    work({
+      rejected: (rejection) => rejected.add(lines.rejected(rejection)),
+      lost: (loss) => lost.add(lines.lost(loss)),
+      progress,
+    }),
+  );
 }

@@ -11,11 +11,11 @@ it('an interrupt while the server makes the file ends the command with the messa
     json: async <T>() => job as T,
     untilDone: (attempt) => attempt(() => undefined),
   };
-  const progress = { counts: { rows: 0, bytes: 0, phase: '' }, say() {}, seconds: () => 0, stop() {} };
+  const counts = { rows: 0, bytes: 0, phase: '' };
   const output = { write: async () => undefined, complete: async () => undefined, discard: async () => undefined };
   const exporting = jobExport(
     { resource: 'events', format: 'csv', parameters: {} },
-    { api, output, progress },
+    { api, output, counts },
     stop.signal,
   );
   stop.abort(new CommandError('interrupted'));

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import type { SealedCounts, SealedReport } from '@waymark/catalog';
+import type { Catalog, SealedCounts, SealedReport } from '@waymark/catalog';
 import { keyMarks, previousInstanceKeyFile, readInstanceKeys, rotateInstanceKey } from '@waymark/config';
 import { createInstanceRegistry, type Instance } from '@waymark/observability';
 import { CommandError } from '../../command-error.js';
 import { walkImportCredentials } from '../../import/sealed-credentials.js';
-import { type CommandResult, printMessage, table } from '../../output.js';
+import { type CommandResult, table } from '../../output.js';
+import { withProgress } from '../../progress.js';
 import { connectRedis, findTarget, type Target, withCatalog } from '../../stores.js';
 
 const RUNBOOK = 'docs/runbooks/rotating-keys.md';
-const PROGRESS_EVERY_MS = 2_000;
 
 /** Makes a new instance key in DATA_DIR and keeps the current one as the previous one. */
 export async function rotateKey(): Promise<CommandResult> {
@@ -58,20 +58,22 @@ async function checkAccepted(target: Target, mark: string): Promise<void> {
   );
 }
 
-/** Prints the progress on standard error, because standard output is for the result. */
-function progressPrinter() {
-  let printedAt = performance.now();
-  return (counts: SealedReport['counts']): void => {
-    if (performance.now() - printedAt < PROGRESS_EVERY_MS) return;
-    printedAt = performance.now();
-    const sum = sumOf(Object.values(counts));
-    printMessage(`· ${sum.current + sum.other + sum.unknown} values visited, ${sum.resealed} re-sealed`);
-  };
-}
-
 function sumOf(counts: readonly SealedCounts[]): SealedCounts {
   const add = (field: keyof SealedCounts) => counts.reduce((sum, one) => sum + one[field], 0);
   return { current: add('current'), resealed: add('resealed'), other: add('other'), unknown: add('unknown') };
+}
+
+/** Counts the sealed values of all records, and re-seals them if requested. */
+function walkRecords({ sealedValues }: Catalog, isResealing: boolean): Promise<SealedReport> {
+  let counts: readonly SealedCounts[] = [];
+  const onProgress = (now: SealedReport['counts']) => {
+    counts = Object.values(now);
+  };
+  const read = () => {
+    const { current, other, unknown, resealed } = sumOf(counts);
+    return { text: `${current + other + unknown} values visited, ${resealed} re-sealed` };
+  };
+  return withProgress(read, () => sealedValues.walk({ isResealing, onProgress }), { isLogged: true });
 }
 
 /** The reasons why the previous key is still needed; empty when it can be removed. */
@@ -103,7 +105,7 @@ export async function resealValues({ check: isCheck = false }: { readonly check?
   const mark = keyMarks(keys).current;
   if (!isCheck) await checkAccepted(target, mark);
   const { counts, unreadable } = await withCatalog(async (catalog) => {
-    const ofRecords = await catalog.sealedValues.walk({ isResealing: !isCheck, onProgress: progressPrinter() });
+    const ofRecords = await walkRecords(catalog, !isCheck);
     const ofImports = await walkImportCredentials(join(dataDir, 'imports'), catalog, !isCheck);
     return {
       counts: { ...ofRecords.counts, 'import credential': ofImports.counts },
