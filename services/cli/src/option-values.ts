@@ -1,15 +1,5 @@
 import { domainToASCII } from 'node:url';
-import {
-  PLANS,
-  type Plan,
-  PRIVACY_SIGNALS,
-  type PrivacySignal,
-  type Quotas,
-  quotasSchema,
-  RETENTION_DAYS_MAX,
-  SCOPES,
-  type Scope,
-} from '@waymark/contract';
+import { PLANS, type Plan, type Quotas, quotasSchema, RETENTION_DAYS_MAX, SCOPES, type Scope } from '@waymark/contract';
 import { CommandError } from './command-error.js';
 
 /** The value of an option from the command line parser; repeated options are arrays. */
@@ -58,34 +48,73 @@ export function textList(value: RawOption): string[] | undefined {
   return values.flatMap((entry) => String(entry).split(/[\s,]+/)).filter((entry) => entry !== '');
 }
 
+/** The text, if it is a known one. @param refusal how the message for another text begins; the known ones follow. @throws CommandError */
+export function oneOf<T extends string>(known: readonly T[], text: string, refusal: string): T {
+  const found = known.find((one) => one === text);
+  if (found === undefined) throw new CommandError(`${refusal} ${known.join(', ')}`);
+  return found;
+}
+
+/** An option with a few known values; `usual` when it is not given. @throws CommandError for another value */
+export function choiceOption<T extends string, U extends T | undefined>(
+  name: string,
+  value: RawOption,
+  known: readonly T[],
+  usual: U,
+): T | U {
+  const text = optionalText(name, value);
+  return text === undefined ? usual : oneOf(known, text, `--${name} must be one of`);
+}
+
+/** The numbers that an option takes. */
+export interface Numbers {
+  /** The lowest one; without it, every number above 0. */
+  readonly min?: number;
+  readonly max?: number;
+  /** Whether it has no decimals. */
+  readonly isWhole?: boolean;
+  /** Says in messages which numbers these are, such as `the number of a shard`. */
+  readonly what?: string;
+  /** The number when the option is not given; without it, the option is required. */
+  readonly usual?: number;
+}
+
+function describeNumbers({ min, max, isWhole }: Numbers): string {
+  const from = min === undefined ? 'above 0' : `from ${min}`;
+  const to = max === undefined ? '' : `${min === undefined ? ', up' : ''} to ${max}`;
+  return `a ${isWhole ? 'whole ' : ''}number ${from}${to}`;
+}
+
+/** The number of an option. @throws CommandError when it is missing, or not one of those that the option takes */
+export function numberOption(name: string, value: RawOption, range: Numbers): number {
+  const { min = Number.MIN_VALUE, max = Number.POSITIVE_INFINITY, isWhole = false, usual } = range;
+  if (value === undefined && usual !== undefined) return usual;
+  const text = (optionalText(name, value) ?? '').trim();
+  const number = Number(text);
+  if (text !== '' && number >= min && number <= max && (!isWhole || Number.isSafeInteger(number))) return number;
+  throw new CommandError(`--${name} must be ${range.what ?? describeNumbers(range)}`);
+}
+
+/** Maximum number of rows that a list of the command line has. */
+export const ROWS_MAX = 10_000;
+
+/** The number of rows of a list, from `--limit`; 100 by default. @throws CommandError */
+export function rowLimit(value: RawOption): number {
+  return numberOption('limit', value, { min: 1, max: ROWS_MAX, isWhole: true, usual: 100 });
+}
+
 /** Larger sizes of the plan business, which Waymark does not distinguish. */
 const BUSINESS_SIZE = /^business (?:plus|max|extra)$/;
 
 /** The plan of an option; undefined when it is not given. @throws CommandError for an unknown plan */
 export function planOption(value: RawOption): Plan | undefined {
   const text = optionalText('plan', value);
-  const plan = text !== undefined && BUSINESS_SIZE.test(text) ? 'business' : PLANS.find((known) => known === text);
-  if (text !== undefined && plan === undefined) throw new CommandError(`--plan must be one of ${PLANS.join(', ')}`);
-  return plan;
-}
-
-/** The privacy signal of an option; undefined when it is not given. @throws CommandError for an unknown one */
-export function privacySignalOption(value: RawOption): PrivacySignal | undefined {
-  const text = optionalText('privacy-signal', value);
-  const signal = PRIVACY_SIGNALS.find((known) => known === text);
-  if (text !== undefined && signal === undefined) {
-    throw new CommandError(`--privacy-signal must be one of ${PRIVACY_SIGNALS.join(', ')}`);
-  }
-  return signal;
+  return choiceOption('plan', text && BUSINESS_SIZE.test(text) ? 'business' : text, PLANS, undefined);
 }
 
 /** The scopes of an option; empty when it is not given. @throws CommandError for an unknown scope */
 export function scopesOption(value: RawOption): Scope[] {
-  return (textList(value) ?? []).map((text) => {
-    const scope = SCOPES.find((known) => known === text);
-    if (scope === undefined) throw new CommandError(`"${text}" is not a scope; scopes are: ${SCOPES.join(', ')}`);
-    return scope;
-  });
+  return (textList(value) ?? []).map((text) => oneOf(SCOPES, text, `"${text}" is not a scope; scopes are:`));
 }
 
 /** A whole number, or null for `plan`, which means the limit of the plan; undefined when the option is not given. @throws CommandError */
@@ -93,9 +122,8 @@ export function limitOption(name: string, value: RawOption, minimum: number): nu
   const text = optionalText(name, value);
   if (text === undefined) return undefined;
   if (text === 'plan') return null;
-  const number = Number(text);
-  if (Number.isSafeInteger(number) && number >= minimum) return number;
-  throw new CommandError(`--${name} must be a whole number from ${minimum}, or "plan" for the plan's limit`);
+  const what = `a whole number from ${minimum}, or "plan" for the plan's limit`;
+  return numberOption(name, text, { min: minimum, isWhole: true, what });
 }
 
 /**
@@ -114,10 +142,10 @@ export function retentionOption(
   const text = optionalText(name, value);
   if (text === undefined) return undefined;
   if (text === 'installation') return null;
-  const [days, maximum] = [Number(text), installationDays ?? RETENTION_DAYS_MAX];
-  if (/^\d+$/.test(text) && days >= minimum && days <= maximum) return days;
-  const allowed = minimum > maximum ? 'less than the installation allows' : `from ${minimum} to ${maximum}`;
-  throw new CommandError(`--${name} must be a whole number ${allowed}, or "installation"`);
+  const max = installationDays ?? RETENTION_DAYS_MAX;
+  const allowed = minimum > max ? 'less than the installation allows' : `from ${minimum} to ${max}`;
+  const what = `a whole number ${allowed}, or "installation"`;
+  return numberOption(name, text, { min: minimum, max, isWhole: true, what });
 }
 
 type QuotaChange = { [K in keyof Quotas]?: number | null | 'plan' };
@@ -125,9 +153,8 @@ type QuotaChange = { [K in keyof Quotas]?: number | null | 'plan' };
 const QUOTA_NAMES = Object.keys(quotasSchema.shape) as (keyof Quotas)[];
 
 function quotaChange(entry: string): QuotaChange {
-  const [name, value = ''] = entry.split('=');
-  const quota = QUOTA_NAMES.find((known) => known === name);
-  if (quota === undefined) throw new CommandError(`"${name}" is not a quota; quotas are: ${QUOTA_NAMES.join(', ')}`);
+  const [name = '', value = ''] = entry.split('=');
+  const quota = oneOf(QUOTA_NAMES, name, `"${name}" is not a quota; quotas are:`);
   if (value === 'plan') return { [quota]: 'plan' };
   if (value === 'unlimited') return { [quota]: null };
   if (/^\d{1,15}$/.test(value)) return { [quota]: Number(value) };

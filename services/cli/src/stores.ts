@@ -37,21 +37,16 @@ function storeUrl(
 }
 
 /** REDIS_URL, or else the Redis of the running stack. @throws CommandError when there is neither */
-export function redisUrl(target: Target): string {
+function redisUrl(target: Target): string {
   return storeUrl(target.settings.redisUrl, target.stack?.redis, 'REDIS_URL', target);
 }
 
 /** CLICKHOUSE_URL, or else the ClickHouse of the running stack. @throws CommandError when there is neither */
-export function clickhouseUrl(target: Target): string {
+function clickhouseUrl(target: Target): string {
   return storeUrl(target.settings.clickhouseUrl, target.stack?.clickhouse, 'CLICKHOUSE_URL', target);
 }
 
-/** The URLs of all queue shards by number; shard 0 is {@link redisUrl}. */
-export function queueUrls(target: Target): readonly string[] {
-  return [redisUrl(target), ...target.settings.queueShards];
-}
-
-/** Connects to a Redis without reconnecting; commands fail after 15 s. @param url that of {@link redisUrl} by default */
+/** Connects to a Redis without reconnecting; commands fail after 15 s. @param url REDIS_URL, or else the Redis of the running stack, by default */
 export function connectRedis(target: Target, url = redisUrl(target)): Redis {
   const redis = connect(url, {
     maxRetriesPerRequest: 1,
@@ -65,15 +60,24 @@ export function connectRedis(target: Target, url = redisUrl(target)): Redis {
   return redis;
 }
 
-/** A client for the ClickHouse of the installation, which the caller closes. */
-export function connectClickHouse(target: Target): ClickHouseClient {
+/** Runs `work` with a client for the ClickHouse of the installation. */
+export async function withClickHouse<T>(target: Target, work: (client: ClickHouseClient) => Promise<T>): Promise<T> {
   const { clickhouseUser: user, clickhousePassword: password, clickhouseDatabase: database } = target.settings;
-  return createClickHouseClient({ url: clickhouseUrl(target), user, password, database });
+  const client = createClickHouseClient({ url: clickhouseUrl(target), user, password, database });
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
 }
 
-/** Runs `work` with a connection to each queue shard, by number. */
-export async function withQueues<T>(target: Target, work: (queues: readonly Redis[]) => Promise<T>): Promise<T> {
-  const queues = queueUrls(target).map((url) => connectRedis(target, url));
+/** Connections to the queue shards, by number; shard 0 is that of REDIS_URL, which has the records' caches too. */
+export type Queues = readonly [Redis, ...Redis[]];
+
+/** Runs `work` with a connection to each queue shard. */
+export async function withQueues<T>(target: Target, work: (queues: Queues) => Promise<T>): Promise<T> {
+  const redis = connectRedis(target);
+  const queues: Queues = [redis, ...target.settings.queueShards.map((url) => connectRedis(target, url))];
   try {
     return await work(queues);
   } finally {
@@ -96,8 +100,7 @@ function createWarnings() {
 
 /** The connections of a catalog. */
 export interface OpenStores {
-  /** Queue shards by number. */
-  readonly queues: readonly Redis[];
+  readonly queues: Queues;
   readonly clickhouse: ClickHouseClient;
 }
 
@@ -111,29 +114,27 @@ export async function withCatalog<T>(
   cachedMax?: number,
 ): Promise<T> {
   const target = findTarget();
-  const redis = connectRedis(target);
-  const queueShards = target.settings.queueShards.map((url) => connectRedis(target, url));
-  const clickhouse = connectClickHouse(target);
-  const instanceKeys = readInstanceKeys(target.settings);
-  const warn = createWarnings();
-  const catalog = createCatalog({
-    redis,
-    queueShards,
-    clickhouse,
-    instanceKey: instanceKeys.current,
-    otherInstanceKeys: instanceKeys.others,
-    now: Date.now,
-    logger: { warn: (_context, message) => warn(message) },
-    baseUrl: target.stack?.api ?? target.settings.baseUrl,
-    isReplicated: target.settings.clickhouseCluster !== undefined,
-    waitReplicas: target.settings.redisWaitReplicas,
-    ...(cachedMax === undefined ? {} : { cachedMax }),
-  });
-  try {
-    return await work(catalog, { queues: [redis, ...queueShards], clickhouse });
-  } finally {
-    await catalog.close();
-    for (const connection of [redis, ...queueShards]) connection.disconnect();
-    await clickhouse.close();
-  }
+  const { settings, stack } = target;
+  return withQueues(target, (queues) =>
+    withClickHouse(target, async (clickhouse) => {
+      const [redis, ...queueShards] = queues;
+      const instanceKeys = readInstanceKeys(settings);
+      const warn = createWarnings();
+      const catalog = createCatalog({
+        ...{ redis, queueShards, clickhouse, now: Date.now },
+        instanceKey: instanceKeys.current,
+        otherInstanceKeys: instanceKeys.others,
+        logger: { warn: (_context, message) => warn(message) },
+        baseUrl: stack?.api ?? settings.baseUrl,
+        isReplicated: settings.clickhouseCluster !== undefined,
+        waitReplicas: settings.redisWaitReplicas,
+        ...(cachedMax === undefined ? {} : { cachedMax }),
+      });
+      try {
+        return await work(catalog, { queues, clickhouse });
+      } finally {
+        await catalog.close();
+      }
+    }),
+  );
 }

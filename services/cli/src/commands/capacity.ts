@@ -1,13 +1,6 @@
 import { type CapacityPlan, type CapacityRequest, planCapacity } from '../capacity/plan-capacity.js';
-import { CommandError } from '../command-error.js';
-import { optionalText, type RawOption, requiredText } from '../option-values.js';
+import { numberOption, type RawOption } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
-
-function numberOption(name: string, text: string, minimum: number, maximum: number): number {
-  const number = Number(text);
-  if (text.trim() !== '' && number >= minimum && number <= maximum) return number;
-  throw new CommandError(`--${name} must be a number from ${minimum} to ${maximum}`);
-}
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 
@@ -69,20 +62,20 @@ export interface CapacityOptions {
 
 /** Estimates memory, disk, cores and processes for a load, and the first bottleneck. Does not access any store. */
 export async function showCapacity(options: CapacityOptions): Promise<CommandResult> {
-  const required = (name: string, value: RawOption, maximum: number) =>
-    numberOption(name, requiredText(name, value), 0, maximum);
-  const optional = (name: string, value: RawOption, fallback: number, minimum: number, maximum: number) =>
-    numberOption(name, optionalText(name, value) ?? String(fallback), minimum, maximum);
   const request: CapacityRequest = {
-    eventsPerSecond: required('events-per-second', options.eventsPerSecond, 1e9),
-    queriesPerSecond: required('queries-per-second', options.queriesPerSecond, 1e6),
-    retentionDays: required('retention-days', options.retentionDays, 36_500),
-    leadShare: optional('lead-share', options.leadShare, 0.02, 0, 0.5),
-    saleShare: optional('sale-share', options.saleShare, 0.005, 0, 0.5),
-    peakFactor: optional('peak-factor', options.peakFactor, 3, 1, 100),
-    outageMinutes: optional('outage-minutes', options.outageMinutes, 15, 0, 10_000),
-    redisOutageMinutes: optional('redis-outage-minutes', options.redisOutageMinutes, 5, 0, 10_000),
-    replicas: optional('replicas', options.replicas, 1, 1, 10),
+    eventsPerSecond: numberOption('events-per-second', options.eventsPerSecond, { min: 0, max: 1e9 }),
+    queriesPerSecond: numberOption('queries-per-second', options.queriesPerSecond, { min: 0, max: 1e6 }),
+    retentionDays: numberOption('retention-days', options.retentionDays, { min: 0, max: 36_500 }),
+    leadShare: numberOption('lead-share', options.leadShare, { min: 0, max: 0.5, usual: 0.02 }),
+    saleShare: numberOption('sale-share', options.saleShare, { min: 0, max: 0.5, usual: 0.005 }),
+    peakFactor: numberOption('peak-factor', options.peakFactor, { min: 1, max: 100, usual: 3 }),
+    outageMinutes: numberOption('outage-minutes', options.outageMinutes, { min: 0, max: 10_000, usual: 15 }),
+    redisOutageMinutes: numberOption('redis-outage-minutes', options.redisOutageMinutes, {
+      min: 0,
+      max: 10_000,
+      usual: 5,
+    }),
+    replicas: numberOption('replicas', options.replicas, { min: 1, max: 10, usual: 1 }),
   };
   const plan = planCapacity(request);
   return { data: { request, plan }, lines: lines(plan) };

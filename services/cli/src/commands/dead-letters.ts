@@ -1,11 +1,8 @@
 import { listDeadLetters, replayDeadLetters } from '@waymark/event-queue';
 import { CommandError } from '../command-error.js';
-import { optionalText, type RawOption } from '../option-values.js';
+import { type RawOption, rowLimit } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
 import { findTarget, withQueues } from '../stores.js';
-
-const LIMIT_DEFAULT = 100;
-const LIMIT_MAX = 10_000;
 
 export interface ListOptions {
   readonly limit?: RawOption;
@@ -13,10 +10,7 @@ export interface ListOptions {
 
 /** `waymark dead-letters list`: lists the dead letters of all queue shards, oldest first. */
 export function showDeadLetters(options: ListOptions): Promise<CommandResult> {
-  const limit = Number(optionalText('limit', options.limit) ?? LIMIT_DEFAULT);
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new CommandError(`--limit must be a whole number up to ${LIMIT_MAX}`);
-  }
+  const limit = rowLimit(options.limit);
   return withQueues(findTarget(), async (queues) => {
     const lists = await Promise.all(queues.map((redis) => listDeadLetters(redis, { limit })));
     const total = lists.reduce((sum, list) => sum + list.total, 0);

@@ -3,7 +3,7 @@ import { CommandError } from '../command-error.js';
 import { createHttpClient } from '../demo/http-client.js';
 import { createTraffic, type TrafficTotals } from '../demo/traffic.js';
 import { interruptible } from '../interruptible.js';
-import { optionalText, type RawOption, urlOption } from '../option-values.js';
+import { numberOption, optionalText, type RawOption, urlOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
 import { withProgress } from '../progress.js';
 import { findTarget, withCatalog } from '../stores.js';
@@ -19,12 +19,6 @@ const SECONDS_MAX = 3600;
 /** At a higher rate, leads and sales would exceed the API's rate limit. */
 const RATE_MAX = 300;
 const CONNECTIONS_MAX = 32;
-
-function numberOption(name: string, value: RawOption, maximum: number): number {
-  const number = Number(optionalText(name, value));
-  if (number > 0 && number <= maximum) return number;
-  throw new CommandError(`--${name} must be a number up to ${maximum}`);
-}
 
 function addresses(options: DemoOptions): { readonly api: string; readonly links: string } {
   const { stack, settings } = findTarget();
@@ -56,8 +50,8 @@ function linkDomain(idOrSlug: string): Promise<string> {
 
 /** Sends realistic traffic to the HTTP endpoints for some seconds, with an API key that it creates and then revokes. */
 export async function runDemo(options: DemoOptions): Promise<CommandResult> {
-  const seconds = numberOption('seconds', options.seconds, SECONDS_MAX);
-  const clicksPerSecond = numberOption('rate', options.rate, RATE_MAX);
+  const seconds = numberOption('seconds', options.seconds, { max: SECONDS_MAX });
+  const clicksPerSecond = numberOption('rate', options.rate, { max: RATE_MAX });
   const { api, links } = addresses(options);
   const workspace = optionalText('workspace', options.workspace) ?? 'default';
   const domain = await linkDomain(workspace);

@@ -48,7 +48,16 @@ async function placeOf(
     await delay(ms, undefined, { ref: false });
   };
   const credential = await readCredential(importCredential, source);
-  return { source, address: location, credential, account, readsCounts: history === 'counts', outbound, wait, now: Date.now };
+  return {
+    source,
+    address: location,
+    credential,
+    account,
+    readsCounts: history === 'counts',
+    outbound,
+    wait,
+    now: Date.now,
+  };
 }
 
 /** Opens a file, or standard input for `-`. @throws CommandError when the file cannot be read */

@@ -9,27 +9,26 @@ import {
   migrationStatus,
 } from '@waymark/clickhouse';
 import { CommandError } from '../command-error.js';
-import type { RawOption } from '../option-values.js';
+import { numberOption, type RawOption } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
-import { connectClickHouse, findTarget } from '../stores.js';
+import { findTarget, withClickHouse } from '../stores.js';
 
 const WAIT_EVERY_MS = 1000;
 /** Of a ClickHouse that may hang: a request to it is then counted as failed. */
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /** `waymark migrate up`: applies all pending migrations, the placement on shards and the retention. */
-export async function migrateUp(): Promise<CommandResult> {
+export function migrateUp(): Promise<CommandResult> {
   const target = findTarget();
-  const clickhouse = connectClickHouse(target);
-  try {
-    const { clickhouseCluster: cluster, addressRetentionDays, eventRetentionDays } = target.settings;
+  const {
+    clickhouseCluster: cluster,
+    addressRetentionDays: addressDays,
+    eventRetentionDays: eventDays,
+  } = target.settings;
+  return withClickHouse(target, async (clickhouse) => {
     const report = await migrate(clickhouse, { cluster });
     const placed = await applyPlacement(clickhouse, { cluster });
-    const retention = await applyRetention(clickhouse, {
-      cluster,
-      addressDays: addressRetentionDays,
-      eventDays: eventRetentionDays,
-    });
+    const retention = await applyRetention(clickhouse, { cluster, addressDays, eventDays });
     await applyQueryLogView(clickhouse, { cluster });
     return {
       data: { ...report, retention },
@@ -40,22 +39,17 @@ export async function migrateUp(): Promise<CommandResult> {
         ...retention,
       ],
     };
-  } finally {
-    await clickhouse.close();
-  }
+  });
 }
 
 /** `waymark migrate status`: lists all migrations with their state. */
-export async function showMigrations(): Promise<CommandResult> {
+export function showMigrations(): Promise<CommandResult> {
   const target = findTarget();
-  const clickhouse = connectClickHouse(target);
-  try {
+  return withClickHouse(target, async (clickhouse) => {
     const migrations = await migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster });
     const rows = migrations.map(({ name, state, appliedAt }) => [name, state, appliedAt ?? '']);
     return { data: { migrations }, lines: table([['MIGRATION', 'STATE', 'APPLIED'], ...rows]) };
-  } finally {
-    await clickhouse.close();
-  }
+  });
 }
 
 /**
@@ -70,16 +64,14 @@ export async function awaitMigrations(options: {
   readonly seconds: RawOption;
   readonly unreachableSeconds?: RawOption;
 }): Promise<CommandResult> {
-  const limitSeconds = secondsOption('seconds', options.seconds);
-  const unreachableSeconds =
-    options.unreachableSeconds === undefined
-      ? Number.POSITIVE_INFINITY
-      : secondsOption('unreachable-seconds', options.unreachableSeconds);
+  const limitSeconds = numberOption('seconds', options.seconds, {});
+  const unreachableSeconds = numberOption('unreachable-seconds', options.unreachableSeconds, {
+    usual: Number.POSITIVE_INFINITY,
+  });
   const target = findTarget();
-  const clickhouse = connectClickHouse(target);
-  const deadlineMs = performance.now() + limitSeconds * 1000;
-  let lastReachedMs = performance.now();
-  try {
+  return withClickHouse(target, async (clickhouse) => {
+    const deadlineMs = performance.now() + limitSeconds * 1000;
+    let lastReachedMs = performance.now();
     for (;;) {
       const { missing, isReached } = await missingMigrations(clickhouse, target.settings.clickhouseCluster);
       if (missing === undefined) return { data: { migrated: true }, lines: ['all migrations are applied'] };
@@ -91,15 +83,7 @@ export async function awaitMigrations(options: {
       if (performance.now() > deadlineMs) throw new CommandError(`after ${limitSeconds} s still: ${missing}`);
       await delay(WAIT_EVERY_MS);
     }
-  } finally {
-    await clickhouse.close();
-  }
-}
-
-function secondsOption(name: string, value: RawOption): number {
-  const seconds = Number(value);
-  if (!(seconds > 0)) throw new CommandError(`--${name} must be a number above 0`);
-  return seconds;
+  });
 }
 
 interface Waiting {

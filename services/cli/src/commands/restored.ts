@@ -10,8 +10,8 @@ import { rejectStartingStack } from '../stack-lock.js';
 import { findTarget, withCatalog } from '../stores.js';
 
 /** @throws CommandError while a service of the installation runs */
-async function rejectServices(redis: Redis | undefined): Promise<void> {
-  const { instances } = redis === undefined ? { instances: [] } : await createInstanceRegistry(redis).read();
+async function rejectServices(redis: Redis): Promise<void> {
+  const { instances } = await createInstanceRegistry(redis).read();
   const alive = instances.flatMap(({ isAlive, instance: { service, instance } }) =>
     isAlive ? [`${service} (${instance})`] : [],
   );

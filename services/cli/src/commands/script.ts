@@ -1,7 +1,7 @@
 import { scriptIntegrity } from '@waymark/browser-script';
 import { SCRIPT_FEATURES, type ScriptFeature, scriptPath } from '@waymark/contract';
 import { CommandError } from '../command-error.js';
-import { optionalText, type RawOption, requiredText, textList } from '../option-values.js';
+import { oneOf, optionalText, type RawOption, requiredText, textList } from '../option-values.js';
 import type { CommandResult } from '../output.js';
 
 export interface ScriptOptions {
@@ -22,11 +22,7 @@ function originOption(value: RawOption): string {
 }
 
 function featuresOption(value: RawOption): ScriptFeature[] {
-  return (textList(value) ?? []).map((name) => {
-    const feature = SCRIPT_FEATURES.find((known) => known === name);
-    if (feature === undefined) throw new CommandError(`--variant must be a list of ${SCRIPT_FEATURES.join(', ')}`);
-    return feature;
-  });
+  return (textList(value) ?? []).map((name) => oneOf(SCRIPT_FEATURES, name, '--variant must be a list of'));
 }
 
 function keyOption(value: RawOption): string | undefined {

@@ -8,9 +8,9 @@ import {
   type ShardMoveReport,
 } from '@waymark/clickhouse';
 import { CommandError } from '../command-error.js';
-import type { RawOption } from '../option-values.js';
+import { numberOption, type RawOption } from '../option-values.js';
 import { type CommandResult, printMessage, table } from '../output.js';
-import { connectClickHouse, findTarget } from '../stores.js';
+import { findTarget, withClickHouse } from '../stores.js';
 
 const RANGE = /^(\d{1,3})(?:-(\d{1,3}))?$/;
 
@@ -19,14 +19,9 @@ async function onCluster<T>(work: (client: ClickHouseClient, cluster: string) =>
   const target = findTarget();
   const { clickhouseCluster: cluster } = target.settings;
   if (cluster === undefined) throw new CommandError('only a cluster has shards: set CLICKHOUSE_CLUSTER');
-  const client = connectClickHouse(target);
-  try {
-    return await work(client, cluster);
-  } catch (err) {
+  return withClickHouse(target, (client) => work(client, cluster)).catch((err: unknown) => {
     throw err instanceof ShardMoveError ? new CommandError(err.message) : err;
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 /** Formats ascending numbers with ranges, such as `0-9 12`. */
@@ -95,8 +90,7 @@ function reportLine({ logical, from, to, rows }: ShardMoveReport): string {
 /** `waymark shards move`: moves logical shards to another shard, one after the other. */
 export function moveShards(logical: readonly string[], { to }: { readonly to: RawOption }): Promise<CommandResult> {
   return onCluster(async (client, cluster) => {
-    const shard = Number(to);
-    if (!Number.isInteger(shard) || shard < 1) throw new CommandError('--to must be the number of a shard');
+    const shard = numberOption('to', to, { min: 1, isWhole: true, what: 'the number of a shard' });
     const moves: ShardMoveReport[] = [];
     for (const number of readRanges(logical)) {
       const report = await moveShard(client, { cluster, logical: number, to: shard });

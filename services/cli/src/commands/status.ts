@@ -5,7 +5,7 @@ import { checkRedisSettings, infoField, type QueueDepth, queueDepths } from '@wa
 import { fullDisk } from '@waymark/observability';
 import { optionalText, type RawOption } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
-import { connectClickHouse, connectRedis, findTarget, type Target } from '../stores.js';
+import { connectRedis, findTarget, type Target, withClickHouse } from '../stores.js';
 
 const API_TIMEOUT_MS = 3_000;
 /** Of a store, which a busy machine may slow down. */
@@ -63,20 +63,14 @@ function checkRedis(target: Target, name: string, url?: string) {
 
 function checkClickHouse(target: Target) {
   return check(async () => {
-    const clickhouse = connectClickHouse(target);
-    try {
-      const migrations = await answerWithin(
-        migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster }),
-        STORE_TIMEOUT_MS,
-      );
-      const numberOf = (...states: readonly string[]) =>
-        migrations.filter(({ state }) => states.includes(state)).length;
-      const notApplied = numberOf('pending', 'changed');
-      if (notApplied > 0) throw new Error(`${notApplied} migrations are not applied; see: waymark migrate status`);
-      return { migrations: numberOf('applied'), ofNewerRelease: numberOf('unknown') };
-    } finally {
-      await clickhouse.close();
-    }
+    const { clickhouseCluster: cluster } = target.settings;
+    const migrations = await withClickHouse(target, (clickhouse) =>
+      answerWithin(migrationStatus(clickhouse, { cluster }), STORE_TIMEOUT_MS),
+    );
+    const numberOf = (...states: readonly string[]) => migrations.filter(({ state }) => states.includes(state)).length;
+    const notApplied = numberOf('pending', 'changed');
+    if (notApplied > 0) throw new Error(`${notApplied} migrations are not applied; see: waymark migrate status`);
+    return { migrations: numberOf('applied'), ofNewerRelease: numberOf('unknown') };
   });
 }
 

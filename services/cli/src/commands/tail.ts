@@ -30,7 +30,12 @@ export async function tailEvents(options: TailOptions): Promise<undefined> {
     await interruptible('interrupted', (signal) => {
       const output = standardOutput(signal);
       const onEvent = (json: string) => output.write(Buffer.from(`${escapeControls(json)}\n`));
-      const access = { name: 'Tail', scope: 'analytics.read', signal, giveUpAfterMs: Number.POSITIVE_INFINITY } as const;
+      const access = {
+        name: 'Tail',
+        scope: 'analytics.read',
+        signal,
+        giveUpAfterMs: Number.POSITIVE_INFINITY,
+      } as const;
       return withApi(options, access, (api) => followEvents({ api, path, onEvent, onStatus: printStatus, signal }));
     });
   } catch (err) {

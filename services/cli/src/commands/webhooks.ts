@@ -1,14 +1,11 @@
 import type { Catalog, WebhookRecord } from '@waymark/catalog';
 import { type DeliverySelection, listDeliveries, type ReplayProgress, replayDeliveries } from '@waymark/webhooks';
 import { CommandError } from '../command-error.js';
-import { optionalText, type RawOption, requiredText } from '../option-values.js';
+import { optionalText, type RawOption, ROWS_MAX, requiredText, rowLimit } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
 import { withProgress } from '../progress.js';
-import { connectClickHouse, connectRedis, findTarget, queueUrls, withCatalog } from '../stores.js';
+import { findTarget, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
-
-const LIMIT_DEFAULT = 100;
-const LIMIT_MAX = 10_000;
 
 export interface DeliveriesOptions {
   readonly workspace?: RawOption;
@@ -23,29 +20,24 @@ async function findWebhook(catalog: Catalog, workspaceId: string, id: string): P
   return webhook;
 }
 
-function selectionOf(options: DeliveriesOptions): Promise<DeliverySelection> {
-  const workspace = requiredText('workspace', options.workspace);
+async function selectionOf(
+  catalog: Catalog,
+  workspace: string,
+  options: DeliveriesOptions,
+): Promise<Omit<DeliverySelection, 'limit'>> {
+  const { id: workspaceId } = await findWorkspace(catalog, workspace);
   const id = optionalText('webhook', options.webhook);
-  const limit = Number(optionalText('limit', options.limit) ?? LIMIT_DEFAULT);
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new CommandError(`--limit must be a whole number up to ${LIMIT_MAX}`);
-  }
-  return withCatalog(async (catalog) => {
-    const { id: workspaceId } = await findWorkspace(catalog, workspace);
-    const webhook = id === undefined ? undefined : await findWebhook(catalog, workspaceId, id);
-    return { workspaceId, webhookId: webhook?.id, isFailed: options.failed === true, limit };
-  });
+  const webhook = id === undefined ? undefined : await findWebhook(catalog, workspaceId, id);
+  return { workspaceId, webhookId: webhook?.id, isFailed: options.failed === true };
 }
 
 /** `waymark webhooks deliveries`: lists delivery attempts, newest first. */
 export async function showDeliveries(options: DeliveriesOptions): Promise<CommandResult> {
-  const selection = await selectionOf(options);
-  const clickhouse = connectClickHouse(findTarget());
-  try {
-    const deliveries = (await listDeliveries(clickhouse, selection)).map(({ at, ...rest }) => ({
-      at: new Date(at).toISOString(),
-      ...rest,
-    }));
+  const workspace = requiredText('workspace', options.workspace);
+  const limit = rowLimit(options.limit);
+  return withCatalog(async (catalog, { clickhouse }) => {
+    const found = await listDeliveries(clickhouse, { ...(await selectionOf(catalog, workspace, options)), limit });
+    const deliveries = found.map(({ at, ...rest }) => ({ at: new Date(at).toISOString(), ...rest }));
     const rows = deliveries.map(({ at, eventId, event, webhookId, attempt, status, elapsedMs, error }) => [
       at,
       eventId,
@@ -58,9 +50,7 @@ export async function showDeliveries(options: DeliveriesOptions): Promise<Comman
     ]);
     const heading = ['TIME', 'EVENT', 'KIND', 'WEBHOOK', 'ATTEMPT', 'STATUS', 'TOOK', 'ERROR'];
     return { data: { deliveries }, lines: table([heading, ...rows]) };
-  } finally {
-    await clickhouse.close();
-  }
+  });
 }
 
 /** The error of a replay that has queued some of its events, which the same command would queue again. */
@@ -81,18 +71,14 @@ export async function replayWebhookDeliveries(
   options: DeliveriesOptions,
 ): Promise<CommandResult> {
   if (eventIds.length === 0 && options.failed !== true) throw new CommandError('give the ids of events, or --failed');
-  const selection = await selectionOf({ ...options, limit: String(LIMIT_MAX) });
-  const { workspaceId, webhookId } = selection;
-  if (webhookId !== undefined) {
-    const { disabledAt } = await withCatalog((catalog) => findWebhook(catalog, workspaceId, webhookId));
-    if (disabledAt !== null) throw new CommandError(`the webhook was disabled at ${disabledAt}: enable it first`);
-  }
-  const target = findTarget();
-  const clickhouse = connectClickHouse(target);
-  const urls = queueUrls(target);
-  const redis = connectRedis(target, await withCatalog(({ queueShards }) => queueShards.pick(urls, workspaceId)));
-  try {
-    const selectedIds = eventIds.length === 0 ? undefined : eventIds;
+  const workspace = requiredText('workspace', options.workspace);
+  const selectedIds = eventIds.length === 0 ? undefined : eventIds;
+  return withCatalog(async (catalog, { clickhouse, queues }) => {
+    const selection = await selectionOf(catalog, workspace, options);
+    const { workspaceId, webhookId } = selection;
+    const disabledAt = webhookId && (await findWebhook(catalog, workspaceId, webhookId)).disabledAt;
+    if (disabledAt) throw new CommandError(`the webhook was disabled at ${disabledAt}: enable it first`);
+    const queue = await catalog.queueShards.pick(queues, workspaceId);
     let progress: ReplayProgress = { queued: 0, selected: 0 };
     const read = () => ({
       share: progress.queued / Math.max(1, progress.selected),
@@ -101,9 +87,9 @@ export async function replayWebhookDeliveries(
     const onProgress = (now: ReplayProgress) => {
       progress = now;
     };
-    const replayOptions = { waitReplicas: target.settings.redisWaitReplicas, onProgress };
+    const replayOptions = { waitReplicas: findTarget().settings.redisWaitReplicas, onProgress };
     const replayed = await withProgress(read, () =>
-      replayDeliveries(clickhouse, redis, { ...selection, eventIds: selectedIds }, replayOptions),
+      replayDeliveries(clickhouse, queue, { ...selection, limit: ROWS_MAX, eventIds: selectedIds }, replayOptions),
     ).catch((err: unknown) => {
       throw progress.queued === 0 ? err : incompleteReplay(progress, err);
     });
@@ -111,8 +97,5 @@ export async function replayWebhookDeliveries(
       throw new CommandError('no such event was delivered recently; see: waymark webhooks deliveries');
     }
     return { data: { replayed }, lines: [`${replayed} queued`] };
-  } finally {
-    redis.disconnect();
-    await clickhouse.close();
-  }
+  });
 }

@@ -1,14 +1,15 @@
 import type { Catalog, WorkspacePatch, WorkspaceRecord } from '@waymark/catalog';
 import { API_READ, DEFAULT_PLAN, DEFAULT_QUOTAS, workspaceLimits } from '@waymark/catalog';
-import { EVENT_RETENTION_DAYS_MIN } from '@waymark/contract';
+import { EVENT_RETENTION_DAYS_MIN, PRIVACY_SIGNALS } from '@waymark/contract';
 import { CommandError } from '../command-error.js';
 import {
   applyQuotas,
+  choiceOption,
   domainOption,
   limitOption,
+  numberOption,
   optionalText,
   planOption,
-  privacySignalOption,
   type RawOption,
   requiredText,
   retentionOption,
@@ -45,12 +46,7 @@ export interface CreateOptions {
   readonly queueShard?: RawOption;
 }
 
-/** The number of a queue shard. @throws CommandError for another text */
-function shardOption(value: RawOption): number | undefined {
-  const text = optionalText('queue-shard', value);
-  if (text === undefined || /^\d{1,2}$/.test(text)) return text === undefined ? undefined : Number(text);
-  throw new CommandError('--queue-shard must be the number of a queue shard');
-}
+const QUEUE_SHARDS = { min: 0, max: 99, isWhole: true, what: 'the number of a queue shard' };
 
 /** `waymark workspace create`: creates a workspace with its first keys, and its domain if one is given. */
 export function createWorkspace(options: CreateOptions): Promise<CommandResult> {
@@ -62,7 +58,8 @@ export function createWorkspace(options: CreateOptions): Promise<CommandResult> 
   const quotas = applyQuotas(options.quotas, standard) ?? standard;
   const domain = domainOption('domain', options.domain);
   const programUrl = urlOption('program-url', options.programUrl);
-  const queueShard = shardOption(options.queueShard);
+  const queueShard =
+    options.queueShard === undefined ? undefined : numberOption('queue-shard', options.queueShard, QUEUE_SHARDS);
   return withCatalog(async ({ workspaces, domains }) => {
     const optional = {
       ...(domain === undefined ? {} : { domain }),
@@ -151,7 +148,7 @@ function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): Works
     quotas: applyQuotas(options.quotas, current.quotas),
     eventRetentionDays: retentionOption(...events),
     addressRetentionDays: retentionOption('address-retention-days', options.addressRetentionDays, 1, addressDays),
-    privacySignal: privacySignalOption(options.privacySignal),
+    privacySignal: choiceOption('privacy-signal', options.privacySignal, PRIVACY_SIGNALS, undefined),
   };
   return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
 }

@@ -8,8 +8,7 @@ import {
   exportEventsQuerySchema,
   exportLinksQuerySchema,
 } from '@waymark/contract';
-import { CommandError } from '../command-error.js';
-import { optionalText, type RawOption } from '../option-values.js';
+import { choiceOption, oneOf, optionalText, type RawOption } from '../option-values.js';
 import type { RecordFormat } from './complete-records.js';
 
 /** The query strings of the routes that the command calls. */
@@ -38,10 +37,7 @@ export interface ExportRequest {
 
 /** Reads the options of `waymark export`. @throws CommandError for a resource or a format that does not exist */
 export function exportRequest(name: string, options: Readonly<Record<string, RawOption>>): ExportRequest {
-  const resource = EXPORT_RESOURCES.find((known) => known === name);
-  if (resource === undefined) {
-    throw new CommandError(`there is no export of "${name}"; exports are: ${EXPORT_RESOURCES.join(', ')}`);
-  }
+  const resource = oneOf(EXPORT_RESOURCES, name, `there is no export of "${name}"; exports are:`);
   const parameters = Object.fromEntries(
     EXPORT_PARAMETERS.flatMap((parameter) => {
       const value = optionalText(parameter, options[parameter]);
@@ -49,10 +45,7 @@ export function exportRequest(name: string, options: Readonly<Record<string, Raw
     }),
   );
   if (resource === 'analytics') return { resource, format: 'zip', parameters };
-  const { format: asked = 'csv' } = parameters;
-  const format = EXPORT_FORMATS.find((known) => known === asked);
-  if (format === undefined) throw new CommandError(`--format must be one of ${EXPORT_FORMATS.join(', ')}`);
-  return { resource, format, parameters };
+  return { resource, format: choiceOption('format', parameters.format, EXPORT_FORMATS, 'csv'), parameters };
 }
 
 /** The column with the id of a record, after which an interrupted export continues. */

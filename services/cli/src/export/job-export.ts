@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExportJob } from '@waymark/contract';
-import { CommandError } from '../command-error.js';
 import { TemporaryError } from '../api/api-requests.js';
+import { CommandError } from '../command-error.js';
 import type { ExportRequest } from './export-request.js';
 import type { ExportDeps } from './stream-export.js';
 

@@ -8,7 +8,7 @@ import {
   type Source,
 } from '@waymark/import';
 import { CommandError } from '../command-error.js';
-import { optionalText, type RawOption, requiredText } from '../option-values.js';
+import { choiceOption, oneOf, optionalText, type RawOption, requiredText } from '../option-values.js';
 
 /** The options of `waymark import` as they were typed. */
 export interface RawImportOptions {
@@ -28,13 +28,6 @@ const HISTORIES = ['none', 'counts', 'events'] as const;
 /** Sources whose events can be imported. */
 const WITH_EVENTS: readonly Source[] = ['dub', 'yourls', 'shlink'];
 
-function oneOf<T extends string>(name: string, value: RawOption, known: readonly T[], usual: T): T {
-  const text = optionalText(name, value) ?? usual;
-  const found = known.find((one) => one === text);
-  if (found === undefined) throw new CommandError(`--${name} must be one of ${known.join(', ')}`);
-  return found;
-}
-
 function texts(name: string, value: RawOption): string[] {
   const values = typeof value === 'object' ? value : value === undefined ? [] : [value];
   return values
@@ -45,13 +38,11 @@ function texts(name: string, value: RawOption): string[] {
 
 /** The source with that name. @throws CommandError */
 export function sourceOf(name: string): Source {
-  const found = SOURCES.find((source) => source === name);
-  if (found === undefined) throw new CommandError(`there is no source "${name}"; sources are: ${SOURCES.join(', ')}`);
-  return found;
+  return oneOf(SOURCES, name, `there is no source "${name}"; sources are:`);
 }
 
 function historyOf(value: RawOption, source: Source): (typeof HISTORIES)[number] {
-  const history = oneOf('history', value, HISTORIES, 'none');
+  const history = choiceOption('history', value, HISTORIES, 'none');
   if (history === 'events' && !WITH_EVENTS.includes(source)) {
     throw new CommandError(`--history events is possible for ${WITH_EVENTS.join(', ')}; ${source} has counts only`);
   }
@@ -89,7 +80,7 @@ export function importOptions(source: Source, options: RawImportOptions): Import
     isDry: options.dryRun === true,
     tags: texts('tags', options.tags),
     history: historyOf(options.history, source),
-    onConflict: oneOf('on-conflict', options.onConflict, ON_CONFLICT, 'skip'),
+    onConflict: choiceOption('on-conflict', options.onConflict, ON_CONFLICT, 'skip'),
     timezone: timezoneOf(options.timezone, source),
     reportPrefix: optionalText('report', options.report) ?? `import-${source}`,
     account: optionalText('source-workspace', options.sourceWorkspace),

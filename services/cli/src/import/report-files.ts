@@ -96,7 +96,10 @@ async function reported<Counts>(
   let counts: Counts | undefined;
   try {
     counts = await withProgress(shown, () => work(progress), { isLogged: true });
-    return { counts, reports: files.filter((file) => file.rows() > 0).map(({ path, rows }) => ({ path, rows: rows() })) };
+    return {
+      counts,
+      reports: files.filter((file) => file.rows() > 0).map(({ path, rows }) => ({ path, rows: rows() })),
+    };
   } finally {
     for (const file of files) await file.close(counts !== undefined);
   }

@@ -46,8 +46,7 @@ export async function assertServicesStopped(target: Target): Promise<void> {
   rejectKilledStack(dataDir);
   if (redisUrl === undefined) return;
   await withQueues(target, async (queues) => {
-    const [redis] = queues;
-    if (redis !== undefined) await rejectRunningServices(redis);
+    await rejectRunningServices(queues[0]);
     for (const queue of queues) await rejectQueuedJobs(queue);
   });
 }

@@ -27,7 +27,7 @@ export function followEvents({ api, path, onEvent, onStatus, signal }: FollowOpt
   let retryMs: number | undefined;
 
   return api.untilDone(async (progressed) => {
-    const headers = lastId === undefined ? {} : { 'last-event-id': lastId };
+    const headers: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
     const { body } = await api.send({ path, headers });
     onStatus(lastId === undefined ? 'following' : 'following again');
     let end = 'the stream has ended';

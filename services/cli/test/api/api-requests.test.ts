@@ -2,7 +2,12 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { type ApiRequestsOptions, askedPauseMs, createApiRequests, RefusedRequest } from '../../src/api/api-requests.js';
+import {
+  type ApiRequestsOptions,
+  askedPauseMs,
+  createApiRequests,
+  RefusedRequest,
+} from '../../src/api/api-requests.js';
 
 let server: Server;
 afterEach(() => {

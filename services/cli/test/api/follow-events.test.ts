@@ -81,7 +81,9 @@ it('a stream that ends, or is cut off, goes on after its last event, and after t
   const server = createServer((request, answer) => {
     const lastId = request.headers['last-event-id']?.toString();
     requests.push({ atMs: performance.now(), lastId });
-    answer.write(`retry: ${retryMs}\nid: ${lastId ?? 0}\n\nid: ${requests.length}\nevent: sale\ndata: ${requests.length}\n\n`);
+    answer.write(
+      `retry: ${retryMs}\nid: ${lastId ?? 0}\n\nid: ${requests.length}\nevent: sale\ndata: ${requests.length}\n\n`,
+    );
     if (requests.length === 1) answer.end('event: bye\ndata: {"reason":"restart"}\n\n');
     else setImmediate(() => answer.destroy());
   });

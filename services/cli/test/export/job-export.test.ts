@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { CommandError } from '../../src/command-error.js';
 import type { ApiRequests } from '../../src/api/api-requests.js';
+import { CommandError } from '../../src/command-error.js';
 import { jobExport } from '../../src/export/job-export.js';
 
 it('an interrupt while the server makes the file ends the command with the message for it', async () => {

@@ -44,7 +44,10 @@ it('a message replaces the progress on a terminal, which is drawn again below it
     },
   );
   await vi.advanceTimersByTimeAsync(500);
-  expect(shown()).toEqual(['waymark: the API does not answer; trying again', `${'█'.repeat(8)}${'░'.repeat(24)} 1 of 4`]);
+  expect(shown()).toEqual([
+    'waymark: the API does not answer; trying again',
+    `${'█'.repeat(8)}${'░'.repeat(24)} 1 of 4`,
+  ]);
   await vi.advanceTimersByTimeAsync(500);
   await working;
   expect(shown().slice(1)).toEqual([`${'█'.repeat(32)} 4 of 4`, '']);

@@ -6,7 +6,7 @@ import { CommandError } from '../../command-error.js';
 import { walkImportCredentials } from '../../import/sealed-credentials.js';
 import { type CommandResult, table } from '../../output.js';
 import { withProgress } from '../../progress.js';
-import { connectRedis, findTarget, type Target, withCatalog } from '../../stores.js';
+import { findTarget, type Target, withCatalog, withQueues } from '../../stores.js';
 
 const RUNBOOK = 'docs/runbooks/rotating-keys.md';
 
@@ -34,16 +34,11 @@ async function processesWithout(
   target: Target,
   hasKeys: (keys: NonNullable<Instance['keys']>) => boolean,
 ): Promise<string[]> {
-  const redis = connectRedis(target);
-  try {
-    const { instances } = await createInstanceRegistry(redis).read();
-    return instances
-      .filter(({ isAlive, instance: { keys } }) => isAlive && (keys === undefined || !hasKeys(keys)))
-      .map(({ instance: { service, instance } }) => `${service} ${instance}`)
-      .sort();
-  } finally {
-    redis.disconnect();
-  }
+  const { instances } = await withQueues(target, ([redis]) => createInstanceRegistry(redis).read());
+  return instances
+    .filter(({ isAlive, instance: { keys } }) => isAlive && (keys === undefined || !hasKeys(keys)))
+    .map(({ instance: { service, instance } }) => `${service} ${instance}`)
+    .sort();
 }
 
 /** @throws CommandError when a running process does not accept the current key, and could not read re-sealed values */

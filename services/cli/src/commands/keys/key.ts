@@ -1,21 +1,14 @@
 import type { ApiKeyRecord, Catalog } from '@waymark/catalog';
-import { ROLES, type Role } from '@waymark/contract';
+import { ROLES } from '@waymark/contract';
 import { z } from 'zod';
 import { CommandError } from '../../command-error.js';
-import { optionalText, type RawOption, requiredText, scopesOption } from '../../option-values.js';
+import { choiceOption, optionalText, type RawOption, requiredText, scopesOption } from '../../option-values.js';
 import { type CommandResult, table } from '../../output.js';
 import { withCatalog } from '../../stores.js';
 import { findWorkspace } from '../workspace.js';
 
 function describeKey({ id, workspaceId, name, partialKey, kind, role, scopes, expiresAt, createdAt }: ApiKeyRecord) {
   return { id, workspaceId, name, partialKey, kind, role, scopes, expiresAt, createdAt };
-}
-
-function roleOption(value: RawOption): Role {
-  const text = optionalText('role', value) ?? 'owner';
-  const role = ROLES.find((known) => known === text);
-  if (role === undefined) throw new CommandError(`--role must be one of ${ROLES.join(', ')}`);
-  return role;
 }
 
 const isoTime = z.iso.datetime({ offset: true });
@@ -49,7 +42,7 @@ export function createKey(options: CreateKeyOptions): Promise<CommandResult> {
   const input = {
     kind: isPublishable ? ('publishable' as const) : ('secret' as const),
     name: optionalText('name', options.name) ?? 'Command line key',
-    role: roleOption(options.role),
+    role: choiceOption('role', options.role, ROLES, 'owner'),
     scopes: scopesOption(options.scopes),
     expiresAt: expiryOption(options.expires),
   };

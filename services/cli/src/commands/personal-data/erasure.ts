@@ -5,7 +5,7 @@ import { type ApiOptions, withApi } from '../../api/api-access.js';
 import { type ApiRequest, type ApiRequests, RefusedRequest } from '../../api/api-requests.js';
 import { CommandError } from '../../command-error.js';
 import { interruptible } from '../../interruptible.js';
-import { optionalText, type RawOption, requiredText } from '../../option-values.js';
+import { choiceOption, type RawOption, requiredText } from '../../option-values.js';
 import { type CommandResult, table } from '../../output.js';
 
 export interface ErasureOptions extends ApiOptions {
@@ -48,8 +48,7 @@ function tableOf(erasures: readonly Erasure[]): string[] {
 /** Erases a person: a customer by its `cus_` id, or by `ext_` and its external id. */
 export async function createErasure(customer: RawOption, options: ErasureOptions): Promise<CommandResult> {
   const id = requiredText('customer', customer);
-  const mode = z.enum(ERASURE_MODES).safeParse(optionalText('mode', options.mode) ?? 'anonymise').data;
-  if (mode === undefined) throw new CommandError(`--mode must be ${ERASURE_MODES.join(' or ')}`);
+  const mode = choiceOption('mode', options.mode, ERASURE_MODES, 'anonymise');
   const erasure = await withRequests(options, (requests) => eraseBy(requests, id, mode));
   return { data: erasure, lines: tableOf([erasure]) };
 }

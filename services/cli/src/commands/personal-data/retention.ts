@@ -2,7 +2,7 @@ import { applyWorkspaceRetention, countExpiredRows, type RetentionReport } from 
 import { formatResourceId } from '@waymark/contract';
 import { CommandError } from '../../command-error.js';
 import { type CommandResult, table } from '../../output.js';
-import { connectClickHouse, connectRedis, findTarget, withCatalog } from '../../stores.js';
+import { findTarget, withCatalog } from '../../stores.js';
 
 type Counts = RetentionReport['counts'];
 
@@ -26,32 +26,25 @@ const publicCounts = (counts: Counts) =>
  * @throws CommandError while another process does the same, and when Redis did not answer in time
  */
 export function retainWorkspaces({ dryRun }: { readonly dryRun?: boolean }): Promise<CommandResult> {
-  const target = findTarget();
-  return withCatalog(async ({ workspaces }) => {
-    const [clickhouse, redis] = [connectClickHouse(target), connectRedis(target)];
+  const { clickhouseCluster: cluster } = findTarget().settings;
+  return withCatalog(async ({ workspaces }, { clickhouse, queues: [redis] }) => {
     const stores = { workspaces, clickhouse, nowMs: Date.now() };
-    try {
-      if (dryRun === true) {
-        const counts = await countExpiredRows(stores);
-        return { data: { counts: publicCounts(counts), changed: [], waiting: [] }, lines: linesOf(counts) };
-      }
-      const { clickhouseCluster: cluster } = target.settings;
-      const report = await applyWorkspaceRetention({ ...stores, redis, cluster });
-      if (report === undefined) {
-        throw new CommandError('another process is doing this, or Redis did not answer in time; try again');
-      }
-      const { counts, changed, waiting } = report;
-      return {
-        data: { counts: publicCounts(counts), changed, waiting },
-        lines: [
-          ...linesOf(counts),
-          ...(changed.length === 0 ? [] : [`ClickHouse rewrites ${changed.join(', ')} in the background`]),
-          ...(waiting.length === 0 ? [] : [`${waiting.join(', ')}: an earlier mutation has not ended; run this again`]),
-        ],
-      };
-    } finally {
-      redis.disconnect();
-      await clickhouse.close();
+    if (dryRun === true) {
+      const counts = await countExpiredRows(stores);
+      return { data: { counts: publicCounts(counts), changed: [], waiting: [] }, lines: linesOf(counts) };
     }
+    const report = await applyWorkspaceRetention({ ...stores, redis, cluster });
+    if (report === undefined) {
+      throw new CommandError('another process is doing this, or Redis did not answer in time; try again');
+    }
+    const { counts, changed, waiting } = report;
+    return {
+      data: { counts: publicCounts(counts), changed, waiting },
+      lines: [
+        ...linesOf(counts),
+        ...(changed.length === 0 ? [] : [`ClickHouse rewrites ${changed.join(', ')} in the background`]),
+        ...(waiting.length === 0 ? [] : [`${waiting.join(', ')}: an earlier mutation has not ended; run this again`]),
+      ],
+    };
   });
 }
