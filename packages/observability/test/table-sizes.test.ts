@@ -27,6 +27,7 @@ async function flushed(cluster: string | undefined) {
       dropped: () => 0,
     },
     loopDelays: createHistogram(),
+    missing: { orNone: (_what, sample) => sample },
   });
   flush();
   const rows = await waitFor(async () => samples.get('table_rows:links_local'), { what: 'the size of the table' });
