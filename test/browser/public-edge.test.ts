@@ -300,6 +300,57 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
       expect((await cookieOf(page, 'dub_id'))?.value).toBe(clickId);
     });
 
+    it('a partner’s short link brings its partner, in place of an earlier one unless the first click counts', async () => {
+      const url = site.url('shop', '/brought');
+      const partnerOf = async (username: string) => {
+        const email = `${username}@partners.example`;
+        const { id: partnerId, links } = await dub.partners.create({ name: username, email, username });
+        const { id: linkId, key } = links?.[0] ?? { id: '', key: '' };
+        await dub.links.update(linkId, { url });
+        return { partnerId, linkId, key };
+      };
+      const [bob, eve] = [await partnerOf('bob'), await partnerOf('eve')];
+      await dub.links.create({ url, domain: DOMAIN, key: 'nobody', trackConversion: true });
+      const addPage = (attributes: string) => {
+        const src = `${scripts}/analytics/script.js`;
+        site.addPage(
+          '/brought',
+          `<script defer src="${src}" data-domains='{"refer":"${DOMAIN}"}' ${attributes}></script>`,
+        );
+      };
+      /** Opens a page of the site, and returns the click id in its address, the stored one and the ids of the partner. */
+      const brought = async (page: Page, address: string) => {
+        await page.goto(address);
+        const inAddress = new URL(page.url()).searchParams.get('dub_id');
+        const partner = await page.evaluate(
+          'new Promise((done) => dubAnalytics("ready", () => done(DubAnalytics.partner)))',
+        );
+        const stored = JSON.parse((await cookieOf(page, 'dub_partner_data'))?.value ?? '{}');
+        const clickId = (await cookieOf(page, 'dub_id'))?.value;
+        return { inAddress, clickId, partner, stored };
+      };
+
+      addPage('');
+      const page = await visit();
+      const first = await brought(page, `${url}?via=${bob.key}`);
+      expect(first).toMatchObject({ inAddress: null, partner: { id: bob.partnerId } });
+      const second = await brought(page, shortLink(eve.key));
+      const clickId = second.inAddress ?? '';
+      const click = { clickId, partner: { id: eve.partnerId, name: 'eve' } };
+      expect(second).toMatchObject({ ...click, stored: click });
+      // Asking for the partner was not another click.
+      expect(await listed('clicks', eve.linkId)).toMatchObject({ click: { id: clickId } });
+      const third = await brought(page, shortLink('nobody'));
+      expect(third).toMatchObject({ clickId: third.inAddress, partner: null });
+
+      addPage('data-attribution-model="first-click"');
+      const other = await visit();
+      const kept = await brought(other, shortLink(eve.key));
+      expect(kept).toMatchObject({ clickId: kept.inAddress, partner: { id: eve.partnerId } });
+      const later = await brought(other, shortLink(bob.key));
+      expect(later).toMatchObject({ clickId: kept.clickId, partner: { id: eve.partnerId } });
+    });
+
     it('nothing is stored or sent before the consent that the tag requires, and a forged id never', async () => {
       const url = site.url('shop', '/docs/consent');
       const link = await dub.links.create({ url, domain: SITE_DOMAIN, key: 'docs/consent' });

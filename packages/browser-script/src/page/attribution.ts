@@ -6,7 +6,7 @@ const PARTNER_COOKIE = 'dub_partner_data';
 /** The answer of `/track/click` and `/track/visit`. */
 export interface Click {
   readonly clickId: string;
-  readonly partner?: object;
+  readonly partner?: object | null;
   readonly discount?: object | null;
 }
 
@@ -15,18 +15,16 @@ type PartnerData = Pick<Click, 'partner' | 'discount'>;
 /** The stored click id; undefined when there is none. */
 export const clickId = () => cookies.read(CLICK_COOKIE);
 
-/** Whether a new click id may be stored: always, unless one is stored and the attribution model is `first-click`. */
-export const mayReplace = () => !(isFirstClick && clickId());
+/** Whether a click id may be stored: always, unless another one is stored and the attribution model is `first-click`. */
+export const mayKeep = (id?: string) => !(isFirstClick && clickId() && clickId() !== id);
 
-/** Stores a click id. It may come from the address of the page, so characters such as `;`, which end a cookie's value, are refused. */
-export function keepClickId(id: string): void {
-  if (/^[\w.~-]{1,255}$/.test(id) && mayReplace()) cookies.write(CLICK_COOKIE, id);
-}
+/** Whether a text from the address of the page may be stored as a click id: characters such as `;` would end the value of the cookie. */
+export const isClickId = (text: string) => /^[\w.~-]{1,255}$/.test(text);
 
-/** Stores the id of a recorded click, and its partner and discount for the page and for `useAnalytics()`. */
+/** Stores the id of a click, and its partner and discount for the page and for `useAnalytics()`. */
 export function keepClick({ clickId: id, partner, discount }: Click): void {
-  if (!mayReplace()) return;
-  keepClickId(id);
+  if (!mayKeep(id)) return;
+  if (isClickId(id)) cookies.write(CLICK_COOKIE, id);
   // The click replaces a stored partner, even if its own link has none.
   if (!partner && !cookies.read(PARTNER_COOKIE)) return;
   // Texts are encoded, because a name may contain `;`, which would end the value of the cookie.
@@ -36,14 +34,19 @@ export function keepClick({ clickId: id, partner, discount }: Click): void {
   cookies.write(PARTNER_COOKIE, encoded);
 }
 
-/** The partner that brought the visitor, from this visit or an earlier one. */
-export function partnerData(): PartnerData {
+/** The stored click with its partner and discount; undefined if what is stored is no JSON. */
+export function storedClick(): Partial<Click> | undefined {
   try {
-    const { partner = null, discount = null } = JSON.parse(cookies.read(PARTNER_COOKIE) ?? '{}', (_key, value) =>
+    return JSON.parse(cookies.read(PARTNER_COOKIE) ?? '{}', (_key, value) =>
       typeof value === 'string' ? decodeURIComponent(value) : value,
     );
-    return { partner, discount };
   } catch {
-    return {};
+    return undefined;
   }
+}
+
+/** The partner that brought the visitor, from this visit or an earlier one. */
+export function partnerData(): PartnerData {
+  const click = storedClick();
+  return click ? { partner: click.partner ?? null, discount: click.discount ?? null } : {};
 }

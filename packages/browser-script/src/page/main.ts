@@ -2,7 +2,7 @@
  * The browser script (docs/reference/browser-script.md). A variant is built from this file by setting the constants below: the build leaves
  * out the code of features that the variant does not have.
  */
-import { type Click, clickId, keepClick, keepClickId, mayReplace, partnerData } from './attribution.js';
+import { type Click, clickId, isClickId, keepClick, mayKeep, partnerData, storedClick } from './attribution.js';
 import { passClickId } from './outbound.js';
 import { send } from './send.js';
 import { cookies, domains, needsConsent, publishableKey, queryParams, referDomain } from './settings.js';
@@ -37,10 +37,11 @@ function start(page: PageWindow): void {
   /** Settles when the click or visit of this page is recorded. Calls that need its click id wait for it. */
   let recording: Promise<void> = Promise.resolve();
 
-  const record = (path: string, body: object): Promise<void> => {
+  /** Reports a click or visit, and stores the answer. `id` is the id of the click if the address of the page has it. */
+  const record = (path: string, body: object, id?: string): Promise<void> => {
     recording = send<Click>(path, { url, referrer, ...body }).then((click) => {
       if (!click) return;
-      keepClick(click);
+      keepClick({ ...click, ...(id && { clickId: id }) });
       page.DubAnalytics = partnerData();
       if (OUTBOUND_DOMAINS) passClickId();
     });
@@ -72,10 +73,13 @@ function start(page: PageWindow): void {
   /** Starts tracking, at once or when consent is given, and runs the calls that were queued until then. */
   function startTracking(): void {
     isRunning = true;
-    const idInAddress = parameters.get('dub_id');
-    if (idInAddress) keepClickId(idInAddress);
+    const id = [parameters.get('dub_id') ?? ''].find(isClickId);
+    const stored = storedClick();
+    const hasPartner = id && stored?.clickId === id && stored.partner;
+    if (id) keepClick({ ...(hasPartner && stored), clickId: id });
     const key = queryParams.map((name) => parameters.get(name)).find(Boolean);
-    if (key && referDomain && !idInAddress && mayReplace()) record('click', { domain: referDomain, key });
+    // The address that a partner's link redirects to has the id of the click, but not the partner: the answer has it.
+    if (key && referDomain && !hasPartner && mayKeep(id)) record('click', { domain: referDomain, key }, id);
     else if (SITE_VISIT && domains.site && !clickId()) record('visit', { domain: domains.site });
     page.DubAnalytics = partnerData();
     if (OUTBOUND_DOMAINS) passClickId();
