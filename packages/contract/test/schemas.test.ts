@@ -98,6 +98,18 @@ test('customerExternalId takes the deprecated aliases in order', () => {
   expect(firstIssueCode(trackLeadBodySchema.safeParse(lead))).toBe('invalid_type');
 });
 
+test('an empty id of a customer does not hide an alias', () => {
+  const lead = { clickId: 'x', eventName: 'Sign up' };
+  const idOf = (ids: object) => trackLeadBodySchema.parse({ ...lead, ...ids }).customerExternalId;
+  expect(idOf({ customerExternalId: '', externalId: 'e', customerId: 'c' })).toBe('e');
+  expect(idOf({ externalId: '', customerId: 'c' })).toBe('c');
+  expect(idOf({ customerExternalId: null, externalId: '', customerId: 'c' })).toBe('c');
+  expect(trackSaleBodySchema.parse({ amount: 1, externalId: '', customerId: 'c' }).customerExternalId).toBe('c');
+  for (const name of ['customerExternalId', 'externalId', 'customerId']) {
+    expect(firstIssueCode(trackLeadBodySchema.safeParse({ ...lead, [name]: '' }))).toBe('too_small');
+  }
+});
+
 test('a fractional amount is a wrong type, a negative one is out of range', () => {
   const sale = { customerExternalId: 'c' };
   expect(firstIssueCode(trackSaleBodySchema.safeParse({ ...sale, amount: 1.5 }))).toBe('invalid_type');

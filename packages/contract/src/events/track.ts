@@ -23,12 +23,12 @@ const customerFields = {
   customerAvatar: z.string().max(URL_CHARS_MAX).nullish().describe('URL of a picture of a new customer.'),
 };
 
-/** Sets `customerExternalId`, if it is absent, from the deprecated aliases `externalId` or else `customerId`. */
+/** Sets `customerExternalId`, if it is absent or empty, from the deprecated aliases `externalId` or else `customerId`. */
 function withAliases(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const fields = body as Record<string, unknown>;
-  const customerExternalId = fields.customerExternalId ?? fields.externalId ?? fields.customerId;
-  return { ...fields, customerExternalId };
+  const given = [fields.customerExternalId, fields.externalId, fields.customerId].filter((id) => id != null);
+  return { ...fields, customerExternalId: given.find((id) => id !== '') ?? given[0] };
 }
 
 const host = z.string().min(1).max(2048);
