@@ -12,6 +12,7 @@ export { parseInput } from './errors/validator.js';
 export { afterAnswer, answeredStatus } from './requests/after-answer.js';
 export type { CrossOrigin } from './requests/cross-origin.js';
 export { forEachInTurns, mapInTurns } from './requests/in-turns.js';
+export { TEXT_BODY_TYPES } from './requests/json-bodies.js';
 export { jsonArray, sendJson, sendJsonText } from './requests/json-text.js';
 export { allowLongBody } from './requests/long-body.js';
 export { onReplyClose } from './requests/on-reply-close.js';

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ApiError, PARAM_CHARS_MAX } from '@waymark/contract';
 import Fastify, {
@@ -17,12 +16,11 @@ import { createClientErrorHandler } from '../errors/client-errors.js';
 import { sendError } from '../errors/error-mapper.js';
 import { validatorCompiler } from '../errors/validator.js';
 import { afterAnswer } from '../requests/after-answer.js';
-import { bodySizeError } from '../requests/body-size.js';
 import { CROSS_ORIGIN_HEADERS } from '../requests/cross-origin.js';
+import { acceptJsonOnly } from '../requests/json-bodies.js';
 import { refuseHead } from '../requests/refuse-head.js';
 import { createRequestIds } from '../requests/request-id.js';
 import { createRequestLogger, logAnswer, SilentLogController } from '../requests/request-logger.js';
-import { wellFormedBody } from '../requests/well-formed-body.js';
 import { closeConnections } from './close-connections.js';
 import { healthPlugin, type ReadinessChecks } from './health.js';
 import type { Logger } from './logger.js';
@@ -115,20 +113,6 @@ function addRequestHooks(app: App, requireHttps: boolean, plainHttpPaths: readon
     }
     const isRefused = requireHttps && request.protocol !== 'https' && !plain.has(url);
     done(isRefused ? new ApiError('forbidden', 'This API is served over HTTPS only.') : undefined);
-  });
-}
-
-/** Accepts JSON bodies in UTF-8 only. An empty JSON body counts as no body, because SDKs send the Content-Type with DELETE too. */
-function acceptJsonOnly(app: App): void {
-  const parse = app.getDefaultJsonParser('error', 'error');
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    if (body.length === 0 || request.is404) return done(null, undefined);
-    if (!isUtf8(body)) return done(new ApiError('bad_request', 'The request body is not valid UTF-8.'));
-    const text = body.toString();
-    const sizeError = bodySizeError(text, request.routeOptions.bodyLimit);
-    if (sizeError) return done(sizeError);
-    parse(request, text, (err, value) => done(err, err ? undefined : wellFormedBody(text, value)));
   });
 }
 

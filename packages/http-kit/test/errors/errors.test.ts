@@ -212,13 +212,45 @@ describe('request bodies', () => {
     });
   });
 
-  it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'nonsense', 'application/jsonx'])(
+  it.each(['text/html', 'multipart/form-data', 'application/xml', 'nonsense', 'application/jsonx'])(
     'a body of type %s answers 400, not 415',
     async (type) => {
       start(echo);
       const response = await post('/echo', '{"a":"b"}', type);
       expect(response.statusCode).toBe(400);
       expect(response.json().error.code).toBe('bad_request');
+    },
+  );
+
+  const DEFAULT_TYPES = [undefined, 'text/plain;charset=UTF-8', 'application/x-www-form-urlencoded'];
+
+  it.each(DEFAULT_TYPES)('JSON is read with the type %s, which clients send by default', async (type) => {
+    start(echo);
+    const headers = type === undefined ? {} : { 'content-type': type };
+    const send = (method: 'POST' | 'DELETE', url: string, body: string) =>
+      app.inject({ method, url, headers: { ...headers, 'content-length': String(body.length) }, body });
+    expect((await send('POST', '/echo', '{"a":"b+%20"}')).json()).toEqual({ a: 'b+%20' });
+    expect((await send('POST', '/echo', 'a=b')).json().error.message).toContain('not valid JSON');
+    expect((await send('DELETE', '/any', '')).json()).toEqual({ body: 'none' });
+    expect((await send('POST', '/nope', '{')).statusCode).toBe(404);
+    const large = await send('POST', '/echo', JSON.stringify({ a: 'x'.repeat(1024 * 1024) }));
+    expect(large.json().error.message).toBe('The request body is too large.');
+  });
+
+  it.each(DEFAULT_TYPES)(
+    'with credentials that a browser adds by itself, JSON of the type %s is refused',
+    async (type) => {
+      start(echo);
+      const headers = {
+        authorization: 'Basic eDp5',
+        'content-length': '9',
+        ...(type !== undefined && { 'content-type': type }),
+      };
+      const refused = await app.inject({ method: 'POST', url: '/any', headers, body: '{"a":"b"}' });
+      expect([refused.statusCode, refused.json().error.code]).toEqual([400, 'bad_request']);
+      const json = { ...headers, 'content-type': 'application/json' };
+      const accepted = await app.inject({ method: 'POST', url: '/any', headers: json, body: '{"a":"b"}' });
+      expect(accepted.json()).toEqual({ body: { a: 'b' } });
     },
   );
 

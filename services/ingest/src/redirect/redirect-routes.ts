@@ -84,14 +84,14 @@ async function serve(
   return answer.status;
 }
 
+const FORM_TYPE = 'application/x-www-form-urlencoded';
 const FORM_BYTES_MAX = 16 * 1024;
 
 /** Handles the password form, which is posted to the URL of the link. */
 async function formRoute(app: FastifyInstance, redirector: Redirector): Promise<void> {
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit: FORM_BYTES_MAX },
-    (_request, body, done) => done(null, new URLSearchParams(body as string)),
+  app.removeContentTypeParser(FORM_TYPE);
+  app.addContentTypeParser(FORM_TYPE, { parseAs: 'string', bodyLimit: FORM_BYTES_MAX }, (_request, body, done) =>
+    done(null, new URLSearchParams(body as string)),
   );
   app.post('/', async (request, reply) => {
     const { body } = request;

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import { ApiError, fieldError, type ImportForm, importFormSchema } from '@waymark/contract';
-import { type App, allowLongBody, parseInput } from '@waymark/http-kit';
+import { type App, allowLongBody, parseInput, TEXT_BODY_TYPES } from '@waymark/http-kit';
 import { fileFormat } from '@waymark/import';
 import type { FastifyRequest } from 'fastify';
 import { FILE_MODE, type ImportFiles } from './import-files.js';
@@ -44,6 +44,7 @@ export async function acceptUploads(scope: App, bytesMax: number): Promise<void>
       ...{ parts: FIELDS_MAX + 1, headerPairs: 20 },
     },
   });
+  scope.removeContentTypeParser(TEXT_BODY_TYPES);
   scope.addContentTypeParser('*', (_request, _payload, done) => {
     const message =
       'The Content-Type of an import must be multipart/form-data for a file, or application/json for another service.';
