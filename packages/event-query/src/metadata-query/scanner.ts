@@ -9,6 +9,9 @@ const BARE_PIECE = /[^\s()[\]]+|[()]/y;
 /** Characters that a backslash escapes; before any other character the backslash is literal. */
 const ESCAPED = /["'`\\]/;
 
+/** An apostrophe within a word: in quotes of the same character it does not end the text, unless a connector follows. */
+const APOSTROPHE = /(?<=[\p{L}\p{M}\p{N}])'(?=[\p{L}\p{N}])(?!(?:AND|and|OR|or)(?:[\s()]|$))/uy;
+
 /** Matches a keyword in upper or lower case, but not as the beginning of a longer word. */
 function wordPattern(word: string): RegExp {
   return new RegExp(`(?:${word}|${word.toLowerCase()})(?=[\\s()]|$)`, 'y');
@@ -86,9 +89,13 @@ export class Scanner {
     const plain = PLAIN[quote];
     let text = '';
     this.offset += 1;
-    while (this.#text.charAt(this.offset) !== quote) {
+    for (;;) {
       if (this.offset >= this.#text.length) throw this.expected(`${quote} to close the text that begins here`, start);
-      text += this.#text.charAt(this.offset) === '\\' ? this.#takeEscape() : this.#takeRun(plain);
+      const next = this.#text.charAt(this.offset);
+      if (next === '\\') text += this.#takeEscape();
+      else if (next !== quote) text += this.#takeRun(plain);
+      else if (quote === "'" && this.#match(APOSTROPHE) !== undefined) text += this.#takeRun(APOSTROPHE);
+      else break;
     }
     this.offset += 1;
     return text;

@@ -49,6 +49,10 @@ describe('a query is parsed:', () => {
 
   test.each<[string, string]>([
     [String.raw`'it\'s'`, "it's"],
+    ["'O'Reilly'", "O'Reilly"],
+    ["'ça n'est pas l'été'", "ça n'est pas l'été"],
+    ["'5'11'", "5'11"],
+    ["'e\u0301't d'orange o'Or'", "e\u0301't d'orange o'Or"],
     [String.raw`"say \"x\""`, 'say "x"'],
     ['`a\\`b`', 'a`b'],
     [String.raw`'\"\`\/'`, '"`\\/'],
@@ -98,6 +102,8 @@ describe('a query is parsed:', () => {
     [`(${A} OR ${B}) AND ${C}`, and(or(a, b), c)],
     [`${A} AND(${B})`, and(a, b)],
     ["metadata['a']:'1'AND metadata['b']:'2'", and(a, b)],
+    ["metadata['a']:'1'or(metadata['b']:'2'and metadata['c']:'3')", or(a, and(b, c))],
+    ["metadata['a']:'D'Arcy' AND metadata['b']:'2'", and(equals('a', "D'Arcy"), b)],
     [`NOT ${A}`, not(a)],
     [`NOT ${A} AND ${B}`, and(not(a), b)],
     [`not(${A} AND ${B})`, not(and(a, b))],
@@ -142,6 +148,13 @@ describe('a malformed query is refused with the position and what was expected:'
     ["(metadata['a']:x (y)", 21, 'AND, OR or \\)'],
     [`${A} And ${B}`, 29, 'AND, OR or the end'],
     [`metadata['a']:'1' And ${B}`, 19, 'AND, OR or the end'],
+    // Only a quote within a word may be an apostrophe: others would take the rest of the query into the value.
+    ["metadata['a']:'James' shop'", 23, 'AND, OR or the end'],
+    ["metadata['a']:'x'y AND metadata['b']:'z'", 34, 'AND, OR or the end'],
+    ["metadata['a']:'x'-y'", 18, 'AND, OR or the end'],
+    ["metadata['a']:'rock'and roll'", 25, CONDITION],
+    ["metadata['a']:'x'or", 20, CONDITION],
+    ['metadata["a"]:"x"y"', 18, 'AND, OR or the end'],
     ["metadata['a']:'x' 'y'", 19, 'AND, OR or the end'],
     [`metadata['a']:'x' ${B}`, 19, 'AND, OR or the end'],
     [`metadata['a']:x ${B}`, 25, 'AND, OR or the end'],
