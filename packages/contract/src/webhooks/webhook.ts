@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { closedQuery } from '../values/closed-query.js';
+import { formatCheck } from '../values/format-check.js';
 import { pageShape, sortShape } from '../values/paging.js';
-import { webAddress } from '../values/parse-url.js';
+import { parseUrl, webAddress } from '../values/parse-url.js';
 import { queryText } from '../values/query-values.js';
 
 /** The kinds of event that a webhook can subscribe to. */
@@ -43,6 +44,15 @@ export const webhookSchema = z.strictObject({
 });
 export type Webhook = z.infer<typeof webhookSchema>;
 
+/** Hosts that accept only bodies of their own form, so that every event would fail. */
+const FOREIGN_HOSTS: ReadonlySet<string | undefined> = new Set(['hooks.slack.com', 'api.segment.io']);
+const receiver = webAddress(2048).check(
+  formatCheck(
+    (text) => !FOREIGN_HOSTS.has(parseUrl(text)?.hostname),
+    'must be a server that accepts events as they are sent: Slack and Segment do not, so send to one that translates them',
+  ),
+);
+
 const idText = z.string().max(300);
 const LINKS_MAX = 1000;
 const FOLDERS_MAX = 100;
@@ -50,7 +60,7 @@ const FOLDERS_MAX = 100;
 /** Body of `POST /webhooks`. Rules across fields are checked later. */
 export const createWebhookBodySchema = z.object({
   name: z.string().trim().min(1).max(40).describe('Name of the webhook.'),
-  url: webAddress(2048).describe('Where events are sent, http or https; unique in the workspace.'),
+  url: receiver.describe('Where events are sent, http or https; unique in the workspace.'),
   triggers: triggers.describe('The kinds of event that are sent.'),
   linkScope: webhookLinkScopeSchema
     .nullish()

@@ -50,6 +50,8 @@ describe('POST /webhooks', () => {
     ['an unknown trigger', { triggers: ['link.looked-at'] }, 422],
     ['a name of 41 characters', { name: 'x'.repeat(41) }, 422],
     ['a URL of another scheme', { url: 'ftp://acme.com' }, 422],
+    ['a URL of Slack, which refuses events', { url: 'https://hooks.slack.com/services/T0/B0/x' }, 422],
+    ['a URL of Segment, which refuses events', { url: 'https://API.segment.io:443/v1/track' }, 422],
     ['clicks without a scope', { triggers: ['link.clicked'] }, 422],
     ['a scope without clicks', { linkScope: 'workspace' }, 422],
     ['links without their scope', { triggers: ['link.clicked'], linkScope: 'workspace', linkIds: ['x'] }, 422],

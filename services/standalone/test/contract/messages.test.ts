@@ -272,6 +272,13 @@ it.each<[string, ExampleRequest['route'], Partial<ExampleRequest>, number, strin
     'invalid_combination: key: must be used together with domain',
   ],
   [
+    'a receiver with another form of bodies',
+    'POST /webhooks',
+    { body: { ...webhook, url: 'https://hooks.slack.com/services/T0/B0/x' } },
+    422,
+    'invalid_format: url: must be a server that accepts events as they are sent: Slack and Segment do not, so send to one that translates them',
+  ],
+  [
     'a page to read',
     'GET /links/metatags',
     { query: { url: 'mailto:a@acme.com' } },
