@@ -311,6 +311,8 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
       };
       const [bob, eve] = [await partnerOf('bob'), await partnerOf('eve')];
       await dub.links.create({ url, domain: DOMAIN, key: 'nobody', trackConversion: true });
+      const withVia = `${url}?via=${bob.key}`;
+      await dub.links.create({ url: withVia, domain: DOMAIN, key: 'newsletter', trackConversion: true });
       const addPage = (attributes: string) => {
         const src = `${scripts}/analytics/script.js`;
         site.addPage(
@@ -332,7 +334,7 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
 
       addPage('');
       const page = await visit();
-      const first = await brought(page, `${url}?via=${bob.key}`);
+      const first = await brought(page, withVia);
       expect(first).toMatchObject({ inAddress: null, partner: { id: bob.partnerId } });
       const second = await brought(page, shortLink(eve.key));
       const clickId = second.inAddress ?? '';
@@ -340,8 +342,22 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
       expect(second).toMatchObject({ ...click, stored: click });
       // Asking for the partner was not another click.
       expect(await listed('clicks', eve.linkId)).toMatchObject({ click: { id: clickId } });
+      const reports: string[] = [];
+      page.on('request', (request) => request.method() === 'POST' && reports.push(request.url()));
+      expect([await brought(page, page.url()), reports]).toMatchObject([click, []]);
       const third = await brought(page, shortLink('nobody'));
       expect(third).toMatchObject({ clickId: third.inAddress, partner: null });
+      // The partner of another link than the one that was clicked.
+      const fourth = await brought(page, shortLink('newsletter'));
+      expect(fourth).toMatchObject({ clickId: fourth.inAddress, partner: null });
+      expect(reports).toEqual([`${scripts}/track/click`]);
+
+      const failing = await visit({}, [/^error at .*: Failed to load resource: .* 500/, /\[dubAnalytics\] click/]);
+      expect(await brought(failing, withVia)).toMatchObject({ partner: { id: bob.partnerId } });
+      await failing.route('**/track/click', (route) =>
+        route.fulfill({ status: 500, headers: { 'access-control-allow-origin': '*' }, json: { error: {} } }),
+      );
+      expect(await brought(failing, shortLink(eve.key))).toMatchObject({ clickId, partner: null });
 
       addPage('data-attribution-model="first-click"');
       const other = await visit();

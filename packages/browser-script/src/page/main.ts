@@ -37,11 +37,11 @@ function start(page: PageWindow): void {
   /** Settles when the click or visit of this page is recorded. Calls that need its click id wait for it. */
   let recording: Promise<void> = Promise.resolve();
 
-  /** Reports a click or visit, and stores the answer. `id` is the id of the click if the address of the page has it. */
+  /** Reports a click or visit, and stores the answer. `id` is the click of the address, if it has one: an answer of another click is not stored. */
   const record = (path: string, body: object, id?: string): Promise<void> => {
     recording = send<Click>(path, { url, referrer, ...body }).then((click) => {
-      if (!click) return;
-      keepClick({ ...click, ...(id && { clickId: id }) });
+      if (!click || (id && click.clickId !== id)) return;
+      keepClick(click);
       page.DubAnalytics = partnerData();
       if (OUTBOUND_DOMAINS) passClickId();
     });
@@ -73,7 +73,8 @@ function start(page: PageWindow): void {
   /** Starts tracking, at once or when consent is given, and runs the calls that were queued until then. */
   function startTracking(): void {
     isRunning = true;
-    const id = [parameters.get('dub_id') ?? ''].find(isClickId);
+    const text = parameters.get('dub_id') ?? '';
+    const id = isClickId(text) ? text : undefined;
     const stored = storedClick();
     const hasPartner = id && stored?.clickId === id && stored.partner;
     if (id) keepClick({ ...(hasPartner && stored), clickId: id });
