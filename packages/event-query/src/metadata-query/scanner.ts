@@ -9,8 +9,11 @@ const BARE_PIECE = /[^\s()[\]]+|[()]/y;
 /** Characters that a backslash escapes; before any other character the backslash is literal. */
 const ESCAPED = /["'`\\]/;
 
-/** An apostrophe within a word: in quotes of the same character it does not end the text, unless a connector follows. */
-const APOSTROPHE = /(?<=[\p{L}\p{M}\p{N}])'(?=[\p{L}\p{N}])(?!(?:AND|and|OR|or)(?:[\s()]|$))/uy;
+/**
+ * An apostrophe within a word: in quotes of the same character it does not end the text, unless a connector follows. A connector between two
+ * quoted texts, `'a'OR'b'`, counts as one, so that the missing space is an error and not a value that matches nothing.
+ */
+const APOSTROPHE = /(?<=[\p{L}\p{M}\p{N}])'(?=[\p{L}\p{N}])(?!(?:AND|and|OR|or)(?:[\s()]|$|'[\p{L}\p{N}]))/uy;
 
 /** Matches a keyword in upper or lower case, but not as the beginning of a longer word. */
 function wordPattern(word: string): RegExp {

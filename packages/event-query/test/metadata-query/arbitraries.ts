@@ -10,7 +10,8 @@ const GAPS = [' ', '  ', '\n ', '\t'];
 function isApostrophe(text: string, index: number): boolean {
   const [before = '', after = ''] = [[...text.slice(0, index)].at(-1), [...text.slice(index + 1)][0]];
   const [word = ''] = text.slice(index + 1).split(/[\s()]/, 1);
-  const isConnector = ['AND', 'and', 'OR', 'or'].includes(word);
+  const [first = '', second = ''] = word.split("'", 2);
+  const isConnector = ['AND', 'and', 'OR', 'or'].includes(first) && (word === first || /^[\p{L}\p{N}]/u.test(second));
   return text[index] === "'" && /[\p{L}\p{M}\p{N}]/u.test(before) && /[\p{L}\p{N}]/u.test(after) && !isConnector;
 }
 

@@ -52,6 +52,7 @@ describe('a query is parsed:', () => {
     ["'O'Reilly'", "O'Reilly"],
     ["'ça n'est pas l'été'", "ça n'est pas l'été"],
     ["'5'11'", "5'11"],
+    ["'l'or'", "l'or"],
     ["'e\u0301't d'orange o'Or'", "e\u0301't d'orange o'Or"],
     [String.raw`"say \"x\""`, 'say "x"'],
     ['`a\\`b`', 'a`b'],
@@ -154,6 +155,9 @@ describe('a malformed query is refused with the position and what was expected:'
     ["metadata['a']:'x'-y'", 18, 'AND, OR or the end'],
     ["metadata['a']:'rock'and roll'", 25, CONDITION],
     ["metadata['a']:'x'or", 20, CONDITION],
+    // Two quoted texts without the white space that a connector needs, which are not one text.
+    ["metadata['a']:'pro'OR'team'", 20, 'AND, OR or the end'],
+    ["metadata['a']:'x'and'y' OR metadata['b']:1", 18, 'AND, OR or the end'],
     ['metadata["a"]:"x"y"', 18, 'AND, OR or the end'],
     ["metadata['a']:'x' 'y'", 19, 'AND, OR or the end'],
     [`metadata['a']:'x' ${B}`, 19, 'AND, OR or the end'],
