@@ -11,18 +11,12 @@ const JSON_TYPE = 'application/json';
 
 type Done = (err: Error | null, body?: unknown) => void;
 
-/**
- * Whether a browser may have added the credentials by itself, as it does with Basic ones: such a request may come from a page of another
- * site, which can send any of {@link TEXT_BODY_TYPES} or no type without a preflight, but not JSON. No browser adds an API key.
- */
-const hasBasicCredentials = ({ headers }: FastifyRequest) => /^\s*basic\b/i.test(headers.authorization ?? '');
-
 const hasBody = ({ headers }: FastifyRequest) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 
 /**
  * Makes an app accept JSON bodies in UTF-8 only, also with one of {@link TEXT_BODY_TYPES} or without a type. An empty body counts as none,
- * because SDKs send the Content-Type with DELETE too.
+ * because SDKs send the Content-Type with DELETE too. A scope without a parser for {@link TEXT_BODY_TYPES} reads bodies of the type of JSON only.
  */
 export function acceptJsonOnly(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
@@ -35,15 +29,12 @@ export function acceptJsonOnly(app: FastifyInstance): void {
     parse(request, text, (err, value) => done(err, err ? undefined : wellFormedBody(text, value)));
   };
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>(JSON_TYPE, { parseAs: 'buffer' }, readJson);
-  app.addContentTypeParser<Buffer>(TEXT_BODY_TYPES, { parseAs: 'buffer' }, (request, body, done) => {
-    if (request.is404 || !hasBasicCredentials(request)) return readJson(request, body, done);
-    done(new ApiError('bad_request', `The Content-Type of a request body must be ${JSON_TYPE}.`));
-  });
-  // Fastify chooses the parser by this header.
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addContentTypeParser<Buffer>([JSON_TYPE, ...TEXT_BODY_TYPES], { parseAs: 'buffer' }, readJson);
+  // Fastify chooses the parser by this header, and calls the hook on the scope of the route.
+  app.addHook('onRequest', function (request, _reply, done) {
     const { headers } = request.raw;
-    if (headers['content-type'] === undefined && hasBody(request) && !hasBasicCredentials(request))
+    const isUndeclared = headers['content-type'] === undefined && hasBody(request);
+    if (isUndeclared && TEXT_BODY_TYPES.every((type) => this.hasContentTypeParser(type)))
       headers['content-type'] = JSON_TYPE;
     done();
   });

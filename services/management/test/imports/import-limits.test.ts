@@ -251,6 +251,8 @@ describe('imports', () => {
     ],
     ['a bad domain map', FORM, `${source}${part('name="domains"', 'a=b=c')}${file}${boundary}--`, 422, 'old=new'],
     ['a bare file', 'text/csv', 'url\nhttps://a.test\n', 400, 'must be multipart/form-data'],
+    ['a bare file without a type', undefined, 'url\nhttps://a.test\n', 400, 'must be multipart/form-data'],
+    ['JSON without a type', undefined, '{"source":"bitly"}', 400, 'must be multipart/form-data'],
     ['another form', 'application/x-www-form-urlencoded', 'source=csv', 400, 'must be multipart/form-data'],
     ['no body', 'application/json', '', 400, 'body: is required'],
     ['JSON without a credential', 'application/json', '{"source":"bitly"}', 400, 'credentials: '],
@@ -272,7 +274,9 @@ describe('imports', () => {
   ])('refuse %s, and keep nothing of it', async (_what, type, body, status, message) => {
     const { send } = callsOf(await aCaller(management));
     const before = directories();
-    const answer = await send('POST', '/imports', { body, headers: { 'content-type': type } });
+    // Bytes, because `fetch` adds a type to a text.
+    const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
+    const answer = await send('POST', '/imports', { body: new TextEncoder().encode(body), headers });
     expect([answer.status, answer.body.error.message]).toEqual([status, expect.stringContaining(message)]);
     expect(directories()).toEqual(before);
     expect((await send('GET', '/imports')).body).toEqual([]);
