@@ -48,7 +48,7 @@ export type Webhook = z.infer<typeof webhookSchema>;
 const FOREIGN_HOSTS: ReadonlySet<string | undefined> = new Set(['hooks.slack.com', 'api.segment.io']);
 const receiver = webAddress(2048).check(
   formatCheck(
-    (text) => !FOREIGN_HOSTS.has(parseUrl(text)?.hostname),
+    (text) => !FOREIGN_HOSTS.has(parseUrl(text)?.hostname.replace(/\.$/, '')),
     'must be a server that accepts events as they are sent: Slack and Segment do not, so send to one that translates them',
   ),
 );

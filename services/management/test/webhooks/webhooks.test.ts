@@ -52,6 +52,7 @@ describe('POST /webhooks', () => {
     ['a URL of another scheme', { url: 'ftp://acme.com' }, 422],
     ['a URL of Slack, which refuses events', { url: 'https://hooks.slack.com/services/T0/B0/x' }, 422],
     ['a URL of Segment, which refuses events', { url: 'https://API.segment.io:443/v1/track' }, 422],
+    ['one of these with the dot of the root', { url: 'https://hooks.slack.com./services/T0/B0/x' }, 422],
     ['clicks without a scope', { triggers: ['link.clicked'] }, 422],
     ['a scope without clicks', { linkScope: 'workspace' }, 422],
     ['links without their scope', { triggers: ['link.clicked'], linkScope: 'workspace', linkIds: ['x'] }, 422],
@@ -134,6 +135,15 @@ describe('GET, PATCH and DELETE', () => {
     }
     expect(await webhookIdsOf(link)).toEqual([]);
   });
+
+  it.each(['https://hooks.slack.com/x', 'https://api.segment.io/x'])(
+    'a change of the URL to %s answers 422',
+    async (url) => {
+      const { body: webhook } = await create(acme, aBody());
+      const { status } = await acme.call('PATCH', `/webhooks/${webhook.id}`, { url });
+      expect([status, (await acme.call('GET', `/webhooks/${webhook.id}`)).body]).toEqual([422, webhook]);
+    },
+  );
 
   it('a URL in use answers 409; other workspaces find nothing', async () => {
     const [{ body: one }, { body: two }] = [await create(acme, aBody()), await create(acme, aBody())];
