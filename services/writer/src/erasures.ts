@@ -75,14 +75,14 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
    * Removes the records of people, and the exports that may have them, which are left if the request that was to do so has ended early
    * (services/management/src/erasures/erase-customer.ts).
    */
-  async function removeRecords({ workspaceId, customerIds, createdAt }: ErasureRecord): Promise<void> {
-    const left = [...(await catalog.customers.getMany(workspaceId, customerIds)).keys()];
-    for (const id of left) {
+  async function removeRecords(workspaceId: string, erasures: readonly ErasureRecord[]): Promise<void> {
+    const customerIds = erasures.flatMap((erasure) => erasure.customerIds);
+    for (const id of (await catalog.customers.getMany(workspaceId, customerIds)).keys()) {
       await catalog.customers.remove(workspaceId, id).catch((err: unknown) => {
         if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
       });
     }
-    await catalog.exportJobs.withdraw(workspaceId, left.length === 0 ? createdAt : undefined);
+    await catalog.exportJobs.withdraw(workspaceId, erasures);
   }
 
   /** Begins a batch once an erasure has waited for `gatherMs`. @returns its erasures, which may be none */
@@ -91,15 +91,21 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     if (!waiting.some((erasure) => ageOf(erasure) >= gatherMs)) return [];
     const batch = randomUUID();
     const startedAt = new Date(now()).toISOString();
+    const erasures = fitting(waiting.filter((one) => ageOf(one) >= settleMs));
+    for (const workspaceId of new Set(erasures.map((erasure) => erasure.workspaceId))) {
+      if (lost.aborted) return [];
+      const ofWorkspace = erasures.filter((erasure) => erasure.workspaceId === workspaceId);
+      await removeRecords(workspaceId, ofWorkspace);
+    }
     const begun: ErasureRecord[] = [];
-    for (const erasure of fitting(waiting.filter((one) => ageOf(one) >= settleMs))) {
-      const { workspaceId, id } = erasure;
-      await removeRecords(erasure);
+    for (const { workspaceId, id, customerIds } of erasures) {
+      if (lost.aborted) break;
       // Events that were still queued when the erasure was accepted may belong to further clicks.
-      const found = await catalog.erasures.clicksOf(workspaceId, erasure.customerIds);
+      const found = await catalog.erasures.clicksOf(workspaceId, customerIds);
       const marked = await catalog.erasures.update(workspaceId, id, (current) => {
-        // Another writer may have begun the mutations of this batch since the lease was lost.
-        if (lost.aborted || current.status !== 'accepted') return {};
+        // Another writer may have begun the mutations of this batch since the lease was lost. An empty change would make the erasure wait again.
+        lost.throwIfAborted();
+        if (current.status !== 'accepted') return {};
         const clickIds = [...new Set([...current.clickIds, ...found])];
         return { status: 'processing', batch, startedAt, clickIds };
       });

@@ -80,6 +80,10 @@ const CLICKS_OF = `SELECT DISTINCT toString(click_id) FROM
 const CUSTOMERS_WITH_EXTERNAL_ID = `SELECT DISTINCT toString(id) FROM customers
 WHERE workspace_id = {workspace:UInt64} AND external_id = {externalId:String}`;
 
+/** Rows of removals have the time as their version, and are not erased. */
+const REMOVED_AT = `SELECT toString(max(version)) FROM customers
+WHERE workspace_id = {workspace:UInt64} AND id IN {customers:Array(UInt64)} AND deleted = 1`;
+
 const HAS_EVENTS = `SELECT 1 FROM lead_events WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} LIMIT 1
 UNION ALL SELECT 1 FROM sale_events WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} LIMIT 1`;
 
@@ -139,6 +143,13 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
       return (await read(CUSTOMERS_WITH_EXTERNAL_ID, { workspace, externalId })).map((number) =>
         formatResourceId('customer', number),
       );
+    },
+
+    /** Epoch milliseconds at which the last of the customers was removed; 0 when none was. */
+    async customersRemovedAt(workspaceId: string, customerIds: readonly string[]): Promise<number> {
+      const customers = customerIds.map((id) => BigInt(numberOf('customer', id)));
+      const [removedAt] = await read(REMOVED_AT, { workspace: numberOf('workspace', workspaceId), customers });
+      return Number(removedAt ?? 0);
     },
 
     /** Whether the workspace has or had a customer with that id, or events of one. */

@@ -2,7 +2,7 @@ import { ApiError, type ExportResource, type ExportStatus, UNFINISHED_EXPORTS_MA
 import type { LinkVisibility } from '../links/link-visibility.js';
 import { isOneOf } from '../lists/list-conditions.js';
 import { BY_CREATION } from '../lists/record-list.js';
-import type { ExportJobRecord } from '../model/job-record-schemas.js';
+import type { ErasureRecord, ExportJobRecord } from '../model/job-record-schemas.js';
 import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
 import { changeAll } from '../store/bulk-changes.js';
 import type { RecordStore } from '../store/record-store.js';
@@ -39,6 +39,8 @@ const RULES: ResourceRules<ExportJobRecord, NewExportJob, ExportJobFilters, 'cre
 const UNFINISHED: readonly ExportStatus[] = ['queued', 'processing'];
 /** The resources whose files may contain data of a person. */
 const WITH_PEOPLE: readonly ExportResource[] = ['events', 'customers', 'analytics'];
+/** The longest time for which a record can be read after the time of its removal: the insert takes up to 25 seconds, and clocks differ. */
+const REMOVAL_MS_MAX = 30_000;
 const RETRY_SECONDS = 60;
 
 /** Whether the export is waiting or running. */
@@ -46,8 +48,14 @@ export function isUnfinished({ status }: Pick<ExportJobRecord, 'status'>): boole
   return UNFINISHED.includes(status);
 }
 
+/** Dependencies of {@link createExportJobs}. */
+export interface ExportJobsDeps extends ResourceDeps {
+  /** Epoch milliseconds at which the last of the customers was removed; 0 when none was. */
+  readonly customersRemovedAt: (workspaceId: string, customerIds: readonly string[]) => Promise<number>;
+}
+
 /** The operations on export jobs (docs/reference/exports.md). */
-export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: ResourceDeps) {
+export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: ExportJobsDeps) {
   const { get, require, list, create, update } = createResources(store, RULES, deps);
   return {
     get,
@@ -81,15 +89,20 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
     },
 
     /**
-     * Ends the exports that began at `before` or earlier, and may contain data of an erased person: a completed one expires, a running one
-     * fails, and their files are removed. Exports that wait are left alone, because they will read events without the person.
+     * Ends the exports that may contain data of erased people, whose records are removed already: a completed one expires, a running one
+     * fails, and their files are removed. Exports of events and analytics leave the people out once the erasure is accepted, exports of
+     * customers once the records are removed. May be repeated.
      *
-     * @param before ISO 8601 in UTC; by default all exports that have begun
+     * @param erasures of the workspace, at least one
      */
-    withdraw(workspaceId: string, before?: string): Promise<void> {
+    async withdraw(workspaceId: string, erasures: readonly ErasureRecord[]): Promise<void> {
+      const acceptedMs = Math.max(...erasures.map(({ createdAt }) => Date.parse(createdAt)));
+      const customerIds = erasures.flatMap((erasure) => erasure.customerIds);
+      const removedMs = (await deps.customersRemovedAt(workspaceId, customerIds)) + REMOVAL_MS_MAX;
       const conditions = [isOneOf('status', ['processing', 'completed']), isOneOf('resource', WITH_PEOPLE)];
-      return changeAll(store, workspaceId, conditions, (job) => {
-        if (before !== undefined && (job.startedAt ?? job.createdAt) > before) return job;
+      await changeAll(store, workspaceId, conditions, (job) => {
+        const untilMs = job.resource === 'customers' ? Math.max(acceptedMs, removedMs) : acceptedMs;
+        if (Date.parse(job.startedAt ?? job.createdAt) > untilMs) return job;
         const error = 'The file was removed because a customer was erased after it was made. Please export again.';
         const finishedAt = job.finishedAt ?? new Date(deps.now()).toISOString();
         return job.status === 'completed'

@@ -132,8 +132,7 @@ async function acceptAndRemove(
   erasure = await catalog.erasures.addFound(erasure, {
     clickIds: [...firstClicks, ...before.clickIds, ...after.clickIds, ...stored],
   });
-  // Until the erasure has ended this may be the repeat of a call that has failed, and exports since then may have read the record.
-  await catalog.exportJobs.withdraw(workspaceId, erasure.status === 'erased' ? erasure.createdAt : undefined);
+  await catalog.exportJobs.withdraw(workspaceId, [erasure]);
   const people = await catalog.erasures.people.current();
   if (people !== undefined) {
     await eraseWebhookJobs(await catalog.queueShards.pick(deps.queueShards, workspaceId), people);

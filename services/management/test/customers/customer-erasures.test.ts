@@ -29,13 +29,16 @@ async function erase(externalId: string, changed: Partial<Catalog['customers']>)
   );
 }
 
+const anExport = (resource: 'customers' | 'events') =>
+  management.catalog.exportJobs.create(acme.workspaceId, {
+    ...{ resource, format: 'csv', columns: null, escapeFormulas: true, filters: {} },
+    ...{ keyId: 'key_00000000001', hidesFolders: false, hidesPasswords: false },
+  });
+
 it('an export of customers that begins after the acceptance and before the removal of the record is withdrawn', async () => {
   await create('exported');
   const { customers, exportJobs } = management.catalog;
-  const job = await exportJobs.create(acme.workspaceId, {
-    ...{ resource: 'customers', format: 'csv', columns: null, escapeFormulas: true, filters: {} },
-    ...{ keyId: 'key_00000000001', hidesFolders: false, hidesPasswords: false },
-  });
+  const job = await anExport('customers');
   const remove: typeof customers.remove = async (...request) => {
     await exportJobs.begin(job);
     return customers.remove(...request);
@@ -43,6 +46,20 @@ it('an export of customers that begins after the acceptance and before the remov
   await erase('exported', { remove });
   const { status, error } = await exportJobs.require(acme.workspaceId, job.id);
   expect([status, error]).toEqual(['failed', expect.stringContaining('a customer was erased')]);
+});
+
+it('a repeated erasure withdraws no export that has begun since', async () => {
+  await create('repeated');
+  const { exportJobs } = management.catalog;
+  await erase('repeated', {});
+  const jobs = [await anExport('events'), await anExport('customers')];
+  for (const job of jobs) await exportJobs.begin(job);
+  // Of customers, those that begin half a minute after the removal.
+  const startedAt = new Date(Date.now() + 60_000).toISOString();
+  await exportJobs.update(acme.workspaceId, jobs[1]?.id ?? '', () => ({ startedAt }));
+  await erase('repeated', {});
+  const stored = await Promise.all(jobs.map(({ id }) => exportJobs.require(acme.workspaceId, id)));
+  expect(stored.map(({ status }) => status)).toEqual(['processing', 'processing']);
 });
 
 it('a customer that is renamed while it is erased leaves no claim of its new external id', async () => {
