@@ -93,15 +93,22 @@ export function createPartners(
     },
 
     /**
-     * Copies the tenantId of a partner to its links. It is read while each link is locked, as the status is in `applyBanToLinks`.
+     * Copies the tenantId of a partner to its links. It is read while each link is locked, as the status is in `applyBanToLinks`, and
+     * again at the end: links that have `known` are left out, and a change since then may have left out those that are changed here.
      *
-     * @param known the tenantId as the caller knows it: links that have it are left out
+     * @param known the tenantId as the caller knows it
      */
-    copyTenantToLinks: (workspaceId: string, id: string, known: string): Promise<void> =>
-      changeAll(links, workspaceId, [...linksOf(id), isOneOf('tenant_id', [known], true)], async (link) => {
-        const tenantId = (await partners.table.get(workspaceId, id))?.record.tenantId ?? link.tenantId;
-        return link.tenantId === tenantId ? link : { ...link, tenantId };
-      }),
+    async copyTenantToLinks(workspaceId: string, id: string, known: string): Promise<void> {
+      const current = async () => (await partners.table.get(workspaceId, id))?.record.tenantId ?? undefined;
+      let copied: string | undefined;
+      for (let next: string | undefined = known; next !== undefined && next !== copied; next = await current()) {
+        copied = next;
+        await changeAll(links, workspaceId, [...linksOf(id), isOneOf('tenant_id', [next], true)], async (link) => {
+          const tenantId = (await current()) ?? link.tenantId;
+          return link.tenantId === tenantId ? link : { ...link, tenantId };
+        });
+      }
+    },
 
     /**
      * Disables the links of a banned partner, and enables those of any other. The status is read while each link is locked, so that

@@ -132,6 +132,12 @@ async function createFirstLink(
   }
 }
 
+/** Copies the tenantId of a partner to its links if it has changed since the partner was read, of which a new link was made. */
+async function settleTenant({ catalog }: LinkDeps, { workspaceId, id, tenantId }: PartnerRecord): Promise<void> {
+  const current = (await catalog.partners.get(workspaceId, id))?.tenantId ?? tenantId;
+  if (current !== null && current !== tenantId) await catalog.partners.copyTenantToLinks(workspaceId, id, current);
+}
+
 /** Whether an approved partner has no link, because it is new or its creation was interrupted. */
 export async function lacksFirstLink(
   { partners }: Catalog,
@@ -153,6 +159,7 @@ export async function ensureFirstLink(
   await catalog.links.whileUrlsHeld(workspaceId, [`first link of ${id}`], async () => {
     if (!(await lacksFirstLink(catalog, partner))) return;
     await createFirstLink(deps, caller, { ...body, ...ownership(partner, caller) }, firstKey(partner, body.prefix));
+    await settleTenant(deps, partner);
   });
 }
 
@@ -180,7 +187,9 @@ export async function createPartnerLink(
 ): Promise<Link> {
   const partner = await findPartner(deps.catalog, caller.workspace.id, body);
   const newLink = await bodyFor(deps, caller, partner, body);
-  return mapErrorFields(requestField(body.linkProps), () => createLink(deps, caller, newLink));
+  const link = await mapErrorFields(requestField(body.linkProps), () => createLink(deps, caller, newLink));
+  await settleTenant(deps, partner);
+  return link;
 }
 
 /**
@@ -203,7 +212,9 @@ export async function upsertPartnerLink(
     if (found !== undefined) return updateFoundLink(deps, caller, found, fields);
     return createLink(deps, caller, { ...fields, domain });
   };
-  return mapErrorFields(requestField(body.linkProps), () =>
+  const link = await mapErrorFields(requestField(body.linkProps), () =>
     catalog.links.whileUrlsHeld(workspaceId, [`${partner.id} ${url}`], upsert),
   );
+  await settleTenant(deps, partner);
+  return link;
 }
