@@ -9,6 +9,8 @@ import { importObject } from './import-object.js';
 const KEPT_MS = 7 * 24 * 3_600_000;
 /** Longer than any upload takes: a directory without an import that is unchanged for so long was left by a process that was killed. */
 const LEFT_OVER_MS = 2 * 3_600_000;
+/** After this time an insert with an unknown outcome has ended. */
+const INSERT_MS_MAX = 5 * 60_000;
 const RETRY_SECONDS = 300;
 
 /** Dependencies of {@link createImportEnds}. */
@@ -103,6 +105,10 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
       await jobNotifier.ended({ workspaceId, event, key: id, endedMs: Date.parse(finishedAt ?? ''), data });
       await importJobs.update(workspaceId, id, () => ({ isUnreported: false }));
     },
+
+    /** Has the directory of an import that may not have been stored removed in five minutes if it has not. */
+    mayBeUnused: (directory: string): Promise<void> =>
+      files.setChanged(directory, now() - LEFT_OVER_MS + INSERT_MS_MAX),
 
     /** Removes the files of expired imports, and directories that belong to no import. @returns the open imports */
     async sweep(): Promise<readonly ImportJobRecord[]> {

@@ -1,6 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ImportCounts, ReportState } from '@waymark/import';
 import { bytesByJob, orMissing, readCheckpoint, writeCheckpoint } from '@waymark/jobs';
@@ -179,6 +190,9 @@ export function createImportFiles(root: string) {
       const stats = await Promise.all(names.map((name) => orMissing(stat(join(root, name)))));
       return names.filter((_name, index) => (stats[index]?.mtimeMs ?? nowMs) <= nowMs - ms);
     },
+
+    /** Sets the time for which `unchangedFor` takes the last change of a directory. */
+    setChanged: (directory: string, ms: number): Promise<void> => utimes(pathOf(directory), ms / 1000, ms / 1000),
 
     /** Bytes of all files of each import, by its directory. */
     bytes: () => bytesByJob(root),

@@ -1,5 +1,4 @@
 import { type Catalog, type ImportJobRecord, linkVisibility } from '@waymark/catalog';
-import { UnknownOutcomeError } from '@waymark/clickhouse';
 import {
   ApiError,
   type CreateImportBody,
@@ -61,8 +60,9 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
     try {
       return await importJobs.create(workspace.id, { ...options, ...place, ...rights });
     } catch (err) {
-      // If the record may be stored all the same, its import needs the files. They are removed later if it is not.
-      if (!(err instanceof UnknownOutcomeError)) await files.remove(place.directory);
+      // After other errors than a refusal the record may be stored, and its import needs the files.
+      const isRefused = err instanceof ApiError && err.status < 500;
+      await (isRefused ? files.remove(place.directory) : ends.mayBeUnused(place.directory));
       throw err;
     }
   }

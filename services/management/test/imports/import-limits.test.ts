@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, uti
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { ImportJob } from '@waymark/contract';
+import { UnknownOutcomeError } from '@waymark/clickhouse';
+import { ApiError, type ImportJob } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { importCaller } from '../../src/imports/import-access.js';
@@ -116,20 +117,31 @@ describe('imports', () => {
     await stopping.close();
   }, 30_000);
 
-  it('keep the file of an import whose record ClickHouse may have stored, although its answer was lost', async () => {
-    const own = await startManagement(Date.now);
+  it('keep the file of an import whose record may be stored although the request fails; for five minutes if it is not', async () => {
+    let nowMs = Date.now();
+    const own = await startManagement(() => nowMs);
     onTestFinished(() => own.close());
     await own.app.listen({ host: '127.0.0.1', port: 0 });
-    const { upload } = importsOf(own, (await aCaller(own)).token);
-    const { client } = own.database;
-    const insert = client.insert.bind(client);
-    client.insert = ((params: Parameters<typeof insert>[0]) =>
-      params.table === 'import_jobs'
-        ? Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }))
-        : insert(params)) as typeof client.insert;
-    expect((await upload('url,key\nhttps://a.test,late\n')).status).toBe(500);
-    const files = readdirSync(join(own.dataDir, 'imports'), { recursive: true, encoding: 'utf8' });
-    expect(files.filter((path) => path.endsWith('source'))).toHaveLength(1);
+    const { upload, run } = importsOf(own, (await aCaller(own)).token);
+    const sources = () =>
+      readdirSync(join(own.dataDir, 'imports'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+        path.endsWith('source'),
+      );
+    const { importJobs } = own.catalog;
+    const { create } = importJobs;
+    const failWith = async (err: Error) => {
+      importJobs.create = () => Promise.reject(err);
+      expect((await upload('url,key\nhttps://a.test,late\n')).status).toBe(500);
+      importJobs.create = create;
+    };
+    // The answer of ClickHouse was lost; or Redis was away when the row was stored.
+    await failWith(new UnknownOutcomeError(new Error('socket hang up')));
+    await failWith(new ApiError('internal_server_error', 'The service is busy, please try again.'));
+    expect(sources()).toHaveLength(2);
+    await run('url,key\nhttps://a.test,a\n');
+    expect(sources()).toHaveLength(2);
+    nowMs += 6 * 60_000;
+    await waitFor(() => sources().length === 0, { what: 'the files to be removed', timeoutMs: 20_000 });
   });
 
   it('never read local files or private addresses', async () => {
