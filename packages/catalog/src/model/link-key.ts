@@ -97,6 +97,14 @@ export function storedKey(key: string): string {
 /** Full stops of ASCII and of other scripts. In host names they are all the same. */
 const FULL_STOP = /[.\u3002\uff0e\uff61]/;
 
+/** What a key must contain to be encoded in two ways. */
+const SLASH_OR_OTHER_STOP = /[/\u3002\uff0e\uff61]/;
+
+/** Decodes a part between full stops that was encoded with its slashes. In such a part no punycode begins after a slash. */
+function decodedWithSlashes(part: string): string {
+  return part.includes('/') && !/\/xn--/i.test(part) ? decodeLabel(part) : part;
+}
+
 /** The look-up form of a text whose parts between full stops were encoded with their slashes. */
 function encodedWithSlashes(text: string): string {
   return normaliseKey(text.split(FULL_STOP).map(encodeLabel).join('.'));
@@ -106,15 +114,18 @@ function encodedWithSlashes(text: string): string {
  * Other forms under which the link of a key is found too, because there are two ways to encode a path: dub encodes the parts between full
  * stops with their slashes, as if the path was a host name (`blog/münchen` is `xn--blog/mnchen-yhb`), Waymark also the parts between
  * slashes (`blog/xn--mnchen-3ya`). Every form is that of {@link normaliseKey}. Nearly all keys have none: those in ASCII, and those without
- * a slash or a full stop of another script. A key may have a form that nobody uses, when a part of it happens to be valid punycode.
+ * a slash or a full stop of another script.
  *
  * @param key as for {@link normaliseKey}
  */
 export function otherKeyForms(key: string): string[] {
   const lookup = normaliseKey(key);
   if (!lookup.includes('xn--') || lookup.length > CONVERTED_CHARS_MAX) return [];
-  const decoded = key.split('.').map((part) => (part.includes('/') ? decodeLabel(part) : part));
-  const forms = new Set([normaliseKey(decoded.join('.')), encodedWithSlashes(mapLabels(lookup, decodeLabel))]);
+  const text = mapLabels(lookup, decodeLabel);
+  // These are looked up at every visit, so paths that no link can have are not encoded again.
+  if (text.length > KEY_CHARS_MAX || !SLASH_OR_OTHER_STOP.test(text)) return [];
+  const decoded = key.split('.').map(decodedWithSlashes).join('.');
+  const forms = new Set([normaliseKey(decoded), encodedWithSlashes(text)]);
   // Keys in plain ASCII are checked in plain ASCII, so no other key may have such a form.
   return [...forms].filter((form) => form !== lookup && form.includes('xn--'));
 }
