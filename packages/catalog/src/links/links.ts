@@ -89,15 +89,19 @@ export function createLinks(deps: LinksDeps) {
   }
 
   /**
-   * Finds a link under the other forms of a key. Each form is a name of its link, but not of links that were created by a version before
-   * that, and full stops of other scripts are in no name.
+   * Finds a link under all forms of a key at once. Each form is a name of its link, but not of links that were created by a version before
+   * that, and full stops of other scripts are in no name. A form that cannot be looked up hides no link that another one finds.
    */
-  async function findByOtherForm(domain: string, key: string, options: ReadOptions): Promise<LinkRecord | undefined> {
-    for (const form of otherKeyForms(key)) {
-      const link = await store.findByName(linkAddress(domain, form), options);
-      if (link !== undefined) return link;
-    }
-    return undefined;
+  async function findByForms(domain: string, key: string, options: ReadOptions): Promise<LinkRecord | undefined> {
+    const first = linkAddress(domain, key);
+    const fresh = store.freshByName(first, options);
+    if (fresh !== undefined) return fresh;
+    const names = [first, ...otherKeyForms(key).map((form) => linkAddress(domain, form))];
+    const answers = await Promise.allSettled(names.map((name) => store.findByName(name, options)));
+    const [found] = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []));
+    const failed = answers.find((answer) => answer.status === 'rejected');
+    if (found === undefined && failed !== undefined) throw failed.reason;
+    return found;
   }
 
   const periodKey = ({ workspaceId, sinceMs }: Period) => `${workspaceId}/${sinceMs}`;
@@ -133,8 +137,7 @@ export function createLinks(deps: LinksDeps) {
       key: string,
       options: ReadOptions = redirectRead,
     ): Promise<LinkRecord | undefined> {
-      const link =
-        (await store.findByName(linkAddress(domain, key), options)) ?? (await findByOtherForm(domain, key, options));
+      const link = await findByForms(domain, key, options);
       if (link === undefined || link.partnerId === null) return link;
       // The reader has logged the error; the redirect continues without the state of the partner.
       return partnerState.of(link, options).catch(() => link);

@@ -1,7 +1,7 @@
 import { elapsedMs, leastOf, startTcpProxy, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Catalog } from '../../src/index.js';
+import { type Catalog, normaliseKey } from '../../src/index.js';
 import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
 import { type StoreGate, startGate } from './store-gate.js';
 
@@ -134,6 +134,18 @@ describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state
     const { gated, clickhouse, close } = await aGatedCatalog();
     clickhouse.set(state);
     expect(await gated.links.findByAddress(host, 'held')).toEqual(link);
+    await close();
+  });
+
+  it('a link from before it had all forms of its key as names, which Redis has, is served under each', async () => {
+    const { host, link } = await aLink('xn--blog/mnchen-yhb');
+    const { gated, clickhouse, close } = await aGatedCatalog({ redirectWaitMs: 1000 });
+    await stores.client.del(...(await stores.client.keys(`*name:link/${host}/blog/*`)));
+    clickhouse.set(state);
+    expect(await gated.links.findByAddress(host, normaliseKey('blog/münchen'))).toEqual(link);
+    await expect(gated.links.findByAddress(host, normaliseKey('blog/straße'))).rejects.toMatchObject({
+      code: 'internal_server_error',
+    });
     await close();
   });
 
