@@ -54,13 +54,15 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
 
   /**
    * Moves the links on the host `from` to the slug of the domain. The slug is read while each link is locked, because another request may
-   * rename the domain again meanwhile.
+   * rename the domain again meanwhile. Two links may have one key in two encodings, from before this was a conflict: neither may stop the
+   * move.
    */
   function moveLinks({ workspaceId, id }: DomainRecord, from: string): Promise<void> {
-    return changeAll(links, workspaceId, [equals('domain', from)], async (link) => {
+    const moved = async (link: LinkRecord) => {
       const slug = (await domains.table.get(workspaceId, id))?.record.slug ?? from;
       return link.domain !== from || slug === from ? link : { ...link, domain: slug };
-    });
+    };
+    return changeAll(links, workspaceId, [equals('domain', from)], moved, { mayLackNames: true });
   }
 
   /**

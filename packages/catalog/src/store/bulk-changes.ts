@@ -24,14 +24,17 @@ async function forEachPage<R extends CatalogRecord>(
 /**
  * Changes every record that meets the conditions, each under its lock. May be repeated after an error if `change` returns records that are
  * changed already as they are.
+ *
+ * @param options as for `updateMany` of the store
  */
 export function changeAll<R extends CatalogRecord>(
   store: RecordStore<R>,
   workspaceId: string,
   conditions: readonly Condition[],
   change: (record: R) => R | Promise<R>,
+  options: Parameters<RecordStore<R>['updateMany']>[3] = {},
 ): Promise<void> {
-  return forEachPage(store, workspaceId, conditions, (ids) => store.updateMany(workspaceId, ids, change));
+  return forEachPage(store, workspaceId, conditions, (ids) => store.updateMany(workspaceId, ids, change, options));
 }
 
 /** Removes every record that meets the conditions, each under its lock. */

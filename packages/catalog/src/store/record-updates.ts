@@ -84,6 +84,22 @@ export function createChanger<R extends CatalogRecord>(
     };
   }
 
+  /** The change without those names but the first that another record has. The record is found by its first name all the same. */
+  async function withoutTaken(one: Written<R>): Promise<Written<R>> {
+    const [first, ...others] = one.gained;
+    if (first === undefined) return one;
+    const isFree = async (name: Name) => {
+      try {
+        return await checkOwners([name], one.stored.record.id);
+      } catch (err) {
+        if (err instanceof NameTakenError) return undefined;
+        throw err;
+      }
+    };
+    const free = await Promise.all(others.map(isFree));
+    return { ...one, gained: [first, ...others.filter((_name, index) => free[index] !== undefined)] };
+  }
+
   /** Writes changed records under the locks of the names that they gain. */
   async function write(workspaceId: string, written: readonly Written<R>[], lock: Lock): Promise<void> {
     const gained = written.flatMap((one) => one.gained);
@@ -113,6 +129,7 @@ export function createChanger<R extends CatalogRecord>(
    * Changes all of the records or, when `change` throws for one or a name is taken, none. A record for which `change` returns the
    * same object is not written.
    *
+   * @param options.mayLackNames whether a record does not gain those names but the first that another record has
    * @returns the records that exist, as they are stored now, in the order of `ids`
    * @throws NameTakenError; the error of `change`; ApiError 500 with `Retry-After` for stores that are away or locks that are held
    */
@@ -120,10 +137,12 @@ export function createChanger<R extends CatalogRecord>(
     workspaceId: string,
     ids: readonly string[],
     change: (record: R) => R | Promise<R>,
+    { mayLackNames = false } = {},
   ): Promise<R[]> {
     const { records, written } = await underRecordLocks(workspaceId, ids, async (found, lock) => {
       const changes = await Promise.all(found.map((current) => changeOf(current, change)));
-      const changed = changes.filter((one) => one !== undefined);
+      const wanted = changes.filter((one) => one !== undefined);
+      const changed = mayLackNames ? await Promise.all(wanted.map(withoutTaken)) : wanted;
       if (changed.length > 0) await write(workspaceId, changed, lock);
       return { records: found.map(({ record }, index) => changes[index]?.stored.record ?? record), written: changed };
     });

@@ -2,9 +2,9 @@ import { insertRows } from '@waymark/clickhouse';
 import { NAMES_TABLE } from '@waymark/event-format';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Catalog, DomainRecord } from '../../src/index.js';
+import type { Catalog, DomainRecord, LinkRecord } from '../../src/index.js';
 import { nameRow, numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
-import { domainHost, domainType } from '../../src/model/entity-types.js';
+import { domainHost, domainType, linkAddress, linkType } from '../../src/model/entity-types.js';
 import { aWorkspace, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
 
 let stores: TestStores;
@@ -75,6 +75,30 @@ it('when a move is killed, links still redirect, and the next update completes t
   expect((await after.links.findByAddress(`new.${host}`, 'half'))?.id).toBe(link.id);
   expect(await after.links.findByAddress(host, 'half')).toBeUndefined();
   expect(await after.domains.findBySlug(host)).toBeUndefined();
+});
+
+it('two links from before one key in two encodings was a conflict move with their domain', async () => {
+  const { workspace, domain, host } = await aWorkspace(catalog);
+  if (domain === undefined) throw new Error('the workspace has a domain');
+  const create = (key: string) => catalog.links.create(workspace.id, { domain: host, key, url: 'https://acme.com' });
+  const [atDub, typed] = ['xn--blog/mnchen-yhb', 'blog/xn--mnchen-3ya'];
+  const imported = await create(atDub);
+  const native = { ...(await create('other')), key: typed };
+  const typedNameOf = ({ id }: LinkRecord, version: number, isRemoved: boolean) => {
+    const owner = { id: numberOf('link', id), workspaceId: numberOf('workspace', workspace.id) };
+    return nameRow(linkAddress(host, typed), owner, version, isRemoved);
+  };
+  const client = stores.database.client;
+  const nameRows = [typedNameOf(imported, 2, true), typedNameOf(native, 3, false)];
+  await insertRows(client, { ...NAMES_TABLE, rows: nameRows });
+  const rows = [recordRow(linkType, { record: native, version: Date.now() + 1 })];
+  await insertRows(client, { table: linkType.table, columns: recordColumns(linkType), rows });
+  await wipeCaches(stores.client);
+  const slug = `new.${host}`;
+  expect(await stores.catalog().domains.update(workspace.id, domain.id, { slug })).toMatchObject({ movedFrom: null });
+  const after = stores.catalog();
+  expect((await after.links.findByAddress(slug, atDub))?.id).toBe(imported.id);
+  expect((await after.links.findByAddress(slug, typed))?.id).toBe(native.id);
 });
 
 it('while links are moved, a key on one of the two hosts cannot be used on the other, so that the move ends', async () => {
