@@ -1,3 +1,4 @@
+import type { LinkRecord } from '@waymark/catalog';
 import type { CreateLinkBody, UpdateLinkBody } from '@waymark/contract';
 import { checkBulkImage, plainFields, variantsOf } from '@waymark/link-rules';
 import { shownValue } from '../model/fields.js';
@@ -14,9 +15,10 @@ function without(body: CreateLinkBody, fields: readonly string[]): CreateLinkBod
  * The body without those values that a link does not need and that the rules for links refuse, so that the link is made all the same. Of
  * `geo`, only the refused countries are left out; with `testVariants` go the times of the test.
  *
+ * @param existing the link that is updated; undefined for a new one
  * @param lost gets the values that are left out, with the reasons
  */
-export function acceptedFields(body: CreateLinkBody, lost: Lost[]): CreateLinkBody {
+export function acceptedFields(body: CreateLinkBody, existing: LinkRecord | undefined, lost: Lost[]): CreateLinkBody {
   /** Runs `check`. If it refuses the value, the value is added to `lost`. */
   function isAccepted(field: string, value: unknown, check: () => unknown): boolean {
     try {
@@ -31,11 +33,12 @@ export function acceptedFields(body: CreateLinkBody, lost: Lost[]): CreateLinkBo
   const isPlain = (field: string, value: unknown, alone: UpdateLinkBody) =>
     isAccepted(field, value, () => plainFields(alone));
 
-  const { image, geo, testVariants, trackConversion } = body;
+  const { image, geo, testVariants } = body;
+  const isConversionTracked = body.trackConversion ?? existing?.trackConversion ?? false;
   const refused: string[] = URL_FIELDS.filter((field) => !isPlain(field, body[field], { [field]: body[field] }));
-  const checkImage = () => [plainFields({ image }), checkBulkImage(body)];
+  const checkImage = () => [plainFields({ image }), existing ?? checkBulkImage(body)];
   if (!isAccepted('image', image, checkImage)) refused.push('image');
-  if (!isAccepted('testVariants', testVariants, () => variantsOf(testVariants, trackConversion === true)))
+  if (!isAccepted('testVariants', testVariants, () => variantsOf(testVariants, isConversionTracked)))
     refused.push('testVariants', 'testStartedAt', 'testCompletedAt');
   const targets = Object.entries(geo ?? {});
   const kept = targets.filter(([country, url]) => isPlain(`geo.${country}`, url, { geo: { [country]: url } }));

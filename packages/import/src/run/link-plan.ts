@@ -11,7 +11,6 @@ import {
 import { isRefusal } from '../model/refusal.js';
 import type { Clearable, Lost, Source, SourceLink } from '../model/source-link.js';
 import { CLEARABLE_FLAGS, RowError } from '../model/source-link.js';
-import { acceptedFields } from './accepted-fields.js';
 import type { DomainMap } from './domain-map.js';
 import type { ReferencedResources } from './referenced-resources.js';
 
@@ -31,7 +30,8 @@ export interface LinkPlan {
   readonly hasSourceId: boolean;
   readonly createdAt: string | undefined;
   readonly baseline: LinkBaseline | undefined;
-  readonly lost: readonly Lost[];
+  /** The writer adds the values that the rules for links refuse. */
+  readonly lost: Lost[];
 }
 
 export interface PlanOptions {
@@ -125,7 +125,6 @@ export async function planLink(
   if (tags.length > TAGS_MAX) throw new RowError(`tags: more than ${TAGS_MAX}`);
   await resources.domain(domain);
   const lost = [...link.lost, ...shortenings(link.fields)];
-  const accepted = acceptedFields(body, lost);
   const tagIds: string[] = [];
   for (const tag of tags) {
     const id = await orLost(lost, 'tags', tag.name, async () => resources.tag(tag));
@@ -137,7 +136,7 @@ export async function planLink(
   const hasSourceId = !externalId && link.sourceId !== null;
   return {
     ...{ row, record, domain, key: storedKey(key), hasSourceId, lost },
-    body: { ...accepted, ...(folderId !== undefined && { folderId }), ...(tagIds.length > 0 && { tagIds }) },
+    body: { ...body, ...(folderId !== undefined && { folderId }), ...(tagIds.length > 0 && { tagIds }) },
     cleared: clearingOf(link.cleared ?? [], tags.length),
     createdAt: link.createdAt ?? undefined,
     baseline: history === 'counts' && counts !== null ? { source, importedAt, ...counts } : undefined,

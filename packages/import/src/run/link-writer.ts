@@ -15,6 +15,7 @@ import {
 } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { isRefusal } from '../model/refusal.js';
+import { acceptedFields } from './accepted-fields.js';
 import { addressKey, type LinkPlan } from './link-plan.js';
 import { madeByOthers } from './made-by-others.js';
 import { whenUnlocked } from './when-unlocked.js';
@@ -235,7 +236,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
 
   return {
     /**
-     * Creates or updates the links of a batch.
+     * Creates or updates the links of a batch. Values that a link does not need and that are refused are added to `lost` of their plans.
      *
      * @param plans with different addresses
      * @returns an outcome for each plan, in their order
@@ -249,10 +250,11 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
       const outcomes: Outcome[] = [];
       const drafts: Draft[] = [];
       const updates: (Update & { readonly index: number })[] = [];
-      for (const [index, plan] of plans.entries()) {
+      for (const [index, given] of plans.entries()) {
         // Other requests run in between: the checks of a large link take milliseconds.
         await nextTurn();
         const record = found[index];
+        const plan = { ...given, body: acceptedFields(given.body, record, given.lost) };
         if (record !== undefined) {
           const outcome = existingOutcome(context, record, plan);
           if (outcome === undefined) updates.push({ index, record, plan });

@@ -280,6 +280,18 @@ describe('an import', () => {
     expect(await find(acme.host, 'e')).toMatchObject({ image: null, proxy: true });
   });
 
+  it('updates what only a new link may not have: variants of a link that tracks, and an image as data URL', async () => {
+    const acme = await imports.workspace();
+    const image = 'data:image/png;base64,iVBORw0KGgo=';
+    await imports.table(acme, 'url,key,proxy,trackConversion\nhttps://a.test,a,true,true\n');
+    const variants = [1, 2].map((n) => ({ url: `https://v${n}.test/`, percentage: 50 }));
+    const cell = `"${JSON.stringify(variants).replaceAll('"', '""')}"`;
+    const row = `url,key,proxy,testVariants,image\nhttps://a.test,a,true,${cell},"${image}"\n`;
+    expect(await imports.table(acme, row, { onConflict: 'update' })).toMatchObject({ updated: 1, losses: [] });
+    expect(await find(acme.host, 'a')).toMatchObject({ image, testVariants: variants });
+    expect(await imports.table(acme, row)).toMatchObject({ skipped: 1, losses: [] });
+  });
+
   it('leaves with update what a link has in place of a refused value', async () => {
     const acme = await imports.workspace();
     const table = (title: string, geo: string) =>
