@@ -245,6 +245,7 @@ describe('/metrics', () => {
     expect(valueFor('waymark_queue_oldest_job_age_seconds', { kind: 'sale' })).toBe(0);
     expect(valueFor('waymark_dead_letters')).toBe(0);
     expect(valueFor('waymark_spool_files')).toBeGreaterThanOrEqual(0);
+    expect(valueFor('waymark_spool_waiting_files')).toBeGreaterThanOrEqual(0);
     expect(valueFor('waymark_catalog_lookups_total', { kind: 'links', from: 'memory' })).toBe(9);
     expect(valueFor('waymark_component_up', { component: 'clickhouse' })).toBe(1);
     expect(valueFor('waymark_component_processes', { component: 'http' })).toBe(1);

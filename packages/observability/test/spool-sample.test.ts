@@ -5,7 +5,7 @@ import { temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { expect, onTestFinished, test } from 'vitest';
 import { startQueueSampler } from '../src/metrics/queue-sampler.js';
 
-test('the spool of a process is its own files of every queue shard, without those of others in the same directory', async () => {
+test('the files of this process are counted in every queue shard, and beside them those of others, which may have ended', async () => {
   const spoolDirectory = temporaryDirectory('spool-sample-');
   onTestFinished(() => rmSync(spoolDirectory, { recursive: true }));
   mkdirSync(join(spoolDirectory, 'shard-1'));
@@ -24,5 +24,5 @@ test('the spool of a process is its own files of every queue shard, without thos
   });
   onTestFinished(() => sampler.close());
   const sample = await waitFor(async () => sampler.spool(), { what: 'the first sample' });
-  expect(sample).toEqual({ files: 2, bytes: 210 });
+  expect(sample).toEqual({ own: { files: 2, bytes: 210 }, all: { files: 4, bytes: 540_210 } });
 });

@@ -13,6 +13,11 @@ export const METRICS = {
   ],
   spoolFiles: ['waymark_spool_files', 'Files of clicks that this process has spooled on disk while Redis is away'],
   spoolBytes: ['waymark_spool_bytes', 'Bytes in them'],
+  spoolWaitingFiles: [
+    'waymark_spool_waiting_files',
+    'Such files in the directory of the spool, also of processes that share it or have ended',
+  ],
+  spoolWaitingBytes: ['waymark_spool_waiting_bytes', 'Bytes in them'],
   spoolLimit: ['waymark_spool_limit_bytes', 'Size that the spool of this process may have (SPOOL_MAX_MB)'],
   diskFree: ['waymark_disk_free_bytes', 'Free bytes of the disk of the spool, and of the disks of ClickHouse'],
   diskTotal: ['waymark_disk_total_bytes', 'Size of these disks'],

@@ -16,10 +16,17 @@ export interface QueueSample {
   readonly oldestMs: Readonly<Record<string, number>>;
 }
 
-/** The files of this process's spool that wait to be replayed, including those taken over. */
-export interface SpoolSample {
+interface SpoolFiles {
   readonly files: number;
   readonly bytes: number;
+}
+
+/** The files of the spool that wait to be replayed. */
+export interface SpoolSample {
+  /** Those of this process, including those that it has taken over. `SPOOL_MAX_MB` is a limit on them. */
+  readonly own: SpoolFiles;
+  /** Those of all processes, also of ones that have ended, whose files nobody takes over while Redis is away. */
+  readonly all: SpoolFiles;
 }
 
 export interface QueueSamplerOptions {
@@ -63,24 +70,28 @@ async function sampleQueue(redis: Redis, shard: number, now: () => number): Prom
 }
 
 /**
- * Counts the files of this process that are still to be replayed, including those of further queue shards, which have directories of their
- * own in the spool's. Files of other processes do not count, because `SPOOL_MAX_MB` is a limit on those of one process; nor do damaged
- * ones, because only an operator can decide what to do with them.
+ * Counts the files that are still to be replayed, including those of further queue shards, which have directories of their own in the
+ * spool's. Damaged ones do not count, because only an operator can decide what to do with them.
  */
 async function sampleSpool(directory: string): Promise<SpoolSample> {
-  const own = await ownSpoolPrefix();
+  const prefix = await ownSpoolPrefix();
   const names = await readdir(directory, { recursive: true }).catch(() => []);
-  const waiting = names.filter((name) => name.endsWith(SPOOLED) && basename(name).startsWith(own));
-  const sizes = await Promise.all(
-    waiting.map((name) =>
-      stat(join(directory, name)).then(
-        ({ size }) => size,
-        () => 0,
+  const all = await Promise.all(
+    names
+      .filter((name) => name.endsWith(SPOOLED))
+      .map((name) =>
+        stat(join(directory, name)).then(
+          ({ size }) => ({ size, isOwn: basename(name).startsWith(prefix) }),
+          () => ({ size: 0, isOwn: false }),
+        ),
       ),
-    ),
   );
-  const filled = sizes.filter((size) => size > 0);
-  return { files: filled.length, bytes: filled.reduce((sum, size) => sum + size, 0) };
+  const filled = all.filter(({ size }) => size > 0);
+  const counted = (files: typeof filled): SpoolFiles => ({
+    files: files.length,
+    bytes: files.reduce((sum, { size }) => sum + size, 0),
+  });
+  return { own: counted(filled.filter(({ isOwn }) => isOwn)), all: counted(filled) };
 }
 
 export function startQueueSampler(options: QueueSamplerOptions): QueueSampler {

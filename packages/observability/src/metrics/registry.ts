@@ -99,8 +99,10 @@ function addQueue(registry: Registry, queue: RegistryDeps['queue'], labelsOf: La
       return value === undefined ? [] : [{ labels: labelsOf(shard), value }];
     }),
   );
-  addGauge(registry, ...METRICS.spoolFiles, () => one(queue.spool()?.files));
-  addGauge(registry, ...METRICS.spoolBytes, () => one(queue.spool()?.bytes));
+  addGauge(registry, ...METRICS.spoolFiles, () => one(queue.spool()?.own.files));
+  addGauge(registry, ...METRICS.spoolBytes, () => one(queue.spool()?.own.bytes));
+  addGauge(registry, ...METRICS.spoolWaitingFiles, () => one(queue.spool()?.all.files));
+  addGauge(registry, ...METRICS.spoolWaitingBytes, () => one(queue.spool()?.all.bytes));
 }
 
 function addWriter(registry: Registry, writer: Pick<WriterCounts, 'all'>): void {

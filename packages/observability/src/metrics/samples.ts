@@ -70,8 +70,10 @@ export function addSamples(options: SamplesOptions): void {
     }
     const spool = queue.spool();
     if (spool !== undefined) {
-      put('spool_files', spool.files);
-      put('spool_bytes', spool.bytes);
+      put('spool_files', spool.own.files);
+      put('spool_bytes', spool.own.bytes);
+      put('spool_waiting_files', spool.all.files);
+      put('spool_waiting_bytes', spool.all.bytes);
     }
     for (const { shard, usedBytes, limitBytes } of components.redisMemory()) {
       put(`redis_used_bytes${suffixOf(shard)}`, usedBytes);
