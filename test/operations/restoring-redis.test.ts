@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { environmentWith } from '@waymark/config';
-import { startRedis, temporaryDirectory } from '@waymark/test-kit';
+import { startRedis, temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 
@@ -32,13 +32,20 @@ function command(beginning: string): string {
 let folder: string;
 let copy: string;
 
-function run(text: string, env: Record<string, string> = {}): Promise<{ code: number | null; output: string }> {
+/** @param interrupt ends the command as Ctrl-C does; called with what does this */
+function run(
+  text: string,
+  env: Record<string, string> = {},
+  interrupted?: (interrupt: () => void) => void,
+): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn('sh', ['-c', text], {
       cwd: ROOT,
       env: environmentWith(env),
       stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
     });
+    interrupted?.(() => process.kill(-(child.pid ?? 0), 'SIGINT'));
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (data) => {
@@ -58,20 +65,29 @@ function anEmptyDirectory(): string {
 }
 
 /** The command of the page, as this user. */
-const restore = (from: string, directory: string, env?: Record<string, string>) =>
+const restore = (
+  from: string,
+  directory: string,
+  env?: Record<string, string>,
+  interrupted?: Parameters<typeof run>[2],
+) =>
   run(
     command('runuser')
       .replace('runuser -u redis -- ', '')
       .replace('waymark.rdb', from)
       .replace('/var/lib/redis', directory),
     env,
+    interrupted,
   );
 
 /** A PATH with a redis-server that has further arguments. */
-function redisServerWith(...args: readonly string[]): Record<string, string> {
+const redisServerWith = (...args: readonly string[]) => redisServerAfter(':', args);
+
+/** @param command runs before the server, in its shell */
+function redisServerAfter(command: string, args: readonly string[] = []): Record<string, string> {
   const bin = anEmptyDirectory();
   const real = execFileSync('sh', ['-c', 'command -v redis-server'], { encoding: 'utf8' }).trim();
-  writeFileSync(join(bin, 'redis-server'), `#!/bin/sh\nexec ${real} "$@" ${args.join(' ')}\n`);
+  writeFileSync(join(bin, 'redis-server'), `#!/bin/sh\n${command}\nexec ${real} "$@" ${args.join(' ')}\n`);
   chmodSync(join(bin, 'redis-server'), 0o755);
   return { PATH: `${bin}${delimiter}${environmentWith({}).PATH}` };
 }
@@ -95,6 +111,8 @@ beforeAll(async () => {
   const redis = new Redis(server.url);
   const keys = Array.from({ length: KEYS }, (_, key) => [`key ${key}`, `a value ${key}`.repeat(20)]);
   await redis.mset(...keys.flat());
+  await redis.select(1);
+  await redis.set('of another database', 1);
   await redis.config('SET', 'requirepass', 'secret');
   redis.disconnect();
   copy = join(folder, 'waymark.rdb');
@@ -111,7 +129,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 it('a Redis with appendonly yes has everything that is in the copy, and nothing keeps the dump', async () => {
   const directory = anEmptyDirectory();
   const { code, output } = await restore(copy, directory, { REDISCLI_AUTH: 'of another server' });
-  expect([code, output]).toEqual([0, expect.stringContaining(`restored ${KEYS} keys\n`)]);
+  expect([code, output]).toEqual([0, expect.stringContaining(`restored ${KEYS + 1} keys\n`)]);
   expect(readdirSync(directory)).toEqual(['appendonlydir']);
   expect(await keysIn(directory)).toBe(KEYS);
 });
@@ -124,10 +142,12 @@ it('a copy that takes its time to load is awaited', async () => {
 });
 
 it.each([
-  ['the copy is cut off', () => ({}), true],
-  ['the log cannot be written', () => redisServerWith('--rename-command', 'CONFIG', "''"), false],
-  ['the server ends at once', () => redisServerWith('--no-such-setting', 'yes'), false],
-])('if %s, nothing is removed but what the command has made', async (_what, env, isCut) => {
+  ['the copy is cut off', () => ({}), true, 'has ended'],
+  ['no log may be written', () => redisServerWith('--rename-command', 'CONFIG', "''"), false, 'refuses'],
+  ['the disk has no room for the log', () => redisServerAfter('ulimit -f 1'), false, 'could not write'],
+  ['Redis is older', () => redisServerWith('--appenddirname', 'elsewhere'), false, 'Redis 7 or later is needed'],
+  ['the server ends at once', () => redisServerWith('--no-such-setting', 'yes'), false, 'has ended'],
+])('if %s, nothing is removed but what the command has made', async (_what, env, isCut, why) => {
   const directory = anEmptyDirectory();
   const given = join(anEmptyDirectory(), 'copy.rdb');
   copyFileSync(copy, given);
@@ -135,19 +155,39 @@ it.each([
   const before = readFileSync(given);
   const { code, output } = await restore(given, directory, env());
   expect(code).not.toBe(0);
+  expect(output).toContain(why);
   expect(output).toContain(`nothing is restored: ${directory} is as it was`);
   expect(readdirSync(directory)).toEqual([]);
   expect(readFileSync(given).equals(before)).toBe(true);
 });
 
-it.each(['dump.rdb', 'appendonlydir', 'appendonly.aof'])('a directory that has a %s is left as it is', async (name) => {
+it('interrupted while it writes the log, it leaves nothing behind', async () => {
   const directory = anEmptyDirectory();
-  mkdirSync(join(directory, name));
-  writeFileSync(join(directory, name, 'a'), 'data');
-  const { code, output } = await restore(copy, directory);
-  expect([code, output]).toEqual([1, `nothing is restored: ${directory} has a ${name}. Move it away first\n`]);
-  expect(readFileSync(join(directory, name, 'a'), 'utf8')).toBe('data');
+  let interrupt = () => {};
+  const ended = restore(copy, directory, redisServerWith('--rdb-key-save-delay', '5000'), (by) => {
+    interrupt = by;
+  });
+  const isWriting = async () =>
+    readdirSync(directory, { recursive: true }).some((name) => String(name).includes('temp-rewriteaof'));
+  await waitFor(isWriting, { what: 'the log to be written' });
+  expect(readdirSync(directory)).toEqual([expect.stringMatching(/^restoring-/)]);
+  interrupt();
+  expect((await ended).output).toContain(`nothing is restored: ${directory} is as it was`);
+  expect(readdirSync(directory)).toEqual([]);
 });
+
+it.each(['dump.rdb', 'appendonlydir', 'appendonly.aof', 'restoring-AbCdEf'])(
+  'a directory that has a %s is left as it is',
+  async (name) => {
+    const directory = anEmptyDirectory();
+    mkdirSync(join(directory, name));
+    writeFileSync(join(directory, name, 'a'), 'data');
+    const { code, output } = await restore(copy, directory);
+    expect([code, output]).toEqual([1, expect.stringMatching(/^nothing is restored: .+\n$/)]);
+    expect(output).toContain(name);
+    expect(readFileSync(join(directory, name, 'a'), 'utf8')).toBe('data');
+  },
+);
 
 it('the command for Compose runs the same script, on the volume of its Redis', () => {
   const compose = command('docker compose run --rm --no-deps -v');
