@@ -29,8 +29,11 @@ export interface ServiceStatesOptions {
 
 /** How long a service that was stopped in order is listed as down. After that it counts as removed. */
 const STOPPED_SHOWN_MS = 60 * 60_000;
-/** The same for one that was killed: on a machine that is given up for another one, for example, no process is stopped in order. */
-const KILLED_SHOWN_MS = 24 * 60 * 60_000;
+/**
+ * Services that do the same work. One that was killed stays down until it runs again or all services of another set run: after a machine
+ * with `npm run up` was replaced by containers, for example, no process of it is ever stopped in order.
+ */
+const SAME_WORK: readonly (readonly string[])[] = [['http'], ['ingest', 'query', 'management']];
 
 const time = (at: number) => new Date(at).toISOString();
 
@@ -69,6 +72,7 @@ function runningState(alive: readonly Instance[], missing: number, end: ProcessC
 function endedState(
   missing: readonly Instance[],
   end: ProcessChange | undefined,
+  isReplaced: boolean,
   options: ServiceStatesOptions,
 ): State | undefined {
   const last = [...missing].sort((one, other) => other.beatAt - one.beatAt)[0];
@@ -77,22 +81,28 @@ function endedState(
     return { state: options.isSettled ? 'down' : 'unknown', since: last.beatAt, detail };
   }
   if (end === undefined) return undefined;
-  if (options.now - end.at > (end.event === 'stopped' ? STOPPED_SHOWN_MS : KILLED_SHOWN_MS)) return undefined;
+  if (end.event === 'stopped' ? options.now - end.at > STOPPED_SHOWN_MS : isReplaced) return undefined;
   return { state: 'down', since: end.at, detail: `${end.instance} was ${end.event} at ${time(end.at)}` };
 }
 
-/** The status of each service that is registered, was killed within the day, or was stopped within the hour, sorted by name. */
+/** The status of each service that is registered, was killed and not replaced, or was stopped within the hour, sorted by name. */
 export function serviceStates(registry: Registry, options: ServiceStatesOptions): ComponentStatus[] {
   const { instances, lastEnds, starts, kills } = registry;
   const names = new Set([...instances.map(({ instance }) => instance.service), ...lastEnds.keys()]);
+  const isUp = (entry: (typeof instances)[number]) => entry.isAlive || entry.instance.instance === options.self;
+  const running = new Set(instances.filter(isUp).map(({ instance }) => instance.service));
+  const isReplaced = (service: string) =>
+    SAME_WORK.some((set) => set.includes(service)) &&
+    SAME_WORK.some((set) => !set.includes(service) && set.every((other) => running.has(other)));
   return [...names].sort().flatMap((component) => {
     const own = instances.filter(({ instance }) => instance.service === component);
-    const isUp = (entry: (typeof own)[number]) => entry.isAlive || entry.instance.instance === options.self;
     const alive = own.filter(isUp).map(({ instance }) => instance);
     const missing = own.filter((entry) => !isUp(entry)).map(({ instance }) => instance);
     const end = lastEnds.get(component);
     const state =
-      alive.length > 0 ? runningState(alive, missing.length, end, options.now) : endedState(missing, end, options);
+      alive.length > 0
+        ? runningState(alive, missing.length, end, options.now)
+        : endedState(missing, end, isReplaced(component), options);
     const counts = { starts: Number(starts[component] ?? 0), kills: Number(kills[component] ?? 0) };
     return state === undefined ? [] : [{ component, ...state, processes: alive.length, ...counts }];
   });
