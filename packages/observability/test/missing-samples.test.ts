@@ -8,11 +8,15 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-it('warns once of refusals in a row with the same code, for each kind of metrics, and of nothing else', async () => {
+it('warns once of refusals with the same code within an hour, for each kind of metrics, and of nothing else', async () => {
   const lines: string[] = [];
-  const note = (level: string) => (_context: object, message: string) =>
-    void lines.push(`${level} ${/metrics of (\w+)/.exec(message)?.[1]}`);
-  const missing = createMissingSamples({ debug: note('debug'), warn: note('warn') });
+  let aheadMs = 0;
+  const note = (level: string) => (_context: object, message: string) => {
+    lines.push(
+      `${level} ${/metrics of (\w+)/.exec(message)?.[1]}${message.includes('rights') ? ' for its rights' : ''}`,
+    );
+  };
+  const missing = createMissingSamples({ debug: note('debug'), warn: note('warn') }, () => Date.now() + aheadMs);
   const sample = (what: string, query: string) => missing.orNone(what, database.client.rows<[string]>({ query }));
   const [unknown, forbidden, away] = [
     'SELECT nothing',
@@ -27,8 +31,14 @@ it('warns once of refusals in a row with the same code, for each kind of metrics
   await sample('disks', forbidden);
   await sample('disks', away);
   await sample('disks', forbidden);
-  expect(lines.slice(2)).toEqual(['warn disks', 'debug disks']);
+  expect(lines.slice(2)).toEqual(['warn disks for its rights', 'debug disks']);
   expect(await sample('disks', "SELECT '1'")).toEqual([['1']]);
+  aheadMs = 50 * 60_000;
   await sample('disks', forbidden);
-  expect(lines.slice(4)).toEqual(['warn disks']);
+  aheadMs = 100 * 60_000;
+  await sample('disks', forbidden);
+  expect(lines.slice(4)).toEqual([]);
+  aheadMs = 200 * 60_000;
+  await sample('disks', forbidden);
+  expect(lines.slice(4)).toHaveLength(1);
 });

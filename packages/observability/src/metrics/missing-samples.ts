@@ -1,33 +1,39 @@
-import { refusalCode } from '@waymark/clickhouse';
+import { isInfrastructureError, refusalCode } from '@waymark/clickhouse';
 import type { MetricsLogger } from './metrics-logger.js';
 
 /** Says in the log why samples of ClickHouse are missing. */
 export interface MissingSamples {
   /**
-   * The sample, or undefined if it could not be taken. That ClickHouse refuses it is a warning, one for all refusals in a row with the same
-   * code, because the metrics and their alerts are missing until somebody changes that.
+   * The sample, or undefined if it could not be taken. That ClickHouse refuses it is a warning, one for all refusals with the
+   * same code that are less than an hour apart, because the metrics and their alerts are missing until somebody changes that.
    *
    * @param what the metrics that are read with it
    */
   orNone<Sample>(what: string, sample: Promise<Sample>): Promise<Sample | undefined>;
 }
 
-export function createMissingSamples(logger: MetricsLogger): MissingSamples {
-  const warned = new Map<string, string>();
+const APART_MS = 60 * 60_000;
+
+export function createMissingSamples(logger: MetricsLogger, now: () => number = Date.now): MissingSamples {
+  const refusals = new Map<string, { readonly code: string; readonly at: number }>();
   return {
     async orNone(what, sample) {
       try {
-        const taken = await sample;
-        warned.delete(what);
-        return taken;
+        return await sample;
       } catch (err) {
         const code = refusalCode(err);
-        if (code === undefined) logger.debug({ err }, `the metrics of ${what} are missing`);
-        else if (warned.get(what) !== code) {
-          warned.set(what, code);
+        if (code === undefined) {
+          logger.debug({ err }, `the metrics of ${what} are missing`);
+          return undefined;
+        }
+        const last = refusals.get(what);
+        refusals.set(what, { code, at: now() });
+        if (last?.code !== code || now() - last.at > APART_MS) {
+          // Of the refusals, those of credentials and rights count as errors of the infrastructure.
+          const hint = isInfrastructureError(err) ? '. docs/production.md lists the rights of its user' : '';
           logger.warn(
             { err },
-            `ClickHouse refuses the query for the metrics of ${what}: they and their alerts are missing. docs/production.md lists the rights of its user`,
+            `ClickHouse refuses the query for the metrics of ${what}: they and their alerts are missing${hint}`,
           );
         }
         return undefined;
