@@ -10,7 +10,7 @@ import { WorkspaceTraffic } from './workspace-traffic.js';
 // The steps of docs/runbooks/adding-a-replica.md for Redis, under numbered traffic.
 
 const PAGE = readFileSync(new URL('../../../docs/runbooks/adding-a-replica.md', import.meta.url), 'utf8');
-const [, PROMOTION = ''] = /```sh\n\s*(redis-cli .* REPLICAOF NO ONE .*)\n/.exec(PAGE) ?? [];
+const [, PROMOTION = ''] = /\n\s*(redis-cli .* REPLICAOF NO ONE .*)\n/.exec(PAGE) ?? [];
 
 const SALES = FAULTS.isLong ? 50 : 5;
 const PAUSE_MS = FAULTS.isLong ? 50 : 400;
