@@ -95,6 +95,16 @@ async function hasMetrics({ registry }: Operations, names = METRICS): Promise<bo
   return names.every((name) => text.includes(name));
 }
 
+/** Waits until the sizes of tables are in `ops_samples`. */
+async function hasSizes({ opsLog }: Operations, client: ClickHouseClient): Promise<void> {
+  const query = "SELECT metric FROM ops_samples WHERE startsWith(metric, 'table_bytes:') AND value > 0 LIMIT 1";
+  const isWritten = async () => {
+    await opsLog.flush();
+    return (await client.rows({ query })).length > 0;
+  };
+  await waitFor(isWritten, { what: 'the sizes of tables' });
+}
+
 async function writeEvents(client: ClickHouseClient): Promise<void> {
   const at = Date.now() - 60_000;
   const click = aClick({ workspaceId: WORKSPACE, timestampMs: at, clickId: createEventId(at) });
@@ -103,12 +113,15 @@ async function writeEvents(client: ClickHouseClient): Promise<void> {
   await insertSales(client, [aSale({ click, customerId: '1', timestampMs: at, invoiceId: 'a' })]);
 }
 
-async function readViews(client: ClickHouseClient): Promise<string[]> {
+/** @param cluster its servers here send no states of aggregate functions: each aggregates alone, and `ops_parts`, with a column `table`, fails */
+async function readViews(client: ClickHouseClient, cluster?: string): Promise<string[]> {
   const names = await client.rows<[string]>({
     query:
       "SELECT name FROM system.tables WHERE database = currentDatabase() AND match(name, '^(ops|report)_') ORDER BY name",
   });
-  for (const [name] of names) await client.rows({ query: `SELECT * FROM ${name} LIMIT 1` });
+  const settings = { distributed_group_by_no_merge: 1 };
+  for (const [name] of names.filter(([view]) => cluster === undefined || view !== 'ops_parts'))
+    await client.rows({ query: `SELECT * FROM ${name} LIMIT 1`, settings });
   return names.map(([name]) => name);
 }
 
@@ -119,13 +132,15 @@ async function useDatabase(client: ClickHouseClient, cluster?: string): Promise<
   await applyRetention(client, { cluster, eventDays: 400, addressDays: 30 });
   expect(await applyQueryLogView(client, { cluster })).toBe(true);
   await writeEvents(client);
-  expect(await readViews(client)).toEqual(expect.arrayContaining(['ops_parts', 'ops_query_log', 'report_sales']));
+  expect(await readViews(client, cluster)).toEqual(
+    expect.arrayContaining(['ops_parts', 'ops_query_log', 'report_sales']),
+  );
 
   const target = { client, cluster };
   await startErasure(target, ERASED);
   await subtractErased(target, ERASED);
   await waitFor(async () => (await erasureProgress(target, ERASED)).running === 0, { what: 'the erasure' });
-  expect(await client.rows({ query: 'SELECT count() FROM sale_events' })).toEqual([['0']]);
+  expect(await client.rows({ query: 'SELECT event_id FROM sale_events LIMIT 1' })).toEqual([]);
 
   const nowMs = Date.now() + 10 * 86_400_000;
   const rules = [{ workspace: WORKSPACE, eventDays: 1 }];
@@ -165,15 +180,7 @@ describe('one server', { timeout: 180_000 }, () => {
   it('has all metrics of the stores, and no warning', async () => {
     const { of, warnings } = measure(client);
     await waitFor(() => hasMetrics(of), { what: 'the metrics of ClickHouse' });
-    await of.opsLog.flush();
-    const sizes = "SELECT count() FROM ops_samples WHERE startsWith(metric, 'table_bytes:')";
-    await waitFor(
-      async () => {
-        await of.opsLog.flush();
-        return (await client.rows<[string]>({ query: sizes }))[0]?.[0] !== '0';
-      },
-      { what: 'the sizes of tables' },
-    );
+    await hasSizes(of, client);
     expect(warnings).toEqual([]);
   });
 
@@ -221,6 +228,7 @@ describe('a cluster', { timeout: 180_000 }, () => {
   it('has all metrics of the stores, and no warning', async () => {
     const { of, warnings } = measure(client, nodes.cluster);
     await waitFor(() => hasMetrics(of), { what: 'the metrics of ClickHouse' });
+    await hasSizes(of, client);
     expect(warnings).toEqual([]);
   });
 

@@ -26,8 +26,9 @@ const TABLES_INTERVAL_MS = 60_000;
 const TABLES_TIMEOUT_MS = 2000;
 
 /** Of all servers, as in the view `ops_parts`. Fails while one of them is away: without it, the tables would seem to shrink and grow. */
-const sizesOf = (cluster: string | undefined) => `SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes
-FROM ${source('parts', cluster)} WHERE active AND database = currentDatabase() GROUP BY table`;
+const sizesOf = (cluster: string | undefined) => `SELECT table, sum(part_rows), sum(part_bytes)
+FROM (SELECT table, rows AS part_rows, bytes_on_disk AS part_bytes
+FROM ${source('parts', cluster)} WHERE active AND database = currentDatabase()) GROUP BY table`;
 
 /** Suffix of the names of a queue shard's metrics, as in `queue_waiting:click@1`; empty for shard 0. */
 const suffixOf = (shard: number) => (shard === 0 ? '' : `@${shard}`);

@@ -73,7 +73,7 @@ async function sampleRedis(redis: Redis, shard: number): Promise<RedisSafety> {
   };
 }
 
-/** A system table to read from: on a cluster, that of all its nodes. */
+/** A system table to read from, in a subquery without aggregates: on a cluster, that of all its nodes, whose rows are aggregated here. */
 export function source(table: string, cluster: string | undefined): string {
   return cluster === undefined ? `system.${table}` : `clusterAllReplicas('${cluster}', system.${table})`;
 }
@@ -87,21 +87,24 @@ async function sampleClickHouse(client: ClickHouseClient, cluster: string | unde
     missing.orNone(
       "ClickHouse's parts",
       rows<[string, string]>(
-        `SELECT table, toString(max(parts)) FROM (SELECT table, partition_id, hostName() AS host, count() AS parts
-FROM ${source('parts', cluster)} WHERE active AND database = currentDatabase() GROUP BY table, partition_id, host) GROUP BY table`,
+        `SELECT table, toString(max(parts)) FROM (SELECT table, count() AS parts
+FROM (SELECT table, partition_id, hostName() AS host FROM ${source('parts', cluster)} WHERE active AND database = currentDatabase())
+GROUP BY table, partition_id, host) GROUP BY table`,
       ),
     ),
     missing.orNone(
       "ClickHouse's replicas",
       rows<[string, string, string]>(
-        `SELECT toString(max(absolute_delay)), toString(max(total_replicas - active_replicas)), toString(countIf(is_readonly))
-FROM ${source('replicas', cluster)} WHERE database = currentDatabase()`,
+        `SELECT toString(max(delay)), toString(max(inactive)), toString(countIf(readonly))
+FROM (SELECT absolute_delay AS delay, total_replicas - active_replicas AS inactive, is_readonly AS readonly
+FROM ${source('replicas', cluster)} WHERE database = currentDatabase())`,
       ),
     ),
     missing.orNone(
       "ClickHouse's disks",
       rows<[string, string, string]>(
-        `SELECT name, toString(min(free_space)), toString(argMin(total_space, free_space)) FROM ${source('disks', cluster)} GROUP BY name`,
+        `SELECT name, toString(min(free)), toString(argMin(total, free))
+FROM (SELECT name, free_space AS free, total_space AS total FROM ${source('disks', cluster)}) GROUP BY name`,
       ),
     ),
   ]);
