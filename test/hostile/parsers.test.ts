@@ -47,6 +47,7 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'packages/jobs/src/attempt-files.ts syncDirectory',
   'packages/test-kit/src/stores/given-redis.ts emptyGivenRedis',
   'packages/test-kit/src/stores/migrated-store.ts makeMigratedStore',
+  'packages/test-kit/src/stores/temporary-directory.ts temporaryDirectory',
   'packages/visit/src/geo-database.ts openGeoDatabase',
   'services/cli/src/backup/data-files.ts hasData',
   'services/cli/src/backup/data-files.ts listData',
