@@ -72,7 +72,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   const closing = new AbortController();
 
   /**
-   * Removes the records of people, and the exports that may have them, which are left if the request that was to do so has ended early
+   * Removes the records of the people, and exports that may contain them. The request has done this already, unless it ended early
    * (services/management/src/erasures/erase-customer.ts).
    */
   async function removeRecords(workspaceId: string, erasures: readonly ErasureRecord[]): Promise<void> {
@@ -103,7 +103,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
       // Events that were still queued when the erasure was accepted may belong to further clicks.
       const found = await catalog.erasures.clicksOf(workspaceId, customerIds);
       const marked = await catalog.erasures.update(workspaceId, id, (current) => {
-        // Another writer may have begun the mutations of this batch since the lease was lost. An empty change would make the erasure wait again.
+        // Once the lease is lost, another writer may begin the mutations of this batch. An empty change would restart the wait of the erasure.
         lost.throwIfAborted();
         if (current.status !== 'accepted') return {};
         const clickIds = [...new Set([...current.clickIds, ...found])];

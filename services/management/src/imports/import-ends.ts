@@ -106,7 +106,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
       await importJobs.update(workspaceId, id, () => ({ isUnreported: false }));
     },
 
-    /** Has the directory of an import that may not have been stored removed in five minutes if it has not. */
+    /** Makes `sweep` remove the directory in five minutes, unless the record of its import turns out to be stored. */
     mayBeUnused: (directory: string): Promise<void> =>
       files.setChanged(directory, now() - LEFT_OVER_MS + INSERT_MS_MAX),
 

@@ -191,7 +191,7 @@ export function createImportFiles(root: string) {
       return names.filter((_name, index) => (stats[index]?.mtimeMs ?? nowMs) <= nowMs - ms);
     },
 
-    /** Sets the time for which `unchangedFor` takes the last change of a directory. */
+    /** Sets the time that `unchangedFor` takes for the last change of a directory. */
     setChanged: (directory: string, ms: number): Promise<void> => utimes(pathOf(directory), ms / 1000, ms / 1000),
 
     /** Bytes of all files of each import, by its directory. */

@@ -132,7 +132,7 @@ async function createFirstLink(
   }
 }
 
-/** Copies the tenantId of a partner to its links if it has changed since the partner was read, of which a new link was made. */
+/** Copies the tenantId of a partner to its links if it has changed since the partner was read for a new link. */
 async function settleTenant({ catalog }: LinkDeps, { workspaceId, id, tenantId }: PartnerRecord): Promise<void> {
   const current = (await catalog.partners.get(workspaceId, id))?.tenantId ?? tenantId;
   if (current !== null && current !== tenantId) await catalog.partners.copyTenantToLinks(workspaceId, id, current);
