@@ -31,7 +31,7 @@ server=
 give_up() {
   if [ -n "$server" ]; then
     # The process that writes the log would live on without its server.
-    ask CONFIG SET appendonly no >/dev/null || true
+    cli CONFIG SET appendonly no >/dev/null || true
     kill -9 "$server" 2>/dev/null || true
     wait "$server" 2>/dev/null || true
   fi
@@ -46,27 +46,27 @@ redis-server --port 0 --unixsocket "$socket" --unixsocketperm 700 --dir "$work" 
   --appendonly no --save '' --loglevel warning &
 server=$!
 
-ask() { redis-cli -s "$socket" "$@" 2>/dev/null | tr -d '\r'; }
-says() { ask INFO persistence | grep -qx "$1"; }
+cli() { redis-cli -s "$socket" "$@" 2>/dev/null | tr -d '\r'; }
+reports() { cli INFO persistence | grep -qx "$1"; }
 wait_a_second() {
   kill -0 "$server" 2>/dev/null || fail 'redis-server has ended'
   sleep 1
 }
 
 # Until it has read the whole copy, it answers LOADING.
-until [ "$(ask PING)" = PONG ]; do wait_a_second; done
-[ "$(ask CONFIG SET appendonly yes)" = OK ] || fail 'redis-server refuses to write an append-only file'
-until says aof_rewrite_scheduled:0 && says aof_rewrite_in_progress:0; do
-  # It would try again for ever.
-  if says aof_last_bgrewrite_status:err; then fail 'redis-server could not write its append-only file'; fi
+until [ "$(cli PING)" = PONG ]; do wait_a_second; done
+[ "$(cli CONFIG SET appendonly yes)" = OK ] || fail 'redis-server refuses to write an append-only file'
+until reports aof_rewrite_scheduled:0 && reports aof_rewrite_in_progress:0; do
+  # Redis would retry for ever.
+  if reports aof_last_bgrewrite_status:err; then fail 'redis-server could not write its append-only file'; fi
   wait_a_second
 done
-says aof_enabled:1 && says aof_last_bgrewrite_status:ok || fail 'redis-server could not write its append-only file'
+reports aof_enabled:1 && reports aof_last_bgrewrite_status:ok || fail 'redis-server could not write its append-only file'
 ls "$work"/appendonlydir/*.base.rdb >/dev/null 2>&1 || fail 'redis-server has written no appendonlydir: Redis 7 or later is needed'
 
 keys=0
-for of_database in $(ask INFO keyspace | sed -n 's/^db[0-9]*:keys=\([0-9]*\),.*/\1/p'); do keys=$((keys + of_database)); done
-ask SHUTDOWN NOSAVE
+for of_database in $(cli INFO keyspace | sed -n 's/^db[0-9]*:keys=\([0-9]*\),.*/\1/p'); do keys=$((keys + of_database)); done
+cli SHUTDOWN NOSAVE
 wait "$server"
 server=
 mv "$work/appendonlydir" "$directory/"

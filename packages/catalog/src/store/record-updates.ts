@@ -84,20 +84,20 @@ export function createChanger<R extends CatalogRecord>(
     };
   }
 
-  /** The change without those names but the first that another record has. The record is found by its first name all the same. */
+  /** The change without names that another record has, other than the first name, by which the record is found. */
   async function withoutTaken(one: Written<R>): Promise<Written<R>> {
     const [first, ...others] = one.gained;
     if (first === undefined) return one;
-    const isFree = async (name: Name) => {
-      try {
-        return await checkOwners([name], one.stored.record.id);
-      } catch (err) {
-        if (err instanceof NameTakenError) return undefined;
-        throw err;
-      }
-    };
+    const isFree = (name: Name) =>
+      checkOwners([name], one.stored.record.id).then(
+        () => true,
+        (err: unknown) => {
+          if (err instanceof NameTakenError) return false;
+          throw err;
+        },
+      );
     const free = await Promise.all(others.map(isFree));
-    return { ...one, gained: [first, ...others.filter((_name, index) => free[index] !== undefined)] };
+    return { ...one, gained: [first, ...others.filter((_name, index) => free[index])] };
   }
 
   /** Writes changed records under the locks of the names that they gain. */
@@ -129,7 +129,7 @@ export function createChanger<R extends CatalogRecord>(
    * Changes all of the records or, when `change` throws for one or a name is taken, none. A record for which `change` returns the
    * same object is not written.
    *
-   * @param options.mayLackNames whether a record does not gain those names but the first that another record has
+   * @param options.mayLackNames whether a record goes without names that another record has, other than its first name
    * @returns the records that exist, as they are stored now, in the order of `ids`
    * @throws NameTakenError; the error of `change`; ApiError 500 with `Retry-After` for stores that are away or locks that are held
    */

@@ -48,8 +48,8 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 /**
  * Requires the admin key on every route of the Fastify scope that registers it: 401 without a key or with a wrong one, 429 for a wrong key
  * from a network (an IPv4 address, an IPv6 `/64`) that has sent too many wrong ones. A correct key is always accepted, even from a blocked
- * network, because it is too long to guess. Register it before the routes. They must not change anything: browsers send Basic credentials with requests
- * of other sites' pages too.
+ * network, because it is too long to guess. Register it before the routes. They must not change anything: browsers send Basic credentials
+ * with requests of other sites' pages too.
  */
 export const adminGuard = fp<AdminGuardOptions>(
   async (app, { adminKeys, rateLimiter }) => {

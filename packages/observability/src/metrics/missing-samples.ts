@@ -1,11 +1,11 @@
 import { isInfrastructureError, refusalCode } from '@waymark/clickhouse';
 import type { MetricsLogger } from './metrics-logger.js';
 
-/** Says in the log why samples of ClickHouse are missing. */
+/** Logs why samples of ClickHouse are missing. */
 export interface MissingSamples {
   /**
-   * The sample, or undefined if it could not be taken. That ClickHouse refuses it is a warning, one for all refusals with the
-   * same code that are less than an hour apart, because the metrics and their alerts are missing until somebody changes that.
+   * The sample, or undefined if it could not be taken. A refusal by ClickHouse is logged as a warning, because the metrics and their alerts
+   * are missing until an operator acts: once for all refusals with the same code that are less than an hour apart.
    *
    * @param what the metrics that are read with it
    */

@@ -178,7 +178,7 @@ const NEVER_MS = 2 ** 31 - 1;
 /**
  * The memory that the container of this process may use; undefined without a limit.
  *
- * @param limit what Node.js says: nothing, 0 or more than the machine has when there is none
+ * @param limit `process.constrainedMemory()`: undefined, 0 or more than the machine has if there is no limit
  * @param total the memory of the machine
  */
 export function memoryLimit(limit: number | undefined, total: number): number | undefined {

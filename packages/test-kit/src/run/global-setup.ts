@@ -24,7 +24,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   starting.catch((err: unknown) => console.error('the ClickHouse of the test run did not start:', err));
   return async () => {
     const server = await starting.catch(() => undefined);
-    // Nobody reads its thousands of tables again: a stop that writes their last parts took up to a minute.
+    // Its tables are not needed again, and a stop, which writes the last parts of thousands of them, took up to a minute.
     await server?.kill9();
     await server?.stop();
     removeList();

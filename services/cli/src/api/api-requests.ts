@@ -10,8 +10,8 @@ const GIVE_UP_AFTER_MS = 10 * 60_000;
 /** A command does not wait longer than this for the API, whatever a proxy in front of it answers. */
 const PAUSE_MS_MAX = 10 * 60_000;
 
-/** The milliseconds that the API asks a command to wait, at most ten minutes; 0 without a valid header. @param header `Retry-After` */
-export function askedPauseMs(header: string | null | undefined): number {
+/** The pause that the header `Retry-After` requests, in milliseconds, at most ten minutes; 0 without a valid header. */
+export function requestedPauseMs(header: string | null | undefined): number {
   return Math.min(retryAfterMs(header, Date.now()) ?? 0, PAUSE_MS_MAX);
 }
 
@@ -151,7 +151,7 @@ export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
       throw new TemporaryError(message, 0);
     }
     if (status < 500 && status !== 429) throw new RefusedRequest(message, code);
-    throw new TemporaryError(message, askedPauseMs(headers['retry-after']?.toString()));
+    throw new TemporaryError(message, requestedPauseMs(headers['retry-after']?.toString()));
   };
 
   return {

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import {
   type ApiRequestsOptions,
-  askedPauseMs,
   createApiRequests,
   RefusedRequest,
+  requestedPauseMs,
 } from '../../src/api/api-requests.js';
 
 let server: Server;
@@ -104,5 +104,5 @@ it.each([
   ['soon', 0],
   [null, 0],
 ])('a command that is asked to retry after %j waits %d ms', (header, ms) => {
-  expect(askedPauseMs(header)).toBe(ms);
+  expect(requestedPauseMs(header)).toBe(ms);
 });
