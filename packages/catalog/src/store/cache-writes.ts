@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type CatalogRecord, type Name, nameKey, type Stored } from '../model/entity-type.js';
+import { retryWrite } from './retry-write.js';
 import type { RecordDeps, WriteDeps } from './write-context.js';
 
 /** A record as it was written, and the names that it has gained and lost by the write. */
@@ -7,23 +7,6 @@ export interface Written<R extends CatalogRecord> {
   readonly stored: Stored<R>;
   readonly gained: readonly Name[];
   readonly lost: readonly Name[];
-}
-
-/** How long an update of caches is retried: long enough for a restart of Redis, and shorter than the TTL of a lock. */
-const PUBLISH_MS_MAX = 5_000;
-const PAUSE_MS = 50;
-
-/** Retries `work`, which must be idempotent, until it succeeds or five seconds have passed. @throws the error of the last attempt */
-async function retryUntilDone(work: () => Promise<unknown>): Promise<void> {
-  for (const untilMs = performance.now() + PUBLISH_MS_MAX; ; ) {
-    try {
-      await work();
-      return;
-    } catch (err) {
-      if (performance.now() > untilMs) throw err;
-      await delay(PAUSE_MS);
-    }
-  }
 }
 
 /**
@@ -47,7 +30,7 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
       ...{ table: kind.table, workspaceId: record.workspaceId, id: record.id },
       ...{ version, isRemoved },
     }));
-    await retryUntilDone(() => deps.publish({ names, records }));
+    await retryWrite(() => deps.publish({ names, records }));
   }
 
   return {
@@ -65,7 +48,7 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
         ...{ id: record.id, version },
         data: JSON.stringify(record),
       }));
-      await retryUntilDone(() =>
+      await retryWrite(() =>
         Promise.all([
           cache.putRecords(kind.table, workspaceId, entries),
           ...written.flatMap(({ stored: { record }, gained }) =>
@@ -86,7 +69,7 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */
     evictNames: (removed: readonly Written<R>[]): Promise<void> =>
-      retryUntilDone(() => Promise.all(removed.flatMap(({ lost }) => lost.map(cache.dropName)))),
+      retryWrite(() => Promise.all(removed.flatMap(({ lost }) => lost.map(cache.dropName)))),
 
     /** Evicts removed records in all processes. Await it before the write is answered, after the locks are released. */
     publishRemoved: (removed: readonly Written<R>[]) => publish(removed, true),

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, insertRows, QUORUM_INSERT, SEQUENTIAL_READ } from '@waymark/clickhouse';
 import type { EventRow } from '@waymark/event-format';
 import { createGroupCommit, type GroupCommit } from '../clickhouse/group-commit.js';
@@ -11,6 +10,7 @@ import { createLocalRecords } from './local-cache.js';
 import { createRecordReader, type ReadOptions, type RecordReader } from './record-reader.js';
 import { createRecordTable, type RecordTable } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';
+import { retryWrite } from './retry-write.js';
 import type { WriteDeps } from './write-context.js';
 
 /** Time limit of an insert. Together with the time in which a lock allows to start inserts, it must be shorter than the TTL of a lock. */
@@ -44,21 +44,7 @@ export const REPLICATED: TableSettings = { read: SEQUENTIAL_READ, insert: QUORUM
  * Code of ClickHouse for an insert that was refused because another insert into the table still waits for its quorum. It can be repeated.
  */
 const QUORUM_BUSY = '286';
-const QUORUM_WAIT_MS_MAX = 5_000;
-const QUORUM_PAUSE_MS = 50;
-
-/** Repeats an insert that is refused with {@link QUORUM_BUSY} until `untilMs`, in the time of `performance.now()`. */
-async function onceQuorumIsFree(insert: () => Promise<void>, untilMs: number): Promise<void> {
-  while (true) {
-    try {
-      return await insert();
-    } catch (err) {
-      const isBusy = err instanceof Error && 'code' in err && err.code === QUORUM_BUSY;
-      if (!isBusy || performance.now() > untilMs) throw err;
-      await delay(QUORUM_PAUSE_MS);
-    }
-  }
-}
+const isQuorumBusy = (err: unknown) => err instanceof Error && 'code' in err && err.code === QUORUM_BUSY;
 
 /** Options of {@link createRecordStore}. */
 export interface StoreOptions<R extends CatalogRecord> {
@@ -93,7 +79,7 @@ export function createTableCommit(
   now: () => number,
 ): GroupCommit {
   const insert = (rows: readonly EventRow[]) =>
-    onceQuorumIsFree(
+    retryWrite(
       () =>
         insertRows(clickhouse, {
           table,
@@ -102,7 +88,7 @@ export function createTableCommit(
           maxExecutionSeconds: INSERT_SECONDS_MAX,
           settings: { ...FEW_ROWS, ...settings.insert },
         }),
-      performance.now() + QUORUM_WAIT_MS_MAX,
+      isQuorumBusy,
     );
   return createGroupCommit({ insert, now, concurrentInsertsMax: settings.concurrentInsertsMax });
 }

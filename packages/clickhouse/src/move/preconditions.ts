@@ -1,13 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { MOVE_TABLE } from '../migrations/bookkeeping.js';
 import { listTables } from '../migrations/database.js';
 import { migrationStatus } from '../migrations/migrate.js';
 import { renderMigration } from '../migrations/render.js';
+import { untilEmpty } from '../shards/wait-for-nodes.js';
 import { MOVE_COMMENT } from './copy-slice.js';
 import type { ConnectedEndpoint } from './endpoints.js';
 import type { MoveHeader, MoveState } from './move-state.js';
-
-const POLL_MS = 100;
 
 /** The databases cannot be moved as they are. The message says why, and what to do. */
 export class MoveRefusedError extends Error {
@@ -89,12 +87,6 @@ export async function readOrWriteHeader(state: MoveState, identity: SourceIdenti
 /** Waits until inserts of a killed run have ended, because until then the rows of the target may change. */
 export async function untilNothingIsInserted({ client, cluster }: ConnectedEndpoint): Promise<void> {
   const processes = renderMigration(`\${nodes:system.processes}`, { cluster });
-  for (;;) {
-    const running = await client.rows<[string]>({
-      query: `SELECT query_id FROM ${processes} WHERE Settings['log_comment'] = {comment:String}`,
-      parameters: { comment: MOVE_COMMENT },
-    });
-    if (running.length === 0) return;
-    await delay(POLL_MS);
-  }
+  const query = `SELECT query_id FROM ${processes} WHERE Settings['log_comment'] = {comment:String}`;
+  await untilEmpty(client, query, { comment: MOVE_COMMENT });
 }

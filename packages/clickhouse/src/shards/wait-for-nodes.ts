@@ -4,14 +4,13 @@ import type { ShardNode } from './cluster-nodes.js';
 
 const POLL_MS = 100;
 
-/** Polls until `isDone` resolves to true. */
-async function until(isDone: () => Promise<boolean>): Promise<void> {
-  while (!(await isDone())) await delay(POLL_MS);
-}
-
-async function isEmpty(client: ClickHouseClient, query: string, parameters: Record<string, unknown>): Promise<boolean> {
-  const rows = await client.rows({ query, parameters });
-  return rows.length === 0;
+/** Waits until a query returns no rows. */
+export async function untilEmpty(
+  client: ClickHouseClient,
+  query: string,
+  parameters: Record<string, unknown>,
+): Promise<void> {
+  while ((await client.rows({ query, parameters })).length > 0) await delay(POLL_MS);
 }
 
 /** Waits until the statements of a kind that run on the nodes at the time of the call have ended. */
@@ -25,9 +24,7 @@ export async function untilEnded(nodes: readonly ShardNode[], kind: 'Insert' | '
       });
       const ids = running.map(([id]) => id);
       if (ids.length === 0) return;
-      await until(() =>
-        isEmpty(client, 'SELECT 1 FROM system.processes WHERE query_id IN {ids:Array(String)} LIMIT 1', { ids }),
-      );
+      await untilEmpty(client, 'SELECT 1 FROM system.processes WHERE query_id IN {ids:Array(String)} LIMIT 1', { ids });
     }),
   );
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { withTimeout } from '@waymark/cache';
 
 /** Work, usually a command of Redis, has not ended in time. It may still be carried out. */
@@ -17,16 +18,7 @@ export function withinMs<T>(work: Promise<T>, milliseconds: number, what: string
 
 /** Resolves after the time, or as soon as `signal` is aborted. Never rejects. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted === true) return resolve();
-    const finish = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, milliseconds);
-    signal?.addEventListener('abort', finish);
-  });
+  return delay(milliseconds, undefined, { signal }).catch(() => undefined);
 }
 
 /** Delay before retry number `attempt` (from 0): exponential up to `maxMs`, with jitter. */
