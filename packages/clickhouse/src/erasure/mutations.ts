@@ -9,6 +9,7 @@ import {
   NAME_HASH,
   ofClicks,
   ofCustomers,
+  partsOf,
 } from './people.js';
 
 /** The database whose rows are erased. */
@@ -49,38 +50,33 @@ async function sharedNames({ client }: ErasureTarget, table: string, customers: 
 function deleteAndAnonymise(
   condition: (parameter: string) => string,
   assignments: string,
-  has: { deleted: boolean; anonymised: boolean },
+  { deleted, anonymised }: ReturnType<typeof partsOf>,
 ) {
   return [
-    ...(has.deleted ? [`DELETE WHERE ${MARKED} AND ${condition('deleted')}`] : []),
-    ...(has.anonymised ? [`UPDATE ${assignments} WHERE ${MARKED} AND ${condition('anonymised')}`] : []),
+    ...(deleted.length > 0 ? [`DELETE WHERE ${MARKED} AND ${condition('deleted')}`] : []),
+    ...(anonymised.length > 0 ? [`UPDATE ${assignments} WHERE ${MARKED} AND ${condition('anonymised')}`] : []),
   ];
 }
 
 async function mutationsOf(target: ErasureTarget, batch: ErasureBatch): Promise<Mutation[]> {
   const { customers, clicks } = batch;
-  const deleted = customers.filter(({ isDeleted }) => isDeleted);
-  const anonymised = customers.filter(({ isDeleted }) => !isDeleted);
-  const has = { deleted: deleted.length > 0, anonymised: anonymised.length > 0 };
+  const [parts, clickParts] = [partsOf(customers), partsOf(clicks)];
   const conversions = async (table: 'lead_events' | 'sale_events'): Promise<Mutation> => ({
     table,
-    commands: deleteAndAnonymise((name) => ofCustomers(name), ANONYMISED[table], has),
+    commands: deleteAndAnonymise((name) => ofCustomers(name), ANONYMISED[table], parts),
     parameters: {
-      ...{ ...customersIn('deleted', deleted), ...customersIn('anonymised', anonymised) },
-      names: has.anonymised ? await sharedNames(target, table, customers) : [],
+      ...{ ...customersIn('deleted', parts.deleted), ...customersIn('anonymised', parts.anonymised) },
+      names: parts.anonymised.length > 0 ? await sharedNames(target, table, customers) : [],
     },
   });
-  const deletedClicks = clicks.filter(({ isDeleted }) => isDeleted);
-  const anonymisedClicks = clicks.filter(({ isDeleted }) => !isDeleted);
-  const hasClicks = { deleted: deletedClicks.length > 0, anonymised: anonymisedClicks.length > 0 };
   const publicIds = customers.map(({ publicId }) => publicId);
   return [
     await conversions('lead_events'),
     await conversions('sale_events'),
     {
       table: 'click_events',
-      commands: deleteAndAnonymise(ofClicks, ANONYMISED.click_events, hasClicks),
-      parameters: { ...clicksIn('deleted', deletedClicks), ...clicksIn('anonymised', anonymisedClicks) },
+      commands: deleteAndAnonymise(ofClicks, ANONYMISED.click_events, clickParts),
+      parameters: { ...clicksIn('deleted', clickParts.deleted), ...clicksIn('anonymised', clickParts.anonymised) },
     },
     {
       table: 'click_aliases',
@@ -102,8 +98,8 @@ async function mutationsOf(target: ErasureTarget, batch: ErasureBatch): Promise<
     },
     {
       table: 'customer_totals',
-      commands: has.deleted ? [`DELETE WHERE ${MARKED} AND ${ofCustomers('deleted')}`] : [],
-      parameters: customersIn('deleted', deleted),
+      commands: parts.deleted.length > 0 ? [`DELETE WHERE ${MARKED} AND ${ofCustomers('deleted')}`] : [],
+      parameters: customersIn('deleted', parts.deleted),
     },
     {
       table: 'webhook_deliveries',
@@ -216,6 +212,7 @@ const NOT_ANONYMOUS = `(ip != '' OR url != '' OR referer_url != '(direct)' OR ci
  * accepted and before the batch began.
  */
 export async function countUnerased({ client }: ErasureTarget, { customers, clicks }: ErasureBatch): Promise<number> {
+  const [parts, clickParts] = [partsOf(customers), partsOf(clicks)];
   const conversions = (table: string) =>
     `SELECT count() FROM ${table} WHERE ${ofCustomers('deleted')} OR (${ofCustomers('anonymised')} AND (${NOT_ANONYMOUS} OR notEmpty(metadata_kv)))`;
   const rows = await client.rows<[string]>({
@@ -223,22 +220,9 @@ export async function countUnerased({ client }: ErasureTarget, { customers, clic
       UNION ALL SELECT count() FROM click_events
       WHERE ${ofClicks('deletedClicks')} OR (${ofClicks('anonymisedClicks')} AND ${NOT_ANONYMOUS})`,
     parameters: {
-      ...customersIn(
-        'deleted',
-        customers.filter(({ isDeleted }) => isDeleted),
-      ),
-      ...customersIn(
-        'anonymised',
-        customers.filter(({ isDeleted }) => !isDeleted),
-      ),
-      ...clicksIn(
-        'deletedClicks',
-        clicks.filter(({ isDeleted }) => isDeleted),
-      ),
-      ...clicksIn(
-        'anonymisedClicks',
-        clicks.filter(({ isDeleted }) => !isDeleted),
-      ),
+      ...{ ...customersIn('deleted', parts.deleted), ...customersIn('anonymised', parts.anonymised) },
+      ...clicksIn('deletedClicks', clickParts.deleted),
+      ...clicksIn('anonymisedClicks', clickParts.anonymised),
     },
     settings: { log_comment: 'erasure' },
   });

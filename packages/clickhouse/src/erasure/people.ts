@@ -27,6 +27,12 @@ export interface ErasureBatch {
   readonly clicks: readonly ErasedClick[];
 }
 
+/** Divides customers, or clicks, by what becomes of their events. */
+export const partsOf = <Some extends ErasedCustomer | ErasedClick>(some: readonly Some[]) => ({
+  deleted: some.filter(({ isDeleted }) => isDeleted),
+  anonymised: some.filter(({ isDeleted }) => !isDeleted),
+});
+
 /** The query parameters of {@link ofCustomers} with the same name. */
 export const customersIn = (name: string, customers: readonly ErasedCustomer[]) => ({
   [`${name}_workspaces`]: customers.map(({ workspace }) => BigInt(workspace)),

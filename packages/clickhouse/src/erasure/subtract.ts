@@ -3,7 +3,7 @@ import { insertRows } from '../rows/insert-rows.js';
 import { QUORUM_INSERT } from '../rows/replicated.js';
 import { createRowGroups } from '../shards/row-groups.js';
 import { type ErasureTarget, startedTables } from './mutations.js';
-import { clicksIn, customersIn, type ErasureBatch, ofClicks, ofCustomers } from './people.js';
+import { clicksIn, customersIn, type ErasureBatch, ofClicks, ofCustomers, partsOf } from './people.js';
 
 /** What the deleted events of one link have added to the roll-ups within a quarter of an hour. */
 interface Counted {
@@ -25,8 +25,8 @@ const SLOTS =
 const minus = (count: bigint): string => BigInt.asUintN(64, -count).toString();
 
 async function readCounted({ client }: ErasureTarget, batch: ErasureBatch): Promise<Counted[]> {
-  const customers = batch.customers.filter(({ isDeleted }) => isDeleted);
-  const clicks = batch.clicks.filter(({ isDeleted }) => isDeleted);
+  const { deleted: customers } = partsOf(batch.customers);
+  const { deleted: clicks } = partsOf(batch.clicks);
   const readSums = async (table: string, sums: string, condition: string) =>
     client.rows<readonly string[]>({
       query: `SELECT ${SLOTS}, ${sums} FROM ${table} WHERE ${condition} GROUP BY workspace_id, link_id, slot, day`,

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '../client.js';
 import { quoteIdentifier } from '../quote-identifier.js';
+import { QUORUM_INSERT } from '../rows/replicated.js';
 import type { RenderTarget } from './render.js';
 
 /**
@@ -92,7 +93,7 @@ export function bookkeepingTables(target: RenderTarget): string[] {
 
 /** Settings of writes to these tables. On a cluster a write waits for a quorum, so that reads with {@link readSettings} see it. */
 export function writeSettings({ cluster }: RenderTarget) {
-  return cluster === undefined ? {} : ({ insert_quorum: 'auto', insert_quorum_parallel: 0 } as const);
+  return cluster === undefined ? {} : QUORUM_INSERT;
 }
 
 /** Settings of reads of these tables. On a cluster such reads see all acknowledged writes. */

@@ -1,3 +1,4 @@
+import { QUORUM_INSERT } from '../rows/replicated.js';
 import type { ShardNode } from './cluster-nodes.js';
 import { isOfLogicalShard } from './placement.js';
 
@@ -86,8 +87,7 @@ async function pipeRows(from: ShardNode, to: ShardNode, { table, columns, where 
     query: `INSERT INTO ${table}_local (${columns}) FORMAT TabSeparated`,
     values: rows,
     clickhouse_settings: {
-      insert_quorum: 'auto',
-      insert_quorum_parallel: 0,
+      ...QUORUM_INSERT,
       insert_deduplicate: 0,
       date_time_input_format: 'basic',
       log_comment: SHARD_MOVE_COMMENT,
