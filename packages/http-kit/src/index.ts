@@ -1,11 +1,7 @@
 export { type AdminGuardOptions, adminGuard } from './auth/admin-guard.js';
-export {
-  type AuthenticateHook,
-  authPlugin,
-  checkAuthorization,
-} from './auth/auth-plugin.js';
+export { authPlugin, checkAuthorization } from './auth/auth-plugin.js';
 export { domainCheckRoutes } from './auth/domain-check.js';
-export { type RouteRequirements, registerRequirements } from './auth/route-requirements.js';
+export type { RouteRequirements } from './auth/route-requirements.js';
 export { escapeHtml, Html, html } from './docs/html.js';
 export { isStoreUnavailable } from './errors/error-mapper.js';
 export { parseInput } from './errors/validator.js';

@@ -52,16 +52,22 @@ declare module 'fastify' {
 
 /** More than any key or access token has, so that anonymous callers cannot make the server hash a header of 100 kB. */
 const TOKEN_CHARS_MAX = 512;
-const SCHEME = 'Bearer ';
 
-/** The token in the header `Authorization`. @throws ApiError 401 for any other header than `Bearer <token>` */
-function bearerToken(header: string | undefined): string {
-  if (header === undefined || header === '') throw new ApiError('unauthorized', 'Missing Authorization header.');
-  if (!header.startsWith(SCHEME)) {
-    throw new ApiError('unauthorized', 'The Authorization header must have the form "Bearer <API key>".');
+/** For each kind of key its name and form in messages, and the header `Authorization` with its token. */
+const KINDS = {
+  secret: { name: 'API key', form: 'Bearer <API key>', header: /^Bearer (.*)$/ },
+  publishable: { name: 'publishable key', form: 'Bearer dub_pk_…', header: /^Bearer (dub_pk_[A-Za-z0-9_-]{16,64})$/ },
+} as const;
+const PUBLISHABLE_LIMIT: RateLimit = { bucket: 'publishable', limit: 600, windowSeconds: 60 };
+
+/** The token in the header `Authorization`. @throws ApiError 401 for any other header than that of the kind */
+function bearerToken(value: string | undefined, { name, form, header }: (typeof KINDS)[keyof typeof KINDS]): string {
+  if (value === undefined || value === '') throw new ApiError('unauthorized', 'Missing Authorization header.');
+  const token = header.exec(value)?.[1]?.trim();
+  if (token === undefined) {
+    throw new ApiError('unauthorized', `The Authorization header must have the form "${form}".`);
   }
-  const token = header.slice(SCHEME.length).trim();
-  if (token === '' || token.length > TOKEN_CHARS_MAX) throw new ApiError('unauthorized', 'Invalid API key.');
+  if (token === '' || token.length > TOKEN_CHARS_MAX) throw new ApiError('unauthorized', `Invalid ${name}.`);
   return token;
 }
 
@@ -109,30 +115,34 @@ export const authPlugin = fp<AuthPluginOptions>(
     app.decorateRequest('workspace', null as unknown as WorkspaceRecord);
     app.decorateRequest('apiKey', null as unknown as ApiKeyRecord);
 
-    const findKey = async (request: FastifyRequest) => {
-      const found = await catalog.keys.authenticate(bearerToken(request.headers.authorization));
-      if (found === undefined || found.key.kind !== 'secret') throw new ApiError('unauthorized', 'Invalid API key.');
-      if (isExpired(found.key, now())) throw new ApiError('unauthorized', 'The API key has expired.');
+    const findKey = async (request: FastifyRequest, { keyKind = 'secret' }: RouteRequirements) => {
+      const kind = KINDS[keyKind];
+      const found = await catalog.keys.authenticate(bearerToken(request.headers.authorization, kind));
+      if (found?.key.kind !== keyKind) throw new ApiError('unauthorized', `Invalid ${kind.name}.`);
+      if (isExpired(found.key, now())) throw new ApiError('unauthorized', `The ${kind.name} has expired.`);
       return found;
     };
     const authorized = (found: Awaited<ReturnType<typeof findKey>>, requirements: RouteRequirements): Authenticated => {
       const { key: apiKey, workspace } = found;
-      if (workspace === undefined) throw new ApiError('not_found', 'The workspace of this API key was not found.');
+      if (workspace === undefined)
+        throw new ApiError('not_found', `The workspace of this ${KINDS[apiKey.kind].name} was not found.`);
       checkAuthorization(apiKey, workspace, requirements);
       return { apiKey, workspace };
     };
 
     app.decorate('reauthenticate', async (request: FastifyRequest, requirements: RouteRequirements) =>
-      authorized(await findKey(request), requirements),
+      authorized(await findKey(request, requirements), requirements),
     );
 
     app.decorate('authenticate', (requirements: RouteRequirements): AuthenticateHook => {
       const bucket = requirements.bucket ?? 'standard';
       const hook: AuthenticateHook = async (request, reply) => {
-        const found = await findKey(request);
+        const found = await findKey(request, requirements);
         const { key, workspace } = found;
-        request.callerPlan = workspace?.plan ?? '';
-        await applyRateLimit(rateLimiter, key.keyHash, rateLimitOf(workspace, bucket), reply, now);
+        const isSecret = key.kind === 'secret';
+        if (isSecret) request.callerPlan = workspace?.plan ?? '';
+        const limit = isSecret ? rateLimitOf(workspace, bucket) : PUBLISHABLE_LIMIT;
+        await applyRateLimit(rateLimiter, key.keyHash, limit, reply, now);
         Object.assign(request, authorized(found, requirements));
       };
       registerRequirements(hook, requirements);

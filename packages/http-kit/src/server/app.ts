@@ -39,7 +39,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Plan of the caller's workspace; empty without a key. */
+    /** Plan of the caller's workspace; empty without a secret key. */
     callerPlan: string;
     /** Whether the request exceeded a rate limit. */
     isOverLimit: boolean;

@@ -9,7 +9,8 @@ import {
 } from '@waymark/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type App, authPlugin, registerRequirements } from '../../src/index.js';
+import { registerRequirements } from '../../src/auth/route-requirements.js';
+import { type App, authPlugin } from '../../src/index.js';
 import { aTestApp, DOC_BASE } from '../test-app.js';
 
 interface Operation {

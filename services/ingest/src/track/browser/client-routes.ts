@@ -10,10 +10,17 @@ import type { App } from '@waymark/http-kit';
 import type { FastifyRequest, preHandlerAsyncHookHandler } from 'fastify';
 import { storableBody } from '../storable-body.js';
 import type { TrackDeps } from '../track-deps.js';
+import { checkHostname } from './allowed-hostnames.js';
 import type { Trackers } from './client-trackers.js';
 import { callerAddress, createNetworkLimits } from './network-limits.js';
 import { answerPreflights, BROWSER_ROUTE } from './preflights.js';
-import { authenticatePublishable } from './publishable-key.js';
+
+const REQUIREMENTS = { keyKind: 'publishable', minimumPlan: 'business' } as const;
+
+/** A hook that rejects calls from pages of hosts that the workspace does not allow. */
+async function checkPage({ workspace, headers }: FastifyRequest): Promise<void> {
+  checkHostname(workspace.allowedHostnames, headers);
+}
 
 /**
  * `POST /track/lead/client` and `/track/sale/client`: conversions from a page, with a publishable key.
@@ -30,7 +37,7 @@ export async function clientRoutes(
   answerPreflights(app, ['/track/lead/client', '/track/sale/client']);
   const limits = createNetworkLimits(deps);
   // The network limit comes first, so that rejected calls do not count against the shared publishable key.
-  const onRequest = [limits.countPageConversion, authenticatePublishable(deps)];
+  const onRequest = [limits.countPageConversion, app.authenticate(REQUIREMENTS), checkPage];
   const shared = { ...BROWSER_ROUTE, onRequest, preHandler: shed };
   const takeDailyEvents = (request: FastifyRequest, events: number) =>
     limits.takeDailyEvents(request.workspace, callerAddress(deps.readVisit, request), events);

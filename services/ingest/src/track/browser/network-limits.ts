@@ -32,7 +32,7 @@ export interface NetworkLimitsOptions {
 
 /** Limit on browser reports. It is high, because many people share an address in an office or a mobile network. */
 const BROWSER_REPORTS = { bucket: 'track-network', limit: 600, windowSeconds: 60, subject: 'from one network' };
-/** Limit on conversions from pages: a fifth of the limit of a publishable key (publishable-key.ts). */
+/** Limit on conversions from pages: a fifth of the limit of a publishable key. */
 const PAGE_CONVERSIONS = { bucket: 'track-client-network', limit: 120, windowSeconds: 60, subject: 'from one network' };
 
 const DAILY_EVENTS_BUCKET = 'track-share';
