@@ -1,4 +1,4 @@
-import { open, readdir, readFile, rename, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
@@ -50,6 +50,38 @@ export async function writeCheckpoint(attemptDirectory: string, checkpoint: obje
   }
   await rename(next, join(attemptDirectory, CHECKPOINT));
   await syncDirectory(attemptDirectory);
+}
+
+/** Only this user may enter: a DATA_DIR that others may list does not show them the files. */
+export const DIRECTORY_MODE = 0o700;
+
+/**
+ * Prepares the directory of a new attempt, and removes those of all earlier ones. May be repeated after an interruption.
+ *
+ * @param takeOver called with the directories of an earlier attempt and of the new one, for the latest attempt first until it returns a
+ * checkpoint: takes over the files of the earlier attempt up to that checkpoint
+ * @returns the checkpoint from which to continue; undefined = start from the beginning, or the job has no directory
+ */
+export async function beginAttempt<T>(
+  jobDirectory: string,
+  attempt: number,
+  takeOver: (before: string, own: string) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const names = await orMissing(readdir(jobDirectory));
+  if (names === undefined) return undefined;
+  const directoryOf = (number: number) => join(jobDirectory, String(number));
+  const numbers = names.map(Number).filter((number) => number > 0 && number !== attempt);
+  const earlier = numbers.sort((one, other) => other - one).map(directoryOf);
+  const own = directoryOf(attempt);
+  await rm(own, { recursive: true, force: true });
+  await mkdir(own, { mode: DIRECTORY_MODE });
+  let continued: T | undefined;
+  for (const before of earlier) {
+    continued = await takeOver(before, own);
+    if (continued !== undefined) break;
+  }
+  for (const before of earlier) await rm(before, { recursive: true, force: true });
+  return continued;
 }
 
 /** Bytes of all files of each job, by the name of its directory. */

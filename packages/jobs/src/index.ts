@@ -1,13 +1,15 @@
 export {
+  beginAttempt,
   bytesByJob,
   CHECKPOINT,
+  DIRECTORY_MODE,
   orMissing,
   readCheckpoint,
   sizeOf,
   syncDirectory,
   writeCheckpoint,
 } from './attempt-files.js';
-export { checkFileVisible } from './file-access.js';
+export { checkFileVisible, checkSeesAll, type KeyCaller, keyCaller } from './job-access.js';
 export { JobFailure, JobStopped } from './job-error.js';
 export { createJobRunner, type JobRecord, type JobRunnerDeps } from './job-runner.js';
 export type { JobSlot } from './job-slots.js';

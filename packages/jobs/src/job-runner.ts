@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Catalog } from '@waymark/catalog';
+import { type Catalog, isUnfinished } from '@waymark/catalog';
 import type { Logger } from '@waymark/http-kit';
 import { LEASE_MS, takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
@@ -73,8 +73,6 @@ const ATTEMPTS_MAX = 20;
 const RECORD_MS_MAX = 2_000;
 /** Limit on the jobs of a process for each slot, because a job that has lent its slot takes memory too. */
 const JOBS_PER_SLOT = 16;
-
-const isUnfinished = ({ status }: JobRecord) => status === 'queued' || status === 'processing';
 
 /** Creates a runner; `start` starts it. */
 export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): JobRunner {

@@ -1,9 +1,10 @@
-import { ApiError, type ExportResource, type ExportStatus, UNFINISHED_EXPORTS_MAX } from '@waymark/contract';
-import type { LinkVisibility } from '../links/link-visibility.js';
+import { type ExportResource, UNFINISHED_EXPORTS_MAX } from '@waymark/contract';
+import { type LinkVisibility, visibleTo } from '../links/link-visibility.js';
 import { isOneOf } from '../lists/list-conditions.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import type { ErasureRecord, ExportJobRecord } from '../model/job-record-schemas.js';
-import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
+import { createJobs, UNFINISHED } from '../resources/jobs.js';
+import type { New, ResourceDeps, ResourceRules } from '../resources/resource.js';
 import { changeAll } from '../store/bulk-changes.js';
 import type { RecordStore } from '../store/record-store.js';
 
@@ -26,27 +27,14 @@ const RULES: ResourceRules<ExportJobRecord, NewExportJob, ExportJobFilters, 'cre
     ...{ startedAt: null, finishedAt: null, expiresAt: null, isUnreported: false },
     ...input,
   }),
-  conditions: ({ resources, visibility }) => [
-    isOneOf('resource', resources),
-    {
-      sql: 'hides_folders >= {hides_folders:UInt8} AND hides_passwords >= {hides_passwords:UInt8}',
-      values: { hides_folders: Number(visibility.hidesFolders), hides_passwords: Number(visibility.hidesPasswords) },
-    },
-  ],
+  conditions: ({ resources, visibility }) => [isOneOf('resource', resources), visibleTo(visibility)],
   sorts: { createdAt: BY_CREATION },
 };
 
-const UNFINISHED: readonly ExportStatus[] = ['queued', 'processing'];
 /** The resources whose files may contain data of a person. */
 const WITH_PEOPLE: readonly ExportResource[] = ['events', 'customers', 'analytics'];
 /** The longest time for which a record can be read after the time of its removal: the insert takes up to 25 seconds, and clocks differ. */
 const REMOVAL_MS_MAX = 30_000;
-const RETRY_SECONDS = 60;
-
-/** Whether the export is waiting or running. */
-export function isUnfinished({ status }: Pick<ExportJobRecord, 'status'>): boolean {
-  return UNFINISHED.includes(status);
-}
 
 /** Dependencies of {@link createExportJobs}. */
 export interface ExportJobsDeps extends ResourceDeps {
@@ -56,37 +44,8 @@ export interface ExportJobsDeps extends ResourceDeps {
 
 /** The operations on export jobs (docs/reference/exports.md). */
 export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: ExportJobsDeps) {
-  const { get, require, list, create, update } = createResources(store, RULES, deps);
   return {
-    get,
-    require,
-    list,
-    update,
-
-    /** Begins the next attempt, unless the export has ended. */
-    begin: ({ workspaceId, id }: ExportJobRecord): Promise<ExportJobRecord> =>
-      update(workspaceId, id, (current) => {
-        if (!isUnfinished(current)) return {};
-        const startedAt = current.startedAt ?? new Date(deps.now()).toISOString();
-        return { status: 'processing', attempt: current.attempt + 1, startedAt };
-      }),
-
-    /** Records that an attempt has ended for a reason other than the export, unless the export has ended. */
-    interrupted: ({ workspaceId, id }: ExportJobRecord): Promise<ExportJobRecord> =>
-      update(workspaceId, id, (current) => (isUnfinished(current) ? { interruptions: current.interruptions + 1 } : {})),
-
-    /** @throws ApiError 429 when the workspace has as many unfinished exports as it may */
-    create(workspaceId: string, input: NewExportJob): Promise<ExportJobRecord> {
-      const refusal = () => {
-        const message = `This workspace has ${UNFINISHED_EXPORTS_MAX} exports that have not ended, which is the most that it may have. Please try again when one has ended.`;
-        return new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
-      };
-      const request = {
-        ...{ workspaceId, what: store.kind.table, amount: 1, limit: UNFINISHED_EXPORTS_MAX, refusal },
-        used: () => store.lists.countFew(workspaceId, [isOneOf('status', UNFINISHED)]),
-      };
-      return deps.quotas.within(request, () => create(workspaceId, input));
-    },
+    ...createJobs(store, RULES, deps, UNFINISHED_EXPORTS_MAX),
 
     /**
      * Ends the exports that may contain data of erased people, whose records are removed already: a completed one expires, a running one

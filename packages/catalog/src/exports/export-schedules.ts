@@ -1,5 +1,5 @@
 import { EXPORT_SCHEDULES_MAX, type ExportDestination } from '@waymark/contract';
-import type { LinkVisibility } from '../links/link-visibility.js';
+import { type LinkVisibility, visibleTo } from '../links/link-visibility.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import type { ExportScheduleRecord } from '../model/job-record-schemas.js';
 import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
@@ -32,12 +32,7 @@ const RULES: ResourceRules<ExportScheduleRecord, NewExportSchedule, ExportSchedu
     ...{ disabledAt: null, disabledReason: null, unreported: null },
     ...input,
   }),
-  conditions: ({ visibility }) => [
-    {
-      sql: 'hides_folders >= {hides_folders:UInt8} AND hides_passwords >= {hides_passwords:UInt8}',
-      values: { hides_folders: Number(visibility.hidesFolders), hides_passwords: Number(visibility.hidesPasswords) },
-    },
-  ],
+  conditions: ({ visibility }) => [visibleTo(visibility)],
   sorts: { createdAt: BY_CREATION },
 };
 

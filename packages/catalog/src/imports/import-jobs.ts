@@ -1,9 +1,9 @@
-import { ApiError, type ImportStatus, UNFINISHED_IMPORTS_MAX } from '@waymark/contract';
-import type { LinkVisibility } from '../links/link-visibility.js';
-import { isOneOf } from '../lists/list-conditions.js';
+import { UNFINISHED_IMPORTS_MAX } from '@waymark/contract';
+import { type LinkVisibility, visibleTo } from '../links/link-visibility.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import type { ImportJobRecord } from '../model/job-record-schemas.js';
-import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
+import { createJobs, UNFINISHED } from '../resources/jobs.js';
+import type { New, ResourceDeps, ResourceRules } from '../resources/resource.js';
 import type { Sealer, SecretBox } from '../secrets/secret-box.js';
 import type { RecordStore } from '../store/record-store.js';
 
@@ -38,59 +38,14 @@ const RULES: ResourceRules<ImportJobRecord, NewImportJob, ImportJobFilters, 'cre
     ...{ files: [], error: null, startedAt: null, finishedAt: null, expiresAt: null, isUnreported: false },
     ...input,
   }),
-  conditions: ({ visibility }) => [
-    {
-      sql: 'hides_folders >= {hides_folders:UInt8} AND hides_passwords >= {hides_passwords:UInt8}',
-      values: { hides_folders: Number(visibility.hidesFolders), hides_passwords: Number(visibility.hidesPasswords) },
-    },
-  ],
+  conditions: ({ visibility }) => [visibleTo(visibility)],
   sorts: { createdAt: BY_CREATION },
 };
 
-const UNFINISHED: readonly ImportStatus[] = ['queued', 'processing'];
-const RETRY_SECONDS = 60;
-
 /** The operations on imports of links, which run in the background (docs/reference/imports.md). */
 export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: SecretBox, deps: ResourceDeps) {
-  const { get, require, list, create, update } = createResources(store, RULES, deps);
-  const isUnfinished = ({ status }: ImportJobRecord) => UNFINISHED.includes(status);
-  const countUnfinished = (workspaceId: string) => store.lists.countFew(workspaceId, [isOneOf('status', UNFINISHED)]);
-  const refusal = () => {
-    const message = `This workspace has ${UNFINISHED_IMPORTS_MAX} imports that have not ended, which is the most that it may have. Please try again when one has ended.`;
-    return new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
-  };
   return {
-    get,
-    require,
-    list,
-    update,
-    isUnfinished,
-
-    /** Early check, before a file is received. @throws ApiError 429 when the workspace has as many unfinished imports as it may */
-    async checkRoom(workspaceId: string): Promise<void> {
-      if ((await countUnfinished(workspaceId)) >= UNFINISHED_IMPORTS_MAX) throw refusal();
-    },
-
-    /** @throws ApiError 429 when the workspace has as many unfinished imports as it may */
-    create(workspaceId: string, input: NewImportJob): Promise<ImportJobRecord> {
-      const request = {
-        ...{ workspaceId, what: store.kind.table, amount: 1, limit: UNFINISHED_IMPORTS_MAX, refusal },
-        used: () => countUnfinished(workspaceId),
-      };
-      return deps.quotas.within(request, () => create(workspaceId, input));
-    },
-
-    /** Begins the next attempt, unless the import has ended. */
-    begin: ({ workspaceId, id }: ImportJobRecord): Promise<ImportJobRecord> =>
-      update(workspaceId, id, (current) => {
-        if (!isUnfinished(current)) return {};
-        const startedAt = current.startedAt ?? new Date(deps.now()).toISOString();
-        return { status: 'processing', attempt: current.attempt + 1, startedAt };
-      }),
-
-    /** Records that an attempt has ended for a reason other than the import, unless the import has ended. */
-    interrupted: ({ workspaceId, id }: ImportJobRecord): Promise<ImportJobRecord> =>
-      update(workspaceId, id, (current) => (isUnfinished(current) ? { interruptions: current.interruptions + 1 } : {})),
+    ...createJobs(store, RULES, deps, UNFINISHED_IMPORTS_MAX),
 
     /** The open imports of all workspaces: those that wait, run, have reports, or have ended without their webhooks having been sent; oldest first. */
     listOpen: (): Promise<ImportJobRecord[]> =>

@@ -18,6 +18,14 @@ export function linkVisibility({ role, scopes }: Pick<ApiKeyRecord, 'role' | 'sc
 /** The visibility for receivers of webhooks, which have no API key. */
 export const WEBHOOK_VISIBILITY: LinkVisibility = { hidesFolders: false, hidesPasswords: true };
 
+/** Selects the jobs and schedules that were made with API keys that see no more than the caller. */
+export function visibleTo({ hidesFolders, hidesPasswords }: LinkVisibility): Condition {
+  return {
+    sql: 'hides_folders >= {hides_folders:UInt8} AND hides_passwords >= {hides_passwords:UInt8}',
+    values: { hides_folders: Number(hidesFolders), hides_passwords: Number(hidesPasswords) },
+  };
+}
+
 const IS_HIDDEN: Condition = { sql: "access_level = ''", values: {} };
 
 /** The link is not in a hidden folder. A subquery, because there may be any number of hidden folders. */

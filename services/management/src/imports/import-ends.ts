@@ -1,4 +1,4 @@
-import type { Catalog, ImportJobRecord, ImportReportFile } from '@waymark/catalog';
+import { type Catalog, type ImportJobRecord, type ImportReportFile, isUnfinished } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { makeRoom } from '@waymark/jobs';
 import type { JobNotifier } from '@waymark/webhooks';
@@ -46,27 +46,15 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
   async function end(job: ImportJobRecord, fields: Partial<ImportJobRecord>): Promise<void> {
     // An attempt that fails before it has a checkpoint takes over the progress of the previous attempt.
     const checkpoint = (await files.readCheckpoint(job)) ?? (await files.begin(job));
-    const endedMs = now();
-    const progress = checkpoint && {
-      ...progressOf(checkpoint),
-      files: reportFiles(checkpoint),
-    };
-    const times = {
-      finishedAt: new Date(endedMs).toISOString(),
-      expiresAt: new Date(endedMs + KEPT_MS).toISOString(),
-    };
-    const ended = await importJobs.update(job.workspaceId, job.id, (current) =>
-      importJobs.isUnfinished(current) && current.attempt === job.attempt
-        ? { ...fields, ...progress, ...times, isUnreported: true }
-        : {},
-    );
-    if (!importJobs.isUnfinished(ended)) await files.removeSource(job.directory);
+    const progress = checkpoint && { ...progressOf(checkpoint), files: reportFiles(checkpoint) };
+    const ended = await importJobs.end(job, { ...fields, ...progress }, KEPT_MS);
+    if (!isUnfinished(ended)) await files.removeSource(job.directory);
   }
 
   /** Removes the files of an import that has ended. */
   async function expire({ workspaceId, id, directory }: ImportJobRecord): Promise<void> {
     await importJobs.update(workspaceId, id, (current) =>
-      importJobs.isUnfinished(current) ? {} : { files: [], expiresAt: new Date(now()).toISOString() },
+      isUnfinished(current) ? {} : { files: [], expiresAt: new Date(now()).toISOString() },
     );
     await files.remove(directory);
   }
@@ -83,7 +71,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
       const before = await importJobs.require(workspaceId, id);
       const checkpoint = await files.readCheckpoint(before);
       const job = await importJobs.update(workspaceId, id, (current) =>
-        importJobs.isUnfinished(current)
+        isUnfinished(current)
           ? {
               status: 'cancelled',
               ...(checkpoint && progressOf(checkpoint)),
@@ -103,7 +91,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
       const event = status === 'failed' ? 'import.failed' : 'import.completed';
       const data = await importObject(files, baseUrl, job);
       await jobNotifier.ended({ workspaceId, event, key: id, endedMs: Date.parse(finishedAt ?? ''), data });
-      await importJobs.update(workspaceId, id, () => ({ isUnreported: false }));
+      await importJobs.reported(job);
     },
 
     /** Makes `sweep` remove the directory in five minutes, unless the record of its import turns out to be stored. */
@@ -137,7 +125,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
           const sum = [...bytesOf.values()].reduce((total, one) => total + one, bytes);
           if (sum <= importBytesMax) return { bytes: sum, jobs: [] };
           // Files of imports that have not ended are needed.
-          const ended = (await importJobs.listOpen()).filter((job) => !importJobs.isUnfinished(job));
+          const ended = (await importJobs.listOpen()).filter((job) => !isUnfinished(job));
           const jobs = ended.map((job) => ({
             ...{ job, workspaceId: job.workspaceId, bytes: bytesOf.get(job.directory) ?? 0 },
             finishedAt: job.finishedAt ?? '',

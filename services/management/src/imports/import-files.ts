@@ -14,7 +14,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ImportCounts, ReportState } from '@waymark/import';
-import { bytesByJob, orMissing, readCheckpoint, writeCheckpoint } from '@waymark/jobs';
+import { beginAttempt, bytesByJob, DIRECTORY_MODE, orMissing, readCheckpoint, writeCheckpoint } from '@waymark/jobs';
 import { z } from 'zod';
 
 /**
@@ -29,7 +29,6 @@ export const REPORTS = { rejected: 'rejected.csv', lost: 'lost.csv' } as const;
 /** `rejected`: rows that were not imported; `lost`: values that were not (docs/reference/imports.md). */
 export type ReportName = keyof typeof REPORTS;
 
-const DIRECTORY_MODE = 0o700;
 export const FILE_MODE = 0o600;
 
 const count = z.int();
@@ -71,14 +70,31 @@ export function createImportFiles(root: string) {
   const pathOf = (directory: string, ...names: readonly string[]) => join(root, directory, ...names);
   const attemptPath = ({ directory, attempt }: Attempt) => pathOf(directory, String(attempt));
 
-  async function checkpointOf(attempt: Attempt): Promise<Checkpoint | undefined> {
-    const found = await readCheckpoint(attemptPath(attempt));
+  async function checkpointIn(path: string): Promise<Checkpoint | undefined> {
+    const found = await readCheckpoint(path);
     return found === undefined ? undefined : checkpointSchema.parse(found);
+  }
+
+  /** Copies the reports of an earlier attempt up to its checkpoint. */
+  async function takeOver(before: string, own: string): Promise<Checkpoint | undefined> {
+    const found = await checkpointIn(before);
+    if (found === undefined) return undefined;
+    for (const name of ['rejected', 'lost'] as const) {
+      const path = join(own, REPORTS[name]);
+      const bytes = found.bytes[name];
+      if (bytes === 0) continue;
+      // A copy: the process that wrote the original may still have it open.
+      const original = createReadStream(join(before, REPORTS[name]), { end: bytes - 1 });
+      await writeFile(path, original, { mode: FILE_MODE, flush: true });
+      await truncate(path, bytes);
+    }
+    await writeCheckpoint(own, found, FILE_MODE);
+    return found;
   }
 
   return {
     /** The checkpoint of an attempt; undefined before its first one. */
-    readCheckpoint: checkpointOf,
+    readCheckpoint: (attempt: Attempt) => checkpointIn(attemptPath(attempt)),
 
     /** Creates the directory of a new import. @returns its name */
     async createDirectory(): Promise<string> {
@@ -111,41 +127,13 @@ export function createImportFiles(root: string) {
     reportOf: (attempt: Attempt, name: ReportName) => join(attemptPath(attempt), REPORTS[name]),
 
     /**
-     * Prepares a new attempt: copies the reports of the latest attempt up to its checkpoint, then removes all earlier attempts. May be
+     * Prepares a new attempt: takes over the reports of the latest attempt up to its checkpoint, then removes all earlier attempts. May be
      * repeated after an interruption.
      *
      * @returns the checkpoint to continue from; undefined = start from the beginning, or this server has no files of the import
      */
-    async begin(attempt: Attempt): Promise<Checkpoint | undefined> {
-      const { directory } = attempt;
-      const names = await orMissing(readdir(pathOf(directory)));
-      if (names === undefined) return undefined;
-      const earlier = names.map(Number).filter((number) => number > 0 && number !== attempt.attempt);
-      const own = attemptPath(attempt);
-      await rm(own, { recursive: true, force: true });
-      await mkdir(own, { mode: DIRECTORY_MODE });
-      let continued: Checkpoint | undefined;
-      for (const number of earlier.sort((one, other) => other - one)) {
-        const before = { directory, attempt: number };
-        continued = await checkpointOf(before);
-        if (continued === undefined) continue;
-        for (const name of ['rejected', 'lost'] as const) {
-          const path = join(own, REPORTS[name]);
-          const bytes = continued.bytes[name];
-          if (bytes === 0) continue;
-          // A copy: the process that wrote the original may still have it open.
-          await writeFile(path, createReadStream(join(attemptPath(before), REPORTS[name]), { end: bytes - 1 }), {
-            mode: FILE_MODE,
-            flush: true,
-          });
-          await truncate(path, bytes);
-        }
-        await writeCheckpoint(own, continued, FILE_MODE);
-        break;
-      }
-      for (const number of earlier) await rm(pathOf(directory, String(number)), { recursive: true, force: true });
-      return continued;
-    },
+    begin: ({ directory, attempt }: Attempt): Promise<Checkpoint | undefined> =>
+      beginAttempt(pathOf(directory), attempt, takeOver),
 
     /** Opens the reports of an attempt. @param begun the result of `begin` */
     async openReports(attempt: Attempt, begun: Checkpoint | undefined): Promise<OpenReports> {

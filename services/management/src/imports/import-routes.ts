@@ -10,9 +10,9 @@ import {
 } from '@waymark/contract';
 import { sendStoredFile } from '@waymark/export';
 import { type App, parseInput } from '@waymark/http-kit';
-import { checkFileVisible } from '@waymark/jobs';
+import { checkFileVisible, checkSeesAll, type KeyCaller } from '@waymark/jobs';
 import { z } from 'zod';
-import { checkVisible, IMPORT_REQUIREMENTS, type ImportCaller } from './import-access.js';
+import { IMPORT_REQUIREMENTS } from './import-access.js';
 import type { ImportEnds } from './import-ends.js';
 import { type ImportFiles, REPORTS, type ReportName } from './import-files.js';
 import { importObject } from './import-object.js';
@@ -42,16 +42,16 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
   const objectOf = (job: ImportJobRecord) => importObject(files, baseUrl, job);
   await acceptUploads(app, fileBytesMax);
 
-  async function visibleJob({ apiKey, workspace }: ImportCaller, id: string): Promise<ImportJobRecord> {
+  async function visibleJob({ apiKey, workspace }: KeyCaller, id: string): Promise<ImportJobRecord> {
     const job = await importJobs.require(workspace.id, id);
-    checkVisible(apiKey, job);
+    checkSeesAll(apiKey, job, 'import');
     return job;
   }
 
   type Options = Pick<CreateImportBody, 'source' | 'domains' | 'tags' | 'history' | 'onConflict' | 'timezone'>;
 
   async function create(
-    { apiKey, workspace }: ImportCaller,
+    { apiKey, workspace }: KeyCaller,
     { source, domains = [], tags: names = [], history = 'none', onConflict = 'skip', timezone }: Options,
     place: Pick<ImportJobRecord, 'directory' | 'format' | 'bytes' | 'address' | 'sourceWorkspace' | 'dryRun'>,
   ): Promise<ImportJobRecord> {
@@ -67,7 +67,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
     }
   }
 
-  async function createFromApi(caller: ImportCaller, body: CreateImportBody): Promise<ImportJobRecord> {
+  async function createFromApi(caller: KeyCaller, body: CreateImportBody): Promise<ImportJobRecord> {
     const { address = null, sourceWorkspace = null, dryRun = false } = body;
     await checkOptions(body);
     await checkApiOptions(body.source, address);

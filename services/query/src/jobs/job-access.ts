@@ -1,6 +1,7 @@
-import { type ApiKeyRecord, type Catalog, type ExportJobRecord, linkVisibility } from '@waymark/catalog';
+import type { Catalog, ExportJobRecord } from '@waymark/catalog';
 import { ApiError, EXPORT_RESOURCES, type ExportResource } from '@waymark/contract';
 import { checkAuthorization, type RouteRequirements } from '@waymark/http-kit';
+import { checkSeesAll, keyCaller } from '@waymark/jobs';
 import type { LinkCaller } from '@waymark/record-lists';
 import { z } from 'zod';
 
@@ -63,14 +64,7 @@ export function checkVisible(
   job: Pick<ExportJobRecord, 'resource' | 'hidesFolders' | 'hidesPasswords'>,
 ): void {
   checkResource(caller, job.resource);
-  const { hidesFolders, hidesPasswords } = linkVisibility(caller.apiKey);
-  if ((hidesFolders && !job.hidesFolders) || (hidesPasswords && !job.hidesPasswords)) {
-    throw new ApiError('forbidden', 'This export was made with an API key that sees more than this one.');
-  }
-}
-
-function isExpired({ expiresAt }: ApiKeyRecord, nowMs: number): boolean {
-  return expiresAt !== null && Date.parse(expiresAt) <= nowMs;
+  checkSeesAll(caller.apiKey, job, 'export');
 }
 
 /**
@@ -78,30 +72,23 @@ function isExpired({ expiresAt }: ApiKeyRecord, nowMs: number): boolean {
  *
  * @throws ApiError 403 or 404 when the key may not read the resource any more
  */
-export async function keyCaller(
+export async function exportCaller(
   catalog: Catalog,
-  { workspaceId, keyId, resource }: Pick<ExportJobRecord, 'workspaceId' | 'keyId' | 'resource'>,
+  job: Pick<ExportJobRecord, 'workspaceId' | 'keyId' | 'resource'>,
   nowMs: number,
 ): Promise<LinkCaller> {
-  const [apiKey, workspace] = await Promise.all([
-    catalog.keys.get(workspaceId, keyId),
-    catalog.workspaces.get(workspaceId),
-  ]);
-  if (workspace === undefined) throw new ApiError('not_found', 'The workspace of this export was deleted.');
-  if (apiKey === undefined) throw new ApiError('forbidden', 'The API key that made this export was revoked.');
-  if (isExpired(apiKey, nowMs)) throw new ApiError('forbidden', 'The API key that made this export has expired.');
-  const caller = { apiKey, workspace };
-  checkResource(caller, resource);
+  const caller = await keyCaller(catalog, job, nowMs, 'export');
+  checkResource(caller, job.resource);
   return caller;
 }
 
 /**
- * {@link keyCaller}, for a job.
+ * {@link exportCaller}, for a job.
  *
  * @throws ApiError also when the workspace has used up its events
  */
 export async function jobCaller(catalog: Catalog, job: ExportJobRecord, nowMs: number): Promise<LinkCaller> {
-  const caller = await keyCaller(catalog, job, nowMs);
+  const caller = await exportCaller(catalog, job, nowMs);
   await checkUsage(catalog, caller, job.resource);
   return caller;
 }

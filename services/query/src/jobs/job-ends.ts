@@ -27,18 +27,6 @@ const NO_ROOM = 'The files of exports may have';
 export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now }: JobEndsDeps) {
   const { exportJobs } = catalog;
 
-  /** Ends the attempt, unless the job was cancelled or another attempt has begun. */
-  async function end(job: ExportJobRecord, fields: Partial<ExportJobRecord>, keptMs?: number): Promise<void> {
-    const endedMs = now();
-    const times = {
-      finishedAt: new Date(endedMs).toISOString(),
-      expiresAt: keptMs === undefined ? null : new Date(endedMs + keptMs).toISOString(),
-    };
-    await exportJobs.update(job.workspaceId, job.id, (current) =>
-      isUnfinished(current) && current.attempt === job.attempt ? { ...fields, ...times, isUnreported: true } : {},
-    );
-  }
-
   async function expire({ workspaceId, id }: ExportJobRecord): Promise<void> {
     await exportJobs.update(workspaceId, id, ({ status }) => (status === 'completed' ? { status: 'expired' } : {}));
     await files.remove(id);
@@ -46,8 +34,9 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
 
   return {
     /** Ends a job whose file is complete. */
-    complete: (job: ExportJobRecord, { name: file, rows, bytes }: WrittenFile): Promise<void> =>
-      end(job, { status: 'completed', file, rows, bytes }, KEPT_MS),
+    async complete(job: ExportJobRecord, { name: file, rows, bytes }: WrittenFile): Promise<void> {
+      await exportJobs.end(job, { status: 'completed', file, rows, bytes }, KEPT_MS);
+    },
 
     /** Sends the end of a job to the webhooks of its workspace. @throws when a store is unavailable; then it must be called again */
     async report(job: ExportJobRecord): Promise<void> {
@@ -55,13 +44,13 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
       const event = status === 'failed' ? 'export.failed' : 'export.completed';
       const data = { job: await jobObject(files, baseUrl, job), schedule: null };
       await notifier.ended({ workspaceId, event, key: id, endedMs: Date.parse(finishedAt ?? ''), data });
-      await exportJobs.update(workspaceId, id, () => ({ isUnreported: false }));
+      await exportJobs.reported(job);
     },
 
     /** Ends a job that cannot be completed. */
     async fail(job: ExportJobRecord, error: string): Promise<void> {
       await files.remove(job.id);
-      await end(job, { status: 'failed', error });
+      await exportJobs.end(job, { status: 'failed', error });
     },
 
     /** Cancels a job that has not ended, and removes the file of one that is completed. @throws ApiError 404 */

@@ -3,8 +3,10 @@ import { copyFile, type FileHandle, mkdir, open, readdir, rename, rm, truncate }
 import { join } from 'node:path';
 import { parseResourceId } from '@waymark/contract';
 import {
+  beginAttempt,
   bytesByJob,
   CHECKPOINT,
+  DIRECTORY_MODE,
   orMissing,
   readCheckpoint,
   sizeOf,
@@ -17,8 +19,6 @@ import { z } from 'zod';
 const PART = 'part';
 /** Name of a file that is not complete, and that its attempt has closed. */
 const CLOSED = 'part.closed';
-/** Only this user may enter: a DATA_DIR that others may list does not show them the files. */
-const DIRECTORY_MODE = 0o700;
 
 const checkpointSchema = z.object({
   rows: z.int(),
@@ -54,27 +54,22 @@ export interface PartFile {
 export function createJobFiles(directory: string) {
   const pathOf = ({ id, attempt }: Attempt) => join(directory, id, String(attempt));
 
-  async function checkpointOf(attempt: Attempt): Promise<Checkpoint | undefined> {
-    return checkpointSchema.safeParse(await readCheckpoint(pathOf(attempt))).data;
-  }
-
-  async function attemptsOf(id: string): Promise<number[]> {
-    return ((await orMissing(readdir(join(directory, id)))) ?? []).map(Number).sort((a, b) => b - a);
+  async function checkpointIn(path: string): Promise<Checkpoint | undefined> {
+    return checkpointSchema.safeParse(await readCheckpoint(path)).data;
   }
 
   /**
    * Takes over the file of an earlier attempt, up to its checkpoint. A file that its attempt may still write is copied, because a process that
    * has lost its lease would write into that of its successor. Any other is moved, so that the file needs no room for a second one.
    *
-   * @param own directory of the new attempt
    * @returns undefined when the earlier attempt has no file that can be continued
    */
-  async function takeOver(before: Attempt, own: string): Promise<Checkpoint | undefined> {
-    const found = await checkpointOf(before);
+  async function takeOver(before: string, own: string): Promise<Checkpoint | undefined> {
+    const found = await checkpointIn(before);
     if (found === undefined || found.lastId === null) return undefined;
     // The file has its final name if the process ended between completing the file and recording that in the job.
-    const name = (await readdir(pathOf(before))).find((one) => !one.startsWith(CHECKPOINT)) ?? PART;
-    const source = join(pathOf(before), name);
+    const name = (await readdir(before)).find((one) => !one.startsWith(CHECKPOINT)) ?? PART;
+    const source = join(before, name);
     if ((await sizeOf(source)) < found.bytes) return undefined;
     // Before the file, so that the next attempt finds both if this process is killed.
     await writeCheckpoint(own, found);
@@ -86,7 +81,7 @@ export function createJobFiles(directory: string) {
   }
 
   return {
-    readCheckpoint: checkpointOf,
+    readCheckpoint: (attempt: Attempt) => checkpointIn(pathOf(attempt)),
 
     /** Where the complete file of a job is. */
     fileOf: (attempt: Attempt, name: string) => join(pathOf(attempt), name),
@@ -98,20 +93,9 @@ export function createJobFiles(directory: string) {
      * @param isResumable whether a file of this format can be continued
      * @returns the checkpoint at which to continue; undefined to start over
      */
-    async begin(attempt: Attempt, isResumable: boolean): Promise<Checkpoint | undefined> {
-      const earlier = (await attemptsOf(attempt.id)).filter((number) => number !== attempt.attempt);
-      const own = pathOf(attempt);
-      await rm(own, { recursive: true, force: true });
-      await mkdir(own, { recursive: true, mode: DIRECTORY_MODE });
-      let continued: Checkpoint | undefined;
-      for (const number of isResumable ? earlier : []) {
-        continued = await takeOver({ id: attempt.id, attempt: number }, own);
-        if (continued !== undefined) break;
-      }
-      for (const number of earlier) {
-        await rm(join(directory, attempt.id, String(number)), { recursive: true, force: true });
-      }
-      return continued;
+    async begin({ id, attempt }: Attempt, isResumable: boolean): Promise<Checkpoint | undefined> {
+      await mkdir(join(directory, id), { recursive: true, mode: DIRECTORY_MODE });
+      return beginAttempt(join(directory, id), attempt, isResumable ? takeOver : async () => undefined);
     },
 
     /** Opens the file of an attempt that has begun. */
