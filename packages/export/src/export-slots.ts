@@ -17,7 +17,9 @@ export interface ExportSlot {
 
 /** Limits how many exports of a workspace run at the same time. */
 export interface ExportSlots {
-  /** @throws ApiError 429 with `Retry-After` when the workspace runs as many exports as it may */
+  /** @returns undefined when the workspace runs as many exports as it may */
+  tryTake(workspaceId: string): ExportSlot | undefined;
+  /** {@link tryTake} for a request. @throws ApiError 429 with `Retry-After` when the workspace runs as many exports as it may */
   take(workspaceId: string): ExportSlot;
   /** Ends all exports after ten seconds. Call it when shutdown starts; may be called more than once. */
   close(): void;
@@ -33,30 +35,33 @@ export interface ExportDeps {
 export function createExportSlots({ closeGraceMs = CLOSE_GRACE_MS } = {}): ExportSlots {
   const running = new Map<string, number>();
   const shutdown = new AbortController();
+
+  function tryTake(workspaceId: string): ExportSlot | undefined {
+    const count = running.get(workspaceId) ?? 0;
+    if (count >= EXPORTS_MAX) return undefined;
+    const endLimit = limitGarbage();
+    running.set(workspaceId, count + 1);
+    let isFree = false;
+    return {
+      signal: shutdown.signal,
+      free() {
+        if (isFree) return;
+        isFree = true;
+        endLimit();
+        const left = (running.get(workspaceId) ?? 1) - 1;
+        if (left === 0) running.delete(workspaceId);
+        else running.set(workspaceId, left);
+      },
+    };
+  }
+
   return {
+    tryTake,
     take(workspaceId) {
-      const count = running.get(workspaceId) ?? 0;
-      if (count >= EXPORTS_MAX) {
-        throw new ApiError(
-          'rate_limit_exceeded',
-          `This workspace runs ${EXPORTS_MAX} exports already, which is the most that it may run. Please try again when one has ended.`,
-          { retryAfterSeconds: RETRY_SECONDS },
-        );
-      }
-      const endLimit = limitGarbage();
-      running.set(workspaceId, count + 1);
-      let isFree = false;
-      return {
-        signal: shutdown.signal,
-        free() {
-          if (isFree) return;
-          isFree = true;
-          endLimit();
-          const left = (running.get(workspaceId) ?? 1) - 1;
-          if (left === 0) running.delete(workspaceId);
-          else running.set(workspaceId, left);
-        },
-      };
+      const slot = tryTake(workspaceId);
+      if (slot !== undefined) return slot;
+      const message = `This workspace runs ${EXPORTS_MAX} exports already, which is the most that it may run. Please try again when one has ended.`;
+      throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
     },
     close() {
       setTimeout(() => shutdown.abort(), closeGraceMs).unref();

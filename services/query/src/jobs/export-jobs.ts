@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { type Catalog, EXPORT_JOBS_TABLE } from '@waymark/catalog';
-import { ApiError } from '@waymark/contract';
-import type { ExportDeps, ExportSlots } from '@waymark/export';
+import type { ExportDeps } from '@waymark/export';
 import type { App, Logger } from '@waymark/http-kit';
 import { createJobRunner } from '@waymark/jobs';
 import type { JobNotifier } from '@waymark/webhooks';
@@ -38,16 +37,6 @@ export interface ExportJobsDeps
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Takes a slot of the workspace. @returns the function that frees it; undefined when all its slots are taken */
-function takeSlot(exportSlots: ExportSlots, workspaceId: string): (() => void) | undefined {
-  try {
-    return exportSlots.take(workspaceId).free;
-  } catch (err) {
-    if (err instanceof ApiError && err.code === 'rate_limit_exceeded') return undefined;
-    throw err;
-  }
-}
-
 /** Adds the routes of export jobs, and runs jobs while the app is open. */
 export async function exportJobs(app: App, deps: ExportJobsDeps): Promise<void> {
   const files = createJobFiles(join(deps.dataDir, 'exports'));
@@ -69,7 +58,7 @@ export async function exportJobs(app: App, deps: ExportJobsDeps): Promise<void> 
       await ends.sweep(idsWithFiles, open);
       return open;
     },
-    takeSlot: (workspaceId) => takeSlot(exportSlots, workspaceId),
+    takeSlot: (workspaceId) => exportSlots.tryTake(workspaceId)?.free,
     run: async (job, signal) => ends.complete(job, await runJob(runDeps, job, signal)),
     fail: ends.fail,
     report: ends.report,

@@ -142,11 +142,8 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   /** {@link work} with an export slot of the workspace; errors are logged, and the schedule is tried again. */
   async function tryWork(schedule: ExportScheduleRecord): Promise<void> {
     const { workspaceId, id } = schedule;
-    let free: () => void;
-    try {
-      free = exportSlots.take(workspaceId).free;
-    } catch (err) {
-      if (!(err instanceof ApiError)) throw err;
+    const slot = exportSlots.tryTake(workspaceId);
+    if (slot === undefined) {
       notBefore.set(id, now() + RETRY_MS);
       return;
     }
@@ -160,7 +157,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
         logger.warn({ err, scheduleId: id, workspaceId }, 'a scheduled export was interrupted; it continues');
       }
     } finally {
-      free();
+      slot.free();
     }
   }
 
