@@ -122,13 +122,10 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   /** Reports the end of a job, unless another process does. */
   async function tryReport(job: R): Promise<void> {
     const lease = await leaseOf(job);
-    if (lease === undefined) return;
-    try {
+    await lease?.during(async () => {
       const current = await deps.get(job.workspaceId, job.id);
       if (current?.isUnreported === true) await deps.report(current);
-    } finally {
-      await lease.release();
-    }
+    });
   }
 
   /** Runs a job in the background, unless its workspace has no slot left or another process runs it. */

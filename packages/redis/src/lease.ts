@@ -13,6 +13,8 @@ const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('
 export interface Lease {
   /** Aborts when the lease was lost or could not be renewed in time. */
   readonly lost: AbortSignal;
+  /** Does the work, and then releases the lease, also after an error. @param work called with `lost` */
+  during<T>(work: (lost: AbortSignal) => Promise<T>): Promise<T>;
   /** Stops renewing the lease and gives it back. Never rejects. */
   release(): Promise<void>;
 }
@@ -42,13 +44,11 @@ export async function takeLease(redis: Redis, name: string): Promise<Lease | und
     expiry = expire(renewedMs);
   };
   const renewing = setInterval(() => void renew(), RENEW_EVERY_MS).unref();
-  return {
-    lost: lost.signal,
-    async release() {
-      clearInterval(renewing);
-      clearTimeout(expiry);
-      // A lease that cannot be released expires.
-      await deleteIfEqual(redis, key, owner).catch(() => undefined);
-    },
-  };
+  async function release(): Promise<void> {
+    clearInterval(renewing);
+    clearTimeout(expiry);
+    // A lease that cannot be released expires.
+    await deleteIfEqual(redis, key, owner).catch(() => undefined);
+  }
+  return { lost: lost.signal, during: (work) => work(lost.signal).finally(release), release };
 }

@@ -19,3 +19,20 @@ it('a lease is lost before another process can take it, although Redis does not 
   await waitFor(() => takeLease(other, 'test-job:1'), { what: 'the lease of another process' });
   expect(lease?.lost.aborted).toBe(true);
 });
+
+it('a lease is given back at the end of the work, also of work that fails, and only then', async () => {
+  const server = await startRedis();
+  const redis = new Redis(server.url);
+  onTestFinished(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  const lease = await takeLease(redis, 'test-job:2');
+  const work = lease?.during(async () => {
+    expect(await takeLease(redis, 'test-job:2')).toBeUndefined();
+    throw new Error('the work fails');
+  });
+  await expect(work).rejects.toThrow('the work fails');
+  const next = await takeLease(redis, 'test-job:2');
+  expect(await next?.during(async (lost) => lost.aborted)).toBe(false);
+});

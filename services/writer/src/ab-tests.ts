@@ -50,12 +50,7 @@ export function startAbTests(options: AbTestsOptions): PeriodicTask {
 
   async function runUnderLease(): Promise<void> {
     const lease = await takeLease(redis, 'link-tests:turn');
-    if (lease === undefined) return;
-    try {
-      await complete(lease.lost);
-    } finally {
-      await lease.release();
-    }
+    await lease?.during(complete);
   }
 
   return startPeriodicTask(runUnderLease, {

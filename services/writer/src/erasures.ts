@@ -245,12 +245,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
 
   async function runUnderLease(): Promise<void> {
     const lease = await takeLease(redis, 'erasures');
-    if (lease === undefined) return;
-    try {
-      await step(AbortSignal.any([closing.signal, lease.lost]));
-    } finally {
-      await lease.release();
-    }
+    await lease?.during((lost) => step(AbortSignal.any([closing.signal, lost])));
   }
 
   const task = startPeriodicTask(runUnderLease, {

@@ -61,13 +61,10 @@ export async function countExpiredRows({
 export async function applyWorkspaceRetention(run: RetentionRun): Promise<RetentionReport | undefined> {
   const { workspaces, clickhouse, redis, cluster, nowMs } = run;
   const lease = await takeLease(redis, 'retention:turn');
-  if (lease === undefined) return undefined;
-  try {
+  return lease?.during(async (lost) => {
     const rules = rulesOf(await workspaces.list());
     const counts = await countExpired(clickhouse, rules, { nowMs });
-    if (lease.lost.aborted) return undefined;
+    if (lost.aborted) return undefined;
     return { counts, ...(await deleteExpired(clickhouse, rules, counts, { cluster, nowMs })) };
-  } finally {
-    await lease.release();
-  }
+  });
 }

@@ -123,7 +123,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
       notBefore.set(id, now() + LEASE_MS);
       return;
     }
-    try {
+    await lease.during(async (lost) => {
       // Read again, because the process that had the lease before may have changed the record.
       const current = await exportSchedules.get(workspaceId, id);
       if (current === undefined) return;
@@ -132,11 +132,9 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
         // Another process may have reported it as well, and exported the next window since.
         await endAttempt(current, ({ unreported }) => (unreported === current.unreported ? { unreported: null } : {}));
       } else if (isDue(current)) {
-        await attempt(current, AbortSignal.any([closing.signal, lease.lost]));
+        await attempt(current, AbortSignal.any([closing.signal, lost]));
       }
-    } finally {
-      await lease.release();
-    }
+    });
   }
 
   /** {@link work} with an export slot of the workspace; errors are logged, and the schedule is tried again. */
