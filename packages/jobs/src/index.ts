@@ -14,4 +14,4 @@ export { JobFailure, JobStopped } from './job-error.js';
 export { createJobRunner, type JobRecord, type JobRunnerDeps } from './job-runner.js';
 export type { JobSlot } from './job-slots.js';
 export { makeRoom } from './make-room.js';
-export { createPollLoop } from './poll-loop.js';
+export { createWorkLoop } from './work-loop.js';

@@ -5,7 +5,7 @@ import { LEASE_MS, takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { failureOf, isStoreAway, JobStopped } from './job-error.js';
 import { createJobSlots, type JobSlot } from './job-slots.js';
-import { createPollLoop } from './poll-loop.js';
+import { createWorkLoop } from './work-loop.js';
 
 /** The fields of a job's record that the runner reads. */
 export interface JobRecord {
@@ -77,16 +77,13 @@ const JOBS_PER_SLOT = 16;
 /** Creates a runner; `start` starts it. */
 export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): JobRunner {
   const { redis, logger, now, what, jobsMax } = deps;
-  const closing = new AbortController();
   /** For each workspace the number of the last turn in which a job of it was started. The workspace with the lowest number comes first. */
   const turns = new Map<string, number>();
   let lastTurn = 0;
-  /** By id of the job. */
-  const running = new Map<string, Promise<void>>();
   /** When jobs that were interrupted are tried again, by id. */
   const notBefore = new Map<string, number>();
   const slots = createJobSlots(jobsMax, () => loop.wake());
-  const hasRoom = () => slots.hasFree() && running.size < jobsMax * JOBS_PER_SLOT;
+  const hasRoom = () => slots.hasFree() && loop.running.size < jobsMax * JOBS_PER_SLOT;
 
   const leaseOf = ({ id }: R) => takeLease(redis, `${what}-job:${id}`);
 
@@ -141,24 +138,21 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     lastTurn += 1;
     turns.set(workspaceId, lastTurn);
     const slot = slots.take();
-    const run = async () => {
+    loop.run(id, async () => {
       try {
-        await attempt(job, AbortSignal.any([closing.signal, lease.lost]), slot);
+        await attempt(job, AbortSignal.any([loop.closing, lease.lost]), slot);
         notBefore.delete(id);
       } catch (err) {
         notBefore.set(id, now() + Math.min(RETRY_MS * (1 + job.interruptions), RETRY_MS_MAX));
-        if (!closing.signal.aborted) {
+        if (!loop.closing.aborted) {
           logger.warn({ err, jobId: id, workspaceId }, `an ${what} was interrupted; it continues`);
         }
       } finally {
         await lease.release();
         freeSlot();
-        running.delete(id);
         slot.release();
-        loop.wake();
       }
-    };
-    running.set(id, run());
+    });
   }
 
   /** Reports the ends of jobs. @returns whether all are reported; those that are not are tried at the next poll */
@@ -181,40 +175,28 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     const areReported = await reportEnds(open);
     const turnOf = ({ workspaceId }: JobRecord) => turns.get(workspaceId) ?? 0;
     const waiting = open
-      .filter((job) => isUnfinished(job) && !running.has(job.id))
+      .filter((job) => isUnfinished(job) && !loop.running.has(job.id))
       .sort((one, other) => turnOf(one) - turnOf(other));
-    if (waiting.length === 0 && running.size === 0) {
+    if (waiting.length === 0 && loop.running.size === 0) {
       turns.clear();
       notBefore.clear();
     }
     for (const job of waiting) {
-      if (closing.signal.aborted || !hasRoom()) break;
+      if (loop.closing.aborted || !hasRoom()) break;
       if ((notBefore.get(job.id) ?? 0) <= now()) await tryStart(job);
     }
-    const isWaiting = hasRoom() && waiting.some(({ id }) => !running.has(id));
+    const isWaiting = hasRoom() && waiting.some(({ id }) => !loop.running.has(id));
     if (isWaiting) return LEASE_MS;
     return areReported ? POLL_INTERVAL_MS : RETRY_MS;
   }
 
-  const loop = createPollLoop({
+  /** The work is by id of the job. */
+  const loop = createWorkLoop({
     poll,
     onError: (err) => logger.warn({ err }, `${what} jobs could not be read or written`),
     retryMs: RETRY_MS,
-    closing: closing.signal,
+    subscribe: deps.subscribe,
+    table: deps.table,
   });
-  deps.subscribe({
-    onChange({ records }) {
-      if (records.some(({ table }) => table === deps.table)) loop.wake();
-    },
-    onGap() {},
-  });
-
-  return {
-    start: loop.start,
-    async close() {
-      closing.abort();
-      await loop.ended();
-      await Promise.all(running.values());
-    },
-  };
+  return { start: loop.start, close: loop.close };
 }

@@ -2,7 +2,7 @@ import { EXPORT_SCHEDULES_TABLE, type ExportScheduleRecord } from '@waymark/cata
 import { ApiError } from '@waymark/contract';
 import type { ExportDeps } from '@waymark/export';
 import type { Logger } from '@waymark/http-kit';
-import { createPollLoop, JobStopped } from '@waymark/jobs';
+import { createWorkLoop, JobStopped } from '@waymark/jobs';
 import { LEASE_MS, takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { type RunWindowDeps, runWindow } from './run-window.js';
@@ -56,9 +56,6 @@ export function pauseBeforePoll(retryTimes: Iterable<number>, lastPollMs: number
 export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   const { catalog, exportSlots, redis, logger, report, now } = deps;
   const { exportSchedules } = catalog;
-  const closing = new AbortController();
-  /** The work on a schedule, by workspace. */
-  const running = new Map<string, Promise<void>>();
   /** Times before which schedules must not be tried again, in epoch milliseconds, by id of the schedule. */
   const notBefore = new Map<string, number>();
 
@@ -132,7 +129,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
         // Another process may have reported it as well, and exported the next window since.
         await endAttempt(current, ({ unreported }) => (unreported === current.unreported ? { unreported: null } : {}));
       } else if (isDue(current)) {
-        await attempt(current, AbortSignal.any([closing.signal, lost]));
+        await attempt(current, AbortSignal.any([loop.closing, lost]));
       }
     });
   }
@@ -151,21 +148,12 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     } catch (err) {
       notBefore.set(id, now() + RETRY_MS);
       const isRemoved = err instanceof ApiError && err.code === 'not_found';
-      if (!closing.signal.aborted && !isRemoved) {
+      if (!loop.closing.aborted && !isRemoved) {
         logger.warn({ err, scheduleId: id, workspaceId }, 'a scheduled export was interrupted; it continues');
       }
     } finally {
       slot.free();
     }
-  }
-
-  function startWork(schedule: ExportScheduleRecord): void {
-    const { workspaceId } = schedule;
-    const done = tryWork(schedule).finally(() => {
-      running.delete(workspaceId);
-      loop.wake();
-    });
-    running.set(workspaceId, done);
   }
 
   /** Starts what is due. @returns milliseconds until the next poll */
@@ -174,35 +162,22 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     const open = await exportSchedules.listOpen();
     const known = new Set(open.map(({ id }) => id));
     for (const id of notBefore.keys()) if (!known.has(id)) notBefore.delete(id);
-    const isFree = ({ workspaceId }: ExportScheduleRecord) => !running.has(workspaceId);
     // The window that closed first is exported first.
     const due = open.filter(isDue).sort((one, other) => (one.exportedUntil < other.exportedUntil ? -1 : 1));
     for (const schedule of due) {
-      if (running.size >= WORKSPACES_MAX || closing.signal.aborted) break;
-      if (isFree(schedule)) startWork(schedule);
+      if (loop.running.size >= WORKSPACES_MAX || loop.closing.aborted) break;
+      if (!loop.running.has(schedule.workspaceId)) loop.run(schedule.workspaceId, () => tryWork(schedule));
     }
     return pauseBeforePoll(notBefore.values(), startedMs, now());
   }
 
-  const loop = createPollLoop({
+  /** The work is by workspace. */
+  const loop = createWorkLoop({
     poll,
     onError: (err) => logger.warn({ err }, 'export schedules could not be read'),
     retryMs: RETRY_MS,
-    closing: closing.signal,
+    subscribe: catalog.subscribe,
+    table: EXPORT_SCHEDULES_TABLE,
   });
-  catalog.subscribe({
-    onChange({ records }) {
-      if (records.some(({ table }) => table === EXPORT_SCHEDULES_TABLE)) loop.wake();
-    },
-    onGap() {},
-  });
-
-  return {
-    start: loop.start,
-    async close() {
-      closing.abort();
-      await loop.ended();
-      await Promise.all(running.values());
-    },
-  };
+  return { start: loop.start, close: loop.close };
 }
