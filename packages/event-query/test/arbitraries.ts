@@ -160,14 +160,14 @@ const nonEmpty = (values: readonly string[]) => values.filter((value) => value !
 
 /** Values for each filter: some that exist in the test data, some that do not. */
 const FILTER_VALUES: Readonly<Record<MultiValueFilter, readonly string[]>> = {
-  linkId: [...LINKS.map(linkId), linkId(99), 'link_none', "link_'"],
+  linkId: [...LINKS.map(linkId), linkId(99), 'link_none', "link_'", 'nope', '\0'],
   domain: anyCase([...POOLS.domain, 'none.example']),
   tenantId: [...nonEmpty(POOLS.tenantId), 'none'],
-  tagId: [...TAGS.map(tagId), tagId(99), 'tag_none', tagId(0)],
+  tagId: [...TAGS.map(tagId), tagId(99), 'tag_none', tagId(0), 'nope', linkId(1)],
   folderId: [1, 2, 9, 0].map(folderId),
-  partnerId: [1, 2, 9, 0].map(partnerId),
-  partnerTagId: [...TAGS, 9, 0].map(partnerTagId),
-  groupId: [1, 2, 9, 0].map(groupId),
+  partnerId: [...[1, 2, 9, 0].map(partnerId), 'nope'],
+  partnerTagId: [...[...TAGS, 9, 0].map(partnerTagId), tagId(1)],
+  groupId: [...[1, 2, 9, 0].map(groupId), 'nope'],
   country: anyCase([...POOLS.country, 'XX']),
   region: anyCase([...POOLS.region, 'US-CA', 'DE-CA', 'FR-IDF', 'Unknown-Unknown', 'XX-YY']),
   city: [...POOLS.city, 'paris'],

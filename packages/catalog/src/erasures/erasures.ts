@@ -9,7 +9,7 @@ import {
 } from '@waymark/contract';
 import { everExisted } from '../clickhouse/ever-existed.js';
 import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
-import { anyOf, equals, hasId } from '../lists/list-conditions.js';
+import { anyOf, equals, hasAnyId } from '../lists/list-conditions.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 import type { ErasureRecord } from '../model/job-record-schemas.js';
@@ -43,14 +43,7 @@ const RULES: ResourceRules<ErasureRecord, New<ErasureRecord, 'mode'>, ErasureFil
   conditions: ({ subjectHashes = [], customerIds = [] }) => {
     const conditions = [
       ...subjectHashes.map((hash, index) => equals('subject_hash', hash, `hash_${index}`)),
-      ...(customerIds.length === 0
-        ? []
-        : [
-            {
-              ...hasId('customer_ids', 'customer', customerIds),
-              sql: 'hasAny(customer_ids, {customer_ids_ids:Array(UInt64)})',
-            },
-          ]),
+      ...(customerIds.length === 0 ? [] : [hasAnyId('customer_ids', 'customer', customerIds)]),
     ];
     return conditions.length === 0 ? [] : [anyOf(conditions)];
   },

@@ -1,10 +1,10 @@
-import { parseResourceId } from '@waymark/contract';
 import {
   addressContains,
   anyOf,
   type Condition,
   contains,
   equals,
+  hasAnyId,
   hasId,
   ifDefined,
 } from '../lists/list-conditions.js';
@@ -33,11 +33,6 @@ export interface LinkFilters {
 
 const SHORT_LINK = "concat('https://', domain, if(key = '_root', '', '/'), if(key = '_root', '', key))";
 
-function hasAnyTag(tagIds: readonly string[]): Condition {
-  const numbers = tagIds.flatMap((id) => parseResourceId('tag', id) ?? []).map(BigInt);
-  return { sql: 'hasAny(tag_ids, {tag_ids:Array(UInt64)})', values: { tag_ids: numbers } };
-}
-
 function inFolder(folderId: string | null): Condition {
   return folderId === null ? { sql: 'folder_id = 0', values: {} } : hasId('folder_id', 'folder', [folderId]);
 }
@@ -46,7 +41,7 @@ function inFolder(folderId: string | null): Condition {
 function narrowing(filters: LinkFilters): Condition[] {
   return [
     ...ifDefined(filters.domain, (domain) => equals('domain', domain)),
-    ...ifDefined(filters.tagIds, hasAnyTag),
+    ...ifDefined(filters.tagIds, (ids) => hasAnyId('tag_ids', 'tag', ids)),
     ...ifDefined(filters.folderId, inFolder),
     ...ifDefined(filters.search, (text) => anyOf([addressContains(SHORT_LINK, text), contains(['url'], text)])),
     ...ifDefined(filters.userId, (id) => equals('user_id', id)),

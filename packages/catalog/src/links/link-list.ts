@@ -3,8 +3,7 @@ import { formatResourceId, type SortOrder } from '@waymark/contract';
 import { everExisted } from '../clickhouse/ever-existed.js';
 import type { ReadList } from '../clickhouse/list-reads.js';
 import { mayBeAmongFirst } from '../lists/first-rows.js';
-import type { Condition } from '../lists/list-conditions.js';
-import { equals } from '../lists/list-conditions.js';
+import { type Condition, equals, matchNothing } from '../lists/list-conditions.js';
 import { BY_CREATION, type SortRule } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
@@ -117,6 +116,7 @@ export function createLinkList({ store, clickhouse, readList, settings }: LinkLi
     /** The number of links for each value, highest first. */
     async countBy(workspaceId: string, filters: LinkFilters, group: LinkGroup): Promise<LinkCount[]> {
       const conditions = linkConditions(filters);
+      if (matchNothing(conditions)) return [];
       const rows = await readList<[string, string]>({
         query: `SELECT toString(${GROUPS[group]}) AS value, count() AS links FROM links FINAL
 WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sql})`).join(' ')}

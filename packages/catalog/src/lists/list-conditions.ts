@@ -16,6 +16,11 @@ export interface Condition {
 /** A condition that no record meets. */
 const NOTHING: Condition = { sql: '0', values: {} };
 
+/** Whether no record can meet the conditions, so that none need be looked for. */
+export function matchNothing(conditions: readonly Condition[]): boolean {
+  return conditions.includes(NOTHING);
+}
+
 // Columns are constants in the code. Parameters are named after their column, so a list must not have two conditions of the same function
 // on the same column, unless they get different parameter names.
 
@@ -63,14 +68,34 @@ export function addressContains(column: string, text: string): Condition {
 
 /** At least one of the conditions holds. */
 export function anyOf(conditions: readonly Condition[]): Condition {
-  const sql = conditions.map((condition) => `(${condition.sql})`).join(' OR ');
-  return { sql, values: Object.assign({}, ...conditions.map(({ values }) => values)) };
+  const possible = conditions.filter((condition) => condition !== NOTHING);
+  if (possible.length === 0) return NOTHING;
+  const sql = possible.map((condition) => `(${condition.sql})`).join(' OR ');
+  return { sql, values: Object.assign({}, ...possible.map(({ values }) => values)) };
+}
+
+/** The numbers of public ids, without texts that are not ids of that kind, and without 0, which stands for "none" in columns. */
+function numbersOf(resource: ResourceKind, ids: readonly string[]): bigint[] {
+  return ids.map((id) => BigInt(parseResourceId(resource, id) ?? 0)).filter((number) => number !== 0n);
 }
 
 /** The column has the number of one of the public ids. Texts that are not ids of that kind match nothing. */
 export function hasId(column: string, resource: ResourceKind, ids: readonly string[]): Condition {
-  const numbers = ids.flatMap((id) => parseResourceId(resource, id) ?? []).map(BigInt);
+  const numbers = numbersOf(resource, ids);
+  if (numbers.length === 0) return NOTHING;
   return { sql: `${column} IN ({${column}_ids:Array(UInt64)})`, values: { [`${column}_ids`]: numbers } };
+}
+
+/** The column, which has a set of ids, has at least one of these public ids. Texts that are not ids of that kind match nothing. */
+export function hasAnyId(column: string, resource: ResourceKind, ids: readonly string[]): Condition {
+  const numbers = numbersOf(resource, ids);
+  if (numbers.length === 0) return NOTHING;
+  return { sql: `hasAny(${column}, {${column}_ids:Array(UInt64)})`, values: { [`${column}_ids`]: numbers } };
+}
+
+/** As {@link equals}, for a field with the text of a public id. Texts that are not ids of that kind match nothing. */
+export function equalsId(column: string, resource: ResourceKind, id: string, parameter: string): Condition {
+  return parseResourceId(resource, id) === undefined ? NOTHING : equals(column, id, parameter);
 }
 
 /** The condition for the value of a filter; none when the filter is undefined. */

@@ -7,7 +7,7 @@ import type { PendingRecords } from '../pending/pending-records.js';
 import { pendingStatements } from '../pending/pending-statements.js';
 import { parseData, type RecordTable } from '../store/record-table.js';
 import { type FirstRows, firstRows, mayBeAmongFirst } from './first-rows.js';
-import type { Condition } from './list-conditions.js';
+import { type Condition, matchNothing } from './list-conditions.js';
 
 /** An order of a list. */
 export interface SortRule {
@@ -38,7 +38,10 @@ const ROWS_WITH_RECORDS_MAX = 2_000;
 /** Maximum number of reads of a page whose records are removed meanwhile. Reads after the first skip the records that were found already. */
 const ROUNDS_MAX = 5;
 
-/** Lists records of one type page by page. Records with equal sort values are ordered by id. */
+/**
+ * Lists records of one type page by page. Records with equal sort values are ordered by id. Where no record can meet the conditions, no
+ * statement is run.
+ */
 export function createRecordList<R extends CatalogRecord>(
   kind: EntityType<R>,
   table: RecordTable<R>,
@@ -175,6 +178,7 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
   return {
     /** The ids of a page. */
     async listIds(workspaceId: string, request: ListRequest): Promise<string[]> {
+      if (matchNothing(request.conditions)) return [];
       const pendingIds = await readPendingIds(workspaceId, request.conditions);
       return pageIds(workspaceId, request, firstRowsOf(request), pendingIds);
     },
@@ -185,6 +189,7 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
      * columns only, to find the ids of the page.
      */
     async list(workspaceId: string, request: ListRequest): Promise<R[]> {
+      if (matchNothing(request.conditions)) return [];
       const first = firstRowsOf(request);
       const isSmall = first === undefined ? kind.isNumerous !== true : first.count <= ROWS_WITH_RECORDS_MAX;
       const pendingIds = await readPendingIds(workspaceId, request.conditions);
@@ -212,6 +217,7 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
 
     /** The number of records, without pending ones. Takes turns with the lists of other workspaces. */
     async count(workspaceId: string, conditions: readonly Condition[]): Promise<number> {
+      if (matchNothing(conditions)) return 0;
       const [row] = await readList<[string]>(countQuery(workspaceId, conditions));
       return Number(row?.[0] ?? 0);
     },

@@ -4,6 +4,7 @@ import {
   contains,
   dataText,
   equals,
+  equalsId,
   equalsIgnoringCase,
   hasId,
   ifDefined,
@@ -145,8 +146,8 @@ export const CUSTOMER_RULES: ResourceRules<
     ),
     ...ifDefined(country, (value) => equals('country', value)),
     ...ifDefined(linkId, (id) => hasId('link_id', 'link', [id])),
-    ...ifDefined(programId, (id) => equals(dataText('programId'), id, 'program')),
-    ...ifDefined(partnerId, (id) => equals(dataText('partnerId'), id, 'partner')),
+    ...ifDefined(programId, (id) => equalsId(dataText('programId'), 'program', id, 'program')),
+    ...ifDefined(partnerId, (id) => equalsId(dataText('partnerId'), 'partner', id, 'partner')),
     ...ifDefined(beforeId, (id) => ({
       sql: 'id < {before:UInt64}',
       values: { before: BigInt(numberOf('customer', id)) },

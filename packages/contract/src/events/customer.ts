@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
 import { URL_CHARS_MAX, webAddress } from '../values/parse-url.js';
-import { queryBoolean, queryLink, queryText } from '../values/query-values.js';
+import { queryBoolean, queryText } from '../values/query-values.js';
 
 /** The customer object of every response: twelve fields, all present. `saleAmount` is in cents of USD. */
 export const customerSchema = z.strictObject({
@@ -112,7 +112,9 @@ export const customerFilterShape = {
   externalId: queryText.describe('Only the customer with this id of your own, without `ext_`.'),
   search: queryText.describe('Part of the name or of your own id, in any case; with an `@`, a whole email.'),
   country: queryText.describe('Only customers from this country, as a two-letter code.'),
-  linkId: queryLink.describe('Only customers that this link brought: a `link_…` id, or `ext_` and your own id.'),
+  linkId: queryText.describe(
+    'Only customers that this link brought: a `link_…` id, or `ext_` and your own id; another matches nothing.',
+  ),
   programId: queryText.describe('Only customers that links of this partner program brought.'),
   partnerId: queryText.describe('Only customers that this partner brought.'),
 };

@@ -23,7 +23,7 @@ export type Interval = (typeof INTERVALS)[number];
 /** Parameters that accept lists, and what their values are. `US,BR` includes both, `-US,BR` excludes both. */
 const MULTI_VALUE_TEXTS = {
   domain: 'Domains of the links.',
-  linkId: 'Links: `link_…` ids, or `ext_` and your own ids.',
+  linkId: 'Links: `link_…` ids, or `ext_` and your own ids; others match nothing.',
   tenantId: 'The `tenantId` of the links.',
   tagId: 'Tags of the links: those with any of them; excluded, those with none.',
   folderId: 'Folders of the links.',
@@ -85,7 +85,7 @@ export const eventAttributeShape = {
   ...multiValueShape,
   key: queryText.describe('Key of a link on `domain`, which must be given, too.'),
   externalId: queryText.describe('Your own id of a link, with `ext_` in front.'),
-  customerId: queryText.describe('A customer: a `cus_…` id, or `ext_` and your own id.'),
+  customerId: queryText.describe('A customer: a `cus_…` id, or `ext_` and your own id; another matches nothing.'),
   root: queryBoolean.describe('`true`: only events of domains’ own links; `false`: only of all others.'),
   saleType: queryEnum(['new', 'recurring']).describe(
     '`new`: first sales of customers on a link; `recurring`: all others. Ignored for other events.',

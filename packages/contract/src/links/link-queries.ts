@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
-import { queryBoolean, queryEnum, queryLinks, queryList, queryText } from '../values/query-values.js';
+import { queryBoolean, queryEnum, queryList, queryText } from '../values/query-values.js';
 
 /** Highest page number in lists of links; pages by cursor have no limit. */
 export const LINK_PAGES_MAX = 1000;
@@ -20,7 +20,7 @@ export const linkFilterShape = {
   userId: queryText.describe('Only links that a key of this user has created.'),
   tenantId: queryText.describe('Only links with this `tenantId`.'),
   partnerId: queryText.describe('Only links of this partner.'),
-  linkIds: queryLinks.describe('Only these links: `link_…` ids, or `ext_` and your own ids.'),
+  linkIds: queryList.describe('Only these links: `link_…` ids, or `ext_` and your own ids; others match nothing.'),
   showArchived: queryBoolean.describe('`true` lists archived links, too.'),
   withTags: queryBoolean.describe('Deprecated: `true` lists only links with a tag.'),
 };

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { isLinkReference, LINK_REFERENCE_RULE } from './resource-id.js';
 
 /**
  * Schemas of query parameters. A value of the wrong type is an `invalid_type` issue, which is answered with 400. A value of the right type
@@ -89,22 +88,6 @@ export function queryInteger(bounds: { readonly min: number; readonly max: numbe
 export function queryEnum<const Values extends readonly [string, ...string[]]>(values: Values) {
   return z.preprocess(lastValue, z.enum(values).optional());
 }
-
-/** Rejects texts that cannot be link references, because an empty result would hide the mistake. */
-function checkLinkReferences(input: string | undefined, issues: z.core.$ZodRawIssue[], items: readonly string[]): void {
-  if (items.every(isLinkReference)) return;
-  issues.push({ code: 'invalid_format', format: 'link', input, message: LINK_REFERENCE_RULE });
-}
-
-/** A link reference: a `link_…` id, or `ext_` followed by the caller's own id. */
-export const queryLink = queryText.check(({ value, issues }) =>
-  checkLinkReferences(value, issues, value === undefined ? [] : [value]),
-);
-
-/** A list of link references. */
-export const queryLinks = queryList.check(({ value, issues }) =>
-  checkLinkReferences(value, issues, csvItems(value ?? '')),
-);
 
 /** The items of a CSV text, without blank ones. */
 export function csvItems(text: string): string[] {

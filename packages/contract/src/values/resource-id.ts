@@ -40,16 +40,6 @@ export function parseExternalIdParameter(parameter: string): string {
   throw fieldError('invalid_format', 'externalId', `must begin with "${EXTERNAL_ID_PREFIX}"`, 'bad_request');
 }
 
-const LINK_REFERENCE_PREFIXES = [RESOURCE_PREFIX.link, EXTERNAL_ID_PREFIX];
-
-/** The rule for link references, for error messages. */
-export const LINK_REFERENCE_RULE = `must begin with ${LINK_REFERENCE_PREFIXES.map((prefix) => JSON.stringify(prefix)).join(' or ')}`;
-
-/** Whether a text has the form of a link reference: our id, or `ext_` followed by the caller's own id. */
-export function isLinkReference(text: string): boolean {
-  return LINK_REFERENCE_PREFIXES.some((prefix) => text.startsWith(prefix));
-}
-
 export type ResourceKind = keyof typeof RESOURCE_PREFIX;
 
 const DIGITS = 11;

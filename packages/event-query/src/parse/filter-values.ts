@@ -2,12 +2,8 @@ import {
   CONTINENTS,
   domainName,
   fieldError,
-  isLinkReference,
   isoCountry,
-  LINK_REFERENCE_RULE,
   type MultiValueFilter,
-  RESOURCE_PREFIX,
-  type ResourceKind,
   type RuleCode,
   TRIGGERS,
   withoutWww,
@@ -59,12 +55,6 @@ function oneOf(allowed: readonly string[]): Rule {
   return only((value) => allowed.includes(value), `must be one of ${words}`, 'invalid_value');
 }
 
-/** Ids of one resource type. Only the prefix is checked; an id that does not exist matches nothing. */
-function idsOf(kind: ResourceKind): Rule {
-  const prefix = RESOURCE_PREFIX[kind];
-  return only((value) => value.startsWith(prefix), `must begin with "${prefix}"`);
-}
-
 function each(change: (value: string) => string, check: Rule = (_name, values) => values): Rule {
   return (name, values) => mapValues(check(name, values), change);
 }
@@ -72,13 +62,11 @@ function each(change: (value: string) => string, check: Rule = (_name, values) =
 const hosts = only((value) => !value.includes('://'), 'must be a host such as acme.com, not a URL');
 const withoutQuery = only((value) => !value.includes('?'), 'must be a URL without its query, up to the ?');
 
-/** Validation and conversion by parameter; values of parameters without an entry are compared as given. */
+/**
+ * Validation and conversion by parameter; values of parameters without an entry are compared as given. Ids are opaque: one that does not
+ * exist, in whatever form, matches nothing.
+ */
 const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
-  linkId: only(isLinkReference, LINK_REFERENCE_RULE),
-  tagId: idsOf('tag'),
-  partnerId: idsOf('partner'),
-  partnerTagId: idsOf('partnerTag'),
-  groupId: idsOf('partnerGroup'),
   domain: each(domainName, hosts),
   country: each(
     countryCode,

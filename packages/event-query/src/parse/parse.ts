@@ -5,7 +5,6 @@ import {
   MULTI_VALUE_FILTERS,
   type MultiValueFilter,
   parseExternalIdParameter,
-  RESOURCE_PREFIX,
 } from '@waymark/contract';
 import { parseTimeRange } from '../dates/time-range.js';
 import { parseMetadataQuery } from '../metadata-query/parser.js';
@@ -50,15 +49,9 @@ function parseLink(query: FilterQuery, lists: Lists): LinkReference | undefined 
 }
 
 function customerOf(customerId: string): CustomerReference {
-  if (customerId.startsWith(EXTERNAL_ID_PREFIX)) {
-    return { by: 'externalId', externalId: customerId.slice(EXTERNAL_ID_PREFIX.length) };
-  }
-  if (customerId.startsWith(RESOURCE_PREFIX.customer)) return { by: 'id', id: customerId };
-  throw fieldError(
-    'invalid_format',
-    'customerId',
-    `must begin with "${RESOURCE_PREFIX.customer}" or "${EXTERNAL_ID_PREFIX}"`,
-  );
+  return customerId.startsWith(EXTERNAL_ID_PREFIX)
+    ? { by: 'externalId', externalId: customerId.slice(EXTERNAL_ID_PREFIX.length) }
+    : { by: 'id', id: customerId };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type Catalog, linkVisibility } from '@waymark/catalog';
-import { type CustomerFilterQuery, fieldError, parseResourceId, RESOURCE_PREFIX } from '@waymark/contract';
+import { type CustomerFilterQuery, fieldError, parseResourceId } from '@waymark/contract';
 import { type LinkCaller, visibleLinks } from '../links/link-caller.js';
 
 /**
@@ -42,8 +42,8 @@ export async function customerLinkIdOf(
 ): Promise<string | undefined> {
   const link = await catalog.links.find(caller.workspace.id, reference);
   if (link === undefined) {
-    const mayBeDeleted = reference.startsWith(RESOURCE_PREFIX.link) && !linkVisibility(caller.apiKey).hidesFolders;
-    return mayBeDeleted ? reference : undefined;
+    const isId = parseResourceId('link', reference) !== undefined;
+    return isId && !linkVisibility(caller.apiKey).hidesFolders ? reference : undefined;
   }
   // The customers of a link are as confidential as the link.
   const [seen] = await visibleLinks(catalog, caller, [link]);

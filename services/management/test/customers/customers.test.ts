@@ -149,7 +149,12 @@ describe('GET /customers', () => {
     ['?country=fr', ['c3', 'a1']],
     ['?linkId=link_none', []],
     ['?linkId=ext_none', []],
+    ['?linkId=c3', []],
+    ['?linkId=link_00000000000', []],
+    ['?linkId=%00', []],
     ['?partnerId=pn_none&programId=prog_none', []],
+    ['?partnerId=none', []],
+    ['?programId=none', []],
     ['?page=2&pageSize=2', ['a1']],
   ])('%s', async (query, expected) => {
     expect(await names(query)).toEqual(expected);

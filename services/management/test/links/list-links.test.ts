@@ -1,6 +1,6 @@
 import { type Link, linkSchema, parseResourceId } from '@waymark/contract';
 import { aClick, aSale, insertClicks, insertSales } from '@waymark/test-kit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   aCaller,
   type Caller,
@@ -133,6 +133,8 @@ describe('GET /links', () => {
     ['a user', () => 'userId=user_x', []],
     ['a partner', () => 'partnerId=pn_x', []],
     ['links by id', () => `linkIds=${links[0]?.id},${links[2]?.id},link_x`, ['three', 'one']],
+    ['links by ids of another form', () => `linkIds=nope,%00x,${links[0]?.id}`, ['one']],
+    ['ids of another form only', () => 'linkIds=nope', []],
     ['links with tags', () => 'withTags=true', ['two', 'one']],
     ['archived links with a tag', () => `withTags=true&showArchived=true&tagId=${tags.news}`, ['four', 'two']],
     ['several at once', () => `tagIds=${tags.sale}&search=acme&folderId=${folderId}`, ['two']],
@@ -141,6 +143,30 @@ describe('GET /links', () => {
     expect(await keys(`?${query()}`)).toEqual(expected);
     const { body } = await acme.get<number>(`/links/count?${query()}`);
     expect(body).toBe(expected.length);
+  });
+
+  it.each([
+    ['linkIds', 'tag_00000000001'],
+    ['tagIds', 'tag_00000000000'],
+    ['tagId', 'tag_00000000000'],
+    // The number of links without a partner.
+    ['partnerId', 'pn_00000000000'],
+  ])('answers %s without a statement if no record can have the id', async (name, impossible) => {
+    await keys('?tenantId=tenant-1');
+    const rows = vi.spyOn(management.database.client, 'rows');
+    try {
+      const many = Array.from({ length: name.endsWith('s') ? 1000 : 1 }, (_, index) => `nope-${index}`).join(',');
+      for (const value of [many, '%00', impossible]) {
+        for (const order of ['', '&sortBy=clicks', `&startingAfter=${links[2]?.id}`]) {
+          expect(await keys(`?${name}=${value}${order}`)).toEqual([]);
+        }
+        expect((await acme.get(`/links/count?${name}=${value}`)).body).toBe(0);
+        expect((await acme.get(`/links/count?groupBy=domain&${name}=${value}`)).body).toEqual([]);
+      }
+      expect(rows).not.toHaveBeenCalled();
+    } finally {
+      rows.mockRestore();
+    }
   });
 
   it('finds keys and domains in other scripts by whole parts', async () => {

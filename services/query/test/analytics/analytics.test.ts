@@ -74,6 +74,16 @@ describe('filters work as in GET /events', () => {
     });
   });
 
+  test.each(['linkId', 'tagId', 'tagIds', 'partnerId', 'partnerTagId', 'groupId'])(
+    'a %s of another form matches nothing, and excluded leaves everything',
+    async (name) => {
+      expect(await rows({ [name]: 'nope', event: 'composite' })).toEqual(zeros);
+      expect(await rows({ [name]: 'nope', groupBy: 'countries' })).toEqual([]);
+      expect(await rows({ [name]: '-nope' })).toEqual(clicked(5));
+      expect(await rows({ customerId: 'nope' })).toEqual(zeros);
+    },
+  );
+
   test('saleType is applied to sales only', async () => {
     expect(await rows({ event: 'composite', saleType: 'new' })).toEqual({
       clicks: 5,

@@ -138,8 +138,10 @@ const FAMILIES: Record<string, readonly (readonly [string, string])[]> = {
     ['customerId=cus_none', ''],
     ['customerId=ext_none', ''],
     ['customerId=', ALL],
-    ['customerId=eve', '422 customerId'],
-    ['customerId=-{eve}', '422 customerId'],
+    ['customerId=eve', ''],
+    // A single value: the dash is a part of it.
+    ['customerId=-{eve}', ''],
+    ['event=sales&customerId=%00', ''],
   ],
   saleType: [
     ['event=sales&saleType=new', 'blog'],

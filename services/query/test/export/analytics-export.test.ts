@@ -53,7 +53,7 @@ test('refuses what GET /analytics refuses, and an unknown grouping', async () =>
   for (const [parameters, status, part] of [
     [{ groupBy: 'countries,nonsense' }, 422, 'groupBy'],
     [{ event: 'nonsense' }, 422, 'event'],
-    [{ linkId: 'nowhere' }, 422, 'linkId'],
+    [{ trigger: 'nonsense' }, 422, 'trigger'],
     [{ programId: 'prog_x' }, 403, 'program'],
   ] as const) {
     const response = await archiveOf(parameters);

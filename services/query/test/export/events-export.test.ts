@@ -58,6 +58,7 @@ describe('NDJSON', () => {
     { event: 'clicks', linkId: 'ext_b' },
     { event: 'leads' },
     { event: 'sales', query: "metadata['n'] >= 10" },
+    { linkId: '-nope', partnerId: '-nope' },
   ])('has the objects of GET /events, byte for byte and in order: %o', async (parameters) => {
     const response = await exported(world, { ...parameters, format: 'ndjson' });
     const events = await listed(world, parameters);
@@ -107,9 +108,11 @@ describe('CSV', () => {
   test('has formulas unchanged when asked to, and the header alone without events', async () => {
     const names = await exported(world, { event: 'leads', columns: 'customerName', escapeFormulas: 'false' });
     expect(recordsOf(names)[1]).toEqual(['=Ada "Countess", Lovelace']);
-    const none = await exported(world, { event: 'leads', columns: 'eventId,ip', country: 'ZZ' });
-    expect(none.text).toBe('eventId,ip\r\n');
-    expect(none.trailers).toMatchObject({ 'x-export-rows': '0' });
+    for (const filter of [{ country: 'ZZ' }, { linkId: 'nope' }, { customerId: 'nope' }]) {
+      const none = await exported(world, { event: 'leads', columns: 'eventId,ip', ...filter });
+      expect(none.text).toBe('eventId,ip\r\n');
+      expect(none.trailers).toMatchObject({ 'x-export-rows': '0' });
+    }
   });
 });
 
@@ -264,7 +267,7 @@ describe('refusals', () => {
     [{ startingAfter: 'nonsense' }, 422, 'startingAfter: must be the id of a click of this workspace'],
     [{ startingAfter: '' }, 422, 'startingAfter'],
     [{ escapeFormulas: 'maybe' }, 400, 'escapeFormulas'],
-    [{ linkId: 'nowhere' }, 422, 'linkId'],
+    [{ continent: 'XX' }, 422, 'continent'],
   ])('%o gives %i and names it', async (parameters, status, message) => {
     const response = await exported(world, parameters);
     expect(response.status, response.text).toBe(status);

@@ -71,6 +71,7 @@ test('streams with filters send what GET /events lists with the same filters', a
     'tenantId=one',
     'tenantId=-two',
     `tagId=${tag.id}`,
+    `tagId=nope,${tag.id}&linkId=-nope`,
     `folderId=${folder.id}`,
     'root=false&continent=NA',
     "eventName=Sign up&query=metadata['seats'] > 5",
