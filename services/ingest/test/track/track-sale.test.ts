@@ -249,23 +249,6 @@ describe('POST /track/sale', () => {
     await salesOf(link, 1);
   });
 
-  it('records no sale with amount 0, but the lead of a direct one', async () => {
-    const { link, customerExternalId } = await aCustomer();
-    const invoiceId = anInvoice();
-    const free = await sale({ customerExternalId, amount: 0, invoiceId });
-    expect(free.json()).toEqual({ eventName: 'Purchase', ...NOTHING });
-    expect((await sale({ customerExternalId, amount: 9, invoiceId })).json()).toMatchObject({ sale: { amount: 9 } });
-    await salesOf(link, 1);
-
-    const direct = await ingest.link({ trackConversion: true });
-    const buyer = someone();
-    const nothing = await sale({ customerExternalId: buyer, clickId: await ingest.click(direct), amount: 0 });
-    expect(nothing.json()).toEqual({ eventName: 'Purchase', ...NOTHING });
-    await leadsOf(direct, 1);
-    await ingest.customer(buyer);
-    await salesOf(direct, 0);
-  });
-
   it.each([
     [
       { amount: 800, currency: 'EUR' },

@@ -242,18 +242,18 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
         customers.find(hold, workspaceId, customerExternalId),
       ]);
       if (first !== undefined) return first;
-      if (known === undefined && !body.clickId) return { response: emptyResponse };
+      // A sale of 0 of a known customer records nothing, so it needs no lead to be attributed to.
+      const isNothing = known === undefined ? !body.clickId : body.amount === 0;
+      if (isNothing) return { response: emptyResponse };
 
       const attribution =
         known === undefined
           ? await attributeNew(workspaceId, body, body.clickId ?? '')
           : await attributeKnown(known, body);
       if (body.amount > 0) return { response: await record(hold, use, body, attribution) };
-      if (attribution.isNewCustomer) {
-        const { rows, state, customer } = attribution;
-        const finals = [...customers.finalClaims(hold, customer), ...attribution.finals];
-        await producer.commit({ rows, finals, state });
-      }
+      const { rows, state, customer } = attribution;
+      const finals = [...customers.finalClaims(hold, customer), ...attribution.finals];
+      await producer.commit({ rows, finals, state });
       return { response: emptyResponse };
     });
   }
