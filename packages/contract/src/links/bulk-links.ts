@@ -51,7 +51,9 @@ const references = z.array(z.string().max(300)).max(BULK_LINKS_MAX);
 /** Body of `PATCH /links/bulk`; `linkIds` takes precedence over `externalIds`. */
 export const bulkUpdateLinksBodySchema = z.object({
   linkIds: references.optional().describe('Ids of the links, `link_…`; they take precedence over `externalIds`.'),
-  externalIds: references.optional().describe('Your own ids of the links, without `ext_`.'),
+  externalIds: references
+    .optional()
+    .describe('Your own ids of the links; `ext_` in front is taken off, unless a link has the id with it.'),
   data: updateLinkBodySchema
     .omit({ domain: true, key: true, externalId: true })
     .describe('The changes that all of these links get.'),

@@ -193,12 +193,27 @@ describe('PATCH /links/bulk', () => {
       ['3', 'all'],
       ['1', 'all'],
     ]);
-    const externalIds = ['patch-2', 'patch-3', 'ext_patch-1', 'none'];
+    const externalIds = ['patch-2', 'ext_patch-3', 'none', 'ext_none', 'patch-3', 'ext_patch-2'];
     const external = await bulkPatch({ externalIds, data: { archived: true } });
     expect(external.body.map(({ id, archived }) => [id, archived])).toEqual([
       [two, true],
       [three, true],
     ]);
+  });
+
+  it('takes external ids with and without ext_; a link with the literal id takes precedence', async () => {
+    const ids: string[] = [];
+    for (const externalId of ['both', 'ext_both', 'ext_only']) ids.push((await aLink({ externalId })).id);
+    const [bare, literal, only] = ids;
+    const changed = async (...externalIds: string[]) => {
+      const { status, body } = await bulkPatch({ externalIds, data: { title: externalIds.join() } });
+      return status === 200 ? body.map(({ id }) => id) : status;
+    };
+    expect(await changed('both')).toEqual([bare]);
+    expect(await changed('ext_both')).toEqual([literal]);
+    expect(await changed('ext_both', 'both', 'ext_ext_both')).toEqual([literal, bare]);
+    expect(await changed('ext_ext_only', 'ext_only')).toEqual([only]);
+    for (const unknown of ['only', 'ext_', 'ext_ext_ext_both']) expect(await changed(unknown)).toBe(404);
   });
 
   it('ignores fields that must be unique per link', async () => {

@@ -74,21 +74,38 @@ export async function updateFoundLink(
   return linkObjectFor(deps, caller, updated);
 }
 
+/**
+ * The visible links with these external ids, each once, in the order given. An id that begins with `ext_` is that of a link that has it with
+ * the prefix, or else without.
+ */
+async function findByExternalIds(
+  { catalog }: LinkDeps,
+  caller: LinkCaller,
+  externalIds: readonly string[],
+): Promise<LinkRecord[]> {
+  const references = externalIds.flatMap((id) =>
+    id.startsWith(EXTERNAL_ID_PREFIX) ? [EXTERNAL_ID_PREFIX + id, id] : [EXTERNAL_ID_PREFIX + id],
+  );
+  const found = await findLinks(catalog, caller, references);
+  const byExternalId = new Map(found.map((link) => [link.externalId, link]));
+  const selected = externalIds.flatMap((id) => {
+    const bare = id.startsWith(EXTERNAL_ID_PREFIX) ? id.slice(EXTERNAL_ID_PREFIX.length) : id;
+    return byExternalId.get(id) ?? byExternalId.get(bare) ?? [];
+  });
+  return [...new Set(selected)];
+}
+
 /** The links that a bulk request selects. @throws ApiError bad_request when it has neither ids nor external ids */
 function selectLinks(
-  { catalog }: LinkDeps,
+  deps: LinkDeps,
   caller: LinkCaller,
   { linkIds = [], externalIds = [] }: Omit<BulkUpdateLinksBody, 'data'>,
 ): Promise<LinkRecord[]> {
-  if (linkIds.length > 0) return findLinks(catalog, caller, linkIds);
+  if (linkIds.length > 0) return findLinks(deps.catalog, caller, linkIds);
   if (externalIds.length === 0) {
     throw fieldError('required', 'linkIds', 'linkIds or externalIds must be given');
   }
-  return findLinks(
-    catalog,
-    caller,
-    externalIds.map((id) => EXTERNAL_ID_PREFIX + id),
-  );
+  return findByExternalIds(deps, caller, externalIds);
 }
 
 /**
