@@ -110,7 +110,9 @@ export const CUSTOMER_PAGES_MAX = 1000;
 export const customerFilterShape = {
   email: queryText.describe('Only the customer with this email; `externalId` and `search` are ignored beside it.'),
   externalId: queryText.describe('Only the customer with this id of your own, without `ext_`.'),
-  search: queryText.describe('Part of the name or of your own id, in any case; with an `@`, a whole email.'),
+  search: queryText.describe(
+    'Part of the name, of the email or of your own id, in any case; with an `@`, a whole email.',
+  ),
   country: queryText.describe('Only customers from this country, as a two-letter code.'),
   linkId: queryText.describe(
     'Only customers that this link brought: a `link_…` id, or `ext_` and your own id; another matches nothing.',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ERROR_STATUS, type ErrorCode } from '../http/errors.js';
+import { jsonValueSchema } from '../values/json-value.js';
 import { linkSchema } from './link.js';
 import { createLinkBodySchema, updateLinkBodySchema } from './link-body.js';
 
@@ -17,7 +18,7 @@ const bulkError = {
 
 /** A link of a bulk request that was not created, and why. */
 export const linkErrorSchema = z.strictObject({
-  link: createLinkBodySchema.describe('The link as it was sent.'),
+  link: z.record(z.string(), jsonValueSchema).describe('The link as it was sent, with all of its members.'),
   ...bulkError,
 });
 export type LinkError = z.infer<typeof linkErrorSchema>;

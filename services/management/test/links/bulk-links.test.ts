@@ -95,6 +95,17 @@ describe('POST /links/bulk', () => {
     ]);
   });
 
+  it('names a link that it leaves out as it was sent, with unknown members and blanks', async () => {
+    const sent = {
+      ...{ key: 'a b', url: ` ${URL_A} `, utm_source: ' news ', tagNames: 'x, y', expiresAt: null },
+      note: { for: ['us', { deep: 1.5 }] },
+    };
+    const { status, body } = await bulkPost([{ url: URL_A, utm_source: ' news ', note: 1 }, sent]);
+    expect(status).toBe(200);
+    expect(linkSchema.parse(body[0]).utm_source).toBe('news');
+    expect(body[1]).toEqual({ link: sent, error: expect.any(String), code: 'unprocessable_entity' });
+  });
+
   it('reports the same error for a link as creating it alone', async () => {
     await aLink({ key: 'one-taken', externalId: 'one-taken' });
     const later = { tagNames: ['unknown'], folderId: 'fold_x', expiresAt: 'never' };

@@ -51,6 +51,7 @@ async function startInTurns<T, R>(items: readonly T[], work: (item: T) => Promis
 /**
  * `POST /links/bulk`: creates up to a hundred links in one insert.
  *
+ * @param sent the links as they were sent, before validation has left out unknown members and trimmed texts
  * @returns the created links in the order of the bodies, then the errors of the others
  * @throws ApiError forbidden when they exceed the monthly quota, bad_request when two have the same domain and key
  */
@@ -58,6 +59,7 @@ export async function createLinks(
   deps: LinkDeps,
   caller: LinkCaller,
   bodies: readonly CreateLinkBody[],
+  sent: readonly LinkError['link'][],
 ): Promise<(Link | LinkError)[]> {
   const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
@@ -71,7 +73,7 @@ export async function createLinks(
   const created = await settleStoredLinks(deps, workspaceId, stored);
   const records = created.flatMap((result) => (result instanceof ApiError ? [] : [result]));
   const createdFrom = new Map(drafts.map((draft, index) => [draft, created[index]]));
-  const errors = bodies.flatMap((link, index): LinkError[] => {
+  const errors = sent.flatMap((link, index): LinkError[] => {
     const result = results[index];
     const fault = result instanceof ApiError ? result : result && createdFrom.get(result);
     return fault instanceof ApiError ? [{ link, error: fault.message, code: fault.code }] : [];

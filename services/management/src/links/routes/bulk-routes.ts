@@ -3,6 +3,7 @@ import {
   bulkDeleteAnswerSchema,
   bulkUpdateLinksBodySchema,
   deleteLinksQuerySchema,
+  type LinkError,
   linkErrorSchema,
   linkSchema,
   unchangedLinkSchema,
@@ -22,13 +23,18 @@ const BODY_BYTES_MAX = 12 * 1024 * 1024;
 export async function bulkRoutes(app: App, deps: LinkDeps): Promise<void> {
   const onRequest = app.authenticate({ permission: 'links.write' });
   const tags = ['Links'];
+  /** The links of each request before validation. */
+  const sentLinks = new WeakMap<object, readonly LinkError['link'][]>();
 
   app.post(
     '/links/bulk',
     {
       onRequest,
       bodyLimit: BODY_BYTES_MAX,
-      preValidation: (request) => checkLinkQuota(deps, request.workspace),
+      async preValidation(request) {
+        sentLinks.set(request, request.body as readonly LinkError['link'][]);
+        await checkLinkQuota(deps, request.workspace);
+      },
       schema: {
         summary: 'Create up to 100 links',
         tags,
@@ -36,7 +42,7 @@ export async function bulkRoutes(app: App, deps: LinkDeps): Promise<void> {
         response: { 200: z.array(z.union([linkSchema, linkErrorSchema])) },
       },
     },
-    (request) => createLinks(deps, request, request.body),
+    (request) => createLinks(deps, request, request.body, sentLinks.get(request) ?? []),
   );
 
   app.patch(
