@@ -80,6 +80,21 @@ describe('redirect', () => {
     expect(clickIdOf((await visit(`/${first.key}`, forged)).headers.location)).not.toBe(clickId);
   });
 
+  it('counts a visitor for the link, not for its address', async () => {
+    const { id, key } = await ingest.link({ trackConversion: true });
+    const me = { 'x-forwarded-for': '198.51.100.2' };
+    const clickAt = async (at: string) => clickIdOf((await visit(`/${at}`, me)).headers.location);
+    const clickId = await clickAt(key);
+    await ingest.catalog.links.update(ingest.workspaceId, id, (link) => ({ ...link, key: `${key}-moved` }));
+    expect(await clickAt(`${key}-moved`)).toBe(clickId);
+    const next = await ingest.link({ key, trackConversion: true });
+    const nextClickId = await clickAt(key);
+    expect(nextClickId).not.toBe(clickId);
+    await ingest.catalog.links.removeMany(ingest.workspaceId, [next.id]);
+    await ingest.link({ key, trackConversion: true });
+    expect(await clickAt(key)).not.toBe(nextClickId);
+  });
+
   it('adds via on partner links, which pass the click id as well', async () => {
     const link = await ingest.link({ key: 'ada', programId: 'prog_1', partnerId: 'pn_1' });
     const location = (await visit(`/${link.key}`)).headers.location;
