@@ -142,6 +142,14 @@ describe('references', () => {
     expect(sizes).toEqual([size ?? 'the size in nginx.conf']);
   });
 
+  it('the ingresses pass bodies on as they arrive, except those that refuse every request', () => {
+    const annotation = (name: string) => (ingress: Manifest) =>
+      ingress.metadata.annotations?.[`nginx.ingress.kubernetes.io/${name}`];
+    const open = ofKind('Ingress').filter((ingress) => annotation('whitelist-source-range')(ingress) === undefined);
+    expect(open.map(({ metadata }) => metadata.name)).toEqual(['api', 'imports', 'links']);
+    expect(open.map(annotation('proxy-request-buffering'))).toEqual(['off', 'off', 'off']);
+  });
+
   it('every autoscaler scales an existing workload that does not set its number of replicas', () => {
     const scaled = ofKind('HorizontalPodAutoscaler').map(
       ({ spec }) => `${spec.scaleTargetRef.kind} ${spec.scaleTargetRef.name}`,

@@ -1,13 +1,13 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { environmentWith } from '@waymark/config';
-import { endingOf, freePort, waitFor } from '@waymark/test-kit';
+import { freePort } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { caddyfile, hasProgram, localCaddyfile, localNginxConf } from './lib/proxies.js';
+import { caddyfile, hasProgram, type RunningProxy, startCaddy, startNginx } from './lib/proxies.js';
 
 /** The proxies of the reference deployments, in front of a server that returns the request it received. */
 
@@ -45,7 +45,7 @@ interface Answer {
 let directory: string;
 let behind: Server;
 let behindPort: number;
-const children: ChildProcess[] = [];
+let proxy: RunningProxy;
 
 /** Uses `node:http`, which sends paths unchanged; `fetch` removes `..` and empty segments. */
 function get(port: number, path: string, headers: Record<string, string> = {}): Promise<Answer> {
@@ -61,19 +61,6 @@ function get(port: number, path: string, headers: Record<string, string> = {}): 
   });
 }
 
-async function run(program: string, args: readonly string[], port: number): Promise<void> {
-  const env = environmentWith({ HOME: directory, XDG_DATA_HOME: directory, XDG_CONFIG_HOME: directory });
-  const child = spawn(program, args, { cwd: directory, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-  children.push(child);
-  await waitFor(() => get(port, '/healthz').catch(() => undefined), {
-    what: `${program} to answer`,
-    failure: () => endingOf(child) && `${program} has ended`,
-    details: () => output,
-  });
-}
-
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'waymark-proxies-'));
   behind = createServer(({ url, headers }, response) => {
@@ -85,12 +72,6 @@ beforeAll(async () => {
   await once(behind, 'listening');
 });
 afterAll(async () => {
-  for (const child of children) {
-    if (endingOf(child) !== undefined) continue;
-    const gone = once(child, 'exit');
-    child.kill('SIGTERM');
-    await gone;
-  }
   behind.closeAllConnections();
   behind.close();
   rmSync(directory, { recursive: true, force: true });
@@ -104,10 +85,12 @@ const INTERNAL = [
   '/./internal/domain-check?domain=a.example',
 ];
 
-/** The tests of both proxies, at the given ports. */
-function testProxy(ports: () => { readonly api: number; readonly links: number }): void {
+/** The tests of both proxies. */
+function testProxy(): void {
+  afterAll(() => proxy.stop());
+
   it.each(['api', 'links'] as const)('passes no forged header on at the port of %s', async (port) => {
-    const { status, text } = await get(ports()[port], '/some/path?a=1', { ...FORGED, 'user-agent': 'a visitor' });
+    const { status, text } = await get(proxy.ports[port], '/some/path?a=1', { ...FORGED, 'user-agent': 'a visitor' });
     const { path, headers } = JSON.parse(text) as Reached;
     expect([status, path, headers['user-agent']]).toEqual([200, '/some/path?a=1', 'a visitor']);
     const forged = Object.entries(FORGED).filter(([name, value]) => headers[name] === value);
@@ -116,46 +99,35 @@ function testProxy(ports: () => { readonly api: number; readonly links: number }
   });
 
   it('passes a redirect to the longest destination on', async () => {
-    const { status, location } = await get(ports().links, '/long');
+    const { status, location } = await get(proxy.ports.links, '/long');
     expect([status, location === LONG_LOCATION]).toEqual([302, true]);
   });
 
   it.each(INTERNAL)('does not pass %s on at the port of the API', async (path) => {
-    const { status, text } = await get(ports().api, path);
+    const { status, text } = await get(proxy.ports.api, path);
     expect([status, text.includes('"path"')]).toEqual([404, false]);
   });
 }
 
 describe.skipIf(!hasProgram('nginx', '-v'))('nginx of docker-compose.yml', () => {
-  const ports = { api: 0, links: 0, internal: 0 };
   beforeAll(async () => {
-    for (const name of ['api', 'links', 'internal'] as const) ports[name] = await freePort();
-    const upstreams = ['ingest:3000', 'ingest:3001', 'query:3000', 'management:3000'];
-    const local = Object.fromEntries(upstreams.map((name) => [name, behindPort]));
-    const conf = join(directory, 'nginx.conf');
-    const listening = { 8080: ports.api, 8081: ports.links, 8082: ports.internal };
-    writeFileSync(conf, localNginxConf({ ...local, ...listening }, directory));
-    await run('nginx', ['-p', directory, '-c', conf, '-g', 'daemon off;'], ports.api);
+    proxy = await startNginx(directory, { api: behindPort, links: behindPort });
   });
 
-  testProxy(() => ports);
+  testProxy();
 
   it('answers the domain check, and nothing else, at a port of this host', async () => {
-    const answer = await get(ports.internal, '/internal/domain-check?domain=a.example');
+    const answer = await get(proxy.ports.internal, '/internal/domain-check?domain=a.example');
     expect(JSON.parse(answer.text)).toMatchObject({ path: '/internal/domain-check?domain=a.example' });
     for (const path of ['/', '/internal/other', '/links', '/metrics']) {
-      expect((await get(ports.internal, path)).status).toBe(404);
+      expect((await get(proxy.ports.internal, path)).status).toBe(404);
     }
   });
 });
 
 describe.skipIf(!hasProgram('caddy', 'version'))('Caddy of docs/production.md', () => {
-  const ports = { api: 0, links: 0 };
   beforeAll(async () => {
-    for (const name of ['api', 'links'] as const) ports[name] = await freePort();
-    const file = join(directory, 'Caddyfile');
-    writeFileSync(file, localCaddyfile({ ...ports, apiBehind: behindPort, linksBehind: behindPort }));
-    await run('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], ports.api);
+    proxy = await startCaddy(directory, { api: behindPort, links: behindPort });
   });
 
   it('accepts the file in the documentation', () => {
@@ -169,5 +141,5 @@ describe.skipIf(!hasProgram('caddy', 'version'))('Caddy of docs/production.md', 
     expect(adapted).toContain('/internal/domain-check');
   });
 
-  testProxy(() => ports);
+  testProxy();
 });

@@ -1,6 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { environmentWith } from '@waymark/config';
+import { endingOf, freePort, waitFor } from '@waymark/test-kit';
 import { ROOT } from './manifests.js';
 
 /** Whether a program is on the PATH; prints a message if not, because its tests are then skipped. */
@@ -52,4 +55,70 @@ export function caddyfile(): string {
   const found = /```caddyfile\n([\s\S]*?)```/.exec(text)?.[1];
   if (found === undefined) throw new Error('docs/production.md has no Caddyfile');
   return found;
+}
+
+/** The ports of the servers behind a proxy. */
+export interface ServersBehind {
+  readonly api: number;
+  readonly links: number;
+}
+
+/** A proxy that is running. */
+export interface RunningProxy {
+  /** Where it answers. */
+  readonly ports: Readonly<Record<'api' | 'links' | 'internal', number>>;
+  stop(): Promise<void>;
+}
+
+async function freePorts(): Promise<RunningProxy['ports']> {
+  return { api: await freePort(), links: await freePort(), internal: await freePort() };
+}
+
+async function start(
+  program: string,
+  args: readonly string[],
+  directory: string,
+  ports: RunningProxy['ports'],
+): Promise<RunningProxy> {
+  const env = environmentWith({ HOME: directory, XDG_DATA_HOME: directory, XDG_CONFIG_HOME: directory });
+  const child = spawn(program, args, { cwd: directory, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  await waitFor(() => fetch(`http://127.0.0.1:${ports.api}/healthz`).catch(() => undefined), {
+    what: `${program} to answer`,
+    failure: () => endingOf(child) && `${program} has ended`,
+    details: () => output,
+  });
+  return {
+    ports,
+    async stop() {
+      if (endingOf(child) !== undefined) return;
+      const gone = once(child, 'exit');
+      child.kill('SIGTERM');
+      await gone;
+    },
+  };
+}
+
+/** Starts the nginx of docker-compose.yml. @param directory where it may write */
+export async function startNginx(directory: string, { api, links }: ServersBehind): Promise<RunningProxy> {
+  const ports = await freePorts();
+  const behind = { 'ingest:3000': api, 'query:3000': api, 'management:3000': api, 'ingest:3001': links };
+  const conf = join(directory, 'nginx.conf');
+  writeFileSync(
+    conf,
+    localNginxConf({ ...behind, 8080: ports.api, 8081: ports.links, 8082: ports.internal }, directory),
+  );
+  // Root's nginx writes as another user.
+  chmodSync(directory, 0o755);
+  return start('nginx', ['-p', directory, '-c', conf, '-g', 'daemon off;'], directory, ports);
+}
+
+/** Starts the Caddy of docs/production.md. @param directory where it may write */
+export async function startCaddy(directory: string, behind: ServersBehind): Promise<RunningProxy> {
+  const ports = await freePorts();
+  const file = join(directory, 'Caddyfile');
+  const { api, links } = ports;
+  writeFileSync(file, localCaddyfile({ api, links, apiBehind: behind.api, linksBehind: behind.links }));
+  return start('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], directory, ports);
 }
