@@ -1,8 +1,13 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { ApiError, entityTagsOf, type HttpRefusal, isNoneMatchHit } from '@waymark/contract';
 import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
+import { closeIfUnread } from './close-if-unread.js';
+import type { ExportSlot } from './export-slots.js';
+
+/** How often the connection of a download is looked at, in milliseconds: one on which nothing was taken meanwhile is closed. */
+const LOOK_EVERY_MS = 120_000;
 
 /** A file on disk that never changes. */
 export interface StoredFile {
@@ -76,14 +81,34 @@ function bytesOf(file: FileHandle, part: Part): Readable {
   return part.end < part.start ? Readable.from([]) : file.createReadStream({ ...part, autoClose: false });
 }
 
+/** Limits of a download. */
+export interface DownloadLimits {
+  /** Takes a slot for the download, which is freed when the response has ended, for whatever reason. @throws ApiError 429 */
+  readonly takeSlot: () => ExportSlot;
+  /** Shortened by tests. */
+  readonly lookEveryMs?: number;
+}
+
+/** Sends a body within the limits of a download. */
+function sendBody(reply: FastifyReply, body: Readable, slot: ExportSlot, lookEveryMs: number): void {
+  addAbortSignal(slot.signal, body);
+  closeIfUnread(reply, lookEveryMs);
+  // Tells proxies not to buffer the file: they would read it faster than the client does.
+  reply.header('x-accel-buffering', 'no').send(body);
+}
+
 /**
  * Sends a file with its entity tag, or the part that `Range` selects. The response to `HEAD` has the headers of the whole file.
  *
  * @returns whether there is such a file; the handler then returns `reply`. (A promise of `reply` would resolve only when it was sent,
  * because a reply of Fastify is itself a promise.)
- * @throws ApiError 412 or 416
+ * @throws ApiError 412 or 416; 429 when there is no slot
  */
-export async function sendStoredFile(reply: FastifyReply, { path, name, contentType }: StoredFile): Promise<boolean> {
+export async function sendStoredFile(
+  reply: FastifyReply,
+  { path, name, contentType }: StoredFile,
+  { takeSlot, lookEveryMs = LOOK_EVERY_MS }: DownloadLimits,
+): Promise<boolean> {
   const { method, headers } = reply.request;
   const file = await open(path).catch((err: NodeJS.ErrnoException) => {
     if (err.code === 'ENOENT') return undefined;
@@ -105,6 +130,8 @@ export async function sendStoredFile(reply: FastifyReply, { path, name, contentT
   const isFresh = ifRange === undefined || ifRange === etag || ifRange === lastModified;
   const part = method === 'GET' && isFresh ? partOf(headers.range, size) : undefined;
   const { start, end } = part ?? { start: 0, end: size - 1 };
+  const slot = method === 'HEAD' ? undefined : takeSlot();
+  if (slot !== undefined) onReplyClose(reply, () => slot.free());
   reply
     .code(part === undefined ? 200 : 206)
     .headers(part === undefined ? validators : { ...validators, 'content-range': `bytes ${start}-${end}/${size}` })
@@ -113,6 +140,7 @@ export async function sendStoredFile(reply: FastifyReply, { path, name, contentT
     .header('content-type', contentType)
     .header('content-disposition', `attachment; filename="${name}"`);
   reply.request.streamBeganMs = reply.elapsedTime;
-  reply.send(method === 'HEAD' ? Readable.from([]) : bytesOf(file, { start, end }));
+  if (slot === undefined) reply.send(Readable.from([]));
+  else sendBody(reply, bytesOf(file, { start, end }), slot, lookEveryMs);
   return true;
 }

@@ -12,3 +12,15 @@ test('a workspace has two slots, and a slot that is freed twice is one free slot
   slots.take('a');
   expect(() => slots.take('a')).toThrow('runs 2 exports already');
 });
+
+test('a workspace has ten slots for downloads, besides those for exports', () => {
+  const slots = createExportSlots();
+  const [first] = Array.from({ length: 10 }, () => slots.takeDownload('a'));
+  expect(() => slots.takeDownload('a')).toThrow('has 10 downloads open already');
+  slots.take('a');
+  slots.takeDownload('b');
+  first?.free();
+  first?.free();
+  slots.takeDownload('a');
+  expect(() => slots.takeDownload('a')).toThrow('has 10 downloads open already');
+});

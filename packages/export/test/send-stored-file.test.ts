@@ -1,11 +1,13 @@
-import { rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { ApiError } from '@waymark/contract';
 import { type App, createApp, createLogger } from '@waymark/http-kit';
 import { temporaryDirectory, waitFor } from '@waymark/test-kit';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sendStoredFile } from '../src/send-stored-file.js';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createExportSlots, type ExportSlots, sendStoredFile } from '../src/index.js';
 
 const TEXT = 'id\r\nlink_1\r\n';
 const SIZE = TEXT.length;
@@ -13,6 +15,11 @@ const MODIFIED = 'Wed, 25 Nov 2026 10:00:00 GMT';
 const EARLIER = 'Wed, 25 Nov 2026 09:00:00 GMT';
 const LATER = 'Wed, 25 Nov 2026 11:00:00 GMT';
 
+/** A file with more bytes than the buffers of all sockets. */
+const LARGE_BYTES = 64 * 1024 ** 2;
+const LOOK_EVERY_MS = 60_000;
+
+let slots: ExportSlots;
 /** Warnings and errors. */
 const log = new PassThrough();
 let app: App;
@@ -24,11 +31,14 @@ let beganMs: number | undefined;
 
 beforeAll(async () => {
   directory = temporaryDirectory('stored-file-');
+  slots = createExportSlots();
   for (const [name, text] of Object.entries({ 'a.csv': TEXT, 'empty.csv': '' })) {
     writeFileSync(join(directory, name), text);
     // With a part of a second, which HTTP dates do not have.
     utimesSync(join(directory, name), new Date(), Date.parse(MODIFIED) / 1000 + 0.25);
   }
+  writeFileSync(join(directory, 'large.csv'), '');
+  truncateSync(join(directory, 'large.csv'), LARGE_BYTES);
   app = createApp({
     logger: createLogger({ name: 'test', level: 'warn', destination: log }),
     docBase: 'https://d.example',
@@ -40,7 +50,9 @@ beforeAll(async () => {
   app.register(async (routes) => {
     routes.get<{ Params: { name: string } }>('/:name', async ({ params: { name } }, reply) => {
       const file = { path: join(directory, name), name, contentType: 'text/csv' };
-      if (!(await sendStoredFile(reply, file))) throw new ApiError('not_found', 'gone');
+      const takeSlot = () => slots.takeDownload('a');
+      if (!(await sendStoredFile(reply, file, { takeSlot, lookEveryMs: LOOK_EVERY_MS })))
+        throw new ApiError('not_found', 'gone');
       return reply;
     });
   });
@@ -161,6 +173,69 @@ describe('a condition', () => {
     if (status === 200) expect(answer.text).toBe(TEXT);
     if (status === 304) expect([answer.text, answer.headers.get('etag')]).toEqual(['', etag]);
     if (status === 412) expect(errorOf(answer)).toBe('unprocessable_entity');
+  });
+});
+
+test('proxies are asked not to buffer a file', async () => {
+  expect((await load()).headers.get('x-accel-buffering')).toBe('no');
+});
+
+/** A client that has requested the large file and reads nothing, and its connection at the server. */
+async function aReader(): Promise<{ readonly client: Socket; readonly served: Socket }> {
+  const accepted = once(app.server, 'connection') as Promise<[Socket]>;
+  const client = connect((app.server.address() as AddressInfo).port, '127.0.0.1').pause();
+  onTestFinished(() => void client.destroy());
+  // A connection that is cut off may be reported as a reset.
+  client.on('error', () => undefined);
+  client.write('GET /large.csv HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
+  return { client, served: (await accepted)[0] };
+}
+
+/** Waits until the server can write no more on a connection. */
+async function untilFull(served: Socket): Promise<void> {
+  let before = 0;
+  await waitFor(
+    () => {
+      const isFull = served.bytesWritten === before && served.writableNeedDrain;
+      before = served.bytesWritten;
+      return isFull;
+    },
+    { what: 'the buffers of the connection to be full' },
+  );
+}
+
+describe('a client that reads nothing', () => {
+  test('is cut off when it has taken no byte between two looks, and not before', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { client, served } = await aReader();
+    await untilFull(served);
+    vi.advanceTimersByTime(LOOK_EVERY_MS);
+    const written = served.bytesWritten;
+    client.resume();
+    await waitFor(() => served.bytesWritten > written, { what: 'the client to have read' });
+    client.pause();
+    await untilFull(served);
+    vi.advanceTimersByTime(LOOK_EVERY_MS);
+    expect(served.destroyed).toBe(false);
+    vi.advanceTimersByTime(LOOK_EVERY_MS);
+    expect(served.destroyed).toBe(true);
+  });
+
+  test('holds one of ten downloads of its workspace, until it disconnects', async () => {
+    const readers: Socket[] = [];
+    while (readers.length < 10) {
+      const { client, served } = await aReader();
+      await untilFull(served);
+      readers.push(client);
+    }
+    const refused = await load({}, 'GET', 'large.csv');
+    expect([refused.status, errorOf(refused)]).toEqual([429, 'rate_limit_exceeded']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await load({}, 'HEAD', 'large.csv')).status).toBe(200);
+    expect((await load({ 'if-none-match': '*' }, 'GET', 'large.csv')).status).toBe(304);
+    readers[0]?.destroy();
+    await waitFor(async () => (await load()).status === 200, { what: 'a free slot' });
   });
 });
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Catalog, IMPORT_JOBS_TABLE } from '@waymark/catalog';
 import { IMPORT_BYTES_MAX } from '@waymark/contract';
+import type { ExportDeps } from '@waymark/export';
 import { type App, type Logger, limitGarbage } from '@waymark/http-kit';
 import { createJobRunner } from '@waymark/jobs';
 import type { Outbound } from '@waymark/outbound';
@@ -26,7 +27,7 @@ export interface ImportSettings {
   readonly baseUrl: string;
 }
 
-export interface ImportJobsDeps extends ImportSettings {
+export interface ImportJobsDeps extends ImportSettings, ExportDeps {
   readonly catalog: Catalog;
   /** The Redis of each queue shard, by number. */
   readonly queueShards: readonly Redis[];

@@ -8,7 +8,7 @@ import {
   importUploadSchema,
   listImportsQuerySchema,
 } from '@waymark/contract';
-import { sendStoredFile } from '@waymark/export';
+import { type ExportDeps, sendStoredFile } from '@waymark/export';
 import { type App, parseInput } from '@waymark/http-kit';
 import { checkFileVisible, checkSeesAll, type KeyCaller } from '@waymark/jobs';
 import { z } from 'zod';
@@ -20,7 +20,7 @@ import { checkApiOptions, checkFile, checkOptions } from './import-options.js';
 import { acceptUploads, receiveUpload } from './receive-upload.js';
 import type { UploadSlots } from './upload-slots.js';
 
-export interface ImportRouteDeps {
+export interface ImportRouteDeps extends ExportDeps {
   readonly catalog: Catalog;
   readonly files: ImportFiles;
   readonly ends: ImportEnds;
@@ -36,7 +36,7 @@ const CSV_TYPE = 'text/csv';
 
 /** `GET|POST /imports`, `GET|DELETE /imports/{id}`, `GET /imports/{id}/rejected.csv`, `GET /imports/{id}/lost.csv`. */
 export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<void> {
-  const { catalog, files, ends, uploadSlots, fileBytesMax, baseUrl } = deps;
+  const { catalog, files, ends, uploadSlots, exportSlots, fileBytesMax, baseUrl } = deps;
   const { importJobs } = catalog;
   const onRequest = app.authenticate(IMPORT_REQUIREMENTS);
   const objectOf = (job: ImportJobRecord) => importObject(files, baseUrl, job);
@@ -196,7 +196,8 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
           name: REPORTS[name],
           contentType: `${CSV_TYPE}; charset=utf-8`,
         };
-        if (!(await sendStoredFile(reply, file))) throw gone;
+        const takeSlot = () => exportSlots.takeDownload(request.workspace.id);
+        if (!(await sendStoredFile(reply, file, { takeSlot }))) throw gone;
         return reply;
       },
     );

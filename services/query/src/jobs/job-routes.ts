@@ -6,7 +6,7 @@ import {
   listExportsQuerySchema,
   PARAM_CHARS_MAX,
 } from '@waymark/contract';
-import { MEDIA_TYPES, sendStoredFile } from '@waymark/export';
+import { type ExportDeps, MEDIA_TYPES, sendStoredFile } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import { checkFileVisible } from '@waymark/jobs';
 import type { LinkCaller } from '@waymark/record-lists';
@@ -18,7 +18,7 @@ import type { JobFiles } from './job-files.js';
 import { jobObject } from './job-object.js';
 import type { OpenJob } from './job-source.js';
 
-export interface JobRouteDeps {
+export interface JobRouteDeps extends ExportDeps {
   readonly catalog: Catalog;
   readonly files: JobFiles;
   readonly ends: JobEnds;
@@ -34,7 +34,7 @@ const tags = ['Exports'];
 
 /** `GET|POST /exports`, `GET|DELETE /exports/{id}`, `GET /exports/{id}/files/{name}` (docs/reference/exports.md). */
 export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
-  const { catalog, files, ends, openJob, baseUrl, now } = deps;
+  const { catalog, files, ends, openJob, exportSlots, baseUrl, now } = deps;
   const { exportJobs } = catalog;
   // What a key needs depends on the resource, so each route checks it.
   const onRequest = app.authenticate({});
@@ -137,7 +137,8 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
       const type = job.resource === 'analytics' ? ARCHIVE_TYPE : MEDIA_TYPES[job.format];
       const contentType = type.startsWith('text/') || job.format === 'ndjson' ? `${type}; charset=utf-8` : type;
       const file = { path: files.fileOf(job, job.file), name: job.file, contentType };
-      if (!(await sendStoredFile(reply, file))) throw fileGone();
+      const takeSlot = () => exportSlots.takeDownload(request.workspace.id);
+      if (!(await sendStoredFile(reply, file, { takeSlot }))) throw fileGone();
       return reply;
     },
   );
