@@ -18,7 +18,7 @@ const ROOMS = {
   'browser-script': ['contract'],
   webhooks: ['contract', 'cache', 'redis', 'event-format', 'clickhouse', 'event-queue', 'catalog', 'outbound'],
   'rate-limit': ['contract', 'redis'],
-  'http-kit': ['contract', 'cache', 'catalog', 'rate-limit'],
+  'http-kit': ['contract', 'cache', 'catalog', 'rate-limit', 'visit'],
   export: ['contract', 'http-kit'],
   jobs: ['contract', 'redis', 'catalog', 'http-kit'],
   'record-lists': ['contract', 'catalog', 'export'],

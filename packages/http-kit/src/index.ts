@@ -6,6 +6,7 @@ export { escapeHtml, Html, html } from './docs/html.js';
 export { isStoreUnavailable } from './errors/error-mapper.js';
 export { parseInput } from './errors/validator.js';
 export { afterAnswer, answeredStatus } from './requests/after-answer.js';
+export { clientAddress, clientNetwork } from './requests/client-address.js';
 export type { CrossOrigin } from './requests/cross-origin.js';
 export { forEachInTurns, mapInTurns } from './requests/in-turns.js';
 export { TEXT_BODY_TYPES } from './requests/json-bodies.js';

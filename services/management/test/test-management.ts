@@ -71,7 +71,7 @@ export async function startManagement(
   const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
   const dataDir = temporaryDirectory('waymark-management-');
   const app = buildApp(
-    { logger, docBase: 'https://docs.example.com', trustedProxies: [] },
+    { logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1/32'] },
     {
       catalog,
       clickhouse: database.client,

@@ -1,8 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '@waymark/contract';
-import { limitedNetwork, type RateLimiter } from '@waymark/rate-limit';
+import type { RateLimiter } from '@waymark/rate-limit';
 import fp from 'fastify-plugin';
 import { LRUCache } from 'lru-cache';
+import { clientNetwork } from '../requests/client-address.js';
 
 export interface AdminGuardOptions {
   /** The keys that are accepted: during a rotation there are two. Without any, every request is rejected. */
@@ -73,7 +74,7 @@ export const adminGuard = fp<AdminGuardOptions>(
       if (key !== undefined && isAdminKey(key)) return;
       // Browsers send their first request without a key.
       if (authorization !== undefined) {
-        const network = limitedNetwork(request.ip);
+        const network = clientNetwork(request);
         const leftMs = (blockedUntilMs.get(network) ?? 0) - Date.now();
         if (leftMs > 0) rejectAsBlocked(Math.ceil(leftMs / 1000));
         const counted = await rateLimiter.take(network, BUCKET, WRONG_KEYS_MAX, WRONG_KEYS_WINDOW_SECONDS);

@@ -16,6 +16,7 @@ import { createClientErrorHandler } from '../errors/client-errors.js';
 import { sendError } from '../errors/error-mapper.js';
 import { validatorCompiler } from '../errors/validator.js';
 import { afterAnswer } from '../requests/after-answer.js';
+import { acceptForwardedAddresses } from '../requests/client-address.js';
 import { CROSS_ORIGIN_HEADERS } from '../requests/cross-origin.js';
 import { acceptJsonOnly } from '../requests/json-bodies.js';
 import { refuseHead } from '../requests/refuse-head.js';
@@ -165,6 +166,7 @@ export function createApp(options: CreateAppOptions): App {
   // By default Node responds to an unknown `Expect` with 417, which is no status of this API.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
+  acceptForwardedAddresses(app, options.trustedProxies);
   closeConnections(app, timeouts.unreadAnswer);
   limitPipelining(app.server);
 

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import { answeredStatus } from '../requests/after-answer.js';
+import { clientAddress } from '../requests/client-address.js';
 import { standardOutputFile } from './log-destination.js';
 
 export type { Logger };
@@ -42,12 +43,12 @@ const IPV6_GROUPS_KEPT = 3;
 /**
  * The network of an address (/24 of IPv4, /48 of IPv6), which helps to debug a problem and does not identify a person.
  *
- * @param address undefined once the client has disconnected
+ * @param address in canonical form; `''` once the client has disconnected
  */
-function networkOf(address: string | undefined): string | null {
-  if (address === undefined) return null;
-  const mapped = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(address)?.[1];
-  if (mapped !== undefined) return `${mapped}.0`;
+function networkOf(address: string): string | null {
+  if (address === '') return null;
+  const ipv4 = /^(\d+\.\d+\.\d+)\.\d+$/.exec(address)?.[1];
+  if (ipv4 !== undefined) return `${ipv4}.0`;
   const [head = ''] = address.split('::');
   return `${head.split(':').slice(0, IPV6_GROUPS_KEPT).join(':')}::`;
 }
@@ -70,7 +71,11 @@ function errorFields(err: Error): unknown {
 
 const serializers: LoggerOptions['serializers'] = {
   err: errorFields,
-  req: (request: FastifyRequest) => ({ method: request.method, path: pathOf(request.url), ip: networkOf(request.ip) }),
+  req: (request: FastifyRequest) => ({
+    method: request.method,
+    path: pathOf(request.url),
+    ip: networkOf(clientAddress(request)),
+  }),
   res: (reply: FastifyReply) => ({ status: answeredStatus(reply) }),
 };
 

@@ -162,6 +162,16 @@ describe('guessing the key', () => {
     expect((await guess('wrong', 1, 'bb')).statusCode).toBe(401);
   });
 
+  it('is limited per address, whichever port a proxy writes behind it', async () => {
+    start();
+    const guess = (forwarded: string) => request({ ...bearer('wrong'), 'x-forwarded-for': forwarded }, '127.0.0.1');
+    for (let port = 1; port <= 10; port++) expect((await guess(`198.51.100.11:${port}`)).statusCode).toBe(401);
+    expect((await guess('198.51.100.11:11')).statusCode).toBe(429);
+    expect((await guess('198.51.100.12:11')).statusCode).toBe(401);
+    for (let port = 1; port <= 10; port++) expect((await guess(`[2001:db8:cc::${port}]:${port}`)).statusCode).toBe(401);
+    expect((await guess('2001:db8:cc::')).statusCode).toBe(429);
+  });
+
   it('does not count requests without a key or with the correct one', async () => {
     start();
     for (let count = 0; count < 30; count++) {

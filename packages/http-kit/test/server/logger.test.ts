@@ -90,7 +90,9 @@ it('only the network of an address is logged', async () => {
     routes.get('/events', async () => 'ok');
   });
   app = started.app;
-  for (const address of ['203.0.113.77', '2001:db8:1:2:3:4:5:6', '2001:db8::77', '::ffff:198.51.100.77']) {
+  const addresses = ['203.0.113.77', '2001:db8:1:2:3:4:5:6', '2001:db8::77', '::ffff:198.51.100.77'];
+  const withPorts = ['203.0.113.77:50123', '[2001:db8:1:2::77]:50123', '198.51.100.77:443, 127.0.0.1:50123'];
+  for (const address of [...addresses, ...withPorts]) {
     await app.inject({ url: '/events', headers: { 'x-forwarded-for': address } });
   }
   const ips = started
@@ -98,7 +100,8 @@ it('only the network of an address is logged', async () => {
     .split('\n')
     .map((line) => /"ip":"([^"]*)"/.exec(line)?.[1])
     .filter((ip) => ip !== undefined);
-  expect(ips).toEqual(['203.0.113.0', '2001:db8:1::', '2001:db8::', '198.51.100.0']);
+  const networks = ['203.0.113.0', '2001:db8:1::', '2001:db8::', '198.51.100.0'];
+  expect(ips).toEqual([...networks, '203.0.113.0', '2001:db8:1::', '198.51.100.0']);
 });
 
 it('client errors are not logged at the default level, internal errors are', async () => {

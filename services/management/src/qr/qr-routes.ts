@@ -1,6 +1,6 @@
 import { qrQuerySchema } from '@waymark/contract';
-import { type App, applyRateLimit } from '@waymark/http-kit';
-import { limitedNetwork, type RateLimiter } from '@waymark/rate-limit';
+import { type App, applyRateLimit, clientNetwork } from '@waymark/http-kit';
+import type { RateLimiter } from '@waymark/rate-limit';
 import { createQrImages, type QrDeps } from './qr-images.js';
 
 const LIMIT = { bucket: 'qr', limit: 10, windowSeconds: 10 };
@@ -27,7 +27,7 @@ export async function qrRoutes(app: App, deps: QrRouteDeps): Promise<void> {
     {
       ...FROM_PAGES,
       onRequest: async (request, reply) => {
-        await applyRateLimit(rateLimiter, limitedNetwork(request.ip), LIMIT, reply, now);
+        await applyRateLimit(rateLimiter, clientNetwork(request), LIMIT, reply, now);
       },
       schema: {
         summary: 'Draw a QR code',

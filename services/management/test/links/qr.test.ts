@@ -158,6 +158,17 @@ describe('GET /qr', () => {
     expect((await getQr({ url: 'acme.com' }, '10.9.9.8')).status).toBe(200);
   });
 
+  it('counts an address once, whichever port a proxy writes behind it', async () => {
+    const forwarded = async (address: string) => {
+      const headers = { 'x-forwarded-for': address };
+      return (await management.app.inject({ url: '/qr', query: { url: 'acme.com' }, headers })).statusCode;
+    };
+    const statuses: number[] = [];
+    for (let port = 1; port <= 11; port++) statuses.push(await forwarded(`10.9.9.7:${port}`));
+    expect(statuses).toEqual([...Array(10).fill(200), 429]);
+    expect(await forwarded('10.9.9.6:1')).toBe(200);
+  });
+
   it('counts the addresses of an IPv6 /64 as one', async () => {
     const statuses: number[] = [];
     for (let count = 0; count < 11; count++) {

@@ -6,13 +6,13 @@ import {
   trackSaleClientBodySchema,
   trackSaleResponseSchema,
 } from '@waymark/contract';
-import type { App } from '@waymark/http-kit';
+import { type App, clientAddress } from '@waymark/http-kit';
 import type { FastifyRequest, preHandlerAsyncHookHandler } from 'fastify';
 import { storableBody } from '../storable-body.js';
 import type { TrackDeps } from '../track-deps.js';
 import { checkHostname } from './allowed-hostnames.js';
 import type { Trackers } from './client-trackers.js';
-import { callerAddress, createNetworkLimits } from './network-limits.js';
+import { createNetworkLimits } from './network-limits.js';
 import { answerPreflights, BROWSER_ROUTE } from './preflights.js';
 
 const REQUIREMENTS = { keyKind: 'publishable', minimumPlan: 'business' } as const;
@@ -40,7 +40,7 @@ export async function clientRoutes(
   const onRequest = [limits.countPageConversion, app.authenticate(REQUIREMENTS), checkPage];
   const shared = { ...BROWSER_ROUTE, onRequest, preHandler: shed };
   const takeDailyEvents = (request: FastifyRequest, events: number) =>
-    limits.takeDailyEvents(request.workspace, callerAddress(deps.readVisit, request), events);
+    limits.takeDailyEvents(request.workspace, clientAddress(request), events);
 
   app.post(
     '/track/lead/client',

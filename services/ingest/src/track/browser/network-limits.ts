@@ -1,8 +1,7 @@
 import { type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-import { applyRateLimit } from '@waymark/http-kit';
+import { applyRateLimit, clientNetwork } from '@waymark/http-kit';
 import { limitedNetwork, type RateLimiter } from '@waymark/rate-limit';
-import type { VisitReader } from '@waymark/visit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
@@ -26,7 +25,6 @@ type CallCounter = (request: FastifyRequest, reply: FastifyReply) => Promise<voi
 
 export interface NetworkLimitsOptions {
   readonly rateLimiter: RateLimiter;
-  readonly readVisit: VisitReader;
   readonly now: () => number;
 }
 
@@ -49,17 +47,11 @@ function dailyEventLimit(workspace: WorkspaceRecord): number | undefined {
     : Math.max(DAILY_EVENTS_MIN, Math.floor(eventsPerMonth / MONTHLY_QUOTA_DIVISOR));
 }
 
-/** The visitor's address of a request, determined as for visits. */
-export function callerAddress(readVisit: VisitReader, request: FastifyRequest): string {
-  const { method, headers } = request;
-  return readVisit({ remoteAddress: request.raw.socket.remoteAddress, headers, method }).clientAddress;
-}
-
-export function createNetworkLimits({ rateLimiter, readVisit, now }: NetworkLimitsOptions): NetworkLimits {
+export function createNetworkLimits({ rateLimiter, now }: NetworkLimitsOptions): NetworkLimits {
   const counter =
     (rate: typeof BROWSER_REPORTS): CallCounter =>
     (request, reply) =>
-      applyRateLimit(rateLimiter, limitedNetwork(callerAddress(readVisit, request)), rate, reply, now);
+      applyRateLimit(rateLimiter, clientNetwork(request), rate, reply, now);
 
   return {
     countBrowserReport: counter(BROWSER_REPORTS),
