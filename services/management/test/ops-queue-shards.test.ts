@@ -1,6 +1,8 @@
 import { insertRows, OPS_TABLES } from '@waymark/clickhouse';
+import { QUEUE_PREFIX } from '@waymark/event-queue';
 import { createApp, createLogger } from '@waymark/http-kit';
 import { createTestDatabase, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createPanelReader } from '../src/ops/panel-reader.js';
@@ -42,6 +44,20 @@ it('the page shows the queues of every shard that answers', async () => {
   await servers[1]?.kill9();
   await waitFor(() => clients[1]?.status !== 'ready', { what: 'shard 1 to be away' });
   expect(await queueNames()).toEqual(own);
+});
+
+it('a page of jobs has at most a hundred of them, however many a request asks for', async () => {
+  const [connection] = clients as [Redis];
+  const queue = new Queue('lead', { prefix: QUEUE_PREFIX, connection });
+  onTestFinished(() => queue.close());
+  await queue.addBulk(Array.from({ length: 150 }, () => ({ name: 'lead', data: {} })));
+  const list = async (jobsPerPage: string) => {
+    const query = { activeQueue: 'lead', status: 'waiting', jobsPerPage };
+    const answer = await app.inject({ url: `${QUEUE_BOARD_PATH}/api/queues`, query });
+    const { queues } = answer.json<{ queues: { name: string; jobs: unknown[] }[] }>();
+    return queues.find(({ name }) => name === 'lead')?.jobs.length;
+  };
+  expect([await list('20'), await list('1000000000'), await list('1e9')]).toEqual([20, 100, 100]);
 });
 
 it('the page is loaded again after an attempt that failed', async () => {

@@ -1,9 +1,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '@waymark/contract';
 import type { RateLimiter } from '@waymark/rate-limit';
+import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { LRUCache } from 'lru-cache';
 import { clientNetwork } from '../requests/client-address.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set on routes behind the admin key that are pages, to which other sites may link. */
+    isPage?: boolean;
+  }
+}
 
 export interface AdminGuardOptions {
   /** The keys that are accepted: during a rotation there are two. Without any, every request is rejected. */
@@ -44,13 +52,24 @@ function rejection(header: string | undefined, key: string | undefined): string 
   return 'The header Authorization must be "Bearer <admin key>", or Basic credentials with the admin key as the password.';
 }
 
+/**
+ * Whether a page of another origin has the browser send the request, other than by a link to a page. Browsers add Basic credentials to such
+ * requests too, and the work for their answers could be what that page wants. They say so for HTTPS and loopback only.
+ */
+function isSentByOtherPage({ headers, routeOptions }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site === undefined || site === 'same-origin' || site === 'none') return false;
+  const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+  return !isLink || routeOptions.config.isPage !== true;
+}
+
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /**
  * Requires the admin key on every route of the Fastify scope that registers it: 401 without a key or with a wrong one, 429 for a wrong key
  * from a network (an IPv4 address, an IPv6 `/64`) that has sent too many wrong ones. A correct key is always accepted, even from a blocked
- * network, because it is too long to guess. Register it before the routes. They must not change anything: browsers send Basic credentials
- * with requests of other sites' pages too.
+ * network, because it is too long to guess. What pages of other origins have a browser send is refused with 403, except links to routes that
+ * are pages. Register it before the routes. They must not change anything, because over plain HTTP browsers do not say whose page it is.
  */
 export const adminGuard = fp<AdminGuardOptions>(
   async (app, { adminKeys, rateLimiter }) => {
@@ -69,6 +88,7 @@ export const adminGuard = fp<AdminGuardOptions>(
     };
 
     app.addHook('onRequest', async (request, reply) => {
+      if (isSentByOtherPage(request)) throw new ApiError('forbidden', 'Pages of other origins may only link to this.');
       const { authorization } = request.headers;
       const key = readKey(authorization);
       if (key !== undefined && isAdminKey(key)) return;

@@ -33,7 +33,8 @@ afterAll(async () => {
 function start(options: Partial<AdminGuardOptions> = {}): void {
   ({ app, lines } = aTestApp({}, async (routes) => {
     await routes.register(adminGuard, { adminKeys: [KEY], rateLimiter, ...options });
-    routes.get('/ops', async () => 'plots');
+    routes.get('/ops', { config: { isPage: true } }, async () => 'plots');
+    routes.get('/data', async () => 'samples');
   }));
   app.register(async (routes) => {
     routes.get('/open', async () => 'open');
@@ -177,6 +178,33 @@ describe('guessing the key', () => {
     for (let count = 0; count < 30; count++) {
       expect((await request({}, '198.51.100.8')).statusCode).toBe(401);
       expect((await request(bearer(KEY), '198.51.100.8')).statusCode).toBe(200);
+    }
+  });
+});
+
+describe('a browser with the key', () => {
+  const link = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+  const script = { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' };
+  const frame = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' };
+  const statusOf = async (url: string, headers: Record<string, string>) =>
+    (await app.inject({ url, headers: { ...basic('admin', KEY), ...headers } })).statusCode;
+
+  it.each(['cross-site', 'same-site'])(
+    'is refused what a page of another origin has it load (%s), except a page',
+    async (site) => {
+      start();
+      for (const kind of [link, script, frame, {}]) {
+        const headers = { 'sec-fetch-site': site, ...kind };
+        expect(await statusOf('/ops', headers)).toBe(kind === link ? 200 : 403);
+        expect(await statusOf('/data', headers)).toBe(403);
+      }
+    },
+  );
+
+  it.each(['same-origin', 'none'])('gets what its own page or its user asks for (%s)', async (site) => {
+    start();
+    for (const kind of [link, script]) {
+      for (const url of ['/ops', '/data']) expect(await statusOf(url, { 'sec-fetch-site': site, ...kind })).toBe(200);
     }
   });
 });

@@ -53,7 +53,7 @@ export async function opsRoutes(app: App, deps: OpsDeps): Promise<void> {
     await scope.register(adminGuard, deps);
     await scope.register((board) => queueBoard(board, deps));
 
-    scope.get('/ops', hidden, async (request, reply) =>
+    scope.get('/ops', { ...hidden, config: { isPage: true } }, async (request, reply) =>
       reply.headers(PAGE_HEADERS).send(pageHtml(rangeOf(request.query), componentStatus())),
     );
 

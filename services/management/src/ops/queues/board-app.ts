@@ -8,6 +8,8 @@ import type { Redis } from 'ioredis';
 import { hideErrorsAndResults, jobSummary } from './job-summary.js';
 
 const QUEUES = [...QUEUE_KINDS, WEBHOOK_QUEUE, DEAD_LETTER_QUEUE];
+/** Most jobs of a page: the package reads as many as a request asks for. */
+const JOBS_PER_PAGE_MAX = 100;
 
 export interface BoardOptions {
   readonly queueShards: readonly Redis[];
@@ -34,6 +36,10 @@ export async function createBoardApp({ queueShards, basePath, onError }: BoardOp
   const app = Fastify();
   app.addHook('onClose', async () => {
     await Promise.all(queues.map((queue) => queue.close()));
+  });
+  app.addHook('preHandler', async ({ query }) => {
+    const page = query as { jobsPerPage?: unknown };
+    if (Number(page.jobsPerPage) > JOBS_PER_PAGE_MAX) page.jobsPerPage = String(JOBS_PER_PAGE_MAX);
   });
   app.addHook('preSerialization', async (_request, _reply, payload) => hideErrorsAndResults(payload));
   app.setErrorHandler((err, _request, reply) => {

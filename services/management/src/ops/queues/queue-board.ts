@@ -59,6 +59,9 @@ export async function queueBoard(
     if (!isHtml) return reply.send(page.rawPayload);
     return reply.header('content-security-policy', POLICY).send(removeExternalLinks(page.payload));
   }
-  for (const url of [QUEUE_BOARD_PATH, `${QUEUE_BOARD_PATH}/*`])
-    scope.all(url, { schema: { hide: true } as object }, answer);
+  const hidden = { schema: { hide: true } as object };
+  for (const url of [QUEUE_BOARD_PATH, `${QUEUE_BOARD_PATH}/queue/*`]) {
+    scope.all(url, { ...hidden, config: { isPage: true } }, answer);
+  }
+  scope.all(`${QUEUE_BOARD_PATH}/*`, hidden, answer);
 }
