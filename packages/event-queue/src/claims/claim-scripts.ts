@@ -31,6 +31,10 @@ return 0
  * FINALIZE), if that was carried out although its answer came too late: a JSON array of row indexes, or an empty string.
  * ARGV: number of claims, number of entries, TTL of a marker in milliseconds; per claim its value and the milliseconds left of
  * its hour; per entry the bit of its marker. KEYS: claims, then each entry's marker and job.
+ *
+ * The caller adds these rows in a job of their own. So the entry's job must go on without them, also if it was completed before and this
+ * transaction has added it anew: the script lists them in its `progress` again, and otherwise both jobs could insert them. It keeps the list
+ * for as long as replays of the entry may follow.
  */
 export const REPLAY_CLICKS = `
 local claims, entries = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -40,7 +44,13 @@ for i = 1, entries do
   local marker, job = KEYS[claims + i * 2 - 1], KEYS[claims + i * 2]
   redis.call('SETBIT', marker, ARGV[3 + claims * 2 + i], 1)
   redis.call('PEXPIRE', marker, ARGV[3])
-  discarded[i] = redis.call('GET', job .. ':struck') or ''
+  local struck = redis.call('GET', job .. ':struck')
+  if struck then
+    redis.call('PEXPIRE', job .. ':struck', ARGV[3])
+    -- A job that the transaction could not add must stay absent, or a repeat would take it for present.
+    if redis.call('EXISTS', job) == 1 then redis.call('HSETNX', job, 'progress', '{"struck":' .. struck .. '}') end
+  end
+  discarded[i] = struck or ''
 end
 return discarded
 `;

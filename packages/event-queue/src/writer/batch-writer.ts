@@ -61,8 +61,8 @@ export interface BatchWriter {
   write(jobs: readonly WriterJob[]): Promise<void>;
 }
 
-/** Returns the indexes of a job's rows that are not to be inserted. */
-type SkippedOf = (job: WriterJob) => readonly number[];
+/** Returns for each job of a batch the indexes of its rows that are not to be inserted. */
+type SkippedOf = (jobs: readonly WriterJob[]) => readonly (readonly number[])[];
 
 /**
  * A job that is older than this may have been written although its manifest entry has expired, so its rows are looked up in ClickHouse before
@@ -182,8 +182,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
 
   const newBatch = (jobs: readonly WriterJob[], skippedOf: SkippedOf): NewInsertBatch => {
     const skipped: Record<string, readonly number[]> = {};
-    jobs.forEach((job, member) => {
-      const indexes = skippedOf(job);
+    skippedOf(jobs).forEach((indexes, member) => {
       if (indexes.length > 0) skipped[member] = indexes;
     });
     const version = jobs[0]?.data.v ?? 0;
@@ -214,12 +213,19 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     // Only valid rows: a forged time would widen the search to a century.
     const valid = [...rows.values()].flat().filter((row) => faultOf(row) === undefined);
     const present = await retry('finding rows', () => table.findPresent(valid));
-    await writeNew(unrecorded, (job) => {
-      const skipped = new Set(job.discarded);
-      (rows.get(job.id) ?? []).forEach((row, index) => {
-        if (present.has(rowKey(row)?.eventId ?? '')) skipped.add(index);
+    await writeNew(unrecorded, (members) => {
+      // Two jobs may have the same row, such as one that a process of an earlier release has restored from its spool.
+      const taken = new Set(present);
+      return members.map(({ id, discarded }) => {
+        const skipped = new Set(discarded);
+        (rows.get(id) ?? []).forEach((row, index) => {
+          const { eventId } = rowKey(row) ?? {};
+          if (eventId === undefined || skipped.has(index)) return;
+          if (taken.has(eventId)) skipped.add(index);
+          else if (faultOf(row) === undefined) taken.add(eventId);
+        });
+        return [...skipped];
       });
-      return [...skipped];
     });
   }
 
@@ -240,7 +246,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
       const distinct = [...new Map(jobs.map((job) => [job.id, job])).values()];
       await writeNew(
         distinct.filter((job) => !needsLookUp(job)),
-        (job) => job.discarded,
+        (members) => members.map(({ discarded }) => discarded),
       );
       await writeOld(distinct.filter(needsLookUp));
     },
