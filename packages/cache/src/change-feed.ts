@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createAcknowledgements, createAcknowledger } from './acknowledgements.js';
 import { createCacheLease, type FeedConnections } from './cache-lease.js';
 
@@ -10,6 +11,9 @@ export interface ChangeFeedOptions<Change> {
   readonly parse: (message: unknown) => Change | undefined;
   readonly logger: { warn(context: object, message: string): void };
 }
+
+/** Pause before a refused subscription is tried again. */
+const RETRY_MS = 250;
 
 /** Receives the changes that this process and others publish. */
 export interface ChangeSubscriber<Change> {
@@ -115,19 +119,39 @@ export function createChangeFeed<Message extends object, Change>({
     if (sender.from !== undefined && sender.number !== undefined) acknowledge(sender.from, sender.number);
   });
 
+  /** Identifies the open connection: a new symbol for each; undefined while there is none. */
+  let connection: symbol | undefined;
+
+  /** Subscribes on the open connection, and tries again until it succeeds or the connection closes. */
   async function listen(): Promise<void> {
-    try {
-      await redis.subscribe(channel, ownChannel);
-      // Evicts after subscribing: with the opposite order, a change between the two would be missed.
-      onGap();
-      lease.subscribed();
-    } catch (err) {
-      logger.warn({ err }, 'could not subscribe to changes; this process uses no cached copies until it is subscribed');
+    const own = Symbol('connection');
+    connection = own;
+    for (let attempt = 1; connection === own; attempt++) {
+      try {
+        await redis.subscribe(channel, ownChannel);
+        if (connection !== own) return;
+        // Evicts after subscribing: with the opposite order, a change between the two would be missed.
+        onGap();
+        lease.subscribed();
+        return;
+      } catch (err) {
+        if (attempt === 1)
+          logger.warn(
+            { err },
+            'could not subscribe to changes; this process uses no cached copies until it is subscribed',
+          );
+        await delay(RETRY_MS, undefined, { ref: false });
+      }
     }
+  }
+
+  function disconnected(): void {
+    connection = undefined;
+    lease.unsubscribed();
   }
   redis.on('ready', () => void listen());
   if (redis.status === 'ready') void listen();
-  redis.on('close', lease.unsubscribed);
+  redis.on('close', disconnected);
 
   return {
     subscribe: (subscriber) => void subscribers.add(subscriber),
@@ -148,6 +172,9 @@ export function createChangeFeed<Message extends object, Change>({
 
     isSubscribed: lease.isHeld,
 
-    close: lease.close,
+    async close() {
+      disconnected();
+      await lease.close();
+    },
   };
 }

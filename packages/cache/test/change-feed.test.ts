@@ -155,3 +155,13 @@ it('a process that closes its feed releases its lease, so that no write waits fo
   expect(await client.zcard('closed:holders')).toBe(0);
   subscriber.disconnect();
 });
+
+it('a process whose subscription was refused or not answered in time subscribes again on the same connection', async () => {
+  const subscriber = new Redis(redis.url);
+  vi.spyOn(subscriber, 'subscribe').mockRejectedValueOnce(new Error('BUSY Redis is busy running a script'));
+  const { onGap, isSubscribed, close } = aProcess(subscriber, { channel: 'refused' });
+  await waitFor(isSubscribed, { what: 'the second subscription' });
+  expect(onGap).toHaveBeenCalledOnce();
+  await close();
+  subscriber.disconnect();
+});

@@ -123,8 +123,9 @@ export function openCommandConnections(
 /** Opens the catalog's connections to the server that `template` is connected to; see {@link openCommandConnections}. */
 export function openConnections(template: Redis, waitReplicas: number, logger: CatalogLogger): RedisConnections {
   const { writer, ...commands } = openCommandConnections(template, waitReplicas, logger);
-  // Not automatic: the change feed subscribes again whenever the connection is ready.
-  const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false });
+  // Not automatic: the change feed subscribes again whenever the connection is ready. Without a command timeout, because Node.js runs the timers of
+  // a process that stood still before it reads the answers; the connection closes if nothing is received.
+  const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false, commandTimeout: undefined });
   watch(subscriber, logger);
   // On a cluster, a node that has become a replica replies MOVED to commands with a key, and the connection closes. The subscriber sends no
   // such commands, so it reconnects whenever the writer does.
