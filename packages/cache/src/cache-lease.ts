@@ -8,6 +8,7 @@ export const LEASE_MS = 1_500;
  * whole milliseconds, timers fire up to a millisecond early, and the clocks of two machines differ in speed.
  */
 const MARGIN_MS = 50;
+const STORED_LEASE_MS = LEASE_MS + MARGIN_MS;
 const RENEW_EVERY_MS = 500;
 /** A process that has served no copies for this long stops renewing its lease, so that no write waits for it. */
 const IDLE_MS = 5_000;
@@ -18,16 +19,26 @@ local time = redis.call('TIME')
 redis.call('ZADD', KEYS[1], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[1])
 return redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])`;
 
-/** Publishes a message and returns the current lease holders, each with its remaining ms. KEYS lease holders; ARGV channel, message. */
+/**
+ * Publishes a message and returns the current lease holders, each with its remaining ms. After the clock of Redis was set back, an entry may
+ * end later than any lease can: it gets the end of a lease that begins now. KEYS lease holders; ARGV channel, message, duration of a lease in
+ * ms. A full Redis refuses the change of the entry, but not the message.
+ */
 const PUBLISH_TO_HOLDERS = `
 redis.call('PUBLISH', ARGV[1], ARGV[2])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local latest = now + ARGV[3]
 local holders = {}
 local entries = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
 for i = 1, #entries, 2 do
-  if tonumber(entries[i + 1]) > now then
-    holders[#holders + 1] = { entries[i], entries[i + 1] - now }
+  local ends = tonumber(entries[i + 1])
+  if ends > latest then
+    ends = latest
+    redis.pcall('ZADD', KEYS[1], ends, entries[i])
+  end
+  if ends > now then
+    holders[#holders + 1] = { entries[i], ends - now }
   else
     redis.call('ZREM', KEYS[1], entries[i])
   end
@@ -77,7 +88,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
     const [renewed, startedMs] = [subscription, performance.now()];
     isRenewing = true;
     try {
-      await connections.run((client) => client.eval(HOLD, 1, holdersKey, id, LEASE_MS + MARGIN_MS));
+      await connections.run((client) => client.eval(HOLD, 1, holdersKey, id, STORED_LEASE_MS));
       await subscriber.ping();
       if (subscription === renewed) heldUntilMs = startedMs + LEASE_MS;
     } catch {
@@ -127,7 +138,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
     /** Publishes a message. @returns the lease holders at that time. @throws the error of `FeedConnections.run` */
     async publish(channel: string, message: string): Promise<Holder[]> {
       const holders = await connections.run((client) =>
-        client.eval(PUBLISH_TO_HOLDERS, 1, holdersKey, channel, message),
+        client.eval(PUBLISH_TO_HOLDERS, 1, holdersKey, channel, message, STORED_LEASE_MS),
       );
       return (holders as [string, number][]).map(([holder, leftMs]) => ({ id: holder, leftMs }));
     },

@@ -165,3 +165,27 @@ it('a process whose subscription was refused or not answered in time subscribes 
   await close();
   subscriber.disconnect();
 });
+
+it.each([
+  ['', '0'],
+  [', also by a full Redis', '1'],
+])(
+  'a write waits for a killed process no longer than its lease lasts after the clock of Redis was set back%s',
+  async (_how, maxmemory) => {
+    const channel = `set-back-${maxmemory}`;
+    const secondsOf = async () => Number((await client.time())[0]);
+    await client.zadd(`${channel}:holders`, (await secondsOf()) * 1000 + 3_600_000, 'killed');
+    const subscriber = new Redis(redis.url);
+    const { publish, close } = aProcess(subscriber, { channel });
+    await client.config('SET', 'maxmemory', maxmemory);
+    try {
+      await publish({ names: ['link/a/b'] });
+      const endsMs = Number(await client.zscore(`${channel}:holders`, 'killed'));
+      if (maxmemory === '0') expect(endsMs).toBeLessThan((await secondsOf()) * 1000 + 3000);
+    } finally {
+      await client.config('SET', 'maxmemory', '0');
+      await close();
+      subscriber.disconnect();
+    }
+  },
+);

@@ -17,7 +17,8 @@ const PAUSE_MS = 10;
 /**
  * Takes a queue position for a member, unless it has one already, and returns the sum of the amounts in front of it. KEYS of one workspace:
  * the queue, a sorted set whose scores are position numbers; the last position number; a hash with the time in ms when each member expires.
- * ARGV the member `<owner>|<amount>`, TTL of a position in ms.
+ * ARGV the member `<owner>|<amount>`, TTL of a position in ms. After the clock of Redis was set back, a position may expire later than any can:
+ * it then expires as one that is taken now.
  */
 const TAKE_POSITION = `
 local time = redis.call('TIME')
@@ -32,6 +33,7 @@ end
 local ahead = 0
 for _, member in ipairs(redis.call('ZRANGE', KEYS[1], '-inf', '(' .. own, 'BYSCORE')) do
   local ends = tonumber(redis.call('HGET', KEYS[3], member) or '0')
+  if ends > now + ARGV[2] then redis.call('HSET', KEYS[3], member, now + ARGV[2]) end
   if ends > now then
     ahead = ahead + tonumber(string.match(member, '|(%d+)$'))
   else

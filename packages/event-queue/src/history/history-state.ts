@@ -47,12 +47,18 @@ export class HistoryBusyError extends Error {
   override readonly name = 'HistoryBusyError';
 }
 
-/** Takes the lease unless another owner has it. ARGV: owner, lease and TTL of the hash in milliseconds. Returns 1 if the owner has it now. */
+/**
+ * Takes the lease unless another owner has it. After the clock of Redis was set back, that lease may last longer than any can: it then ends as one
+ * that begins now. ARGV: owner, lease and TTL of the hash in milliseconds. Returns 1 if the owner has it now.
+ */
 const TAKE = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local owner = redis.call('HGET', KEYS[1], 'owner')
-if owner and owner ~= ARGV[1] and tonumber(redis.call('HGET', KEYS[1], 'until') or '0') > now then return 0 end
+local owner, ends = redis.call('HGET', KEYS[1], 'owner'), tonumber(redis.call('HGET', KEYS[1], 'until') or '0')
+if owner and owner ~= ARGV[1] and ends > now then
+  if ends > now + ARGV[2] then redis.call('HSET', KEYS[1], 'until', now + ARGV[2]) end
+  return 0
+end
 redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'until', now + ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1`;

@@ -211,6 +211,15 @@ describe('events of the past', () => {
     await second.finish();
   });
 
+  it('are imported although a killed process seems to have the lease for another hour, because the clock of Redis was set back', async () => {
+    const workspace = String(workspaces++);
+    await admin.hset(historyKey(workspace), { owner: 'a killed process', until: Date.now() + 3_600_000 });
+    const past = await openPastEvents(optionsFor(workspace));
+    await past.write(batchOf(workspace));
+    await past.finish();
+    expect(await stateOf(workspace)).toEqual(COMPLETE);
+  });
+
   it('are not inserted by a process that was suspended right before, while another one took over', async () => {
     const workspace = String(workspaces++);
     const onInserting = async () => void (await admin.hset(historyKey(workspace), 'owner', 'another process'));

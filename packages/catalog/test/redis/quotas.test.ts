@@ -1,0 +1,37 @@
+import { ApiError } from '@waymark/contract';
+import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openConnections } from '../../src/redis/connections.js';
+import { createQuotas } from '../../src/redis/quotas.js';
+
+let server: TestRedis;
+let client: Redis;
+beforeAll(async () => {
+  server = await startRedis();
+  client = new Redis(server.url);
+});
+afterAll(async () => {
+  client.disconnect();
+  await server.stop();
+});
+
+it('the position of a killed process counts for a minute at most, also after the clock of Redis was set back', async () => {
+  const connections = openConnections(client, 0, { warn: () => undefined });
+  await waitFor(async () => (await connections.tryRun((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
+  const [queue, killed] = ['waymark:quota:{ws_1}:links', 'killed|5'];
+  const nowMs = async () => Number((await client.time())[0]) * 1000;
+  await client.zadd(queue, 1, killed);
+  await client.set(`${queue}:last`, 1);
+  await client.hset(`${queue}:ends`, killed, (await nowMs()) + 3_600_000);
+  await createQuotas(connections, Date.now).within(
+    {
+      ...{ workspaceId: 'ws_1', what: 'links', amount: 1, limit: 100, used: async () => 0 },
+      refusal: () => new ApiError('forbidden', 'too many'),
+    },
+    async () => undefined,
+  );
+  expect(await client.zrange(queue, '0', '-1')).toEqual([killed]);
+  expect(Number(await client.hget(`${queue}:ends`, killed))).toBeLessThan((await nowMs()) + 62_000);
+  connections.close();
+});
