@@ -55,6 +55,8 @@ export interface FeedConnections {
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /** Runs a command. @throws when it fails */
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
+  /** Runs a command without waiting for a connection or for replicas. @throws when it fails */
+  runAtOnce<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
 }
 
 /** A process with a lease, which may be serving cached copies for `leftMs` more. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import { createAcknowledgements, createAcknowledger } from './acknowledgements.js';
 import { createCacheLease, type FeedConnections } from './cache-lease.js';
 
@@ -32,7 +33,11 @@ export interface ChangeFeed<Message, Change> {
    * @throws the error of the connection when the message could not be published
    */
   publish(message: Message): Promise<void>;
-  /** Publishes without waiting for acknowledgements: for changes that readers may see a little later. */
+  /**
+   * Publishes without waiting for acknowledgements, replicas, or a Redis that is away: for changes that readers may see a little later.
+   *
+   * @throws the error of the connection when the message could not be published
+   */
   publishUnacknowledged(message: Message): Promise<void>;
   /** Whether this process may serve its cached copies: it receives changes, and writers wait for its acknowledgement. */
   isSubscribed(): boolean;
@@ -167,7 +172,9 @@ export function createChangeFeed<Message extends object, Change>({
     async publishUnacknowledged(message) {
       deliver(message);
       const text = JSON.stringify({ ...message, from: lease.id });
-      await connections.run((client) => client.publish(channel, text));
+      const publish = (client: Redis) => client.publish(channel, text);
+      // The first connection may be paused after a slow answer, and commands on the other one may be waiting for replicas.
+      if ((await connections.tryRun(publish)) === undefined) await connections.runAtOnce(publish);
     },
 
     isSubscribed: lease.isHeld,

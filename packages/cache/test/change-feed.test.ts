@@ -20,13 +20,14 @@ const changeSchema = z.object({ names: z.array(z.string()) });
 type Change = z.infer<typeof changeSchema>;
 
 /** The change feed of one process, on a subscription of its own. */
-function aProcess(subscriber: Redis, { commands = client, channel = 'test' } = {}) {
+function aProcess(subscriber: Redis, { commands = client, channel = 'test', beforeRun = async () => {} } = {}) {
   const received: Change[] = [];
   const connections = {
     subscriber,
     keyPrefix: '',
     tryRun: <T>(command: (redis: Redis) => Promise<T>) => command(commands),
-    run: <T>(command: (redis: Redis) => Promise<T>) => command(commands),
+    run: <T>(command: (redis: Redis) => Promise<T>) => beforeRun().then(() => command(commands)),
+    runAtOnce: <T>(command: (redis: Redis) => Promise<T>) => command(commands),
   };
   const onGap = vi.fn();
   const feed = createChangeFeed<Change, Change>({
@@ -154,6 +155,17 @@ it('a process that closes its feed releases its lease, so that no write waits fo
   await close();
   expect(await client.zcard('closed:holders')).toBe(0);
   subscriber.disconnect();
+});
+
+it('a change without acknowledgements is published although replicas of Redis do not confirm', async () => {
+  const [subscriber, other] = [new Redis(redis.url), new Redis(redis.url)];
+  const publisher = aProcess(subscriber, { channel: 'unawaited', beforeRun: () => new Promise(() => {}) });
+  const { received, onGap, close } = aProcess(other, { channel: 'unawaited' });
+  await waitFor(() => onGap.mock.calls.length > 0, { what: 'the subscription' });
+  await publisher.publishUnacknowledged({ names: ['link/a/b'] });
+  await waitFor(() => received.length > 0, { what: 'the change' });
+  for (const one of [publisher.close, close]) await one();
+  for (const one of [subscriber, other]) one.disconnect();
 });
 
 it('a process whose subscription was refused or not answered in time subscribes again on the same connection', async () => {

@@ -306,6 +306,7 @@ export function createCatalog(options: CatalogOptions) {
       try {
         for (const counted of affected) await feed.publishUnacknowledged({ counted });
       } catch (err) {
+        if (redis.isAway()) return;
         logger.warn(
           { err },
           'the eviction of changed totals was not published: other processes may answer outdated ones for up to ten seconds',

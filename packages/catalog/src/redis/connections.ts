@@ -20,6 +20,8 @@ export interface CommandConnections {
   isAway(): boolean;
   /** Runs a command. @throws ApiError 500 with `Retry-After` when Redis does not execute it, or its replicas do not confirm it */
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
+  /** Runs a command as `run` does, but waits neither for a connection nor for replicas. @throws the error of Redis or the connection */
+  runAtOnce<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
   close(): void;
 }
 
@@ -114,6 +116,7 @@ export function openCommandConnections(
         throw unavailable('Redis', err);
       }
     },
+    runAtOnce: (command) => command(writer),
     close() {
       for (const redis of [reader, writer]) redis.disconnect();
     },

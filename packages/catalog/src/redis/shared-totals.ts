@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import type { CatalogLogger } from '../model/errors.js';
 import type { CacheMemory } from './cache-memory.js';
 import type { AffectedTotals } from './catalog-changes.js';
@@ -141,15 +142,16 @@ export function createSharedTotals(
     repairing ??= repair();
   }
 
-  /** Runs MARK or EVICT. A full Redis refuses them; it still deletes keys, and stores no totals either, so the keys are deleted instead. */
-  function runScript(script: string, keys: readonly string[], ...args: readonly (string | number)[]): Promise<unknown> {
-    return redis.run((client) =>
+  /**
+   * The command of MARK or EVICT. A full Redis refuses them; it still deletes keys, and stores no totals either, so the keys are deleted instead.
+   */
+  const scriptCall =
+    (script: string, keys: readonly string[], ...args: readonly (string | number)[]) =>
+    (client: Redis): Promise<unknown> =>
       client.eval(script, keys.length, ...keys, ...args).catch((err: unknown) => {
         if (err instanceof Error && err.name === 'ReplyError') return client.unlink(...keys);
         throw err;
-      }),
-    );
-  }
+      });
 
   /**
    * Reads totals from Redis, and takes a lease for the others.
@@ -221,22 +223,27 @@ export function createSharedTotals(
     async mark(token: string, affected: readonly AffectedTotals[]): Promise<void> {
       const keys = affected.flatMap(({ workspaceId, ids }) => keysOf(workspaceId, ids));
       if (keys.length === 0 || redis.isAway()) return;
-      await runScript(MARK, keys, token, MARK_MS).catch(() => undefined);
+      const mark = scriptCall(MARK, keys, token, MARK_MS);
+      await (repairing === undefined ? redis.run(mark).catch(() => undefined) : redis.tryRun(mark));
     },
 
     /**
-     * Evicts the totals that an insert has changed. Await it before the insert is acknowledged. If Redis is away, all totals are evicted as
-     * soon as it answers; the promise does not wait for that. It never throws.
+     * Evicts the totals that an insert has changed. Await it before the insert is acknowledged. If Redis is away or its replicas do not
+     * confirm, all totals are evicted as soon as they do; the promise does not wait for that. It never throws.
      *
      * @param token of the insert, as in `mark`
      */
     async evict(token: string, affected: readonly AffectedTotals[]): Promise<void> {
       evicts = true;
-      // Not tried while Redis is away, because each attempt would wait for it. The eviction of all totals, which is due, includes these.
-      if (repairing !== undefined && redis.isAway()) return evictAllSoon();
       const keys = affected.flatMap(({ workspaceId, ids }) => keysOf(workspaceId, ids));
+      const evictThese = scriptCall(EVICT, keys, token);
+      if (repairing !== undefined) {
+        // Each attempt with `run` would wait for Redis or its replicas. The eviction of all totals, which is due, includes these.
+        if (keys.length > 0) await redis.tryRun(evictThese);
+        return evictAllSoon();
+      }
       try {
-        if (keys.length > 0) await runScript(EVICT, keys, token);
+        if (keys.length > 0) await redis.run(evictThese);
         if (repairing !== undefined) return;
         if (repaired < losses) return await startGeneration();
         // There is no generation if Redis was emptied.

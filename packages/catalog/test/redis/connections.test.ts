@@ -29,3 +29,11 @@ it('the subscriber waits for its answers for as long as the connection is open',
   expect(subscriber.options.socketTimeout).toBeGreaterThan(0);
   close();
 });
+
+it('a command that is run at once waits for no replicas, and not for a Redis that is away', async () => {
+  const { run, runAtOnce, close } = await open(1);
+  await expect(run((redis) => redis.ping())).rejects.toThrow();
+  expect(await runAtOnce((redis) => redis.ping())).toBe('PONG');
+  close();
+  await expect(runAtOnce((redis) => redis.ping())).rejects.toThrow();
+});

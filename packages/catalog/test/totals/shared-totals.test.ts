@@ -128,6 +128,30 @@ describe('shared totals', () => {
     answers[0]?.();
   });
 
+  it('are marked and evicted at once while their eviction waits for a Redis that is away, or for its replicas', async () => {
+    let outcome: 'answer' | 'fail' | 'hold' = 'answer';
+    const writer = await totals.aProcess(async (command) => {
+      if (outcome === 'fail') throw new Error('no replica confirms');
+      await command();
+      if (outcome === 'hold') await new Promise(() => {});
+    });
+    await writer.evictAll();
+    const reader = await totals.aProcess();
+    const { count, read, reads, stored, evicted } = aWorkspace();
+    await stored(reader, ['a']);
+    outcome = 'fail';
+    await writer.evict('first', evicted(['b']));
+    outcome = 'hold';
+    await writer.mark('second', evicted(['a']));
+    const before = reads.length;
+    count('a');
+    expect(await read(reader, ['a'])).toEqual(new Map([['a', '1']]));
+    expect(await read(reader, ['a'])).toEqual(new Map([['a', '1']]));
+    expect(reads.length).toBe(before + 2);
+    await writer.evict('second', evicted(['a']));
+    await stored(reader, ['a']);
+  });
+
   it('are not stored before a writer that evicts has started, and again once it inserts into an emptied Redis', async () => {
     const [writer, reader] = [await totals.aWriter(), await totals.aProcess()];
     const { workspaceId, count, read, stored, evicted } = aWorkspace();
