@@ -38,6 +38,8 @@ export async function checkProgress({ redis, kinds, stuckAfterMs, startedAt, now
     if (heldSince !== undefined && now() - heldSince > stuckAfterMs) fail(kind, Math.max(heldSince, idleSince));
     return [{ kind, idleSince }];
   });
+  // While the connection is closed, ioredis keeps the commands, and the checks of a long outage would take much memory.
+  if (suspects.length > 0 && redis.status !== 'ready') throw new Error('redis is not connected');
   // The next job to be taken is at the right end of the list.
   const next = suspects.map(({ kind }) => redis.lindex(queueKey(kind, 'wait'), -1));
   const jobIds = await withinMs(Promise.all(next), ANSWER_WITHIN_MS, 'reading the queue');

@@ -98,4 +98,19 @@ describe('a writer', () => {
     await fixture.database.client.command({ query: 'RENAME TABLE click_events_away TO click_events' });
     await onlyReport();
   });
+
+  it('keeps no commands of its checks for a Redis that is away', async () => {
+    aheadMs = 7_200_000;
+    await fixture.redis.kill9();
+    const isDisconnected = () =>
+      writer.check().then(
+        () => false,
+        (err: Error) => err.message === 'redis is not connected',
+      );
+    await waitFor(isDisconnected, { what: 'the end of the connection' });
+    await expect(writer.checkProgress()).rejects.toThrow('redis is not connected');
+    await fixture.redis.restart();
+    await waitFor(() => writer.check().then(() => true), { what: 'the connection' });
+    expect(await fixture.admin.info('commandstats')).not.toContain('cmdstat_lindex');
+  });
 });
