@@ -206,7 +206,9 @@ export function createManifest(
 
     async insertsSince({ insertsBefore, insertsElsewhere, at }) {
       const [count, others] = await Promise.all([insertCount(), elsewhere.since(insertsElsewhere, at)]);
-      return count - insertsBefore + others;
+      const own = count - insertsBefore;
+      // A lower count than before shows that Redis has lost it.
+      return own < 0 ? Number.POSITIVE_INFINITY : own + others;
     },
 
     async addInserts(count) {

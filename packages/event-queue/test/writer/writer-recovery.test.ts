@@ -251,6 +251,7 @@ describe('when ClickHouse fails', () => {
     ],
     ['after the stores were restored', () => expireTokens(fixture.admin)],
     ['after many inserts of another queue shard', () => otherShard.incrby(INSERT_COUNT_KEY, 5_000)],
+    ['if its own queue shard has lost its count', () => fixture.admin.del(INSERT_COUNT_KEY)],
     ['if another queue shard has lost its count', () => otherShard.del(INSERT_COUNT_KEY)],
   ])(
     'a retry has only its absent rows inserted once the deduplication token may have expired, %s',
