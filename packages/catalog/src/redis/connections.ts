@@ -130,10 +130,10 @@ export function openConnections(template: Redis, waitReplicas: number, logger: C
   // a process that stood still before it reads the answers; the connection closes if nothing is received.
   const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false, commandTimeout: undefined });
   watch(subscriber, logger);
-  // On a cluster, a node that has become a replica replies MOVED to commands with a key, and the connection closes. The subscriber sends no
-  // such commands, so it reconnects whenever the writer does.
+  // A server that has become a replica refuses writes, on a cluster with MOVED, and the connection closes. The subscriber sends no writes, and
+  // through that server it may receive changes late or not at all, so it reconnects whenever the writer does.
   const followWriter = () => subscriber.disconnect(true);
-  if (keyPrefix(template) !== '') writer.on('close', followWriter);
+  writer.on('close', followWriter);
   return {
     ...commands,
     subscriber,

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -27,6 +28,16 @@ it('the subscriber waits for its answers for as long as the connection is open',
   const { subscriber, close } = await open();
   expect(subscriber.options.commandTimeout).toBeUndefined();
   expect(subscriber.options.socketTimeout).toBeGreaterThan(0);
+  close();
+});
+
+it('the subscriber leaves a server together with the connection for writes, which sees that the server has become a replica', async () => {
+  const { subscriber, run, close } = await open();
+  const writerId = await run((redis) => redis.client('ID'));
+  const closed = once(subscriber, 'close');
+  await client.call('CLIENT', 'KILL', 'ID', writerId);
+  await closed;
+  await once(subscriber, 'ready');
   close();
 });
 
