@@ -80,6 +80,8 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
   /** When a read last checked the lease. */
   let usedMs = Number.NEGATIVE_INFINITY;
   let isRenewing = false;
+  /** After a failure, no renewal begins before this time: reads without a lease would try one after the other. */
+  let pausedUntilMs = Number.NEGATIVE_INFINITY;
 
   /**
    * Stores the lease in Redis, then sends a ping on the subscribed connection. The pong proves that all earlier messages have been
@@ -88,6 +90,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
   async function renew(): Promise<void> {
     if (subscription === undefined || isRenewing) return;
     const [renewed, startedMs] = [subscription, performance.now()];
+    if (startedMs < pausedUntilMs) return;
     isRenewing = true;
     try {
       await connections.run((client) => client.eval(HOLD, 1, holdersKey, id, STORED_LEASE_MS));
@@ -95,6 +98,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
       if (subscription === renewed) heldUntilMs = startedMs + LEASE_MS;
     } catch {
       // Without renewal the lease expires.
+      pausedUntilMs = performance.now() + RENEW_EVERY_MS;
     } finally {
       isRenewing = false;
     }
@@ -126,6 +130,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
     /** Call it when the subscription is active and copies from before it have been evicted. */
     subscribed(): void {
       subscription = Symbol('subscription');
+      pausedUntilMs = Number.NEGATIVE_INFINITY;
     },
 
     /** Whether cached copies may be served now. Every read calls it; it sends no request to Redis. */

@@ -178,6 +178,34 @@ it('a process whose subscription was refused or not answered in time subscribes 
   subscriber.disconnect();
 });
 
+it('a lease that cannot be renewed, such as without a replica, is tried twice a second, however often it is read', async () => {
+  const subscriber = new Redis(redis.url);
+  const beforeRun = vi.fn(async () => {
+    throw new Error('0 of 1 replicas confirmed');
+  });
+  const { isSubscribed, close } = aProcess(subscriber, { channel: 'unconfirmed', beforeRun });
+  let nowMs = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  try {
+    const readUntil = (count: number) => async () => {
+      isSubscribed();
+      return beforeRun.mock.calls.length === count;
+    };
+    await waitFor(readUntil(1), { what: 'the first attempt' });
+    for (let read = 0; read < 20; read++) {
+      expect(isSubscribed()).toBe(false);
+      await nextTurn();
+    }
+    expect(beforeRun).toHaveBeenCalledOnce();
+    nowMs += 500;
+    await waitFor(readUntil(2), { what: 'the second attempt' });
+  } finally {
+    clock.mockRestore();
+    await close();
+    subscriber.disconnect();
+  }
+});
+
 it.each([
   ['', '0'],
   [', also by a full Redis', '1'],
