@@ -40,7 +40,7 @@ async function* bytesOf(source: ExportSource, encoder: Encoder, progress: Progre
     progress.rows += items.length;
     progress.lastId = lastId;
   }
-  yield encoder.end();
+  yield* encoder.end();
 }
 
 /**

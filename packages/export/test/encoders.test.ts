@@ -43,7 +43,7 @@ function encoded(slices: readonly (readonly Item[])[], options: Partial<EncoderO
   const common = { format: 'csv', columns: COLUMNS, escapesFormulas: true, isContinuation: false } as const;
   const encoder = createEncoder({ ...common, ...options });
   const parts = slices.map((items) => encoder.encode(items.map((item) => JSON.stringify(item))));
-  return Buffer.concat([...parts, encoder.end()]);
+  return Buffer.concat([...parts, ...encoder.end()]);
 }
 
 describe('CSV', () => {

@@ -50,7 +50,7 @@ export function createCsvEncoder<Item>({
       return Buffer.from(takeHeader() + stringify(records, options));
     },
     // A file without items still has a header.
-    end: () => Buffer.from(takeHeader()),
+    end: () => [Buffer.from(takeHeader())],
   };
 }
 

@@ -5,8 +5,8 @@ import type { NamedColumn } from '../columns.js';
 export interface Encoder {
   /** Encodes the next items. @param items JSON texts of API objects @returns the next bytes of the file, which may be none */
   encode(items: readonly string[]): Uint8Array;
-  /** The bytes after the last item. */
-  end(): Uint8Array;
+  /** The bytes after the last item, in parts: other work should have a turn between them. */
+  end(): Iterable<Uint8Array>;
 }
 
 export interface EncoderOptions<Item> {

@@ -1,7 +1,5 @@
 import type { Encoder } from './encoder.js';
 
-const NOTHING = new Uint8Array();
-
 /** Creates an encoder of NDJSON: each item unchanged, on a line of its own. */
 export function createNdjsonEncoder(): Encoder {
   return {
@@ -14,6 +12,6 @@ export function createNdjsonEncoder(): Encoder {
       }
       return bytes;
     },
-    end: () => NOTHING,
+    end: () => [],
   };
 }

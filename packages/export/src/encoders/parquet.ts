@@ -1,8 +1,6 @@
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { ColumnType, NamedColumn } from '../columns.js';
 import type { Encoder } from './encoder.js';
-
-type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
+import { createParquetFile, type SchemaElement } from './parquet-file.js';
 
 /** The Parquet types that data warehouses read as text, 64-bit integer, boolean, timestamp in UTC, list of texts, and text with JSON. */
 const ELEMENTS: Readonly<Record<ColumnType, Omit<SchemaElement, 'name'>>> = {
@@ -51,26 +49,20 @@ const GROUP_ROWS = 1500;
 const GROUP_CHARS = 2_000_000;
 
 /** Creates an encoder of Parquet. Rows are kept in memory until their row group is written; the end of the file lists the row groups. */
-export function createParquetEncoder<Item>(columns: readonly NamedColumn<Item>[]): Encoder {
-  const writer = new ByteWriter();
+export function createParquetEncoder<Item>(
+  columns: readonly NamedColumn<Item>[],
+  groupRows: number = GROUP_ROWS,
+): Encoder {
   const root: SchemaElement = { name: 'root', num_children: columns.length };
-  const file = new ParquetWriter({ writer, schema: [root, ...columns.flatMap(elementsOf)], createdBy: 'waymark' });
+  const file = createParquetFile([root, ...columns.flatMap(elementsOf)]);
   let group: Item[] = [];
   let groupChars = 0;
   const writeGroup = () => {
-    if (group.length === 0) return;
-    const columnData = columns.map(({ name, type, read }) => ({
-      name,
-      data: group.map((item) => cellOf(type, read(item))),
-    }));
-    file.write({ columnData, rowGroupSize: group.length });
+    file.writeGroup(
+      columns.map(({ name, type, read }) => ({ name, data: group.map((item) => cellOf(type, read(item))) })),
+    );
     group = [];
     groupChars = 0;
-  };
-  const takeBytes = () => {
-    const bytes = Uint8Array.from(writer.getBytes());
-    writer.index = 0;
-    return bytes;
   };
   return {
     encode(items) {
@@ -78,13 +70,12 @@ export function createParquetEncoder<Item>(columns: readonly NamedColumn<Item>[]
         group.push(JSON.parse(text) as Item);
         groupChars += text.length;
       }
-      if (group.length >= GROUP_ROWS || groupChars >= GROUP_CHARS) writeGroup();
-      return takeBytes();
+      if (group.length >= groupRows || groupChars >= GROUP_CHARS) writeGroup();
+      return file.takeBytes();
     },
-    end() {
-      writeGroup();
-      file.finish();
-      return takeBytes();
+    *end() {
+      if (group.length > 0) writeGroup();
+      yield* file.end();
     },
   };
 }

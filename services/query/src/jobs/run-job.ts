@@ -90,7 +90,10 @@ export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: Abo
         if (isResumable) progress.lastId = lastId;
         await afterSlice();
       }
-      await append(encoder.end());
+      for (const bytes of encoder.end()) {
+        await append(bytes);
+        await afterSlice();
+      }
     }
     await checkpoint();
     await makeRoom(workspaceId);

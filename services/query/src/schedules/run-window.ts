@@ -89,7 +89,10 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
         yield counted(encoder.encode(items));
         await nextTurn();
       }
-      yield counted(encoder.end());
+      for (const bytes of encoder.end()) {
+        yield counted(bytes);
+        await nextTurn();
+      }
     }
     const object = { bytes: encoded(), mediaType: MEDIA_TYPES[format] };
     await storage.upload(windowKey(begun, name), object, signal);
