@@ -9,7 +9,8 @@ export function createScheduleReport(notifier: Pick<JobNotifier, 'ended'>) {
     const data = { job: null, schedule: scheduleObject(schedule) };
     if (unreported === 'completed' && lastWindow !== null) {
       const { window, finishedAt } = lastWindow;
-      const end = { key: `${id}/${window.start}`, endedMs: Date.parse(finishedAt) };
+      // With the time, because a window may be exported again (`since`). It is stored together with `unreported`, so a repeated report has it, too.
+      const end = { key: `${id}/${window.start}/${finishedAt}`, endedMs: Date.parse(finishedAt) };
       await notifier.ended({ workspaceId, event: 'export.completed', ...end, data });
     }
     if (unreported === 'failed' && disabledAt !== null) {
