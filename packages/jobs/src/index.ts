@@ -14,4 +14,5 @@ export { JobFailure, JobStopped } from './job-error.js';
 export { createJobRunner, type JobRecord, type JobRunnerDeps } from './job-runner.js';
 export type { JobSlot } from './job-slots.js';
 export { makeRoom } from './make-room.js';
+export { createTurns } from './turns.js';
 export { createWorkLoop } from './work-loop.js';

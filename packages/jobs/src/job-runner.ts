@@ -5,6 +5,7 @@ import { LEASE_MS, takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { failureOf, isStoreAway, JobStopped } from './job-error.js';
 import { createJobSlots, type JobSlot } from './job-slots.js';
+import { createTurns } from './turns.js';
 import { createWorkLoop } from './work-loop.js';
 
 /** The fields of a job's record that the runner reads. */
@@ -77,9 +78,8 @@ const JOBS_PER_SLOT = 16;
 /** Creates a runner; `start` starts it. */
 export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): JobRunner {
   const { redis, logger, now, what, jobsMax } = deps;
-  /** For each workspace the number of the last turn in which a job of it was started. The workspace with the lowest number comes first. */
-  const turns = new Map<string, number>();
-  let lastTurn = 0;
+  /** Of workspaces, in which jobs are started. */
+  const turns = createTurns();
   /** When jobs that were interrupted are tried again, by id. */
   const notBefore = new Map<string, number>();
   const slots = createJobSlots(jobsMax, () => loop.wake());
@@ -135,8 +135,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
       throw err;
     });
     if (lease === undefined) return freeSlot();
-    lastTurn += 1;
-    turns.set(workspaceId, lastTurn);
+    turns.take(workspaceId);
     const slot = slots.take();
     loop.run(id, async () => {
       try {
@@ -173,7 +172,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   async function poll(): Promise<number> {
     const open = await deps.listOpen();
     const areReported = await reportEnds(open);
-    const turnOf = ({ workspaceId }: JobRecord) => turns.get(workspaceId) ?? 0;
+    const turnOf = ({ workspaceId }: JobRecord) => turns.last(workspaceId);
     const waiting = open
       .filter((job) => isUnfinished(job) && !loop.running.has(job.id))
       .sort((one, other) => turnOf(one) - turnOf(other));

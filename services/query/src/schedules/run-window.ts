@@ -18,6 +18,8 @@ export interface RunWindowDeps {
   readonly now: () => number;
 }
 
+/** An attempt ends with the first file that is uploaded after this time, so that other workspaces have their turn. */
+const ATTEMPT_MS = 2 * 60_000;
 /** Rows that are encoded at a time, before other requests have their turn. */
 const SLICE_ROWS = 100;
 
@@ -46,7 +48,8 @@ function manifestOf(schedule: ExportScheduleRecord, event: EventKind, files: rea
 
 /**
  * Exports the next window. Uploads its files, records each in the schedule once it is in the storage, and uploads the manifest last. Files
- * that an earlier attempt has recorded are kept, and no file is uploaded any more once the manifest may be in the storage.
+ * that an earlier attempt has recorded are kept, and no file is uploaded any more once the manifest may be in the storage. Ends early, after a
+ * file, when it takes long: then it must be called again for the rest.
  *
  * @throws JobStopped when the schedule was changed or another attempt has begun; StorageError; the reason of `signal`; what reads throw
  */
@@ -55,6 +58,7 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
   const { exportSchedules } = catalog;
   const { workspaceId, id, attempt, format, escapeFormulas: escapesFormulas, rowsPerFile } = begun;
   const window = nextWindow(begun);
+  const startedMs = now();
 
   /** Changes the schedule's record. @throws JobStopped when the schedule was changed or another attempt has begun */
   async function record(change: Change): Promise<ExportScheduleRecord> {
@@ -99,8 +103,8 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
     return { file: { name, ...file, sha256: hash.digest('hex') }, lastId: eventIdOf(kind, last) };
   }
 
-  /** Uploads the files that are missing, and records the text of the manifest. @returns the complete run */
-  async function completeFiles(storage: Storage): Promise<Run & { readonly manifest: string }> {
+  /** Uploads the files that are missing, and records the text of the manifest. @returns the complete run; undefined when it ends early */
+  async function completeFiles(storage: Storage): Promise<(Run & { readonly manifest: string }) | undefined> {
     const caller = await scheduleCaller(catalog, begun, now());
     const begunRun: Run = begun.run ?? { end: window.end, files: [], lastId: null, manifest: null };
     if (begunRun.manifest !== null) return { ...begunRun, manifest: begunRun.manifest };
@@ -113,6 +117,7 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
       const { file, lastId } = await uploadFile(storage, opened, reader, name);
       run = { ...run, files: [...run.files, file], lastId };
       await record({ run });
+      if (now() - startedMs >= ATTEMPT_MS) return undefined;
     }
     const completed = { ...run, manifest: manifestOf(begun, opened.kind, run.files) };
     await record({ run: completed });
@@ -120,7 +125,9 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
   }
 
   const storage = await openStorage(begun.destination, exportSchedules.credentialsOf(begun));
-  const { files, manifest: text } = await completeFiles(storage);
+  const completed = await completeFiles(storage);
+  if (completed === undefined) return;
+  const { files, manifest: text } = completed;
   const manifest = windowKey(begun, MANIFEST_NAME);
   await storage.put(manifest, { text, mediaType: 'application/json' }, signal);
   const { rows, bytes } = JSON.parse(text) as ExportManifest;

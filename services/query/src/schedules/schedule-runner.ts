@@ -2,7 +2,7 @@ import { EXPORT_SCHEDULES_TABLE, type ExportScheduleRecord } from '@waymark/cata
 import { ApiError } from '@waymark/contract';
 import type { ExportDeps } from '@waymark/export';
 import type { Logger } from '@waymark/http-kit';
-import { createWorkLoop, JobStopped } from '@waymark/jobs';
+import { createTurns, createWorkLoop, JobStopped } from '@waymark/jobs';
 import { LEASE_MS, takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { type RunWindowDeps, runWindow } from './run-window.js';
@@ -17,7 +17,7 @@ export interface ScheduleRunnerDeps extends RunWindowDeps, ExportDeps {
   readonly report: (schedule: ExportScheduleRecord) => Promise<void>;
 }
 
-/** Exports the windows of all schedules: those of a workspace one after the other, of a few workspaces at the same time. */
+/** Exports the windows of all schedules: those of a workspace one after the other, of a few workspaces at the same time, which take turns. */
 export interface ScheduleRunner {
   start(): void;
   /** Stops after the rows that are being encoded. Another process, or the next start, continues the windows. */
@@ -30,7 +30,7 @@ const POLL_INTERVAL_MS = 60_000;
 const POLL_INTERVAL_MS_MIN = 100;
 /** How long a schedule waits after an error of Redis or ClickHouse, or when its workspace has no export slot left. */
 const RETRY_MS = 5_000;
-/** How many workspaces export at the same time, so that one slow storage does not block the others. */
+/** How many workspaces export at the same time. With their turns, and the end of an attempt after a time, slow storages do not block the others. */
 const WORKSPACES_MAX = 4;
 /** Consecutive refusals after which a schedule is disabled; with the pauses in between, this takes four and a half hours. */
 const REFUSALS_MAX = 10;
@@ -58,6 +58,8 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   const { exportSchedules } = catalog;
   /** Times before which schedules must not be tried again, in epoch milliseconds, by id of the schedule. */
   const notBefore = new Map<string, number>();
+  /** Of workspaces, and of schedules among those of a workspace. */
+  const turns = createTurns();
 
   /** Whether a schedule has a window to export, or an end to report. */
   function isDue(schedule: ExportScheduleRecord): boolean {
@@ -156,17 +158,27 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     }
   }
 
+  /** The order of schedules that are due: by the turns of their workspaces, then by their own. Among equals, the window that closed first. */
+  function inTurn(one: ExportScheduleRecord, other: ExportScheduleRecord): number {
+    const before = (id: keyof Pick<ExportScheduleRecord, 'workspaceId' | 'id'>) =>
+      turns.last(one[id]) - turns.last(other[id]);
+    return before('workspaceId') || before('id') || (one.exportedUntil < other.exportedUntil ? -1 : 1);
+  }
+
   /** Starts what is due. @returns milliseconds until the next poll */
   async function poll(): Promise<number> {
     const startedMs = now();
     const open = await exportSchedules.listOpen();
     const known = new Set(open.map(({ id }) => id));
     for (const id of notBefore.keys()) if (!known.has(id)) notBefore.delete(id);
-    // The window that closed first is exported first.
-    const due = open.filter(isDue).sort((one, other) => (one.exportedUntil < other.exportedUntil ? -1 : 1));
+    const due = open.filter(isDue).sort(inTurn);
+    if (due.length === 0 && loop.running.size === 0) turns.clear();
     for (const schedule of due) {
       if (loop.running.size >= WORKSPACES_MAX || loop.closing.aborted) break;
-      if (!loop.running.has(schedule.workspaceId)) loop.run(schedule.workspaceId, () => tryWork(schedule));
+      const { workspaceId, id } = schedule;
+      if (loop.running.has(workspaceId)) continue;
+      turns.take(workspaceId, id);
+      loop.run(workspaceId, () => tryWork(schedule));
     }
     return pauseBeforePoll(notBefore.values(), startedMs, now());
   }

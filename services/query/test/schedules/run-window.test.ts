@@ -88,3 +88,41 @@ test('a file may take as long to read as it does: only the requests to the stora
   const { lastWindow } = await query.catalog.exportSchedules.require(schedule.workspaceId, schedule.id);
   expect(lastWindow).toMatchObject({ rows: 2, files: 1 });
 });
+
+test('an attempt that takes minutes ends after a file, and the next one exports the rest of the window', async () => {
+  const total = 2500;
+  const idOf = (index: number) => `event ${index}`;
+  const attempts: (string | null)[] = [];
+  let nowMs = NOW;
+  const deps: Parameters<typeof runWindow>[0] = {
+    catalog: query.catalog,
+    now: () => nowMs,
+    async openWindow() {
+      async function* sourceFrom(after: string | null) {
+        attempts.push(after);
+        const first = after === null ? 0 : Number(after.split(' ')[1]) + 1;
+        for (let index = first; index < total; index += 1) {
+          yield { items: [JSON.stringify({ click: { id: idOf(index) } })] };
+        }
+      }
+      return { kind: 'clicks', columns: [], sourceFrom } as never;
+    },
+    async openStorage() {
+      return {
+        put: async () => undefined,
+        async upload(_key, { bytes }) {
+          for await (const _part of bytes);
+          nowMs += 3 * 60_000;
+        },
+      };
+    },
+  };
+  const { workspaceId, id } = await aSchedule();
+  const { exportSchedules } = query.catalog;
+  const current = () => exportSchedules.require(workspaceId, id);
+  await runWindow(deps, await current(), never);
+  expect(await current()).toMatchObject({ exportedUntil: START, run: { files: [{ rows: 1000 }], manifest: null } });
+  for (let repeats = 0; repeats < 3; repeats += 1) await runWindow(deps, await current(), never);
+  expect(await current()).toMatchObject({ run: null, lastWindow: { rows: total, files: 3, window: { start: START } } });
+  expect(attempts).toEqual([null, idOf(999), idOf(1999), idOf(2499)]);
+});
