@@ -47,6 +47,12 @@ export interface PartFile {
   close(): Promise<void>;
 }
 
+/** Syncs what any process has written to a file to disk. */
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r+');
+  await handle.sync().finally(() => handle.close());
+}
+
 /**
  * The files of export jobs: `<directory>/<id>/<attempt>/<name>`. Each attempt to run a job has a directory of its own, so that a process
  * that has lost its lease cannot write into the file of its successor. A file gets its name when it is complete.
@@ -77,6 +83,9 @@ export function createJobFiles(directory: string) {
     if (name === PART) await copyFile(source, part, constants.COPYFILE_FICLONE);
     else await rename(source, part);
     await truncate(part, found.bytes);
+    // Before the earlier attempt is removed: the checkpoint counts from now on, so the copy must survive a crash of the machine.
+    await syncFile(part);
+    await syncDirectory(own);
     return found;
   }
 
