@@ -60,12 +60,17 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
   const openTables = createAnalyticsTables(catalog);
   const deps = { catalog, defaultDomain };
 
-  /** Reads each slice of a source when the workspace has its turn among the reads of other requests. */
-  async function* inTurn(source: ExportSource, workspaceId: string, signal: AbortSignal): ExportSource {
+  /**
+   * Reads the slices of a list. Before each one it waits for the turn of the workspace among exports, and for a pause in other requests. It
+   * reads outside of this turn, the only one of all exports: lists have limits of their own (`list-reads.ts`), for which a page may wait for
+   * seconds, and a page that they refuse is tried again after a second.
+   */
+  async function* afterTurn(source: ExportSource, workspaceId: string, signal: AbortSignal): ExportSource {
     const slices = source[Symbol.asyncIterator]();
     const caller = { endpoint: 'POST /exports', workspaceId, requestId: 'job', signal };
     for (;;) {
-      const next = await runJobSlice(caller, () => slices.next());
+      await runJobSlice(caller, async () => undefined);
+      const next = await slices.next();
       if (next.done === true) return;
       yield next.value;
     }
@@ -109,7 +114,7 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
             type: 'list',
             what: resource,
             columns: chosen,
-            sourceFrom: async (after, signal) => inTurn(await open(after), workspaceId, signal),
+            sourceFrom: async (after, signal) => afterTurn(await open(after), workspaceId, signal),
           };
         }
         case 'customers': {
@@ -122,7 +127,7 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
             type: 'list',
             what: resource,
             columns: chosen,
-            sourceFrom: async (after, signal) => inTurn(await open(after), workspaceId, signal),
+            sourceFrom: async (after, signal) => afterTurn(await open(after), workspaceId, signal),
           };
         }
         case 'analytics': {
