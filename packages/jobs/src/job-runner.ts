@@ -18,6 +18,8 @@ export interface JobRecord {
   /** Number of attempts that ended because a store was away, the process was stopped or the lease was lost. */
   readonly interruptions: number;
   readonly createdAt: string;
+  /** When its first attempt began; null before that. */
+  readonly startedAt: string | null;
   /** Whether the end of the job has not been sent to webhooks yet. */
   readonly isUnreported: boolean;
 }
@@ -48,7 +50,7 @@ export interface JobRunnerDeps<R extends JobRecord> {
   readonly report: (job: R) => Promise<void>;
   /** Jobs that this process runs at the same time, besides those that have lent their slots. */
   readonly jobsMax: number;
-  /** A job that was created longer ago than this fails. */
+  /** A job whose first attempt began longer ago than this fails. The time before that, in which it waits for others, does not count. */
   readonly ageMsMax: number;
 }
 
@@ -97,7 +99,10 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     const begun = await deps.begin(job);
     if (!isUnfinished(begun)) return;
     try {
-      if (begun.attempt - begun.interruptions > ATTEMPTS_MAX || now() - Date.parse(begun.createdAt) > deps.ageMsMax) {
+      if (
+        begun.attempt - begun.interruptions > ATTEMPTS_MAX ||
+        now() - Date.parse(begun.startedAt ?? begun.createdAt) > deps.ageMsMax
+      ) {
         await deps.fail(begun, `The ${what} has not ended in time, or ended its process too often.`);
       } else {
         await deps.run(begun, signal, slot);

@@ -30,7 +30,19 @@ function createRecords(workspaceIds: readonly string[]) {
   const jobs = new Map<string, Job>(
     workspaceIds.map((workspaceId, index) => {
       const id = `job ${index} ${mark}`;
-      return [id, { id, workspaceId, status: 'queued', attempt: 0, interruptions: 0, createdAt, isUnreported: false }];
+      return [
+        id,
+        {
+          id,
+          workspaceId,
+          status: 'queued',
+          attempt: 0,
+          interruptions: 0,
+          createdAt,
+          startedAt: null,
+          isUnreported: false,
+        },
+      ];
     }),
   );
   const change = (id: string, fields: Partial<Job>): Job => {
@@ -50,7 +62,8 @@ function createRecords(workspaceIds: readonly string[]) {
       async begin({ id }) {
         const current = jobs.get(id) as Job;
         if (ended().includes(current)) return current;
-        return change(id, { status: 'processing', attempt: current.attempt + 1 });
+        const startedAt = current.startedAt ?? new Date((deps.now ?? Date.now)()).toISOString();
+        return change(id, { status: 'processing', attempt: current.attempt + 1, startedAt });
       },
       interrupted: async ({ id, interruptions }) => change(id, { interruptions: interruptions + 1 }),
       takeSlot: () => () => undefined,
@@ -216,6 +229,19 @@ it('a job that has ended its process twenty times fails, and does not run again'
     status: 'failed',
     error: 'The test has not ended in time, or ended its process too often.',
   });
+});
+
+it('a job fails a day after its first attempt began, however long it had waited for others before', async () => {
+  const { jobs, ended, startRunner } = createRecords(['a', 'b']);
+  const [begun = '', waited = ''] = jobs.keys();
+  const dayMs = 24 * 3_600_000;
+  const daysAgo = (days: number) => new Date(Date.now() - days * dayMs).toISOString();
+  const change = (id: string, fields: Partial<Job>) => jobs.set(id, { ...(jobs.get(id) as Job), ...fields });
+  change(begun, { status: 'processing', attempt: 1, createdAt: daysAgo(2), startedAt: daysAgo(1.1) });
+  change(waited, { createdAt: daysAgo(2) });
+  startRunner(async () => undefined, 1, { ageMsMax: dayMs });
+  await waitFor(() => ended().length === 2, { what: 'the ends' });
+  expect([begun, waited].map((id) => jobs.get(id)?.status)).toEqual(['failed', 'completed']);
 });
 
 it.each([
