@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
  */
 const IMAGES = { clickhouse: composeImage('clickhouse/clickhouse-server'), redis: composeImage('redis') };
 const ROOMS = ['clickhouse', 'catalog', 'event-query', 'event-queue', 'rate-limit'];
-const EMBEDDED_ONLY = ['kill9(', 'startClickHouse(', 'restart('];
+const EMBEDDED_ONLY = ['kill9(', 'startClickHouse(', 'startEngineAs(', 'restart('];
 const MINUTES_10 = 600_000;
 
 function composeImage(name: string): string {

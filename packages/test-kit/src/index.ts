@@ -28,4 +28,6 @@ export { temporaryDirectory } from './stores/temporary-directory.js';
 export { createTestDatabase, type TestDatabase } from './stores/test-database.js';
 export type { TestRedis } from './stores/test-server.js';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
+export { type EngineSession, startEngineAs } from './users/start-engine-as.js';
+export type { EngineUser } from './users/users-xml.js';
 export { waitFor } from './wait-for.js';

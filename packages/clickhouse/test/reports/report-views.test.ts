@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { splitStatements } from '../../src/migrations/split-statements.js';
 
-/** Checks the views for reports and docs/sql.md, except for its examples: services/query/test/reports/examples.test.ts runs those. */
+/** Checks the views for reports and docs/sql.md, except for its examples (services/query/test/reports/examples.test.ts) and its users (dashboard-user.test.ts). */
 
 const PAGE = readFileSync(new URL('../../../../docs/sql.md', import.meta.url), 'utf8');
 const sections = new Map(
@@ -143,27 +142,4 @@ test('a payload that ClickHouse’s JSON parser refuses has its values in the vi
   expect(await rows('SELECT currency, payment_processor, metadata FROM report_sales WHERE workspace_id = 99')).toEqual([
     { currency: 'eur', payment_processor: 'stripe', metadata },
   ]);
-});
-
-test('the views that docs/sql.md makes for one workspace show that one, and are read by the key', async () => {
-  const [, sql = ''] = /```sql\n(CREATE DATABASE [\s\S]+?)\n```/.exec(PAGE) ?? [];
-  const own = `${db.database}_acme`;
-  const statements = splitStatements(sql.replaceAll('acme_reports', own).replaceAll('waymark.', `${db.database}.`));
-  expect(statements).toHaveLength(3);
-  try {
-    for (const query of statements) await db.client.command({ query });
-    for (const view of ['report_clicks', 'report_links']) {
-      expect(await rows(`SELECT DISTINCT workspace_id FROM ${own}.${view}`)).toEqual([{ workspace_id: '7' }]);
-      const [shown] = await rows<{ sql: string }>(
-        `SELECT create_table_query AS sql FROM system.tables WHERE database = '${own}' AND name = '${view}'`,
-      );
-      expect(shown?.sql).toContain('SQL SECURITY DEFINER');
-    }
-    const read = await readOf(
-      `SELECT count() FROM ${own}.report_clicks WHERE timestamp >= '2026-10-03' AND timestamp < '2026-10-04'`,
-    );
-    expect(read.granules).toBeLessThan(6);
-  } finally {
-    await db.client.command({ query: `DROP DATABASE ${own} SYNC` });
-  }
 });

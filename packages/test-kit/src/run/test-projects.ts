@@ -7,7 +7,7 @@ const MEASURED_ROOM = 'test/hostile';
 const SYSTEM_ROOMS = ['packages/browser-script', 'services/cli', 'services/standalone', 'services/writer', 'test'];
 const STARTS_PROCESS = /from 'node:child_process'/;
 const STARTS_STORE =
-  /\b(?:startRedis|start(?:Migrated)?ClickHouse|startTest(?:Cluster|Replicas)|startS3Server|createTestDatabase)\(/;
+  /\b(?:startRedis|start(?:Migrated)?ClickHouse|startTest(?:Cluster|Replicas)|startS3Server|startEngineAs|createTestDatabase)\(/;
 const RELATIVE_IMPORT = /from '(\.{1,2}\/[^']+)\.js'/g;
 
 export type ProjectName = 'unit' | 'stores' | 'system' | 'measured';
