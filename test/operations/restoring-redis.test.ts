@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -74,7 +75,7 @@ const restore = (
   run(
     command('runuser')
       .replace('runuser -u redis -- ', '')
-      .replace('waymark.rdb', from)
+      .replace('/var/lib/waymark.rdb', from)
       .replace('/var/lib/redis', directory),
     env,
     interrupted,
@@ -116,15 +117,28 @@ beforeAll(async () => {
   await redis.config('SET', 'requirepass', 'secret');
   redis.disconnect();
   copy = join(folder, 'waymark.rdb');
-  const take = command('REDISCLI_AUTH=')
+  const take = command('(umask 077 && REDISCLI_AUTH=')
     .replace('REDISCLI_AUTH=…', 'REDISCLI_AUTH=secret')
     .replace('-h redis.acme.com', `-p ${server.port}`)
     .replace('waymark.rdb', copy);
-  const { code, output } = await run(take);
+  // With the mask that most systems have.
+  const { code, output } = await run(`umask 022 && ${take}`);
   expect([code, output]).toEqual([0, expect.stringContaining('Transfer finished with success')]);
   await server.stop();
 });
 afterAll(() => rmSync(folder, { recursive: true }));
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+it('no other user of the machine can read a copy, nor the one that the user of Redis gets', async () => {
+  expect(modeOf(copy)).toBe('600');
+  const given = join(anEmptyDirectory(), 'given.rdb');
+  const give = command('install -o redis').replace('-o redis -g redis ', '').replace('/var/lib/waymark.rdb', given);
+  expect(await run(`umask 022 && ${give.replace(' waymark.rdb', ` ${copy}`)}`)).toMatchObject({ code: 0 });
+  expect(modeOf(given)).toBe('600');
+  const compose = command('docker compose exec redis sh -c');
+  expect(compose).toMatch(/^docker compose exec redis sh -c 'umask 077 && redis-cli --rdb \S+' && docker compose cp /);
+});
 
 it('a Redis with appendonly yes has everything that is in the copy, and nothing keeps the dump', async () => {
   const directory = anEmptyDirectory();
