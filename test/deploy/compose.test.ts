@@ -24,6 +24,8 @@ interface ComposeService {
   /** Null: from `.env` or the shell, and not set if neither has it. */
   readonly environment?: Readonly<Record<string, string | null>>;
   readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly healthcheck?: { readonly test?: readonly string[] };
   readonly stop_grace_period?: string;
 }
 
@@ -273,6 +275,16 @@ describe('docker-compose.yml', () => {
     expect([user, access]).toEqual([compose.services.writer?.environment?.CLICKHOUSE_USER, '1']);
     expect(readFileSync(join(ROOT, 'docs/sql.md'), 'utf8')).toContain(
       `docker compose exec clickhouse sh -c 'clickhouse-client --user ${user} --password "$CLICKHOUSE_PASSWORD"'`,
+    );
+  });
+
+  it('has a Prometheus that nobody outside of its container can reach, because it asks for no key', () => {
+    const { ports, command = [], healthcheck } = compose.services.prometheus ?? {};
+    const address = /--web\.listen-address=(\S+)/.exec(command.join(' '))?.[1];
+    expect([ports, address]).toEqual([undefined, '127.0.0.1:9090']);
+    expect(healthcheck?.test?.join(' ')).toContain(`http://${address}/-/ready`);
+    expect(readFileSync(join(ROOT, 'docs/production.md'), 'utf8')).toContain(
+      `docker compose exec prometheus promtool query instant http://${address} ALERTS\n`,
     );
   });
 
