@@ -43,12 +43,14 @@ export function outgoingEvent(id: string, event: WebhookTrigger, createdAtMs: nu
 }
 
 /**
- * Whether clicks of the link are in a webhook's scope `folders`; the scope `links` was checked when the job was planned. A link that lists
- * the webhook is in scope whatever its folder is.
+ * Whether clicks of the link are in the scope that the webhook has now. A link that lists the webhook is in scope `folders` whatever its
+ * folder is.
  */
 function isInScope({ id, linkScope, folderIds }: WebhookRecord, { folderId, webhookIds }: LinkRecord): boolean {
-  if (linkScope !== 'folders') return true;
-  return webhookIds.includes(id) || (folderId !== null && folderIds.includes(folderId));
+  if (linkScope === null) return false;
+  if (linkScope === 'workspace') return true;
+  if (webhookIds.includes(id)) return true;
+  return linkScope === 'folders' && folderId !== null && folderIds.includes(folderId);
 }
 
 /** The events of people who were not erased lately. */

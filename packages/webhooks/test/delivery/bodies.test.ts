@@ -1,4 +1,4 @@
-import { createWebhookJobSender, jobKey, WEBHOOK_QUEUE } from '@waymark/event-queue';
+import { createWebhookJobSender, jobKey, queueDepths, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { removeEvents } from '../../src/delivery/job-data.js';
@@ -63,7 +63,11 @@ it('events in ClickHouse are retried together, by their ids, and keep the ids un
   const stored = async () =>
     (await fixture.select(`SELECT 1 FROM click_events WHERE click_id IN ('${clickIds.join(`', '`)}')`)).length;
   await waitFor(async () => (await stored()) === 3, { what: 'the clicks to be stored' });
-  const { id: webhookId, workspaceId } = await fixture.aHook(receiver.url, { triggers: ['lead.created'] });
+  // The writer has acknowledged them: it does not queue them for the webhook as well.
+  await waitFor(async () => (await queueDepths(fixture.redis)).click.active === 0, { what: 'the writer' });
+  const { id: webhookId, workspaceId } = await fixture.aHook(receiver.url, {
+    ...{ triggers: ['link.clicked'], linkScope: 'workspace' },
+  });
   const data = jobText({ workspaceId, webhookId, event: 'link.clicked', eventIds: clickIds });
   await createWebhookJobSender(fixture.redis).send([{ id: webhookJobId(webhookId, 'clicks'), data }]);
   receiver.answer((response) => response.writeHead(503).end());

@@ -61,6 +61,15 @@ describe('deliveries that are replayed', () => {
     ]);
   });
 
+  it('are sent whatever the triggers of the webhook are by then', async () => {
+    const { id: webhookId } = await fixture.aHook(receiver.url, { triggers: ['link.updated'] });
+    const delivered = await deliver(webhookId, 200);
+    await fixture.catalog.webhooks.update(fixture.workspaceId, webhookId, () => ({ triggers: ['sale.created'] }));
+    expect(await replay({ webhookId, eventIds: [delivered] })).toBe(1);
+    await waitFor(() => receiver.received.length === 2, { what: 'the replay' });
+    expect(receiver.received.map(({ event }) => event.id)).toEqual([delivered, delivered]);
+  });
+
   it('get the full number of attempts, even while retries of the first delivery are pending', async () => {
     const { id: webhookId } = await fixture.aHook(receiver.url, { triggers: ['link.updated'] });
     const failed = await deliver(webhookId, 500);
