@@ -13,6 +13,11 @@ export interface OutboundRequest {
   readonly timeoutMs: number;
   /** How many bytes of the response body are read at most; the connection is closed then. */
   readonly responseBytesMax: number;
+  /**
+   * Whether the status is enough: once it has arrived, a body that does not end within `timeoutMs`, or is broken off, is returned as far as it
+   * was read. By default such a response is an error.
+   */
+  readonly acceptsPartialBody?: boolean;
 }
 
 export interface OutboundResponse {
@@ -23,7 +28,7 @@ export interface OutboundResponse {
   /** The `Retry-After` header, unchecked. */
   readonly retryAfter: string | undefined;
   readonly body: Buffer;
-  /** Whether the body was longer than `responseBytesMax`. */
+  /** Whether the body was longer than `responseBytesMax`, or did not end (`acceptsPartialBody`). */
   readonly isTruncated: boolean;
 }
 
@@ -42,8 +47,11 @@ export interface Outbound {
 const HEADER_BYTES_MAX = 16_384;
 const CLOSED = 'the client is closed';
 
-/** Reads a response, up to `bytesMax` bytes of its body. */
-function readResponse(response: IncomingMessage, bytesMax: number): Promise<OutboundResponse> {
+/** Reads a response, up to `responseBytesMax` bytes of its body. */
+function readResponse(
+  response: IncomingMessage,
+  { responseBytesMax: bytesMax, acceptsPartialBody = false }: OutboundRequest,
+): Promise<OutboundResponse> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -61,8 +69,9 @@ function readResponse(response: IncomingMessage, bytesMax: number): Promise<Outb
       response.destroy();
     });
     response.on('end', () => finish(false));
-    response.on('error', reject);
-    response.on('close', () => reject(new Error('the answer ended early')));
+    const endEarly = (err: unknown) => (acceptsPartialBody ? finish(true) : reject(err));
+    response.on('error', endEarly);
+    response.on('close', () => endEarly(new Error('the answer ended early')));
   });
 }
 
@@ -78,7 +87,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   const attempt = (url: URL, request: OutboundRequest, signal: AbortSignal) =>
     new Promise<OutboundResponse>((resolve, reject) => {
-      const { method, headers, body = '' } = request;
+      const { method, headers, body = '', acceptsPartialBody = false } = request;
+      let hasStatus = false;
       const [send, agent] = url.protocol === 'https:' ? [requestHttps, agents.https] : [requestHttp, agents.http];
       const outgoing = send(url, {
         agent,
@@ -89,11 +99,16 @@ export function createOutbound(options: OutboundOptions): Outbound {
       });
       running.add(outgoing);
       outgoing.on('close', () => running.delete(outgoing));
-      outgoing.on('response', (response) => readResponse(response, request.responseBytesMax).then(resolve, reject));
-      outgoing.on('error', (err) =>
+      outgoing.on('response', (response) => {
+        hasStatus = true;
+        readResponse(response, request).then(resolve, reject);
+      });
+      outgoing.on('error', (err) => {
+        // The response ends with the request, and is returned as far as it was read.
+        if (hasStatus && acceptsPartialBody) return;
         // The receiver has closed an idle keep-alive connection at the moment at which it was used again: the request is sent again.
-        reject(outgoing.reusedSocket && hasCode(err, 'ECONNRESET') ? new StaleConnectionError({ cause: err }) : err),
-      );
+        reject(outgoing.reusedSocket && hasCode(err, 'ECONNRESET') ? new StaleConnectionError({ cause: err }) : err);
+      });
       outgoing.end(body);
     });
 

@@ -137,6 +137,31 @@ describe('requests to URLs that users have chosen', () => {
     await expect(send).rejects.toThrow('no answer within 200 ms');
   });
 
+  it.each([
+    ['does not end', () => undefined],
+    ['is broken off', (response: ServerResponse) => response.socket?.resetAndDestroy()],
+    ['has a wrong form', (response: ServerResponse) => response.socket?.write('no chunk\r\n')],
+  ])('a body that %s is an error, unless the status is enough', async (_what, breakOff) => {
+    let requests = 0;
+    const port = await aReceiver((_request, response) => {
+      requests += 1;
+      response.writeHead(202).write('some', () => breakOff(response));
+    });
+    const client = aClient();
+    const request = { ...post, url: `http://127.0.0.1:${port}/`, timeoutMs: 300 };
+    await expect(client.send(request)).rejects.toThrow();
+    const answer = await client.send({ ...request, acceptsPartialBody: true });
+    expect(answer).toMatchObject({ status: 202, isTruncated: true });
+    expect(answer.body.toString()).toBe('some');
+    expect(requests).toBe(2);
+  });
+
+  it('no answer at all is an error also where the status is enough', async () => {
+    const port = await aReceiver((_request, response) => response.socket?.resetAndDestroy());
+    const send = aClient().send({ ...post, url: `http://127.0.0.1:${port}/`, acceptsPartialBody: true });
+    await expect(send).rejects.toThrow();
+  });
+
   it('fails when the client is closed, also a request that is running, and no later one is sent', async () => {
     let requests = 0;
     const client = aClient();

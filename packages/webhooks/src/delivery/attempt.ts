@@ -63,6 +63,8 @@ export async function attemptDelivery(
       body,
       timeoutMs,
       responseBytesMax: ANSWER_BYTES_MAX,
+      // The body is only logged: a receiver that has answered 2xx has the event.
+      acceptsPartialBody: true,
     });
     return delivery(answer.status, '', answer.body.toString('utf8'));
   } catch (err) {

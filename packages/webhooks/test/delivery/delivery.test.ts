@@ -276,6 +276,17 @@ describe('a receiver', () => {
     expect(line).toMatchObject({ status: 503, error: 'no answer within 100 ms', response_body: '' });
   });
 
+  it('that answers 2xx and never ends its body has the event', async () => {
+    receiver.answer((response) => void response.writeHead(202).write('thanks'));
+    fixture.startWorker({ timeoutMs: 1000 });
+    const hook = await aLinkHook();
+    await notify();
+    const [line] = await untilLogged(hook, 1);
+    expect(line).toMatchObject({ status: 202, error: '', response_body: 'thanks' });
+    await untilJobsAreOver();
+    expect(receiver.received).toHaveLength(1);
+  });
+
   it('that sends a long response has it truncated', async () => {
     receiver.answer((response) => response.end('x'.repeat(1_000_000)));
     fixture.startWorker();
