@@ -34,3 +34,24 @@ test('a file has begun with its first bytes, however long its client reads', asy
   expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('b');
   expect(hasBegun).toBeGreaterThan(0);
 });
+
+test('a file that is cut off before any of it was sent is an error response without the headers of the file', async () => {
+  const app = createApp({
+    ...{ logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'https://d.example', trustedProxies: [] },
+  });
+  onTestFinished(() => app.close());
+  async function* bytes() {
+    yield Buffer.from('a');
+  }
+  app.get('/file', (_request, reply) => {
+    const file = { name: 'a.txt', mediaType: 'text/plain', isCompressed: false, trailers: { 'x-rows': () => '1' } };
+    return sendFile(reply, { ...file, bytes: bytes(), slot: { signal: AbortSignal.abort(), free() {} } });
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const response = await fetch(`${url}/file`, { headers: { 'accept-encoding': 'gzip' } });
+  expect(response.status).toBe(500);
+  expect(await response.json()).toMatchObject({ error: { code: 'internal_server_error' } });
+  for (const name of ['trailer', 'content-encoding', 'content-disposition']) {
+    expect(response.headers.get(name), name).toBeNull();
+  }
+});

@@ -114,6 +114,20 @@ function keepConnection(reply: FastifyReply): void {
   }
 }
 
+/**
+ * Headers of a body that an error response replaces: a file may fail after its headers were set and before they were sent. Node.js throws for
+ * a `Trailer` header beside the length of the error's body, which would end the process.
+ */
+const BODY_HEADERS = [
+  'accept-ranges',
+  'content-disposition',
+  'content-encoding',
+  'content-range',
+  'etag',
+  'last-modified',
+  'trailer',
+];
+
 /** Sends an error response and logs the error. The body is sent as text, because the response schemas of routes would reject it. */
 export function sendError(
   docBase: string,
@@ -127,6 +141,11 @@ export function sendError(
     reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfterSeconds))));
   }
   keepConnection(reply);
+  for (const name of BODY_HEADERS) {
+    reply.removeHeader(name);
+    // Fastify has copied the headers there when it began to send the body.
+    if (!reply.raw.headersSent) reply.raw.removeHeader(name);
+  }
   return reply
     .code(error.status)
     .headers(error.headers)
