@@ -1,6 +1,7 @@
 import { createReplication, keyPrefix } from '@waymark/redis';
 import type { Redis, RedisOptions } from 'ioredis';
 import { type CatalogLogger, unavailable } from '../model/errors.js';
+import { reconnectWith } from './reconnect-with.js';
 
 /** After this time without an answer of Redis, a read goes to ClickHouse instead. */
 const READ_TIMEOUT_MS = 250;
@@ -132,14 +133,13 @@ export function openConnections(template: Redis, waitReplicas: number, logger: C
   watch(subscriber, logger);
   // A server that has become a replica refuses writes, on a cluster with MOVED, and the connection closes. The subscriber sends no writes, and
   // through that server it may receive changes late or not at all, so it reconnects whenever the writer does.
-  const followWriter = () => subscriber.disconnect(true);
-  writer.on('close', followWriter);
+  const endFollowing = reconnectWith(writer, subscriber);
   return {
     ...commands,
     subscriber,
     keyPrefix: keyPrefix(template),
     close() {
-      writer.off('close', followWriter);
+      endFollowing();
       commands.close();
       subscriber.disconnect();
     },
