@@ -278,7 +278,7 @@ describe('docker-compose.yml', () => {
     );
   });
 
-  it('has a Prometheus that nobody outside of its container can reach, because it asks for no key', () => {
+  it('has a Prometheus that nobody outside of its container can reach, because it requires no key', () => {
     const { ports, command = [], healthcheck } = compose.services.prometheus ?? {};
     const address = /--web\.listen-address=(\S+)/.exec(command.join(' '))?.[1];
     expect([ports, address]).toEqual([undefined, '127.0.0.1:9090']);

@@ -20,9 +20,9 @@ redis.call('ZADD', KEYS[1], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2
 return redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])`;
 
 /**
- * Publishes a message and returns the current lease holders, each with its remaining ms. After the clock of Redis was set back, an entry may
- * end later than any lease can: it gets the end of a lease that begins now. KEYS lease holders; ARGV channel, message, duration of a lease in
- * ms. A full Redis refuses the change of the entry, but not the message.
+ * Publishes a message and returns the current lease holders, each with its remaining ms. If the clock of Redis was set back, the stored end of
+ * a lease may be further away than a lease lasts: the script moves it to the end of a lease that begins now. KEYS lease holders; ARGV channel,
+ * message, duration of a lease in ms. A full Redis refuses the change of the entry, but not the message.
  */
 const PUBLISH_TO_HOLDERS = `
 redis.call('PUBLISH', ARGV[1], ARGV[2])
@@ -55,7 +55,7 @@ export interface FeedConnections {
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /** Runs a command. @throws when it fails */
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
-  /** Runs a command without waiting for a connection or for replicas. @throws when it fails */
+  /** Runs a command if the connection is open, and does without the confirmation of replicas. @throws when it fails */
   runAtOnce<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
 }
 

@@ -173,7 +173,7 @@ export function createChangeFeed<Message extends object, Change>({
       deliver(message);
       const text = JSON.stringify({ ...message, from: lease.id });
       const publish = (client: Redis) => client.publish(channel, text);
-      // The first connection may be paused after a slow answer, and commands on the other one may be waiting for replicas.
+      // `tryRun` first: a command of `runAtOnce` may stand behind a wait for replicas. But after a slow answer `tryRun` sends nothing for a while.
       if ((await connections.tryRun(publish)) === undefined) await connections.runAtOnce(publish);
     },
 

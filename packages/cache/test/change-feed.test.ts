@@ -178,7 +178,7 @@ it('a process whose subscription was refused or not answered in time subscribes 
   subscriber.disconnect();
 });
 
-it('a lease that cannot be renewed, such as without a replica, is tried twice a second, however often it is read', async () => {
+it('after a renewal of the lease has failed, the next one begins half a second later, however often the lease is read', async () => {
   const subscriber = new Redis(redis.url);
   const beforeRun = vi.fn(async () => {
     throw new Error('0 of 1 replicas confirmed');

@@ -2,9 +2,9 @@ import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
 
 /**
- * Closes the connection of a response that is sent as fast as it is read, once its client has taken nothing between two looks.
+ * Closes the connection of a response that is sent as fast as it is read, once its client has taken nothing between two checks.
  *
- * @param everyMs time between two looks, in milliseconds. The buffers of the operating system hide what a slow client reads: about a
+ * @param everyMs time between two checks, in milliseconds. The buffers of the operating system hide what a slow client reads: about a
  *   megabyte has to leave them before more is written.
  */
 export function closeIfUnread(reply: FastifyReply, everyMs: number): void {

@@ -37,7 +37,7 @@ export interface ExportDeps {
 
 /**
  * @param max how many a workspace may have at the same time
- * @returns a function that counts one more for a workspace and returns the function that ends it, which may be called more than once;
+ * @returns a function that takes one for a workspace: it returns the function that gives it back, which may be called more than once, or
  *   undefined when the workspace has as many as it may
  */
 function createCounts(max: number): (workspaceId: string) => (() => void) | undefined {

@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { closeIfUnread } from './close-if-unread.js';
 import type { ExportSlot } from './export-slots.js';
 
-/** How often the connection of a download is looked at, in milliseconds: one on which nothing was taken meanwhile is closed. */
+/** Interval of the checks of a download, in milliseconds: its connection is closed when nothing was taken since the last check. */
 const LOOK_EVERY_MS = 120_000;
 
 /** A file on disk that never changes. */

@@ -176,7 +176,7 @@ describe('a condition', () => {
   });
 });
 
-test('proxies are asked not to buffer a file', async () => {
+test('the header x-accel-buffering keeps proxies from buffering a file', async () => {
   expect((await load()).headers.get('x-accel-buffering')).toBe('no');
 });
 
@@ -205,7 +205,7 @@ async function untilFull(served: Socket): Promise<void> {
 }
 
 describe('a client that reads nothing', () => {
-  test('is cut off when it has taken no byte between two looks, and not before', async () => {
+  test('is cut off when it has taken no byte between two checks, and not before', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     const { client, served } = await aReader();

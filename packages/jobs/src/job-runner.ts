@@ -80,7 +80,7 @@ const JOBS_PER_SLOT = 16;
 /** Creates a runner; `start` starts it. */
 export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): JobRunner {
   const { redis, logger, now, what, jobsMax } = deps;
-  /** Of workspaces, in which jobs are started. */
+  /** The turns of workspaces: the order in which their jobs are started. */
   const turns = createTurns();
   /** When jobs that were interrupted are tried again, by id. */
   const notBefore = new Map<string, number>();
@@ -194,7 +194,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     return areReported ? POLL_INTERVAL_MS : RETRY_MS;
   }
 
-  /** The work is by id of the job. */
+  /** Keys of `running` are ids of jobs. */
   const loop = createWorkLoop({
     poll,
     onError: (err) => logger.warn({ err }, `${what} jobs could not be read or written`),

@@ -2,7 +2,7 @@
 export interface Turns {
   /** Number of the last turn of a workspace, or of anything else that takes turns; 0 when it has had none. The lowest number comes first. */
   last(id: string): number;
-  /** Records that it is the turn of these. */
+  /** Gives each of these ids the latest turn. */
   take(...ids: readonly string[]): void;
   /** Forgets all turns. Call it when nothing waits, because ids are kept until then. */
   clear(): void;

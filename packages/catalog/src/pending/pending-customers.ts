@@ -97,7 +97,7 @@ export function createPendingCustomers(
 
     async readAll(workspaceId) {
       const workspace = numberOf('workspace', workspaceId);
-      // Replicas confirm also that there are none: a former master that is cut off lacks those that the new one has acknowledged.
+      // Replicas must confirm an empty answer, too: a former master that is cut off lacks the customers that the new one has acknowledged.
       const read = () => run(workspaceId, (client) => readAllPendingCustomers(client, workspace, LISTED_MAX));
       let texts = await read();
       if (texts === undefined) {

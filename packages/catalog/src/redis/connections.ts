@@ -15,13 +15,13 @@ const READY_WAIT_MS = 2000;
 
 /** Two connections to one Redis: one with a short command timeout, one with a long one. */
 export interface CommandConnections {
-  /** Runs a command of a cache. Resolves with undefined when Redis is away, slow or failing. Never throws, and waits 250 ms at most. */
+  /** Runs a command. Resolves with undefined when Redis is away, slow or failing. Never throws, and waits 250 ms at most. */
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /** Whether `tryRun` would return undefined without trying, because Redis has just failed or is not connected. */
   isAway(): boolean;
   /** Runs a command. @throws ApiError 500 with `Retry-After` when Redis does not execute it, or its replicas do not confirm it */
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
-  /** Runs a command as `run` does, but waits neither for a connection nor for replicas. @throws the error of Redis or the connection */
+  /** Runs a command if the connection is open, and does without the confirmation of replicas. @throws the error of Redis or the connection */
   runAtOnce<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
   close(): void;
 }
@@ -103,7 +103,7 @@ export function openCommandConnections(
       } catch (err) {
         hasFailed = true;
         pausedUntilMs = performance.now() + PAUSE_MS;
-        logger.warn({ err }, 'catalog cache read failed; reading ClickHouse instead');
+        logger.warn({ err }, 'a command of the catalog to Redis failed; the catalog does without its answer');
         return undefined;
       } finally {
         isTrying = false;

@@ -17,8 +17,8 @@ const PAUSE_MS = 10;
 /**
  * Takes a queue position for a member, unless it has one already, and returns the sum of the amounts in front of it. KEYS of one workspace:
  * the queue, a sorted set whose scores are position numbers; the last position number; a hash with the time in ms when each member expires.
- * ARGV the member `<owner>|<amount>`, TTL of a position in ms. After the clock of Redis was set back, a position may expire later than any can:
- * it then expires as one that is taken now.
+ * ARGV the member `<owner>|<amount>`, TTL of a position in ms. If the clock of Redis was set back, the stored end of a position may be further
+ * away than the TTL: the script sets it to the TTL from now.
  */
 const TAKE_POSITION = `
 local time = redis.call('TIME')

@@ -228,8 +228,8 @@ export function createSharedTotals(
     },
 
     /**
-     * Evicts the totals that an insert has changed. Await it before the insert is acknowledged. If Redis is away or its replicas do not
-     * confirm, all totals are evicted as soon as they do; the promise does not wait for that. It never throws.
+     * Evicts the totals that an insert has changed. Await it before the insert is acknowledged. If Redis is away, or its replicas do not
+     * confirm, all totals are evicted once Redis answers and they confirm; the promise does not wait for that. It never throws.
      *
      * @param token of the insert, as in `mark`
      */
@@ -238,7 +238,7 @@ export function createSharedTotals(
       const keys = affected.flatMap(({ workspaceId, ids }) => keysOf(workspaceId, ids));
       const evictThese = scriptCall(EVICT, keys, token);
       if (repairing !== undefined) {
-        // Each attempt with `run` would wait for Redis or its replicas. The eviction of all totals, which is due, includes these.
+        // Each attempt with `run` would wait for Redis or its replicas. If this one fails, the eviction of all totals, which is due, includes these.
         if (keys.length > 0) await redis.tryRun(evictThese);
         return evictAllSoon();
       }

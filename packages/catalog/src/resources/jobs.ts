@@ -8,7 +8,7 @@ import { createResources, type Fields, type ResourceDeps, type ResourceRules } f
 export const UNFINISHED = ['queued', 'processing'] as const;
 const RETRY_SECONDS = 60;
 
-/** The fields that tell how far a job has come. */
+/** The fields that record how far a job has come. */
 type Course = Pick<
   ImportJobRecord,
   'status' | 'attempt' | 'interruptions' | 'startedAt' | 'finishedAt' | 'expiresAt' | 'isUnreported'
@@ -48,7 +48,7 @@ export function createJobs<R extends ExportJobRecord | ImportJobRecord, N, Filte
     list,
     update,
 
-    /** Early check, before a file is received. @throws ApiError 429 when the workspace has as many unfinished jobs as it may */
+    /** Early check, before the work of creating a job begins. @throws ApiError 429 when the workspace has as many unfinished jobs as it may */
     async checkRoom(workspaceId: string): Promise<void> {
       if ((await countUnfinished(workspaceId)) >= unfinishedMax) throw refusal();
     },

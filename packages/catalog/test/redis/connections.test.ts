@@ -31,7 +31,7 @@ it('the subscriber waits for its answers for as long as the connection is open',
   close();
 });
 
-it('the subscriber leaves a server together with the connection for writes, which sees that the server has become a replica', async () => {
+it('the subscriber reconnects whenever the connection for writes closes, as it does when its server becomes a replica', async () => {
   const { subscriber, run, close } = await open();
   const writerId = await run((redis) => redis.client('ID'));
   const closed = once(subscriber, 'close');

@@ -4,7 +4,7 @@ import { startRedisSentinels, startTcpProxy, waitFor } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
 import { reconnectWith } from '../../src/redis/reconnect-with.js';
 
-it('a connection whose Sentinel has not answered yet opens once it answers, although the other one has closed meanwhile', async () => {
+it('a follower that waits for its Sentinel still connects after the leader has closed', async () => {
   const deployment = await startRedisSentinels({ replicas: 0 });
   onTestFinished(() => deployment.stop());
   const proxy = await startTcpProxy(Number(new URL(deployment.url.split(',')[0] ?? '').port));

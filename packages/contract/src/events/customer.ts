@@ -115,7 +115,7 @@ export const customerFilterShape = {
   ),
   country: queryText.describe('Only customers from this country, as a two-letter code.'),
   linkId: queryText.describe(
-    'Only customers that this link brought: a `link_…` id, or `ext_` and your own id; another matches nothing.',
+    'Only customers that this link brought: a `link_…` id, or `ext_` and your own id; any other text matches nothing.',
   ),
   programId: queryText.describe('Only customers that links of this partner program brought.'),
   partnerId: queryText.describe('Only customers that this partner brought.'),

@@ -85,7 +85,9 @@ export const eventAttributeShape = {
   ...multiValueShape,
   key: queryText.describe('Key of a link on `domain`, which must be given, too.'),
   externalId: queryText.describe('Your own id of a link, with `ext_` in front.'),
-  customerId: queryText.describe('A customer: a `cus_…` id, or `ext_` and your own id; another matches nothing.'),
+  customerId: queryText.describe(
+    'A customer: a `cus_…` id, or `ext_` and your own id; any other text matches nothing.',
+  ),
   root: queryBoolean.describe('`true`: only events of domains’ own links; `false`: only of all others.'),
   saleType: queryEnum(['new', 'recurring']).describe(
     '`new`: first sales of customers on a link; `recurring`: all others. Ignored for other events.',

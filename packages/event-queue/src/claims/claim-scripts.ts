@@ -32,9 +32,9 @@ return 0
  * ARGV: number of claims, number of entries, TTL of a marker in milliseconds; per claim its value and the milliseconds left of
  * its hour; per entry the bit of its marker. KEYS: claims, then each entry's marker and job.
  *
- * The caller adds these rows in a job of their own. So the entry's job must go on without them, also if it was completed before and this
- * transaction has added it anew: the script lists them in its `progress` again, and otherwise both jobs could insert them. It keeps the list
- * for as long as replays of the entry may follow.
+ * The caller adds the discarded rows in a job of their own, so the entry's job must leave them out, or both jobs could insert them. If that
+ * job was completed before, this transaction has added it anew, without its `progress`: the script writes the discarded rows there again. It
+ * also prolongs the key with their list for as long as replays of the entry may follow.
  */
 export const REPLAY_CLICKS = `
 local claims, entries = tonumber(ARGV[1]), tonumber(ARGV[2])

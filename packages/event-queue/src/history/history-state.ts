@@ -48,8 +48,9 @@ export class HistoryBusyError extends Error {
 }
 
 /**
- * Takes the lease unless another owner has it. After the clock of Redis was set back, that lease may last longer than any can: it then ends as one
- * that begins now. ARGV: owner, lease and TTL of the hash in milliseconds. Returns 1 if the owner has it now.
+ * Takes the lease unless another owner has it. If the clock of Redis was set back, the stored end of that lease may be further away than a lease
+ * lasts: the script moves it to the end of a lease that begins now. ARGV: owner, lease and TTL of the hash in milliseconds. Returns 1 if the owner
+ * has it now.
  */
 const TAKE = `
 local time = redis.call('TIME')

@@ -10,7 +10,7 @@ import { batchOfJobKey, jobKey, queueKey } from '../../src/queue/keys.js';
 import { silentLogger } from '../silent-logger.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
-/** Clicks that their transaction discarded as counted before, although their callers were answered that they are recorded. */
+/** Clicks that were discarded as already counted, although their callers had the answer that they are recorded. */
 
 /** Longer than the manifest has the entry of a job, and shorter than Redis has the list of its discarded rows. */
 const LATER_MS = 20 * 60_000;

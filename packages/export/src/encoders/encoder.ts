@@ -5,7 +5,7 @@ import type { NamedColumn } from '../columns.js';
 export interface Encoder {
   /** Encodes the next items. @param items JSON texts of API objects @returns the next bytes of the file, which may be none */
   encode(items: readonly string[]): Uint8Array;
-  /** The bytes after the last item, in parts: other work should have a turn between them. */
+  /** The bytes after the last item, in parts. Let other work run between two parts. */
   end(): Iterable<Uint8Array>;
 }
 

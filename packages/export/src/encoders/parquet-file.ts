@@ -11,7 +11,7 @@ export interface ParquetFile {
   writeGroup(columnData: ColumnData): void;
   /** The bytes of the file that were not taken yet. */
   takeBytes(): Uint8Array;
-  /** The bytes after the last row group, in parts. Making the next part is the work of a copy of it, however many row groups there are. */
+  /** The bytes after the last row group, in parts. Each part costs about as much as a copy of it, however many row groups there are. */
   end(): Iterable<Uint8Array>;
 }
 
@@ -52,7 +52,7 @@ function listHeader(length: number): Uint8Array {
 
 /**
  * Collects the metadata of a file, which lists its row groups. The library would keep the objects of all row groups, with the whole of their
- * largest and smallest texts, and make bytes of them in one step at the end of the file: 20 kB and half a millisecond for each. This keeps
+ * largest and smallest texts, and make bytes of them in one step at the end of the file: tens of kB and half a millisecond for each. This keeps
  * the bytes of each entry, about 1 kB, which it cuts out of the metadata that the library writes for a file with this row group alone.
  */
 function createMetadata(schema: Schema) {

@@ -53,8 +53,8 @@ function rejection(header: string | undefined, key: string | undefined): string 
 }
 
 /**
- * Whether a page of another origin has the browser send the request, other than by a link to a page. Browsers add Basic credentials to such
- * requests too, and the work for their answers could be what that page wants. They say so for HTTPS and loopback only.
+ * Whether the browser sends the request for a page of another origin, other than for a link to a page. Browsers add Basic credentials to such
+ * requests too, so that such a page could make this process work. Only over HTTPS and on loopback do browsers send `Sec-Fetch-Site`.
  */
 function isSentByOtherPage({ headers, routeOptions }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];
@@ -68,8 +68,8 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 /**
  * Requires the admin key on every route of the Fastify scope that registers it: 401 without a key or with a wrong one, 429 for a wrong key
  * from a network (an IPv4 address, an IPv6 `/64`) that has sent too many wrong ones. A correct key is always accepted, even from a blocked
- * network, because it is too long to guess. What pages of other origins have a browser send is refused with 403, except links to routes that
- * are pages. Register it before the routes. They must not change anything, because over plain HTTP browsers do not say whose page it is.
+ * network, because it is too long to guess. Requests that a browser sends for pages of other origins are refused with 403, except links to
+ * routes with `isPage`. Register it before the routes. The routes must not change anything, because over plain HTTP such requests are not detected.
  */
 export const adminGuard = fp<AdminGuardOptions>(
   async (app, { adminKeys, rateLimiter }) => {
@@ -88,7 +88,7 @@ export const adminGuard = fp<AdminGuardOptions>(
     };
 
     app.addHook('onRequest', async (request, reply) => {
-      if (isSentByOtherPage(request)) throw new ApiError('forbidden', 'Pages of other origins may only link to this.');
+      if (isSentByOtherPage(request)) throw new ApiError('forbidden', 'A page of another origin cannot load this.');
       const { authorization } = request.headers;
       const key = readKey(authorization);
       if (key !== undefined && isAdminKey(key)) return;

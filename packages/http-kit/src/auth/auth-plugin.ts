@@ -53,7 +53,7 @@ declare module 'fastify' {
 /** More than any key or access token has, so that anonymous callers cannot make the server hash a header of 100 kB. */
 const TOKEN_CHARS_MAX = 512;
 
-/** For each kind of key its name and form in messages, and the header `Authorization` with its token. */
+/** For each kind of key: its name and form in messages, and the pattern of the header `Authorization`, whose group is the token. */
 const KINDS = {
   secret: { name: 'API key', form: 'Bearer <API key>', header: /^Bearer (.*)$/ },
   publishable: { name: 'publishable key', form: 'Bearer dub_pk_…', header: /^Bearer (dub_pk_[A-Za-z0-9_-]{16,64})$/ },

@@ -190,7 +190,7 @@ describe('a browser with the key', () => {
     (await app.inject({ url, headers: { ...basic('admin', KEY), ...headers } })).statusCode;
 
   it.each(['cross-site', 'same-site'])(
-    'is refused what a page of another origin has it load (%s), except a page',
+    'loads nothing for a page of another origin (%s), except a page that it links to',
     async (site) => {
       start();
       for (const kind of [link, script, frame, {}]) {
@@ -201,7 +201,7 @@ describe('a browser with the key', () => {
     },
   );
 
-  it.each(['same-origin', 'none'])('gets what its own page or its user asks for (%s)', async (site) => {
+  it.each(['same-origin', 'none'])('loads everything for a page of /ops, or by its address (%s)', async (site) => {
     start();
     for (const kind of [link, script]) {
       for (const url of ['/ops', '/data']) expect(await statusOf(url, { 'sec-fetch-site': site, ...kind })).toBe(200);

@@ -14,8 +14,8 @@ export interface EngineSession {
 }
 
 /**
- * Opens the data directory of an embedded ClickHouse that has been stopped, as one of several users. The embedded server has one user
- * only, and no place for others, so its rights, row policies and definers of views can be tested in this way alone.
+ * Opens the data directory of an embedded ClickHouse that has been stopped, as one of several users. The embedded server has only
+ * one user, so rights, row policies and definers of views cannot be tested with it.
  */
 export async function startEngineAs(
   dataDir: string,

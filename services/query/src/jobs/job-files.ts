@@ -47,7 +47,7 @@ export interface PartFile {
   close(): Promise<void>;
 }
 
-/** Syncs what any process has written to a file to disk. */
+/** Waits until everything that was written to a file, by any process, is on disk. */
 async function syncFile(path: string): Promise<void> {
   const handle = await open(path, 'r+');
   await handle.sync().finally(() => handle.close());

@@ -61,9 +61,9 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
   const deps = { catalog, defaultDomain };
 
   /**
-   * Reads the slices of a list. Before each one it waits for the turn of the workspace among exports, and for a pause in other requests. It
-   * reads outside of this turn, the only one of all exports: lists have limits of their own (`list-reads.ts`), for which a page may wait for
-   * seconds, and a page that they refuse is tried again after a second.
+   * Reads the slices of a list. Before each one it waits for the turn of the workspace, which only one export of the process has at a time,
+   * and for a pause in other requests. It gives the turn back before it reads, because the limits of lists (`list-reads.ts`) may hold a page
+   * for seconds, or refuse it, after which it is tried again in a second.
    */
   async function* afterTurn(source: ExportSource, workspaceId: string, signal: AbortSignal): ExportSource {
     const slices = source[Symbol.asyncIterator]();

@@ -30,7 +30,7 @@ const POLL_INTERVAL_MS = 60_000;
 const POLL_INTERVAL_MS_MIN = 100;
 /** How long a schedule waits after an error of Redis or ClickHouse, or when its workspace has no export slot left. */
 const RETRY_MS = 5_000;
-/** How many workspaces export at the same time. With their turns, and the end of an attempt after a time, slow storages do not block the others. */
+/** How many workspaces export at the same time. They take turns, and an attempt ends after minutes, so slow storages do not block the others. */
 const WORKSPACES_MAX = 4;
 /** Consecutive refusals after which a schedule is disabled; with the pauses in between, this takes four and a half hours. */
 const REFUSALS_MAX = 10;
@@ -58,7 +58,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   const { exportSchedules } = catalog;
   /** Times before which schedules must not be tried again, in epoch milliseconds, by id of the schedule. */
   const notBefore = new Map<string, number>();
-  /** Of workspaces, and of schedules among those of a workspace. */
+  /** The turns of workspaces, and of the schedules of one workspace. */
   const turns = createTurns();
 
   /** Whether a schedule has a window to export, or an end to report. */
@@ -183,7 +183,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     return pauseBeforePoll(notBefore.values(), startedMs, now());
   }
 
-  /** The work is by workspace. */
+  /** Keys of `running` are ids of workspaces. */
   const loop = createWorkLoop({
     poll,
     onError: (err) => logger.warn({ err }, 'export schedules could not be read'),

@@ -115,7 +115,7 @@ export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
     try {
       opened = await tails.open(stream, LIMITS);
     } catch (err) {
-      // It may be open: without an answer, or without replicas that confirm it. It would count towards the limits until its lease expires.
+      // Redis may have opened it although its answer, or the confirmation of replicas, is missing. It would count until its lease expires.
       tails.close(stream).catch(() => undefined);
       throw new ApiError('internal_server_error', 'The stream cannot be opened at the moment. Please try again.', {
         cause: err,

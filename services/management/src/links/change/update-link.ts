@@ -75,8 +75,8 @@ export async function updateFoundLink(
 }
 
 /**
- * The visible links with these external ids, each once, in the order given. An id that begins with `ext_` is that of a link that has it with
- * the prefix, or else without.
+ * The visible links with these external ids, each once, in the order given. An id that begins with `ext_` selects the link whose external id is
+ * exactly that; if there is none, the link whose external id is the rest.
  */
 async function findByExternalIds(
   { catalog }: LinkDeps,

@@ -8,7 +8,7 @@ import type { Redis } from 'ioredis';
 import { hideErrorsAndResults, jobSummary } from './job-summary.js';
 
 const QUEUES = [...QUEUE_KINDS, WEBHOOK_QUEUE, DEAD_LETTER_QUEUE];
-/** Most jobs of a page: the package reads as many as a request asks for. */
+/** Maximum number of jobs on a page. Without it, the package would read as many as a request names. */
 const JOBS_PER_PAGE_MAX = 100;
 
 export interface BoardOptions {
