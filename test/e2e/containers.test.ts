@@ -57,7 +57,7 @@ describe('docker-compose.yml', () => {
   it('publishes ports on this machine only', () => {
     const ports = Object.values(compose.services).flatMap((service) => service.ports ?? []);
     expect(ports.filter((mapping) => !mapping.startsWith('127.0.0.1:'))).toEqual([]);
-    expect(ports).toHaveLength(5);
+    expect(ports).toHaveLength(4);
   });
 
   it('starts services only after their dependencies are healthy', () => {
