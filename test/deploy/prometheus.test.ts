@@ -47,7 +47,7 @@ it.each(['prometheus.yml', 'kubernetes.yml'])('%s has the lines that name an Ale
   expect(parse(read(name))).not.toHaveProperty('alerting');
   const named = read(name).replace(/^# (alerting:| {2})/gm, '$1');
   expect(parse(named).alerting).toEqual({ alertmanagers: [{ static_configs: [{ targets: ['alertmanager:9093'] }] }] });
-  expect(readFileSync(join(ROOT, 'docs/production.md'), 'utf8')).toContain('**nobody is notified of them**');
+  expect(readFileSync(join(ROOT, 'docs/production.md'), 'utf8')).toContain('**Nobody is notified of alerts.**');
 });
 
 describe('kubernetes.yml', () => {

@@ -96,6 +96,8 @@ function testProxy(proxy: () => RunningProxy, written: () => string[]): void {
     ] as const)('%s at the port of %s is answered before its last byte', async (_what, port, path, status, message) => {
       const sent = post(proxy().ports[port], path, length);
       sent.write(Buffer.alloc(SENT_BYTES - 1, 'x'));
+      // Before it answers, Caddy reads up to 256 kB more of a body whose length it cannot see, and waits for them.
+      if (length === undefined) sent.write(Buffer.alloc(MB, 'x'));
       expect([await answerTo(sent), written()]).toEqual([{ status, message }, []]);
     });
   });
