@@ -85,23 +85,6 @@ async function answerTo(sent: ClientRequest): Promise<{ status: number | undefin
 
 /** The tests of both proxies. @param written the folders in which the proxy has written bodies */
 function testProxy(proxy: () => RunningProxy, written: () => string[]): void {
-  describe.each([
-    ['with its length', SENT_BYTES],
-    ['in chunks', undefined],
-  ])('a body of 15 MB %s', (_how, length) => {
-    it.each([
-      ['without a key', 'api', '/locked', 401, 'The API key is missing.'],
-      ['without a key', 'links', '/locked', 401, 'The API key is missing.'],
-      ['that is too large', 'api', '/open', 400, 'The request body is too large.'],
-    ] as const)('%s at the port of %s is answered before its last byte', async (_what, port, path, status, message) => {
-      const sent = post(proxy().ports[port], path, length);
-      sent.write(Buffer.alloc(SENT_BYTES - 1, 'x'));
-      // Before it answers, Caddy reads up to 256 kB more of a body whose length it cannot see, and waits for them.
-      if (length === undefined) sent.write(Buffer.alloc(MB, 'x'));
-      expect([await answerTo(sent), written()]).toEqual([{ status, message }, []]);
-    });
-  });
-
   it.each([
     ['with its length', 900_012],
     ['in chunks', undefined],
@@ -151,6 +134,22 @@ describe.skipIf(!hasProgram('nginx', '-v'))('nginx of docker-compose.yml', () =>
   afterAll(() => proxy.stop());
 
   testProxy(() => proxy, written);
+
+  // Caddy may wait for up to the last 256 kB of a body before it passes an answer on, so this is tested with nginx only.
+  describe.each([
+    ['with its length', SENT_BYTES],
+    ['in chunks', undefined],
+  ])('a body of 15 MB %s', (_how, length) => {
+    it.each([
+      ['without a key', 'api', '/locked', 401, 'The API key is missing.'],
+      ['without a key', 'links', '/locked', 401, 'The API key is missing.'],
+      ['that is too large', 'api', '/open', 400, 'The request body is too large.'],
+    ] as const)('%s at the port of %s is answered before its last byte', async (_what, port, path, status, message) => {
+      const sent = post(proxy.ports[port], path, length);
+      sent.write(Buffer.alloc(SENT_BYTES - 1, 'x'));
+      expect([await answerTo(sent), written()]).toEqual([{ status, message }, []]);
+    });
+  });
 
   it('a body that stops is answered by the service, when its time is over', async () => {
     const sent = post(proxy.ports.links, '/open', 20);
