@@ -38,6 +38,7 @@ export {
   WORKSPACES_TABLE,
 } from './model/entity-types.js';
 export { LockedError, unavailable } from './model/errors.js';
+export { isExpired } from './model/is-expired.js';
 export * from './model/job-record-schemas.js';
 export { checkKey, normaliseKey, storedKey } from './model/link-key.js';
 export * from './model/record-schemas.js';

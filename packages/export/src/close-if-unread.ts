@@ -11,10 +11,10 @@ export function closeIfUnread(reply: FastifyReply, everyMs: number): void {
   const { socket } = reply.request.raw;
   const bytesTaken = () => socket.bytesWritten - socket.writableLength;
   let before = bytesTaken();
-  const look = setInterval(() => {
+  const check = setInterval(() => {
     const now = bytesTaken();
     if (now === before) socket.destroy();
     before = now;
   }, everyMs);
-  onReplyClose(reply, () => clearInterval(look));
+  onReplyClose(reply, () => clearInterval(check));
 }

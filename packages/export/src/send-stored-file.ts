@@ -7,7 +7,7 @@ import { closeIfUnread } from './close-if-unread.js';
 import type { ExportSlot } from './export-slots.js';
 
 /** Interval of the checks of a download, in milliseconds: its connection is closed when nothing was taken since the last check. */
-const LOOK_EVERY_MS = 120_000;
+const CHECK_EVERY_MS = 120_000;
 
 /** A file on disk that never changes. */
 export interface StoredFile {
@@ -86,13 +86,13 @@ export interface DownloadLimits {
   /** Takes a slot for the download, which is freed when the response has ended, for whatever reason. @throws ApiError 429 */
   readonly takeSlot: () => ExportSlot;
   /** Shortened by tests. */
-  readonly lookEveryMs?: number;
+  readonly checkEveryMs?: number;
 }
 
 /** Sends a body within the limits of a download. */
-function sendBody(reply: FastifyReply, body: Readable, slot: ExportSlot, lookEveryMs: number): void {
+function sendBody(reply: FastifyReply, body: Readable, slot: ExportSlot, checkEveryMs: number): void {
   addAbortSignal(slot.signal, body);
-  closeIfUnread(reply, lookEveryMs);
+  closeIfUnread(reply, checkEveryMs);
   // Tells proxies not to buffer the file: they would read it faster than the client does.
   reply.header('x-accel-buffering', 'no').send(body);
 }
@@ -107,7 +107,7 @@ function sendBody(reply: FastifyReply, body: Readable, slot: ExportSlot, lookEve
 export async function sendStoredFile(
   reply: FastifyReply,
   { path, name, contentType }: StoredFile,
-  { takeSlot, lookEveryMs = LOOK_EVERY_MS }: DownloadLimits,
+  { takeSlot, checkEveryMs = CHECK_EVERY_MS }: DownloadLimits,
 ): Promise<boolean> {
   const { method, headers } = reply.request;
   const file = await open(path).catch((err: NodeJS.ErrnoException) => {
@@ -141,6 +141,6 @@ export async function sendStoredFile(
     .header('content-disposition', `attachment; filename="${name}"`);
   reply.request.streamBeganMs = reply.elapsedTime;
   if (slot === undefined) reply.send(Readable.from([]));
-  else sendBody(reply, bytesOf(file, { start, end }), slot, lookEveryMs);
+  else sendBody(reply, bytesOf(file, { start, end }), slot, checkEveryMs);
   return true;
 }

@@ -17,7 +17,7 @@ const LATER = 'Wed, 25 Nov 2026 11:00:00 GMT';
 
 /** A file with more bytes than the buffers of all sockets. */
 const LARGE_BYTES = 64 * 1024 ** 2;
-const LOOK_EVERY_MS = 60_000;
+const CHECK_EVERY_MS = 60_000;
 
 let slots: ExportSlots;
 /** Warnings and errors. */
@@ -51,7 +51,7 @@ beforeAll(async () => {
     routes.get<{ Params: { name: string } }>('/:name', async ({ params: { name } }, reply) => {
       const file = { path: join(directory, name), name, contentType: 'text/csv' };
       const takeSlot = () => slots.takeDownload('a');
-      if (!(await sendStoredFile(reply, file, { takeSlot, lookEveryMs: LOOK_EVERY_MS })))
+      if (!(await sendStoredFile(reply, file, { takeSlot, checkEveryMs: CHECK_EVERY_MS })))
         throw new ApiError('not_found', 'gone');
       return reply;
     });
@@ -210,15 +210,15 @@ describe('a client that reads nothing', () => {
     onTestFinished(() => void vi.useRealTimers());
     const { client, served } = await aReader();
     await untilFull(served);
-    vi.advanceTimersByTime(LOOK_EVERY_MS);
+    vi.advanceTimersByTime(CHECK_EVERY_MS);
     const written = served.bytesWritten;
     client.resume();
     await waitFor(() => served.bytesWritten > written, { what: 'the client to have read' });
     client.pause();
     await untilFull(served);
-    vi.advanceTimersByTime(LOOK_EVERY_MS);
+    vi.advanceTimersByTime(CHECK_EVERY_MS);
     expect(served.destroyed).toBe(false);
-    vi.advanceTimersByTime(LOOK_EVERY_MS);
+    vi.advanceTimersByTime(CHECK_EVERY_MS);
     expect(served.destroyed).toBe(true);
   });
 

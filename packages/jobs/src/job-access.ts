@@ -1,4 +1,4 @@
-import { type ApiKeyRecord, type Catalog, linkVisibility, type WorkspaceRecord } from '@waymark/catalog';
+import { type ApiKeyRecord, type Catalog, isExpired, linkVisibility, type WorkspaceRecord } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 
 /** An API key and its workspace, by whose rights a job runs. */
@@ -25,7 +25,7 @@ export async function keyCaller(
   ]);
   if (workspace === undefined) throw new ApiError('not_found', `The workspace of this ${what} was deleted.`);
   if (apiKey === undefined) throw new ApiError('forbidden', `The API key that made this ${what} was revoked.`);
-  if (apiKey.expiresAt !== null && Date.parse(apiKey.expiresAt) <= nowMs) {
+  if (isExpired(apiKey, nowMs)) {
     throw new ApiError('forbidden', `The API key that made this ${what} has expired.`);
   }
   return { apiKey, workspace };

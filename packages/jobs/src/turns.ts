@@ -4,7 +4,7 @@ export interface Turns {
   last(id: string): number;
   /** Gives each of these ids the latest turn. */
   take(...ids: readonly string[]): void;
-  /** Forgets all turns. Call it when nothing waits, because ids are kept until then. */
+  /** Removes all turns. Call it when nothing waits, because ids are kept until then. */
   clear(): void;
 }
 

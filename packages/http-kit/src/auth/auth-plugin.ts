@@ -1,4 +1,4 @@
-import { type ApiKeyRecord, type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
+import { type ApiKeyRecord, isExpired, type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError, hasPermission, PLAN_LIMITS, planAtLeast } from '@waymark/contract';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -69,10 +69,6 @@ function bearerToken(value: string | undefined, { name, form, header }: (typeof 
   }
   if (token === '' || token.length > TOKEN_CHARS_MAX) throw new ApiError('unauthorized', `Invalid ${name}.`);
   return token;
-}
-
-function isExpired(key: ApiKeyRecord, nowMs: number): boolean {
-  return key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs;
 }
 
 /**

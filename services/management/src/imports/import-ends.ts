@@ -1,4 +1,4 @@
-import { type Catalog, type ImportJobRecord, type ImportReportFile, isUnfinished } from '@waymark/catalog';
+import { type Catalog, type ImportJobRecord, type ImportReportFile, isExpired, isUnfinished } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { makeRoom } from '@waymark/jobs';
 import type { JobNotifier } from '@waymark/webhooks';
@@ -103,8 +103,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
       const unchanged = await files.unchangedFor(LEFT_OVER_MS, now());
       const open = await importJobs.listOpen();
       for (const job of open) {
-        const isOver = job.expiresAt !== null && Date.parse(job.expiresAt) <= now();
-        if (isOver && job.files.length > 0) await expire(job);
+        if (isExpired(job, now()) && job.files.length > 0) await expire(job);
       }
       const used = new Set(open.map(({ directory }) => directory));
       for (const directory of unchanged) if (!used.has(directory)) await files.remove(directory);

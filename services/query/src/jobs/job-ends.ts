@@ -1,4 +1,4 @@
-import { type Catalog, type ExportJobRecord, isUnfinished } from '@waymark/catalog';
+import { type Catalog, type ExportJobRecord, isExpired, isUnfinished } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { JobFailure, makeRoom } from '@waymark/jobs';
 import type { JobNotifier } from '@waymark/webhooks';
@@ -71,7 +71,7 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
      */
     async sweep(idsWithFiles: readonly string[], open: readonly ExportJobRecord[]): Promise<void> {
       for (const job of open) {
-        if (job.expiresAt !== null && Date.parse(job.expiresAt) <= now()) await expire(job);
+        if (isExpired(job, now())) await expire(job);
       }
       const known = new Set(open.map(({ id }) => id));
       for (const id of idsWithFiles) if (!known.has(id)) await files.remove(id);
