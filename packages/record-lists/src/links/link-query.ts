@@ -40,18 +40,20 @@ async function checkFolder(
   checkFolderVisible(linkVisibility(apiKey), await catalog.folders.require(workspace.id, folderId));
 }
 
-/** Ids of the tags in all tag parameters of a query; undefined when it has none. Unknown tag names are skipped. */
+/** Ids of the tags in all tag parameters of a query; undefined when these name none. Unknown tag names are skipped. */
 async function tagIdsOf({ catalog }: LinkListDeps, workspaceId: string, query: LinkFilterQuery) {
   const { tagId, tagIds, tagNames } = query;
-  if (tagId === undefined && tagIds === undefined && tagNames === undefined) return undefined;
+  const ids = [...csvItems(tagIds ?? ''), ...(tagId ? [tagId] : [])];
   const names = csvItems(tagNames ?? '');
+  if (ids.length + names.length === 0) return undefined;
   const named = await Promise.all(names.map((name) => catalog.tags.findByName(workspaceId, name)));
-  return [...csvItems(tagIds ?? ''), ...(tagId ? [tagId] : []), ...named.flatMap((tag) => tag?.id ?? [])];
+  return [...ids, ...named.flatMap((tag) => tag?.id ?? [])];
 }
 
 async function linkIdsOf({ catalog }: LinkListDeps, workspaceId: string, linkIds: string | undefined) {
-  if (linkIds === undefined) return undefined;
-  return (await catalog.links.findMany(workspaceId, csvItems(linkIds))).map(({ id }) => id);
+  const ids = csvItems(linkIds ?? '');
+  if (ids.length === 0) return undefined;
+  return (await catalog.links.findMany(workspaceId, ids)).map(({ id }) => id);
 }
 
 /**

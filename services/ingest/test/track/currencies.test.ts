@@ -11,6 +11,7 @@ const rates = new Map([
   ['eur', 0.92],
   ['jpy', 155.5],
   ['krw', 1380],
+  ['vnd', 200],
 ]);
 
 describe('currencies', () => {
@@ -19,6 +20,9 @@ describe('currencies', () => {
     ['jpy', 1000, 643],
     ['krw', 50_000, 3623],
     ['eur', 0, 0],
+    // 14.5 and 57.5 cents, which no earlier rounding may make less.
+    ['vnd', 29, 15],
+    ['vnd', 115, 58],
   ])('%s %i is %i cents', (currency, amount, cents) => {
     expect(convertToUsd({ amount, currency }, rates)).toEqual({ amount: cents, currency: 'usd' });
   });

@@ -14,6 +14,7 @@ function checkProgram(programId: string | undefined, ownProgramId: string | null
 /**
  * Parses and checks a request for analytics, looks up the link, customer and folder that it names, and binds it.
  *
+ * @param toMsMax events after this time are not counted, although they are in the range; epoch milliseconds
  * @throws ApiError 400 or 422 with the name of the invalid parameter, 403 for what the caller must not read, 404 for a link or folder
  * that does not exist
  */
@@ -21,11 +22,17 @@ export async function bindRequest(
   { catalog, now }: { readonly catalog: Catalog; readonly now: () => number },
   { workspace, apiKey }: Pick<FastifyRequest, 'workspace' | 'apiKey'>,
   query: AnalyticsQuery,
+  toMsMax = Infinity,
 ): Promise<BoundAnalytics> {
   const parsed = parseAnalytics(query, await analyticsClock(catalog, workspace, query, now()));
-  checkDateRange(workspace.plan, parsed.filters.range, Date.parse(workspace.createdAt));
+  const { range } = parsed.filters;
+  checkDateRange(workspace.plan, range, Date.parse(workspace.createdAt));
   checkProgram(query.programId, workspace.defaultProgramId);
   const caller = { workspaceId: workspace.id, visibility: linkVisibility(apiKey) };
   const references = await findReferences(catalog, caller, parsed.filters);
-  return bindAnalytics(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
+  const filters = { ...parsed.filters, range: { ...range, toMs: Math.min(range.toMs, toMsMax) } };
+  return bindAnalytics(
+    { ...parsed, filters },
+    { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references },
+  );
 }

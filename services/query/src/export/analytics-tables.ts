@@ -33,14 +33,16 @@ export function createAnalyticsTables(catalog: Catalog) {
   /**
    * Checks the request, and reads nothing yet.
    *
-   * @param nowMs the time that the range of the request is relative to
+   * @param nowMs the time that the range of the request is relative to, and at which it ends at the latest, so that all tables count the same
+   * events
    * @returns a generator of the tables, one for each grouping, which reads each table on demand
    * @throws ApiError as GET /analytics does, and 422 for a grouping that does not exist
    */
   return async (caller: LinkCaller, query: Omit<ExportAnalyticsQuery, 'escapeFormulas'>, nowMs: number) => {
     const { groupBy: names, ...filters } = query;
     const groupings = chooseGroupings(names);
-    const bind = (groupBy: Grouping) => bindRequest({ catalog, now: () => nowMs }, caller, { ...filters, groupBy });
+    const bind = (groupBy: Grouping) =>
+      bindRequest({ catalog, now: () => nowMs }, caller, { ...filters, groupBy }, nowMs);
     await bind(groupings[0] ?? 'count');
 
     return async function* tables(readSlice: ReadSlice): AsyncGenerator<Table> {

@@ -43,6 +43,20 @@ test('the archive has the rows of GET /analytics, a CSV file for each grouping',
   }
 });
 
+test('the files count events up to the time of the request, which every file shares', async () => {
+  const { workspace, link } = world;
+  const rowsOf = async (groupBy: string) => {
+    const response = await archiveOf({ groupBy, interval: '30d' });
+    const [file] = Object.values(unzipSync(new Uint8Array(await response.arrayBuffer())));
+    return strFromU8(file!).trim().split('\r\n').slice(1);
+  };
+  const before = [await rowsOf('count'), await rowsOf('countries'), await rowsOf('timeseries')];
+  // Stored before the file is read, and in the interval, which ends with the day.
+  await workspace.store({ clicks: [workspace.click(link, -5)] });
+  expect(await world.rows({ interval: '30d' })).toMatchObject({ clicks: Number.parseInt(before[0]![0]!, 10) + 1 });
+  expect([await rowsOf('count'), await rowsOf('countries'), await rowsOf('timeseries')]).toEqual(before);
+});
+
 test('the archive has the files of `groupBy`', async () => {
   const response = await archiveOf({ groupBy: 'countries,trigger,countries,triggers' });
   const files = unzipSync(new Uint8Array(await response.arrayBuffer()));

@@ -37,7 +37,7 @@ function readRates(file: string): Rates {
 export function convertToUsd({ amount, currency }: Money, rates: Rates): Money {
   const rate = currency === 'usd' ? undefined : rates.get(currency);
   if (rate === undefined) return { amount, currency };
-  const cents = Math.round((amount / rate) * (ZERO_DECIMAL.has(currency) ? 100 : 1));
+  const cents = Math.round((amount * (ZERO_DECIMAL.has(currency) ? 100 : 1)) / rate);
   if (!Number.isSafeInteger(cents)) {
     throw fieldError('too_big', 'amount', 'must be small enough to be converted to USD');
   }
