@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { pipeRows } from '../rows/copy-rows.js';
 import { insertionSettings } from '../rows/insert-rows.js';
 import { QUORUM_INSERT } from '../rows/replicated.js';
 import { type Digest, isEmpty, isSame, merged, readDigest } from './digest.js';
@@ -38,22 +39,17 @@ function tokenOf({ moveId, shape, slice }: SliceCopy, attempt: number): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Streams the rows of a slice from one server to the other, as one insert. They are never all in the memory of this process. */
-async function pipeRows(copy: SliceCopy, where: string, attempt: number): Promise<void> {
+async function insertSlice(copy: SliceCopy, where: string, attempt: number): Promise<void> {
   const { source, target, shape } = copy;
-  const { stream: rows } = await source.client.exec({ query: `${readSql(shape, where)} FORMAT TabSeparated` });
-  const { stream: answer } = await target.client.exec({
-    query: `INSERT INTO ${shape.name} (${shape.columns.join(', ')}) FORMAT TabSeparated`,
-    values: rows,
-    clickhouse_settings: {
-      ...insertionSettings({ deduplicationToken: tokenOf(copy, attempt) }),
-      ...(target.cluster === undefined ? {} : QUORUM_INSERT),
-      date_time_input_format: 'basic',
-      log_comment: MOVE_COMMENT,
-    },
-  });
-  answer.resume();
-  await new Promise((resolve, reject) => answer.once('end', resolve).once('error', reject));
+  const settings = {
+    ...insertionSettings({ deduplicationToken: tokenOf(copy, attempt) }),
+    ...(target.cluster === undefined ? {} : QUORUM_INSERT),
+    log_comment: MOVE_COMMENT,
+  };
+  await pipeRows(
+    { client: source.client, query: readSql(shape, where) },
+    { client: target.client, table: shape.name, columns: shape.columns.join(', '), settings },
+  );
 }
 
 /**
@@ -71,7 +67,7 @@ export async function copySlice(copy: SliceCopy): Promise<Digest> {
   let found = await readDigest(target, shape, where);
   for (let attempt = 0; attempt < ATTEMPTS_MAX && !isSame(wanted, found); attempt++) {
     if (attempt > 0 && !isEmpty(found)) break;
-    await pipeRows(copy, where, attempt);
+    await insertSlice(copy, where, attempt);
     found = await readDigest(target, shape, where);
   }
   if (isSame(wanted, found)) return found;

@@ -1,11 +1,9 @@
+import { type RowSums, readRowSums } from '../rows/copy-rows.js';
 import type { ConnectedEndpoint } from './endpoints.js';
 import type { TableShape } from './table-shape.js';
 
-/** A fingerprint of rows: equal for two tables with the same rows, whatever their order and their parts. */
-export interface Digest {
-  readonly rows: string;
-  /** Sum of the hashes of all rows. */
-  readonly checksum: string;
+/** A fingerprint of the rows of a table. */
+export interface Digest extends RowSums {
   /** Number of different sorting keys in a table of records, including removed ones; 0 for other tables. */
   readonly keys: string;
 }
@@ -25,13 +23,11 @@ export function merged({ name, merging }: Pick<TableShape, 'name' | 'merging'>):
 
 /** Reads the digest of the rows that fulfil a condition. */
 export async function readDigest({ client }: ConnectedEndpoint, shape: TableShape, where: string): Promise<Digest> {
-  const read = (query: string) => client.rows<[string, string]>({ query });
-  // In a tuple, because the hash of a NULL is NULL, and that of a tuple with one is not.
-  const [sums] = await read(
-    `SELECT count(), sum(cityHash64(tuple(${shape.values.join(', ')}))) FROM ${merged(shape)} WHERE ${where}`,
-  );
+  const sums = await readRowSums(client, shape.values.join(', '), merged(shape), where);
   const key = shape.sortingKey.map(({ sql }) => sql).join(', ');
   const [keys] =
-    shape.merging === 'versions' ? await read(`SELECT uniqExact(${key}), '' FROM ${shape.name} WHERE ${where}`) : [];
-  return { rows: sums?.[0] ?? '0', checksum: sums?.[1] ?? '0', keys: keys?.[0] ?? '0' };
+    shape.merging === 'versions'
+      ? await client.rows<[string]>({ query: `SELECT toString(uniqExact(${key})) FROM ${shape.name} WHERE ${where}` })
+      : [];
+  return { ...sums, keys: keys?.[0] ?? '0' };
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ClickHouseClient } from '../client.js';
+import { drain } from './copy-rows.js';
 import { type Insertion, insertionSettings } from './insert-rows.js';
 
 /** An insert of serialized rows: JSON arrays in column order, one per line. */
@@ -26,7 +27,5 @@ export async function insertLines(client: ClickHouseClient, insertion: LineInser
     clickhouse_settings: insertionSettings(insertion),
     ...(insertion.signal === undefined ? {} : { abort_signal: insertion.signal }),
   });
-  // The response has no content, but must be read to free the socket.
-  stream.resume();
-  await new Promise((resolve, reject) => stream.once('end', resolve).once('error', reject));
+  await drain(stream);
 }

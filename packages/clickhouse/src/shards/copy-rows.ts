@@ -1,15 +1,10 @@
+import { pipeRows, type RowSums, readRowSums } from '../rows/copy-rows.js';
 import { QUORUM_INSERT } from '../rows/replicated.js';
 import type { ShardNode } from './cluster-nodes.js';
 import { isOfLogicalShard } from './placement.js';
 
 /** The `log_comment` of the inserts of `npx waymark shards move`. */
 export const SHARD_MOVE_COMMENT = 'waymark shards move';
-
-/** A fingerprint of rows: their number, and the sum of their hashes. */
-interface Digest {
-  readonly rows: string;
-  readonly checksum: string;
-}
 
 /** The properties of a table that a copy depends on. */
 interface Shape {
@@ -46,14 +41,8 @@ export async function readShapes({ client }: ShardNode): Promise<ReadonlyMap<str
 }
 
 /** The fingerprint of rows on a node, as queries see them. */
-async function digestOf(node: ShardNode, { table, columns, isMerging, where }: RowSet): Promise<Digest> {
-  const final = isMerging ? ' FINAL' : '';
-  const rows = await node.client.rows<[string, string]>({
-    // In a tuple, because the hash of a NULL is NULL, and that of a tuple with one is not.
-    query: `SELECT count(), toString(sum(cityHash64(tuple(${columns})))) FROM ${table}_local${final} WHERE ${where}`,
-  });
-  const [count = '0', checksum = '0'] = rows[0] ?? [];
-  return { rows: count, checksum };
+function sumsOf({ client }: ShardNode, { table, columns, isMerging, where }: RowSet): Promise<RowSums> {
+  return readRowSums(client, columns, `${table}_local${isMerging ? ' FINAL' : ''}`, where);
 }
 
 /**
@@ -78,23 +67,20 @@ export async function deleteRows(
   await client.command({ query: `DELETE FROM ${table}_local WHERE ${where}` });
 }
 
-async function pipeRows(from: ShardNode, to: ShardNode, { table, columns, where }: RowSet): Promise<void> {
-  const { stream: rows } = await from.client.exec({
-    query: `SELECT ${columns} FROM ${table}_local WHERE ${where} FORMAT TabSeparated`,
-    clickhouse_settings: { date_time_output_format: 'simple', max_result_bytes: '0' },
-  });
-  const { stream: answer } = await to.client.exec({
-    query: `INSERT INTO ${table}_local (${columns}) FORMAT TabSeparated`,
-    values: rows,
-    clickhouse_settings: {
-      ...QUORUM_INSERT,
-      insert_deduplicate: 0,
-      date_time_input_format: 'basic',
-      log_comment: SHARD_MOVE_COMMENT,
+function insertSet(from: ShardNode, to: ShardNode, { table, columns, where }: RowSet): Promise<void> {
+  return pipeRows(
+    {
+      client: from.client,
+      query: `SELECT ${columns} FROM ${table}_local WHERE ${where}`,
+      settings: { date_time_output_format: 'simple', max_result_bytes: '0' },
     },
-  });
-  answer.resume();
-  await new Promise((resolve, reject) => answer.once('end', resolve).once('error', reject));
+    {
+      client: to.client,
+      table: `${table}_local`,
+      columns,
+      settings: { ...QUORUM_INSERT, insert_deduplicate: 0, log_comment: SHARD_MOVE_COMMENT },
+    },
+  );
 }
 
 /**
@@ -108,13 +94,13 @@ export async function copyRows(
   to: ShardNode,
   set: RowSet,
 ): Promise<{ readonly rows: number; readonly isSame: boolean }> {
-  const isSame = (one: Digest, other: Digest) => one.rows === other.rows && one.checksum === other.checksum;
-  const wanted = await digestOf(from, set);
-  let found = await digestOf(to, set);
+  const isSame = (one: RowSums, other: RowSums) => one.rows === other.rows && one.checksum === other.checksum;
+  const wanted = await sumsOf(from, set);
+  let found = await sumsOf(to, set);
   if (!isSame(wanted, found)) {
     if (found.rows !== '0') await deleteRows(to, set);
-    await pipeRows(from, to, set);
-    found = await digestOf(to, set);
+    await insertSet(from, to, set);
+    found = await sumsOf(to, set);
   }
   return { rows: Number(wanted.rows), isSame: isSame(wanted, found) };
 }
