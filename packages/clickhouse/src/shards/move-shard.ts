@@ -19,8 +19,6 @@ export interface ShardMoveOptions {
   readonly logical: number;
   /** The shard of the cluster to move to, from 1. */
   readonly to: number;
-  /** Called after each copied table, and for events after each month. */
-  readonly onCopied?: ((progress: { readonly table: string; readonly rows: number }) => void) | undefined;
 }
 
 /** A finished move. */
@@ -179,7 +177,6 @@ class ShardMove {
       const copied = await copyRows(from, to, set);
       total.rows += copied.rows;
       total.isSame &&= copied.isSame;
-      if (copied.rows > 0) this.#options.onCopied?.({ table, rows: copied.rows });
     }
     return total;
   }

@@ -123,7 +123,6 @@ export interface EventProducerOptions {
   /** Returns the bytes of other spools, which count towards `spoolBytesMax`; 0 by default. */
   readonly spoolBytesElsewhere?: () => number;
   readonly batchDelayMs?: number;
-  readonly batchesInFlightMax?: number;
   readonly clickDeadlineMs?: number;
   readonly memoryPollMs?: number;
 }
@@ -185,7 +184,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
     loneRowsMax: LONE_ROWS_MAX,
     rowsMax: BATCH_ROWS_MAX,
     bytesMax: BATCH_BYTES_MAX,
-    inFlightMax: options.batchesInFlightMax ?? BATCHES_IN_FLIGHT_MAX,
+    inFlightMax: BATCHES_IN_FLIGHT_MAX,
     flush: (items) => sender.send(items),
   });
   const recent = createRecentClicks(now);

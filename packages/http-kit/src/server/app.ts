@@ -75,7 +75,6 @@ export interface CreateAppOptions {
   readonly requireHttps?: boolean;
   /** Patterns of further routes that also work over plain HTTP. */
   readonly plainHttpPaths?: readonly string[];
-  readonly bodyBytesMax?: number;
   /** Whether to serve `/`, `/healthz`, `/readyz`, `/openapi.json` and `/docs`: not on the link port, where every path may be a link. */
   readonly systemRoutes?: boolean;
   /** Limit on the request line and the headers together; the default is enough for the longest request of the API. */
@@ -142,7 +141,7 @@ export function createApp(options: CreateAppOptions): App {
     genReqId: ({ headers, socket }) => requestIds(headers, socket),
     requestIdHeader: false,
     trustProxy: [...options.trustedProxies],
-    bodyLimit: options.bodyBytesMax ?? BODY_BYTES_MAX,
+    bodyLimit: BODY_BYTES_MAX,
     http: {
       // Node's own 400 has neither a body nor our headers, so `addRequestHooks` makes this check.
       requireHostHeader: false,

@@ -1,5 +1,4 @@
-import { Agent, request } from 'node:http';
-import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import { Agent, request } from 'undici';
 
 /** A response with its whole body. */
 export interface HttpAnswer {
@@ -20,41 +19,29 @@ export interface HttpRequest {
 
 const TIMEOUT_MS = 10_000;
 
-/** An HTTP client with keep-alive connections. Unlike `fetch` it can set the Host header, and it does not follow redirects. */
+/**
+ * An HTTP client with keep-alive connections. Unlike `fetch` it can set the Host header, and it does not follow redirects.
+ *
+ * @param connectionsMax for each origin
+ */
 export function createHttpClient(connectionsMax: number) {
-  const agents = {
-    'http:': new Agent({ keepAlive: true, maxSockets: connectionsMax }),
-    'https:': new TlsAgent({ keepAlive: true, maxSockets: connectionsMax }),
-  };
-
-  function send({ method, url, headers, body }: HttpRequest): Promise<HttpAnswer> {
-    return new Promise((resolve, reject) => {
-      const isTls = url.protocol === 'https:';
-      const options = { method, headers, agent: isTls ? agents['https:'] : agents['http:'], timeout: TIMEOUT_MS };
-      const sent = (isTls ? tlsRequest : request)(url, options, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            location: response.headers.location,
-            retryAfter: Number(response.headers['retry-after']) || undefined,
-            body: Buffer.concat(chunks).toString('utf8'),
-          }),
-        );
-      });
-      sent.on('timeout', () => sent.destroy(new Error(`no answer from ${url.origin} in ${TIMEOUT_MS} ms`)));
-      sent.on('error', reject);
-      sent.end(body);
-    });
-  }
-
+  const dispatcher = new Agent({
+    connections: connectionsMax,
+    connectTimeout: TIMEOUT_MS,
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+  });
   return {
-    send,
-    close() {
-      for (const agent of Object.values(agents)) agent.destroy();
+    async send({ url, ...sent }: HttpRequest): Promise<HttpAnswer> {
+      const { statusCode, headers, body } = await request(url, { ...sent, dispatcher });
+      return {
+        status: statusCode,
+        location: headers.location?.toString(),
+        retryAfter: Number(headers['retry-after']) || undefined,
+        body: await body.text(),
+      };
     },
+    close: () => dispatcher.destroy(),
   };
 }
 export type HttpClient = ReturnType<typeof createHttpClient>;

@@ -13,7 +13,7 @@ const answer = (status: number, rest: Partial<HttpAnswer>): HttpAnswer => ({
 
 function trafficTo(send: (request: HttpRequest) => Promise<HttpAnswer>, now: () => number) {
   return createTraffic({
-    http: { send, close() {} },
+    http: { send, close: async () => {} },
     api: 'http://api.test',
     links: 'http://links.test',
     domain: 'go.test',
