@@ -9,13 +9,7 @@ import { createEventProducer } from '@waymark/event-queue';
 import { aClick, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BIN, runCli } from '../../services/cli/test/run-cli.js';
-import {
-  removeUp,
-  runUp,
-  temporaryDataDir,
-  UP_MS_MAX,
-  type Up,
-} from '../../services/standalone/test/process/run-up.js';
+import { migratedDataDir, removeUp, runUp, UP_MS_MAX, type Up } from '../../services/standalone/test/process/run-up.js';
 
 const YEAR_MS = 366 * 24 * 3_600_000;
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
@@ -38,7 +32,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
   let up: Up;
 
   beforeAll(async () => {
-    up = runUp(temporaryDataDir());
+    up = runUp(await migratedDataDir());
     await up.ready();
   }, UP_MS_MAX);
   afterAll(async () => {

@@ -6,7 +6,7 @@ import { environmentWith } from '@waymark/config';
 import { startTestCluster, type TestCluster, temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rangesText, readRanges } from '../src/commands/shards.js';
-import { BIN, runCli } from './run-cli.js';
+import { BIN, runCli, runCommand } from './run-cli.js';
 
 /** Of logical shard 3, which begins on shard 2. */
 const MOVED = 3;
@@ -179,7 +179,7 @@ test.each([
   [['3'], '--to must be the number of a shard'],
   [['--to', '1'], 'name logical shards'],
 ])('a move of %j is refused, and the reason is named', async (args, reason) => {
-  const { code, stderr } = await runCli(env, 'shards', 'move', ...args);
+  const { code, stderr } = await runCommand(env, 'shards', 'move', ...args);
   expect([code, stderr]).toEqual([1, expect.stringContaining(reason)]);
 });
 

@@ -3,7 +3,8 @@ import { startTwoApis, type TwoApis } from './two-apis.js';
 
 /** Customers that `/track` creates can be read at once, through every process. */
 
-const CUSTOMERS = 20;
+/** As many as there are pairs of a process that creates one and a filter that finds it. */
+const CUSTOMERS = 6;
 const TEST_MS_MAX = 180_000;
 let two: TwoApis;
 
@@ -20,7 +21,7 @@ describe.each([
   afterAll(() => two.writer.kill('SIGCONT'));
 
   it.concurrent.each(['lead', 'sale'] as const)(
-    'a customer of track.%s is in every read that follows, 20 of 20',
+    'a customer of track.%s is in every read that follows',
     { timeout: TEST_MS_MAX },
     async (kind) => {
       const [first, second] = two.apis;
