@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSettings, SETTING_NAMES } from '@waymark/config';
@@ -8,6 +9,7 @@ import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { ConfigMap, Namespace, PersistentVolumeClaim, Secret, Service } from 'kubernetes-models/v1';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { type Manifest, manifestText, ROOT, readManifests, schemaValue, withSecrets } from './lib/manifests.js';
 import { typeFaults } from './lib/strict-types.js';
 
@@ -169,6 +171,24 @@ describe('references', () => {
       expect(container.env).toBeUndefined();
     }
   });
+});
+
+it('docs/production.md makes a Job of `migrate` that prepares restored stores', () => {
+  const blocks = readFileSync(join(ROOT, 'docs/production.md'), 'utf8').split('```');
+  const [, lines = ''] = /^sh\n([\s\S]*)/.exec(blocks.find((block) => block.includes('name: restored')) ?? '') ?? [];
+  const script = `kubectl() { if [ "$1" = apply ]; then cat; fi; }\n${lines}`;
+  const job = parse(execFileSync('sh', ['-c', script], { cwd: ROOT, encoding: 'utf8' })) as Manifest;
+  const { images } = parse(manifestText('kustomization.yaml')) as { images: { newName: string; newTag: string }[] };
+  const [container] = containersOf(named('Job', 'migrate'));
+  expect([job.kind, job.metadata.name]).toEqual(['Job', 'restored']);
+  expect(containersOf(job)).toEqual([
+    {
+      ...container,
+      name: 'restored',
+      image: images.map(({ newName, newTag }) => `${newName}:${newTag}`).join(),
+      command: ['node', 'services/cli/bin/waymark.mjs', 'restored', '--backup', '2026-11-21T02:00:00Z'],
+    },
+  ]);
 });
 
 describe('consistency with the code', () => {
