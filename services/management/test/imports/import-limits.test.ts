@@ -99,6 +99,23 @@ describe('imports', () => {
     expect(await ended((await post(body)).body.id)).toMatchObject({ created: 0, skipped: 2 });
   });
 
+  it('whose files are not here, as after a restore, fail, and the next one of the workspace runs', async () => {
+    const { post, upload, send, ended } = callsOf(await aCaller(management));
+    const { state, body } = await startKutt();
+    const { body: running } = await post(body);
+    await waitFor(async () => state.requests.length >= 2, { what: 'the request for the second page' });
+    const before = new Set(directories());
+    const { body: lost } = await upload('url,key\nhttps://a.test,a\n');
+    const added = directories().filter((name) => !before.has(name));
+    expect(added).toHaveLength(1);
+    for (const name of added) rmSync(join(root(), name), { recursive: true });
+    const { body: next } = await upload('url,key\nhttps://a.test,a\n');
+    await send('DELETE', `/imports/${running.id}`);
+    const error = 'The files of this import are not on this server.';
+    expect(await ended(lost.id)).toMatchObject({ status: 'failed', error, created: 0 });
+    expect(await ended(next.id)).toMatchObject({ status: 'completed', created: 1 });
+  });
+
   it('end their work with the process, also while a source does not answer for its folders', async () => {
     const stopping = await startManagement(Date.now);
     await stopping.app.listen({ host: '127.0.0.1', port: 0 });
