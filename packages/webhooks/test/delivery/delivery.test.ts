@@ -305,6 +305,19 @@ describe('a receiver', () => {
     expect(receiver.received).toEqual([]);
   });
 
+  it('gets 32 requests at once from a writer: eight of each of four jobs', async () => {
+    const jobs = JOBS_AT_ONCE + 1;
+    const releaseAnswers = holdAnswers(200);
+    fixture.startWorker({ timeoutMs: 20_000 });
+    await queueJobs(await aLinkHook(), jobs, 100);
+    const isFull = async () =>
+      receiver.received.length >= ATTEMPTS_AT_ONCE && (await fixture.queue.getDelayed()).length === 1;
+    await waitFor(isFull, { what: 'the first requests, and a job that is postponed' });
+    expect(receiver.received).toHaveLength(ATTEMPTS_AT_ONCE);
+    releaseAnswers(() => true);
+    await waitFor(() => receiver.received.length === jobs * 100, { what: 'all requests' });
+  });
+
   it('that is slow does not delay other webhooks', async () => {
     const quick = await startReceiver();
     const held: ServerResponse[] = [];
