@@ -43,14 +43,14 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
 }
 
 /** Errors of a signal to a process that has ended; its pid may belong to a process of another user by then. */
-const HAS_ENDED: ReadonlySet<string | undefined> = new Set(['ESRCH', 'EPERM']);
+const ENDED_CODES: ReadonlySet<string | undefined> = new Set(['ESRCH', 'EPERM']);
 
 /** Kills the process with SIGKILL, unless it has ended. */
 export function killProcess({ pid }: Pick<ProcessIdentity, 'pid'>): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (err) {
-    if (!HAS_ENDED.has((err as NodeJS.ErrnoException).code)) throw err;
+    if (!ENDED_CODES.has((err as NodeJS.ErrnoException).code)) throw err;
   }
 }
 
@@ -65,7 +65,7 @@ const CHECK_EVERY_MS = 50;
 /**
  * Waits until processes of an earlier run have ended, and kills those that have not ended in time.
  *
- * @param waitMs time until they are killed, and then again until the call fails
+ * @param waitMs how long to wait before killing them, and how long after that before failing
  * @throws Error when one cannot be ended: it belongs to another user, or waits for a device that does not answer
  */
 export async function endProcesses(processes: readonly ProcessIdentity[], waitMs = WAIT_MS): Promise<void> {

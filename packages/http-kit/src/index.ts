@@ -17,6 +17,7 @@ export { applyRateLimit } from './requests/rate-limit.js';
 export { createRequestIds, type RequestIds } from './requests/request-id.js';
 export { type App, type CreateAppOptions, createApp } from './server/app.js';
 export { addOpenRequest, removeOpenRequest } from './server/close-connections.js';
+export { interceptRequests } from './server/intercept-requests.js';
 export { limitGarbage } from './server/limit-garbage.js';
 export { fileDestination } from './server/log-destination.js';
 export { createLogger, type Logger } from './server/logger.js';

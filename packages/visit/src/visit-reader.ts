@@ -87,7 +87,8 @@ function isPrefetch(headers: IncomingHttpHeaders): boolean {
 function isForwardedOverHttps(headers: IncomingHttpHeaders): boolean {
   const value = headers['x-forwarded-proto'];
   const protocols = Array.isArray(value) ? value.at(-1) : value;
-  if (protocols === undefined || protocols === 'https') return protocols !== undefined;
+  if (protocols === undefined) return false;
+  if (protocols === 'https') return true;
   const last = protocols.slice(protocols.lastIndexOf(',') + 1);
   return last.trim().toLowerCase() === 'https';
 }

@@ -80,14 +80,14 @@ export function createLinkList({ store, clickhouse, readList, settings }: LinkLi
 
   return {
     /** A page of links. Links with equal sort values are ordered by creation, in the same direction. */
-    async list(workspaceId: string, page: LinkPage): Promise<LinkRecord[]> {
-      const { filters, sortBy, sortOrder: order, limit, offset } = page;
+    async list(workspaceId: string, linkPage: LinkPage): Promise<LinkRecord[]> {
+      const { filters, sortBy, sortOrder: order, limit, offset } = linkPage;
       const conditions = linkConditions(filters);
       const request = { conditions, order, limit, offset };
       if (!isTotalSort(sortBy)) return lists.list(workspaceId, { ...request, sort: BY_CREATION });
       // `tops` finds links by their totals, which cannot be filtered.
       if (mayBeAmongFirst(conditions) && !filters.hidesFolders) {
-        const records = await tops.find(workspaceId, { ...page, sortBy });
+        const records = await tops.find(workspaceId, { ...linkPage, sortBy });
         if (records !== undefined) return records;
       }
       return lists.list(workspaceId, { ...request, sort: byTotal(sortBy) });

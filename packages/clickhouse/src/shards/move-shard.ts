@@ -124,8 +124,8 @@ class ShardMove {
     const written = tables.filter((table) => !ofViews.has(table));
     const rows: Record<string, number> = {};
     if (step === 'copying') {
-      await this.#lift(to, written);
-      await untilEnded(this.#of(to), 'Insert');
+      await this.#liftFence(to, written);
+      await untilEnded(this.#replicasOf(to), 'Insert');
       for (const table of events) await this.#copy(table);
       await this.#fence(from, written);
       for (const table of [...events, ...others]) {
@@ -137,35 +137,35 @@ class ShardMove {
     }
     // Tables are switched one after the other. Meanwhile neither shard takes rows, so that reads of both return the same.
     await this.#fence(to, written);
-    if (step === 'copying') await this.#note({ logical, shard: to, other: from, step: 'switching' });
+    if (step === 'copying') await this.#recordStep({ logical, shard: to, other: from, step: 'switching' });
     await this.#switch();
     await this.#delete(others);
-    await this.#lift(from, written);
-    await this.#lift(to, written);
+    await this.#liftFence(from, written);
+    await this.#liftFence(to, written);
     await this.#delete(events);
-    await this.#note({ logical, shard: to, other: 0, step: '' });
+    await this.#recordStep({ logical, shard: to, other: 0, step: '' });
     return { logical, from, to, rows };
   }
 
   /** The replicas of a shard. */
-  #of(shard: number): readonly ShardNode[] {
+  #replicasOf(shard: number): readonly ShardNode[] {
     return this.#nodes.filter((node) => node.shard === shard);
   }
 
   /** The first replica of a shard. */
-  #one(shard: number): ShardNode {
-    const node = this.#of(shard)[0];
+  #firstReplicaOf(shard: number): ShardNode {
+    const node = this.#replicasOf(shard)[0];
     if (node === undefined) throw new ShardMoveError(`the cluster ${this.#options.cluster} has no shard ${shard}`);
     return node;
   }
 
-  async #note(row: Parameters<typeof writePlacement>[2]): Promise<void> {
+  async #recordStep(row: Parameters<typeof writePlacement>[2]): Promise<void> {
     this.#assertHeld();
     await writePlacement(this.#client, { cluster: this.#options.cluster }, row);
   }
 
   async #copy(table: string): Promise<{ rows: number; isSame: boolean }> {
-    const [from, to] = [this.#one(this.#move.from), this.#one(this.#move.to)];
+    const [from, to] = [this.#firstReplicaOf(this.#move.from), this.#firstReplicaOf(this.#move.to)];
     const total = { rows: 0, isSame: true };
     await untilCaughtUp(from, table);
     await untilCaughtUp(to, table);
@@ -183,7 +183,7 @@ class ShardMove {
 
   /** Makes the tables of a shard refuse rows of the logical shard, and waits until inserts that began before have ended. */
   async #fence(shard: number, tables: readonly string[]): Promise<void> {
-    const { client } = this.#one(shard);
+    const { client } = this.#firstReplicaOf(shard);
     for (const table of tables) {
       const check = `NOT (${isOfLogicalShard(table, this.#move.logical)})`;
       await client.command({
@@ -191,12 +191,12 @@ class ShardMove {
         clickhouse_settings: { alter_sync: '2' },
       });
     }
-    await untilEnded(this.#of(shard), 'Insert');
+    await untilEnded(this.#replicasOf(shard), 'Insert');
   }
 
   /** Removes the fence. */
-  async #lift(shard: number, tables: readonly string[]): Promise<void> {
-    const { client } = this.#one(shard);
+  async #liftFence(shard: number, tables: readonly string[]): Promise<void> {
+    const { client } = this.#firstReplicaOf(shard);
     for (const table of tables) {
       await client.command({
         query: `ALTER TABLE ${table}_local DROP CONSTRAINT IF EXISTS ${FENCE}`,
@@ -225,7 +225,7 @@ class ShardMove {
   }
 
   async #delete(tables: readonly string[]): Promise<void> {
-    const node = this.#one(this.#move.from);
+    const node = this.#firstReplicaOf(this.#move.from);
     for (const table of tables) {
       this.#assertHeld();
       const where = isOfLogicalShard(table, this.#move.logical);

@@ -14,6 +14,9 @@ function digest(...parts: readonly string[]): string {
 /** First parts of the names of claims whose final values have the id of a click, or a copy of a customer or of an answer. Erasures look for them. */
 export const COPYING_CLAIMS: readonly string[] = ['customer', 'lead-of', 'invoice'];
 
+/** TTL of a click's claim: one click an hour is recorded per visitor and link. */
+export const CLICK_CLAIM_MS = 3_600_000;
+
 /**
  * The name of the claim that allows one recorded click per hour, link and visitor.
  *

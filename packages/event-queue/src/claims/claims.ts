@@ -2,7 +2,7 @@ import { ApiError } from '@waymark/contract';
 import type { Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
-import { isOutOfMemory, isRefusal } from '../redis/connection.js';
+import { hadNoEffect, isOutOfMemory } from '../redis/connection.js';
 import { withinMs } from '../redis/deadline.js';
 import { RELEASE_CLAIMS, TAKE_CLAIMS } from './claim-scripts.js';
 import { type ClaimState, claimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS, pendingValue } from './claim-value.js';
@@ -11,9 +11,10 @@ import { createLateReleases } from './late-releases.js';
 /** Claims of `/track`: at most one request at a time records the event of an invoice, a lead or a customer. */
 export interface Claims {
   /**
-   * Takes several claims in one call for `owner`. Each is then `mine`, or `pending` for another owner, or `final` with the
-   * recorded value. Claims that are neither committed nor released expire.
+   * Takes several claims in one call. Each is then `mine`, or `pending` for another owner, or `final` with the recorded value. Claims that are
+   * neither committed nor released expire.
    *
+   * @param owner id of the request that takes them
    * @throws ApiError with `Retry-After` when Redis did not carry it out: 429 when it is at its memory limit, 500 otherwise. If only the
    * answer was lost, the claims are released in the background
    */
@@ -109,7 +110,7 @@ export function createClaims(redis: Redis, replication: Replication, now: () => 
         };
         return await withinMs(replication.confirmed(take, isRecorded), ANSWER_WITHIN_MS, 'taking claims');
       } catch (err) {
-        if (!isRefusal(err)) lateReleases.add(keys, mine);
+        if (!hadNoEffect(err)) lateReleases.add(keys, mine);
         throw notRecorded(err);
       }
     },

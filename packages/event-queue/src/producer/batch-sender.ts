@@ -1,6 +1,7 @@
+import { CLICK_CLAIM_MS } from '../claims/claim-names.js';
 import { notRecorded } from '../claims/claims.js';
 import type { JobAdder } from '../queue/job-adder.js';
-import { isOutOfMemory, isRefusal } from '../redis/connection.js';
+import { hadNoEffect, isOutOfMemory } from '../redis/connection.js';
 import { backoffMs, DeadlineError, pause, withinMs } from '../redis/deadline.js';
 import type { RedisHealth } from '../redis/health.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
@@ -9,7 +10,6 @@ import type { Spool } from '../spool/spool.js';
 import { type Batch, buildBatch, planOf } from './batch.js';
 import type { BatchItem, ClickItem, CommitItem } from './batch-items.js';
 import type { ClickClaimReader } from './click-claim-reader.js';
-import { CLICK_CLAIM_MS } from './recent-clicks.js';
 import { runTransaction, type TransactionResult } from './transaction.js';
 
 export interface BatchSenderOptions {
@@ -133,7 +133,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
         return;
       } catch (err) {
         report(err);
-        isCertain &&= isRefusal(err);
+        isCertain &&= hadNoEffect(err);
         if (isCertain) for (const commit of batch.commits) commit.fail(notRecorded(err));
       }
       if (batch.commits.every((commit) => commit.isSettled)) return;

@@ -1,8 +1,6 @@
 import { eventIdTime } from '@waymark/contract';
+import { CLICK_CLAIM_MS } from '../claims/claim-names.js';
 import { createGenerations } from './generations.js';
-
-/** TTL of a click's claim: one click an hour is recorded per visitor and link. */
-export const CLICK_CLAIM_MS = 3_600_000;
 
 /**
  * Cache of the clicks that this process has recorded, or that Redis named as recorded. It saves a call to Redis for visitors who return

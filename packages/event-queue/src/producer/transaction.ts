@@ -1,9 +1,9 @@
+import { CLICK_CLAIM_MS } from '../claims/claim-names.js';
 import { FINALIZE } from '../claims/claim-scripts.js';
 import type { JobAdder, JobDraft } from '../queue/job-adder.js';
 import { claimKey, jobKey, QUEUE_PREFIX } from '../queue/keys.js';
 import { BATCH_MARKER_MS, type BatchMarker, markerKey } from '../spool/batch-markers.js';
 import { addPositions, type QueuedClick } from './queued-clicks.js';
-import { CLICK_CLAIM_MS } from './recent-clicks.js';
 
 /** A claim to finalize: its stored value must be `pending` (empty: the claim must be free), and becomes `final`. */
 export interface EntryFinal {

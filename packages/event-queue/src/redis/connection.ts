@@ -27,7 +27,7 @@ function connect(url: string, options: RedisOptions, logger: QueueLogger): Redis
 
 /**
  * The producer's connection. ioredis must neither queue commands while it reconnects nor resend them: a command that was in
- * flight when the connection broke is rejected, and the batch sender decides what to repeat.
+ * flight when the connection broke is rejected, and batch-sender.ts repeats what is safe to repeat.
  */
 export function connectProducer(url: string, logger: QueueLogger): Redis {
   return connect(
@@ -65,7 +65,7 @@ export function isOutOfMemory(err: unknown): boolean {
  * Whether the command certainly had no effect: it was never sent, or Redis replied with an error. After any other error, such as
  * a connection that closed before the reply, the command may have been carried out.
  */
-export function isRefusal(err: unknown): boolean {
+export function hadNoEffect(err: unknown): boolean {
   if (!(err instanceof Error)) return false;
   return (
     err.name === 'ReplyError' || err instanceof DiscardedTransactionError || err.message.includes('enableOfflineQueue')

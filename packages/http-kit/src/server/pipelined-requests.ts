@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { interceptRequests } from './intercept-requests.js';
 
 /**
  * Maximum number of requests of a connection that wait for the responses to earlier ones. Browsers and proxies send none before they have
@@ -33,10 +34,5 @@ export function closeIfPipelinedTooDeep(request: IncomingMessage, response: Serv
 
 /** Passes requests to the listeners of a server unless {@link closeIfPipelinedTooDeep} closes their connection. Call it when these are set. */
 export function limitPipelining(server: Server): void {
-  const listeners = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
-  server.removeAllListeners('request');
-  server.on('request', (request, response) => {
-    if (closeIfPipelinedTooDeep(request, response)) return;
-    for (const listener of listeners) listener.call(server, request, response);
-  });
+  interceptRequests(server, closeIfPipelinedTooDeep);
 }

@@ -3,11 +3,11 @@ import { ImportError } from './import-error.js';
 import { RowError } from './source-link.js';
 
 /** Whether the catalog has refused a record, and would refuse it again. Errors of a store, and 429, are no refusals. */
-export function isRefusal(err: unknown): err is ApiError {
+export function isRefusedRecord(err: unknown): err is ApiError {
   return err instanceof ApiError && err.status < 500 && err.status !== 429;
 }
 
 /** Whether a record is to blame for the error: it cannot be read, or is refused. */
 export function isErrorOfRecord(err: unknown): err is Error {
-  return err instanceof RowError || err instanceof ImportError || isRefusal(err);
+  return err instanceof RowError || err instanceof ImportError || isRefusedRecord(err);
 }

@@ -2,7 +2,7 @@ import type { LinkRecord } from '@waymark/catalog';
 import type { CreateLinkBody, UpdateLinkBody } from '@waymark/contract';
 import { checkBulkImage, plainFields, variantsOf } from '@waymark/link-rules';
 import { shownValue } from '../model/fields.js';
-import { isRefusal } from '../model/refusal.js';
+import { isRefusedRecord } from '../model/refusal.js';
 import type { Lost } from '../model/source-link.js';
 
 const URL_FIELDS = ['expiredUrl', 'ios', 'android'] as const;
@@ -25,7 +25,7 @@ export function acceptedFields(body: CreateLinkBody, existing: LinkRecord | unde
       check();
       return true;
     } catch (err) {
-      if (!isRefusal(err)) throw err;
+      if (!isRefusedRecord(err)) throw err;
       lost.push({ field, value: shownValue(value), reason: err.message });
       return false;
     }

@@ -8,7 +8,7 @@ import {
   TITLE_CHARS_MAX,
   type UpdateLinkBody,
 } from '@waymark/contract';
-import { isRefusal } from '../model/refusal.js';
+import { isRefusedRecord } from '../model/refusal.js';
 import type { Clearable, Lost, Source, SourceLink } from '../model/source-link.js';
 import { CLEARABLE_FLAGS, RowError } from '../model/source-link.js';
 import type { DomainMap } from './domain-map.js';
@@ -71,7 +71,7 @@ async function orLost<T>(lost: Lost[], field: string, value: string, find: () =>
   try {
     return await find();
   } catch (err) {
-    if (!isRefusal(err)) throw err;
+    if (!isRefusedRecord(err)) throw err;
     lost.push({ field, value, reason: err.message });
     return undefined;
   }

@@ -14,7 +14,7 @@ import {
   withinLinkQuota,
 } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
-import { isRefusal } from '../model/refusal.js';
+import { isRefusedRecord } from '../model/refusal.js';
 import { acceptedFields } from './accepted-fields.js';
 import { addressKey, type LinkPlan } from './link-plan.js';
 import { madeByOthers } from './made-by-others.js';
@@ -132,7 +132,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
         return identicalOutcome(record, plan);
       }
     } catch (err) {
-      if (!isRefusal(err)) throw err;
+      if (!isRefusedRecord(err)) throw err;
       return rejected(err);
     }
     // Each domain has a root link from the start. Without a destination it counts as not existing.
@@ -150,7 +150,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
       try {
         return plan === undefined ? current : changedRecord(context, current, plan);
       } catch (err) {
-        if (!isRefusal(err)) throw err;
+        if (!isRefusedRecord(err)) throw err;
         refused.set(current.id, rejected(err));
         return current;
       }
@@ -168,7 +168,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     try {
       return await updateTogether(context, updates);
     } catch (err) {
-      if (!isRefusal(err)) throw err;
+      if (!isRefusedRecord(err)) throw err;
       if (updates.length === 1) return [rejected(err)];
     }
     const outcomes: Outcome[] = [];
@@ -265,7 +265,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
           drafts.push({ index, plan, link: newLinkOf(context, plan) });
           outcomes[index] = { end: 'created' };
         } catch (err) {
-          if (!isRefusal(err)) throw err;
+          if (!isRefusedRecord(err)) throw err;
           outcomes[index] = rejected(err);
         }
       }

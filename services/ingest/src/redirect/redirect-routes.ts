@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isScriptPath, scriptResponse } from '@waymark/browser-script';
 import { BROWSER_TRACK_PATHS } from '@waymark/contract';
-import { addOpenRequest, closeIfPipelinedTooDeep, removeOpenRequest } from '@waymark/http-kit';
+import { addOpenRequest, closeIfPipelinedTooDeep, interceptRequests, removeOpenRequest } from '@waymark/http-kit';
 import type { FastifyInstance } from 'fastify';
 import { originForm } from './address/short-address.js';
 import { BAD_REQUEST_PAGE } from './pages/pages.js';
@@ -135,19 +135,13 @@ export function serveVisitsDirectly(
   countVisit: (status: number, durationMs: number) => void = () => {},
 ): void {
   const redirector = createRedirector(deps);
-  const { server } = app;
-  const others = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
   let isClosing = false;
   app.addHook('preClose', async () => {
     isClosing = true;
   });
-  server.removeAllListeners('request');
-  server.on('request', (request, response) => {
-    if (!isVisit(request)) {
-      for (const other of others) other.call(server, request, response);
-      return;
-    }
-    if (closeIfPipelinedTooDeep(request, response)) return;
+  interceptRequests(app.server, (request, response) => {
+    if (!isVisit(request)) return false;
+    if (closeIfPipelinedTooDeep(request, response)) return true;
     addOpenRequest(request, response);
     const startedMs = performance.now();
     serve(redirector, request.url ?? '/', request, response, () => isClosing).then(
@@ -161,5 +155,6 @@ export function serveVisitsDirectly(
         response.destroy();
       },
     );
+    return true;
   });
 }

@@ -37,6 +37,8 @@ function groupOf({ workspaceId, kind, ids }: RowRequest): string {
   return `${workspaceId} ${kind} ${hash}`;
 }
 
+const keyOf = (request: RowRequest) => `${groupOf(request)} ${request.filterKey}`;
+
 /**
  * Creates the reader of all streams. Requests for the same events of a workspace share one query. That is the case whenever a batch was
  * stored, so many different filters cost little more than one.
@@ -76,13 +78,13 @@ export function createReadRows(deps: ReadRowsDeps): ReadRows {
   }
 
   const load = createDataLoader<RowRequest, readonly EventPageRow[]>({
-    identify: (request) => `${groupOf(request)} ${request.filterKey}`,
+    identify: keyOf,
     group: groupOf,
     async load(requests) {
       const workspaceId = requests[0]?.workspaceId ?? '';
       const reads = createReads(deps, { endpoint: 'GET /events/stream', workspaceId, requestId: randomUUID(), signal });
       const rows = await deps.runSharedRead(workspaceId, () => readEach(reads, requests));
-      return new Map(requests.map((request, index) => [`${groupOf(request)} ${request.filterKey}`, rows[index] ?? []]));
+      return new Map(requests.map((request, index) => [keyOf(request), rows[index] ?? []]));
     },
     batchSizeMax: FILTERS_MAX,
     concurrentReadsMax: READS_MAX,

@@ -23,7 +23,7 @@ const FIRST_PAUSE_MS = 100;
 const PAUSE_MS_MAX = 2000;
 
 /** Whether the error refuses the request, and would again: for example, its key or a folder in its filters was removed. */
-export function isRefusal(err: unknown): boolean {
+export function isRefusedForGood(err: unknown): boolean {
   return err instanceof ApiError && !TRANSIENT.has(err.code);
 }
 
@@ -43,7 +43,7 @@ export async function withRetries<T>(
       return await work();
     } catch (err) {
       signal.throwIfAborted();
-      if (isRefusal(err)) throw new StreamEnd('filter', { cause: err });
+      if (isRefusedForGood(err)) throw new StreamEnd('filter', { cause: err });
       if (performance.now() + waitMs > deadlineMs) throw new StreamEnd('unavailable', { cause: err });
       await delay(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     }

@@ -6,7 +6,7 @@ import { byeFrame, heartbeatFrame } from './frames.js';
 import type { ReadFrames } from './read-frames.js';
 import { runStream } from './run-stream.js';
 import { createSharedReader, type SharedReader } from './shared-reader.js';
-import { isRefusal, StreamEnd } from './stream-end.js';
+import { isRefusedForGood, StreamEnd } from './stream-end.js';
 import { jitter, RETRY_MS, type StreamTimes } from './stream-times.js';
 import type { Subscription } from './subscription.js';
 import type { OpenedTail, TailFeeds } from './tail-feeds.js';
@@ -32,8 +32,8 @@ export interface StreamsDeps {
   readonly times: StreamTimes;
 }
 
-/** An open stream. */
-interface OpenStream {
+/** A stream that is being sent. */
+interface RunningStream {
   readonly workspaceNumber: string;
   /** Checks the key, and ends the stream if the key may not have it any more. */
   recheck(): void;
@@ -56,8 +56,9 @@ interface Shared {
   readonly members: Set<(end: StreamEnd) => void>;
 }
 
+/** Creates the streams of a process; none is open yet. */
 export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Streams {
-  const open = new Set<OpenStream>();
+  const open = new Set<RunningStream>();
   let isClosed = false;
   /** Shared readers, by the tail that they read and the key of the subscription. */
   const readersOf = new WeakMap<WorkspaceTail, Map<string, Shared>>();
@@ -107,7 +108,7 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
     let position = resume ?? opened.end;
     const recheck = () => {
       // Only a refusal ends the stream, not an error of the stores.
-      check().catch((err: unknown) => isRefusal(err) && end(new StreamEnd('key', { cause: err })));
+      check().catch((err: unknown) => isRefusedForGood(err) && end(new StreamEnd('key', { cause: err })));
     };
     const timers = [
       setInterval(() => output.writeIfIdle(heartbeatFrame(position)), times.heartbeatMs),
@@ -132,14 +133,12 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
       output.end(byeFrame(position, reason, jitter(RETRY_MS)));
     };
     runStream(position, {
-      ...{
-        output,
-        tail: opened.tail,
-        shared: reader,
-        giveUpAfterMs: times.giveUpAfterMs,
-        signal,
-        openedAt: opened.end,
-      },
+      output,
+      tail: opened.tail,
+      shared: reader,
+      giveUpAfterMs: times.giveUpAfterMs,
+      signal,
+      openedAt: opened.end,
       read: ({ entries }: Slice) => readFrames(subscription, entries),
       onPosition: (sent) => {
         position = sent;

@@ -1,22 +1,16 @@
-import { CLICK_ATTRIBUTE_COLUMNS, EVENT_TABLES, type EventRow, PAYLOAD_HEAD } from '@waymark/event-format';
-
-const ATTRIBUTES = CLICK_ATTRIBUTE_COLUMNS.join(', ');
-
-/** SQL of the columns of `click_events` in the order of a click row. */
-export const CLICK_SQL: readonly string[] = [
-  'workspace_id',
-  'toUnixTimestamp64Milli(timestamp)',
-  'click_id',
-  'link_id',
-  ...CLICK_ATTRIBUTE_COLUMNS,
-  'payload',
-  'ip',
-];
-
-/** The same for `lead_events`, whose rows contain the columns of their click. */
-export const LEAD_CLICK_SELECTION = `workspace_id, toUnixTimestamp64Milli(click_timestamp), click_id, link_id, ${ATTRIBUTES}, payload, ip`;
+import { EVENT_TABLES, type EventRow, PAYLOAD_HEAD } from '@waymark/event-format';
 
 const COLUMNS = EVENT_TABLES.click.columns[1];
+
+const selection = (timestamp: string): readonly string[] =>
+  COLUMNS.map((column) => (column === 'timestamp' ? `toUnixTimestamp64Milli(${timestamp})` : column));
+
+/** SQL of the columns of `click_events` in the order of a click row. */
+export const CLICK_SQL = selection('timestamp');
+
+/** The same for `lead_events`, whose rows contain the columns of their click. */
+export const LEAD_CLICK_SELECTION = selection('click_timestamp').join(', ');
+
 const TIMESTAMP = COLUMNS.indexOf('timestamp');
 const PAYLOAD = COLUMNS.indexOf('payload');
 const CLICK_ID = COLUMNS.indexOf('click_id');
@@ -47,6 +41,7 @@ export interface ClickReference {
   readonly country: string;
 }
 
+/** The fields of a click row that track calls use. */
 export function readClick(row: EventRow): ClickReference {
   return {
     clickId: String(row[CLICK_ID]),

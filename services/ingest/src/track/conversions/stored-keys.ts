@@ -65,6 +65,7 @@ const RETRY_MS = 30_000;
 const RETRY_TOO_MANY_MS = 3_600_000;
 const WORKSPACES_MAX = 10_000;
 
+/** Creates the filters of one kind of key, for the workspaces of one queue shard. */
 export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
   const { kind, claimMs, producer, read, logger, now } = options;
   const filters = new LRUCache<string, LoadedFilter>({
@@ -73,8 +74,8 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
   });
   /** When a workspace had an event for which there was no filter. */
   const lastEvents = createLru<string, number>(WORKSPACES_MAX);
-  /** When the next load may begin. */
-  const nextLoads = createLru<string, number>(WORKSPACES_MAX);
+  /** When the next load of a workspace's filter may begin. */
+  const nextFilterLoads = createLru<string, number>(WORKSPACES_MAX);
 
   async function filled(digests: readonly Buffer[]): Promise<BloomFilter> {
     const filter = createBloomFilter(digests.reduce((sum, { length }) => sum + length, 0) / DIGEST_BYTES);
@@ -96,7 +97,7 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
     if (oldestMs !== undefined && oldestMs < startedMs - QUEUED_MS_MAX) return;
     const digests = await read(workspaceId, KEYS_MAX);
     if (digests === undefined) {
-      nextLoads.set(workspaceId, startedMs + RETRY_TOO_MANY_MS);
+      nextFilterLoads.set(workspaceId, startedMs + RETRY_TOO_MANY_MS);
       return;
     }
     const filter = await filled(digests);
@@ -112,8 +113,8 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
     const atMs = now();
     const isFirst = atMs - (lastEvents.get(workspaceId) ?? Number.NEGATIVE_INFINITY) > EVENTS_WITHIN_MS;
     lastEvents.set(workspaceId, atMs);
-    if (isFirst || atMs < (nextLoads.get(workspaceId) ?? 0)) return;
-    nextLoads.set(workspaceId, atMs + RETRY_MS);
+    if (isFirst || atMs < (nextFilterLoads.get(workspaceId) ?? 0)) return;
+    nextFilterLoads.set(workspaceId, atMs + RETRY_MS);
     load(workspaceId).catch((err: unknown) => {
       logger.warn(
         { err, kind, workspaceId },
