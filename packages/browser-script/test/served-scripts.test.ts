@@ -42,7 +42,7 @@ it('no cache has a script for longer than an hour, so that an upgrade, or a tag 
   }
 });
 
-it('the script that a client has is answered with 304, in whichever coding it has it', () => {
+it('a request with the tag of the current script gets 304, in whichever coding the client has it', () => {
   const [path] = SCRIPT_PATHS as readonly [string];
   const { etag } = scriptResponse(path, { 'accept-encoding': 'br' }).headers;
   for (const known of [`${etag}`, `W/${etag}`, `"other", ${etag}`, '*']) {

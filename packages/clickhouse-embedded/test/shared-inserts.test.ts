@@ -117,7 +117,7 @@ describe('settings apply to one insert as on a connection of its own', () => {
     expect(await insert(values, '(3, 1)', { input_format_values_interpret_expressions: '1' })).toEqual([500, '452']);
   });
 
-  test('a database or table that does not exist', async () => {
+  test('an insert into a missing database or table fails, and the next insert succeeds', async () => {
     expect(await insert(INSERT, '[4, 5]', { database: 'no_such_database' })).toEqual([404, '81']);
     expect((await insert(INSERT.replace('received', 'nothing'), '[4, 5]'))[1]).toBe('60');
     expect(await insert(INSERT, '[4, 5]')).toEqual([200, null]);

@@ -45,7 +45,7 @@ test('an empty filter counts as absent, an empty integer or enum is an error', (
   expect(eventsQuerySchema.safeParse({ event: '' }).success).toBe(false);
 });
 
-test('a whole number may have a fraction, which is zero', () => {
+test('a whole number may be written as 300.0', () => {
   expect(eventsQuerySchema.parse({ limit: '300.0', page: '+2.00' })).toMatchObject({ limit: 300, page: 2 });
 });
 

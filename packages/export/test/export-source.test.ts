@@ -46,7 +46,7 @@ test('the slices of a list have each of its rows once, in order, whatever the si
   );
 });
 
-test('pages and slices of large rows have few of them, those of small rows as many as they may', async () => {
+test('a page or slice has few large rows, or up to its maximum of small ones', async () => {
   const slicesAndPages = async (chars: number) => {
     const { source, pages } = listOf(Array(2000).fill(chars));
     const slices: number[] = [];

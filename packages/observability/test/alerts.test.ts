@@ -107,7 +107,7 @@ it('the parser of expressions rejects a broken one', () => {
   });
 });
 
-it('restarting each process three times, as a rotation of keys does, is not restarting again and again', () => {
+it('three restarts of each process, as in a key rotation, raise no alert', () => {
   const { expr = '' } = rules.find(({ alert }) => alert === 'WaymarkRestarting') ?? {};
   const [starts, limit] = expr.split(' > ');
   expect(read(starts ?? '').metrics).toEqual(['waymark_component_starts_total']);
@@ -122,7 +122,7 @@ it('the memory of a process is compared with the limits on it, whatever they are
   expect(read(expr).metrics).toEqual(expect.arrayContaining(limits));
 });
 
-it('of the queue, every alert that adds or counts jobs looks at each shard', () => {
+it('every alert on queue jobs covers each shard', () => {
   const adding = rules.filter(({ expr }) => /waymark_queue_jobs|waymark_dead_letters/.test(expr));
   expect(adding.length).toBeGreaterThan(2);
   expect(adding.filter(({ expr }) => !read(expr).labels.includes('shard')).map(({ alert }) => alert)).toEqual([]);

@@ -162,7 +162,7 @@ describe('requests to URLs that users have chosen', () => {
     await expect(send).rejects.toThrow();
   });
 
-  it('fails when the client is closed, also a request that is running, and no later one is sent', async () => {
+  it('close() ends the running request with an error and refuses later ones', async () => {
     let requests = 0;
     const client = aClient();
     const port = await aReceiver(() => {

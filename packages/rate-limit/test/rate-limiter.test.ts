@@ -54,7 +54,7 @@ describe('with Redis', () => {
     expect(results.every(({ limit }) => limit === 3)).toBe(true);
   });
 
-  it('to give back more than was counted allows no more than the limit', async () => {
+  it('giving back more than was counted does not raise the limit', async () => {
     const limiter = aLimiter();
     const key = aKey();
     await limiter.giveBack(key, 'standard', 60, 100);

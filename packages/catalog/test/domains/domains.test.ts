@@ -77,7 +77,7 @@ it('when a move is killed, links still redirect, and the next update completes t
   expect(await after.domains.findBySlug(host)).toBeUndefined();
 });
 
-it('two links from before one key in two encodings was a conflict move with their domain', async () => {
+it('links stored under one key in two encodings, by releases that allowed it, move with their domain', async () => {
   const { workspace, domain, host } = await aWorkspace(catalog);
   if (domain === undefined) throw new Error('the workspace has a domain');
   const create = (key: string) => catalog.links.create(workspace.id, { domain: host, key, url: 'https://acme.com' });
@@ -127,7 +127,7 @@ it('while links are moved, a key on one of the two hosts cannot be used on the o
   expect(await after.domains.findBySlug(host)).toBeUndefined();
 });
 
-it('a rename that ends late leaves the next one its move, so that its links redirect meanwhile', async () => {
+it('a late end of one rename does not stop the move of the next', async () => {
   const { workspace, domain, host } = await aWorkspace(catalog);
   if (domain === undefined) throw new Error('the workspace has a domain');
   const link = await catalog.links.create(workspace.id, { domain: host, key: 'try', url: 'https://acme.com' });
@@ -249,7 +249,7 @@ it('a domain that is removed while it becomes the primary one leaves the primary
   expect((await stores.catalog().domains.get(workspace.id, first.id))?.primary).toBe(true);
 });
 
-it('a domain that is refused is named by its slug, although the address of its root link is taken as well', async () => {
+it('the error for a taken domain names the domain, never the address of its root link', async () => {
   const { workspace, host } = await aWorkspace(catalog);
   const catalogs = Array.from({ length: 8 }, () => stores.catalog());
   const outcomes = async (slug: string) => {

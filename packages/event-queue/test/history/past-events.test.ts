@@ -138,7 +138,7 @@ describe('events of the past', () => {
     await past.finish();
   });
 
-  it('announce each part before it is inserted, under the name with which it is reported after that', async () => {
+  it('onInserting and onInserted get the same batch id, in this order', async () => {
     const workspace = String(workspaces++);
     const calls = { before: [] as string[], after: [] as string[] };
     const past = await openPastEvents(
@@ -286,7 +286,7 @@ describe('events of the past', () => {
     expect((await stateOf(workspace))?.slice(0, 3)).toEqual(['10/10', '10/10', '9/9']);
   });
 
-  it('count for the tokens that writers rely on', async () => {
+  it('add to the insert count, from which writers tell whether a token may be gone', async () => {
     const before = Number(await admin.get('{waymark}:inserts'));
     const workspace = String(workspaces++);
     const past = await openPastEvents(optionsFor(workspace));

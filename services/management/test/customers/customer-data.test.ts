@@ -42,7 +42,7 @@ async function aCustomer(caller: Caller, externalId: string): Promise<Customer> 
 const dataOf = (caller: Caller, id: string) => caller.call<CustomerData>('GET', `/customers/${id}/data`);
 const codeOf = ({ status, body }: Answer<{ error?: { code: string } }>) => [status, body.error?.code];
 
-/** Stores deliveries of bodies; the last of them is the youngest. */
+/** Stores deliveries of bodies; the last one is the newest. */
 async function deliver(caller: Caller, bodies: readonly object[]): Promise<void> {
   const columns = ['workspace_id', 'timestamp', 'webhook_id', 'event_id', 'event', 'attempt', 'url', 'status'] as const;
   await insertRows(management.database.client, {
@@ -175,7 +175,7 @@ describe('GET /customers/{id}/data', () => {
     expect((await dataOf(reader, customer.id)).status).toBe(200);
   });
 
-  test('ids that are none are not found, whatever is in them', async () => {
+  test('texts that are not ids are not found, whatever they contain', async () => {
     const hostile = [
       'cus_',
       'cus_0',

@@ -95,7 +95,7 @@ describe('POST /links/bulk', () => {
     ]);
   });
 
-  it('returns a link that it leaves out as it was sent, with unknown members and blanks', async () => {
+  it('reports a link that was not created exactly as it was sent, with unknown members and blanks', async () => {
     const sent = {
       ...{ key: 'a b', url: ` ${URL_A} `, utm_source: ' news ', tagNames: 'x, y', expiresAt: null },
       note: { for: ['us', { deep: 1.5 }] },

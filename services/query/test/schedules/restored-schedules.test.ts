@@ -60,7 +60,7 @@ test('a window that was being exported at the backup is left as it is in the sto
   expect(await stored()).toMatchObject({ exportedUntil: CURRENT, run: null });
 });
 
-test('it continues where its owner wants, which may be before the current window', async () => {
+test('a restored schedule continues from `since`, which may be before the current window', async () => {
   const { patch } = await restored();
   const since = '2026-11-21T09:30:00Z';
   expect(await patch({ since: '2026-11-21T15:00:00Z' })).toMatchObject({ error: { code: 'unprocessable_entity' } });
