@@ -48,6 +48,7 @@ const ADMITTED: AdmissionDecision = { refusal: undefined, isPasswordCorrect: fal
 const NOT_SERVED: AdmissionDecision = { refusal: NOT_FOUND, isPasswordCorrect: false };
 const NO_CREDENTIALS: PasswordCredentials = { cookies: undefined, password: null, address: '' };
 
+/** Creates the decisions of a process; all parts of it that follow or reveal links share them. */
 export function createAdmission({ catalog, passwords, defaultDomain, now }: AdmissionOptions): Admission {
   /** Like {@link isServed}, but from the caches of this process, which nearly always have the records; undefined when they lack them. */
   function isServedFromCache({ domain, workspaceId }: LinkRecord): boolean | undefined {

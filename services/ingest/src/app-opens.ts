@@ -31,6 +31,7 @@ export interface AppOpensOptions {
 
 const TTL_MS = 3_600_000;
 
+/** Creates the store of these clicks. It is shared by all processes of ingest, through Redis. */
 export function createAppOpens({ redis, secret, logger }: AppOpensOptions): AppOpens {
   const prefix = `${keyPrefix(redis)}waymark:app-open:`;
   const logUnstored = outageLog((context, message) => logger.warn(context, message));

@@ -22,6 +22,7 @@ const BYTES_PER_GENERATION = 16_000_000;
 /** After this time the writer has usually stored the click, and it is looked up in ClickHouse. */
 const MAX_AGE_MS = 5 * 60_000;
 
+/** @param now epoch milliseconds */
 export function createFreshClicks(now: () => number): FreshClicks {
   // Copied to buffers, because the concatenated text would keep the request headers in memory.
   const rows = createGenerations<Buffer>({

@@ -108,7 +108,7 @@ function rewrittenDestination(split: SplitUrl, incoming: readonly string[]): Des
       const usesClientReference = split.pieces.some(isClientReferenceFlag);
       const name = usesClientReference ? CLIENT_REFERENCE : CLICK_ID;
       const pieces = split.pieces.filter((piece) => !isClientReferenceFlag(piece));
-      // A parameter of the visit takes precedence over ours and the target's.
+      // A parameter of the visit takes precedence over the click id and over the target's parameter.
       if (names.has(name)) return joinUrl({ ...split, pieces });
       const value = usesClientReference ? `dub_id_${clickId}` : clickId;
       return withPiece({ ...split, pieces }, writePiece(name, value));

@@ -18,6 +18,7 @@ export function queryPieces(query: string): string[] {
   return query === '' ? [] : query.split('&').filter((piece) => piece !== '');
 }
 
+/** Splits a URL at its first `?` and `#`, without parsing or changing it. */
 export function splitUrl(url: string): SplitUrl {
   const hash = url.indexOf('#');
   const head = hash < 0 ? url : url.slice(0, hash);
@@ -30,6 +31,7 @@ export function splitUrl(url: string): SplitUrl {
   };
 }
 
+/** The URL of a {@link SplitUrl}; without pieces it has no `?`. */
 export function joinUrl({ base, pieces, fragment }: SplitUrl): string {
   return pieces.length === 0 ? base + fragment : `${base}?${pieces.join('&')}${fragment}`;
 }
@@ -43,6 +45,7 @@ export function readPiece(piece: string): readonly [name: string, value: string]
   return equals < 0 ? [piece, ''] : [piece.slice(0, equals), piece.slice(equals + 1)];
 }
 
+/** Name of a piece, decoded as form data. */
 export function pieceName(piece: string): string {
   return readPiece(piece)[0];
 }

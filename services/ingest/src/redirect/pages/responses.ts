@@ -9,6 +9,7 @@ export interface LinkResponse {
   readonly body: string | Buffer;
 }
 
+/** A page of ours, with the headers that restrict what it may load and reveal. @param headers further ones, which are kept */
 export function pageResponse(page: Page, headers: readonly string[]): LinkResponse {
   return {
     status: page.status,
@@ -27,6 +28,7 @@ export function pageResponse(page: Page, headers: readonly string[]): LinkRespon
   };
 }
 
+/** @param to any URL; encoded where a header needs it @param headers further ones; `location` is added to this list */
 export function redirectResponse(status: number, to: string, headers: string[]): LinkResponse {
   headers.push('location', headerUrl(to));
   return { status, headers, body: '' };

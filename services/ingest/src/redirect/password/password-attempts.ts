@@ -37,6 +37,7 @@ export interface PasswordAttempts {
   take(linkId: string, address: string, isCorrect: boolean): Promise<number | undefined>;
 }
 
+/** @param limiter counts the attempts for all processes */
 export function createPasswordAttempts(limiter: Pick<RateLimiter, 'take' | 'peek'>): PasswordAttempts {
   const keyOf = (linkId: string, network: string) => `${linkId} ${network}`;
   return {

@@ -62,6 +62,7 @@ function isSame(text: string, token: string): boolean {
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
+/** Creates the checks of a process. Their cookies are valid in every process with the same secret. */
 export function createPasswordGate({ secret, otherSecrets, passwordOf, attempts }: PasswordGateOptions): PasswordGate {
   // Caches tokens rather than passwords, because a record stays in memory much longer than a request.
   const tokens = new WeakMap<LinkRecord, LinkTokens>();

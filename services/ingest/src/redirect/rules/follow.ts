@@ -15,6 +15,7 @@ const WEB = /^https?:\/\//i;
 const APP_STORE =
   /^https?:\/\/(?:apps\.apple\.com|itunes\.apple\.com|play\.google\.com)(?:[/?#:]|$)|^(?:itms-apps|market):/i;
 
+/** Whether the scheme of a URL is http or https. */
 export function isWebUrl(url: string): boolean {
   return WEB.test(url);
 }

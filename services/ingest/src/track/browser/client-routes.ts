@@ -23,7 +23,8 @@ async function checkPage({ workspace, headers }: FastifyRequest): Promise<void> 
 }
 
 /**
- * `POST /track/lead/client` and `/track/sale/client`: conversions from a page, with a publishable key.
+ * `POST /track/lead/client` and `/track/sale/client`: conversions from a page, with a publishable key. Reads no cookie; the page passes
+ * `clickId`.
  *
  * @param trackersOf returns the trackers for the queue shard of a workspace
  * @param shed rejects calls while Redis is short of memory

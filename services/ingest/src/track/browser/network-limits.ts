@@ -47,6 +47,7 @@ function dailyEventLimit(workspace: WorkspaceRecord): number | undefined {
     : Math.max(DAILY_EVENTS_MIN, Math.floor(eventsPerMonth / MONTHLY_QUOTA_DIVISOR));
 }
 
+/** Creates the limits, which count in `rateLimiter` for all processes. */
 export function createNetworkLimits({ rateLimiter, now }: NetworkLimitsOptions): NetworkLimits {
   const counter =
     (rate: typeof BROWSER_REPORTS): CallCounter =>

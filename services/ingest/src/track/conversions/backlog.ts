@@ -19,6 +19,7 @@ const TTL_MS = 5000;
 /** A claim that expires within this time counts as expired. */
 const MARGIN_MS = 600_000;
 
+/** Creates the checks for one queue shard. @param now epoch milliseconds */
 export function createBacklog(producer: Pick<EventProducer, 'oldestQueuedMs'>, now: () => number): Backlog {
   const oldestByKind = createTrackedCache<number | undefined>({
     bound: { entriesMax: Object.keys(QUEUE_TABLES).length },

@@ -69,6 +69,7 @@ function notFound(clickId: string): ApiError {
   return new ApiError('not_found', `Click not found for the clickId "${clickId.slice(0, 64)}".`);
 }
 
+/** Creates the look-ups for one queue shard, with a cache of the rows that they have found. */
 export function createClickFinder(options: ClickFinderOptions): ClickFinder {
   const { clickhouse, cluster, producer, freshClicks, aliases, now } = options;
   const { maxWaitMs = MAX_WAIT_MS, deadlineMs = DEADLINE_MS } = options;

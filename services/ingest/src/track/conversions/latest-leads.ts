@@ -50,6 +50,7 @@ WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} GROU
 ORDER BY min((timestamp, event_id))`;
 const LATEST_OF_NAME = QUERY('AND event_name = {name:String}');
 
+/** Creates the look-ups for one queue shard. */
 export function createLatestLeads({ clickhouse, producer, clicks, backlog }: LatestLeadsOptions): LatestLeads {
   const keyOf = ({ workspaceId, id }: CustomerRecord) => ({
     workspace: parseResourceId('workspace', workspaceId),
