@@ -15,6 +15,7 @@ export interface IdleWait {
 /** Longer than the pause of a client that sends its next request as soon as it has a response. */
 const QUIET_MS = 50;
 
+/** Creates a wait for which no foreground task runs yet. */
 export function createIdleWait(): IdleWait {
   const running = new Set<symbol>();
   const waiting = new Set<() => void>();

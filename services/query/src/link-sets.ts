@@ -45,6 +45,7 @@ export function queryKey({ sql, params }: CompiledQuery): string {
   return createHash('sha1').update(text).digest('base64');
 }
 
+/** Creates an empty cache, for one process. */
 export function createLinkSets({ isSubscribed, now }: LinkSetsDeps): LinkSets {
   /** A number for each workspace, which is part of the cache keys of its sets. Evicting it evicts them all: the next number is another. */
   const versions = createTrackedCache<number>({

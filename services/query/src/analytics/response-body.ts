@@ -95,6 +95,7 @@ export type ResponseBody = (
   groups: readonly CountedGroup[],
 ) => Promise<object>;
 
+/** @param catalog has the links, domains, partners and other records that groups name */
 export function createResponseBody(catalog: Catalog): ResponseBody {
   const builders = rowBuilders(catalog);
   return async (workspaceId, { grouping, timeline }, groups) => {

@@ -24,6 +24,7 @@ export interface FirstPageHints {
   find(bound: BoundRequest): FirstPage;
 }
 
+/** Creates the hints of a process; there are none yet. */
 export function createFirstPageHints(): FirstPageHints {
   const hints = createLru<string, FirstPageHint>(HINTS_MAX);
   return {

@@ -8,6 +8,7 @@ export interface ItemReader {
   take(countMax: number): Promise<readonly string[]>;
 }
 
+/** Creates a reader, which begins at the first item of the source. */
 export function createItemReader(source: ExportSource): ItemReader {
   const slices = source[Symbol.asyncIterator]();
   let items: readonly string[] = [];

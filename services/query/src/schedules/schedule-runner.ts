@@ -53,6 +53,7 @@ export function pauseBeforePoll(retryTimes: Iterable<number>, lastPollMs: number
   return Math.min(Math.max(Math.min(...coming) - nowMs, POLL_INTERVAL_MS_MIN), POLL_INTERVAL_MS);
 }
 
+/** Creates the runner of a process; nothing runs before `start`. */
 export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   const { catalog, exportSlots, redis, logger, report, now } = deps;
   const { exportSchedules } = catalog;

@@ -5,6 +5,7 @@ export interface Notifier {
   wait(signal: AbortSignal): Promise<void>;
 }
 
+/** Creates a notifier for which nobody waits yet. */
 export function createNotifier(): Notifier {
   const waiting = new Set<() => void>();
   return {

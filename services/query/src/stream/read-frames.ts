@@ -20,6 +20,7 @@ export type ReadFrames = (subscription: Subscription, entries: readonly TailEntr
 /** The kind of event in the API, by the kind in a tail. */
 const KINDS: Readonly<Record<EventTableKind, EventKind>> = { click: 'clicks', lead: 'leads', sale: 'sales' };
 
+/** Creates the reader of all streams of a process; equal reads of them share one query. */
 export function createFrameReader(deps: FrameReaderDeps): ReadFrames {
   const { catalog, now } = deps;
   const texts = createPageTexts(catalog);

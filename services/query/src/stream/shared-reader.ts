@@ -25,6 +25,7 @@ export interface SharedReaderOptions {
   readonly onEnd: (end: StreamEnd) => void;
 }
 
+/** Begins to read: what is added to the tail from now on. */
 export function createSharedReader({ tail, read, giveUpAfterMs, onEnd }: SharedReaderOptions): SharedReader {
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -22,6 +22,7 @@ export interface OpenedTail {
   close(): void;
 }
 
+/** A stream that is to be opened. */
 export interface OpenTailRequest {
   /** Number of the workspace. */
   readonly workspace: string;
@@ -49,6 +50,7 @@ interface Followed {
   readonly streams: Set<LocalStream>;
 }
 
+/** @param tails of the queue shard */
 export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
   /** By number of the workspace. */
   const followed = new Map<string, Followed>();
