@@ -45,13 +45,14 @@ interface Batch {
 }
 
 const INTERVAL_MS = 10_000;
-/** How many intervals samples wait for other rows to be written with. */
+/** After this many intervals, samples are written even if no other rows wait. */
 const SAMPLE_INTERVALS = 3;
 /** Limit on the buffered rows of one table: a busy writer, which adds a row per insert batch and workspace, fills it in minutes. */
 const ROWS_MAX = 20_000;
 const INSERT_MS = 5000;
 const CLOSE_MS = 1000;
 
+/** Starts the log, which writes until `close`. */
 export function createOpsLog(options: OpsLogOptions): OpsLog {
   const { clickhouse, logger, rowsMax = ROWS_MAX } = options;
   const tables = Object.keys(OPS_TABLES) as OpsTable[];

@@ -14,6 +14,7 @@ export interface MissingSamples {
 
 const APART_MS = 60 * 60_000;
 
+/** @param now epoch milliseconds */
 export function createMissingSamples(logger: MetricsLogger, now: () => number = Date.now): MissingSamples {
   const refusals = new Map<string, { readonly code: string; readonly at: number }>();
   return {

@@ -17,6 +17,7 @@ const SLOW_MS = 1000;
 
 const add = (counts: Map<string, number>, key: string, count: 0 | 1) => counts.set(key, (counts.get(key) ?? 0) + count);
 
+/** Creates the counts of a process, which begin at 0. */
 export function createQueryCounts({
   opsLog,
   now,

@@ -94,6 +94,7 @@ async function sampleSpool(directory: string): Promise<SpoolSample> {
   return { own: counted(filled.filter(({ isOwn }) => isOwn)), all: counted(filled) };
 }
 
+/** Takes the first sample at once, and further ones until `close`. */
 export function startQueueSampler(options: QueueSamplerOptions): QueueSampler {
   const { queueShards, spoolDirectory, logger, now, intervalMs = INTERVAL_MS } = options;
   let queues: readonly QueueSample[] = [];

@@ -48,6 +48,7 @@ class Entry implements CountedRequests {
 /** The route under which visits of short links are counted. */
 export const VISIT_ROUTE = 'GET /:key';
 
+/** Creates the counts of a process, which begin at 0. */
 export function createRequestCounts(): RequestCounts {
   const byKind = new Map<string, Entry>();
   const visits: (Entry | undefined)[] = [];

@@ -28,6 +28,7 @@ export interface WriterCountsOptions {
   readonly opsLog: Pick<OpsLog, 'add'>;
 }
 
+/** Creates the counts of a writer, which begin at 0. */
 export function createWriterCounts({ instance, opsLog }: WriterCountsOptions): WriterCounts {
   const kinds = new Map<string, KindCounts>();
 
