@@ -29,7 +29,7 @@ export interface ServiceBase extends Pick<Stores, 'redisUrl' | 'redis' | 'queues
   readonly operations: Operations;
   /** Options of the service's Fastify apps, without its readiness checks. */
   readonly appOptions: Omit<CreateAppOptions, 'readiness'>;
-  /** The claims of a workspace, in the Redis of its queue. @throws ApiError 500 when that Redis is not known */
+  /** The claims of a workspace, in the Redis of its queue. @throws ApiError 500 when the workspace cannot be read, or QUEUE_SHARDS does not name its shard */
   claimsOf(workspaceId: string): Promise<ClaimAdmin>;
   /** Rejects when Redis takes no writes. */
   checkRedis(): Promise<unknown>;

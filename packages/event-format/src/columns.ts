@@ -77,8 +77,8 @@ const CUSTOMER_COLUMNS = [
 ] as const;
 
 /**
- * {@link EVENT_TABLES} and the table of customers: every kind of row in the queue. Rows of customers are catalog records: inserting one twice is harmless, and with each the writer
- * inserts a row of `names` (name-rows.ts).
+ * {@link EVENT_TABLES} and the table of customers: every kind of row in the queue. Rows of customers are catalog records: inserting one twice
+ * is harmless, and with each the writer inserts a row of `names` (name-rows.ts).
  */
 export const QUEUE_TABLES = {
   ...EVENT_TABLES,

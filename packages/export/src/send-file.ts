@@ -88,7 +88,7 @@ export async function sendFile(
     .header('content-type', mediaType)
     .header('content-disposition', `attachment; filename="${name}"`)
     .header('vary', 'accept-encoding')
-    // Tells proxies not to buffer the file: they would read it faster than the client does.
+    // Without this header proxies would buffer the file and read it faster than the client.
     .header('x-accel-buffering', 'no');
   reply.request.streamBeganMs = reply.elapsedTime;
   const names = Object.keys(trailers);

@@ -26,7 +26,7 @@ interface Part {
 
 const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 
-/** An error with a status of HTTP that the API has no code for. */
+/** An error with an HTTP status that the API has no code for. */
 function refusal(message: string, http: HttpRefusal): ApiError {
   return new ApiError('unprocessable_entity', message, { http });
 }
@@ -93,7 +93,7 @@ export interface DownloadLimits {
 function sendBody(reply: FastifyReply, body: Readable, slot: ExportSlot, checkEveryMs: number): void {
   addAbortSignal(slot.signal, body);
   closeIfUnread(reply, checkEveryMs);
-  // Tells proxies not to buffer the file: they would read it faster than the client does.
+  // Without this header proxies would buffer the file and read it faster than the client.
   reply.header('x-accel-buffering', 'no').send(body);
 }
 

@@ -35,7 +35,7 @@ export function domainOf(
  */
 export function draftLink(context: LinkContext, body: CreateLinkBody): NewLink {
   const { workspace, apiKey, references } = context;
-  // An empty text counts as no key, as in other optional fields. On the plan free it is refused like `_root`.
+  // An empty text counts as no key, as in other optional fields. On the free plan it is refused like `_root`.
   const key = body.key || undefined;
   const isRoot = typeof body.key === 'string' && normaliseKey(body.key) === ROOT_KEY;
   const url = destinationOf(body.url, body, isRoot && key !== undefined);

@@ -19,7 +19,7 @@ export interface AddressGuard {
 /** The global unicast range of IPv6. It contains some ranges that are not public, which `range()` recognises. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Public by its number, but the platform of the machine it is used on: Azure answers there with the configuration of the virtual machine. */
+/** Addresses in public ranges at which a cloud serves its own machines: Azure returns the virtual machine's configuration there. */
 const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;

@@ -14,7 +14,7 @@ export interface ExportPart {
   readonly createdUntilMs?: number | undefined;
 }
 
-/** Whether a row was created by {@link ExportPart.createdUntilMs}, according to the time in its id. */
+/** Whether the time in a row's id is at or before {@link ExportPart.createdUntilMs}. */
 export function isInPart(kind: ResourceKind, id: string, { createdUntilMs = Number.POSITIVE_INFINITY }: ExportPart) {
   return (resourceIdTime(kind, id) ?? 0) <= createdUntilMs;
 }

@@ -10,7 +10,7 @@ const REFERER_CHARS_MAX = 2048;
 export interface Referer {
   /** Host without `www.`, or `(direct)`. */
   readonly referer: string;
-  /** The whole header, or `(direct)`. */
+  /** The header, cut to 2048 characters, or `(direct)`. */
   readonly refererUrl: string;
 }
 

@@ -32,13 +32,13 @@ export function clearProgressLine(): void {
   clearLine(process.stderr, 0);
 }
 
-/** Prints a message to standard error. A progress that is there is drawn again below it. */
+/** Prints a message to standard error. The progress line, if there is one, is drawn again below it. */
 export function printMessage(text: string): void {
   clearProgressLine();
   console.error(escapeControls(text));
 }
 
-/** Prints what a command says besides its result to standard error. */
+/** Prints a message that is not part of a command's result to standard error. */
 export function printStatus(text: string): void {
   printMessage(`waymark: ${text}`);
 }

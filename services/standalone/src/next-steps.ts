@@ -16,7 +16,10 @@ export interface NextSteps {
   readonly dataDir: string;
   /** The API key, if this start created it; undefined = an earlier start created and showed it. */
   readonly apiKey: string | undefined;
-  /** The file with that key, to print instead of it, or which an earlier start has left; undefined = the key is printed, or there is no file. */
+  /**
+   * The file with the API key of the first workspace. With `apiKey`: this path is printed instead of the key. Without: an earlier start wrote
+   * the file. Undefined: the key itself is printed, or there is no file.
+   */
   readonly apiKeyFile: string | undefined;
   /** Added to keys and ids. Differs at every start, so that the commands work again on the same data. */
   readonly suffix: string;

@@ -1,11 +1,12 @@
+/**
+ * Entry file of the process that prepares the stores and ends, so that the long-running supervisor need not hold the catalog and the store
+ * clients in memory. Ends when the supervisor ends.
+ */
 import { createLogger, type Logger } from '@waymark/http-kit';
 import type { PrepareAnswer, PrepareRequest } from './prepare-process.js';
 import { prepareStores } from './prepare-stores.js';
 
-/**
- * The process that prepares the stores and ends: the supervisor, which runs for as long as the stack, does without the memory that the
- * catalog and the clients of the stores take. It gets its request from the supervisor and ends when that ends.
- */
+/** Prepares the stores as requested. @returns the last message to the supervisor */
 async function answer(message: unknown, logger: Logger): Promise<PrepareAnswer> {
   const request = message as PrepareRequest;
   const report = (line: string) => void process.send?.({ type: 'report', line } satisfies PrepareAnswer);

@@ -23,6 +23,7 @@ function ownDomain(hostname: string): string | undefined {
   return /\.[a-z][^.:]*$/i.test(hostname) ? `.${hostname}` : undefined;
 }
 
+/** @param hostname of the page; cookies are for its domain unless `options` name another */
 export function createCookies(options: CookieOptions, hostname: string): Cookies {
   const {
     domain = ownDomain(hostname),

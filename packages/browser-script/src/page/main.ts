@@ -37,7 +37,11 @@ function start(page: PageWindow): void {
   /** Settles when the click or visit of this page is recorded. Calls that need its click id wait for it. */
   let recording: Promise<void> = Promise.resolve();
 
-  /** Reports a click or visit, and stores the answer. `id` is the click of the address, if it has one: an answer of another click is not stored. */
+  /**
+   * Reports a click or visit, and stores the answer.
+   *
+   * @param id the click id in the page's address. If given, an answer that names another click is not stored
+   */
   const record = (path: string, body: object, id?: string): Promise<void> => {
     recording = send<Click>(path, { url, referrer, ...body }).then((click) => {
       if (!click || (id && click.clickId !== id)) return;
@@ -79,7 +83,7 @@ function start(page: PageWindow): void {
     const hasPartner = id && stored?.clickId === id && stored.partner;
     if (id) keepClick({ ...(hasPartner && stored), clickId: id });
     const key = queryParams.map((name) => parameters.get(name)).find(Boolean);
-    // The address that a partner's link redirects to has the id of the click, but not the partner: the answer has it.
+    // A partner link's destination has the click id but not the partner; the answer of `/track/click` has both.
     if (key && referDomain && !hasPartner && mayKeep(id)) record('click', { domain: referDomain, key }, id);
     else if (SITE_VISIT && domains.site && !clickId()) record('visit', { domain: domains.site });
     page.DubAnalytics = partnerData();

@@ -10,6 +10,12 @@ import type { NamesTable } from '../store/unique-names.js';
 import type { createLinkChanges } from './link-changes.js';
 import { readUtm } from './link-url.js';
 
+/**
+ * The ends of A/B tests. Fields and bounds of a test are checked in packages/link-rules (link-fields.ts), visitors get a variant in
+ * services/ingest (redirect/rules/variants.ts), services/management (links/change/update-link.ts) notes the choices of users, and
+ * services/writer (ab-tests.ts) completes the tests that have ended.
+ */
+
 /** Dependencies of {@link createAbTests}. */
 export interface AbTestsDeps {
   readonly redis: Pick<RedisConnections, 'run' | 'keyPrefix'>;

@@ -8,10 +8,12 @@ export interface Digest extends RowSums {
   readonly keys: string;
 }
 
+/** Whether two tables have the same rows, according to their digests. */
 export function isSame(one: Digest, other: Digest): boolean {
   return one.rows === other.rows && one.checksum === other.checksum && one.keys === other.keys;
 }
 
+/** Whether a table has no rows; one of records that are all removed is not empty. */
 export function isEmpty({ rows, keys }: Digest): boolean {
   return rows === '0' && keys === '0';
 }

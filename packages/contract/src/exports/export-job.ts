@@ -68,7 +68,7 @@ export const exportJobSchema = z.strictObject({
   filters: exportFiltersSchema.describe('Parameters of the list, as they were sent.'),
   status: z
     .enum(EXPORT_STATUSES)
-    .describe('`queued` and `processing` have not ended; the file of an `expired` export is removed.'),
+    .describe('An export that is `queued` or `processing` has not ended. The file of an `expired` one is removed.'),
   rows: z.number().describe('Number of rows that were written so far.'),
   bytes: z.number().describe('Number of bytes that were written so far.'),
   files: z

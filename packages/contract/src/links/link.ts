@@ -29,8 +29,8 @@ export const testVariantsSchema = z
   .max(4);
 
 /**
- * Responses show this mask in place of a password that the caller must not see. In the change of a link with a password it leaves that
- * password unchanged; otherwise it is refused.
+ * Responses show this mask in place of a password that the caller must not see. A change that sends the mask for a link with a password
+ * leaves the password unchanged; otherwise the mask is refused.
  */
 export const HIDDEN_PASSWORD = '********';
 

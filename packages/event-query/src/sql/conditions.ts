@@ -3,6 +3,7 @@ import type { Condition, TableRead } from './sql-nodes.js';
 /** Matches no row. */
 export const NOTHING: Condition = { type: 'nothing' };
 
+/** Matches the rows that the condition does not match. */
 export function not(of: Condition): Condition {
   return { type: 'not', of };
 }

@@ -10,10 +10,10 @@ export interface InsertsElsewhere {
   /** The count of each other shard as it was last read, which is at most its present one; 0 for a shard that was not read yet. */
   seen(): readonly number[];
   /**
-   * Number of inserts since `before`; Infinity if a shard has lost its count. If a shard does not answer, or there is no `before` although
-   * there are other shards, it is estimated: Infinity once `before` is older than a minute. Never rejects.
+   * Number of inserts since `before`; Infinity if a shard has lost its count. For a shard that does not answer, the last count read is used;
+   * without `before`, 0. Both become Infinity once `before` is older than a minute. Never rejects.
    *
-   * @param before an earlier result of `seen`, maybe of another process; undefined if a release without it has stored none
+   * @param before an earlier result of `seen`, perhaps of another process; undefined in manifests of releases that did not store it
    * @param atMs when that was, epoch milliseconds
    */
   since(before: readonly number[] | undefined, atMs: number): Promise<number>;

@@ -39,8 +39,8 @@ function parameterRow({ name, schema, required, description }: Parameter) {
 /** The line of a curl command with the key that a route needs, if any. */
 function keyLines({ security }: Operation): string[] {
   if (security === undefined) return [];
-  const isOfPages = security.some((scheme) => Object.hasOwn(scheme, PUBLISHABLE_KEY));
-  return [`-H "Authorization: Bearer $${isOfPages ? 'WAYMARK_PUBLISHABLE_KEY' : 'WAYMARK_KEY'}"`];
+  const takesPublishableKey = security.some((scheme) => Object.hasOwn(scheme, PUBLISHABLE_KEY));
+  return [`-H "Authorization: Bearer $${takesPublishableKey ? 'WAYMARK_PUBLISHABLE_KEY' : 'WAYMARK_KEY'}"`];
 }
 
 /** The example request as a curl command. */
@@ -96,8 +96,8 @@ ${statuses.filter(isSuccess).map((status) => answerHtml(status, operation))}
 function introduction(title: string, serverUrl: string): Html {
   return html`<h1>${title}</h1>
 <p>JSON over HTTP at <code>${serverUrl}</code>. Every request carries a key of the workspace,
-<code>Authorization: Bearer dub_&hellip;</code>, unless its section says otherwise. Wherever an id is expected, an id of your own is passed
-as <code>ext_</code> and that id. Times are UTC in ISO 8601, amounts are cents of USD unless a currency is named.</p>
+<code>Authorization: Bearer dub_&hellip;</code>, unless its section says otherwise. Wherever an id is expected you may pass
+your own id, prefixed with <code>ext_</code>. Times are UTC in ISO 8601, amounts are cents of USD unless a currency is named.</p>
 <p>The rules behind the routes: <a href="docs/reference">reference</a>. Errors have a code: <a
 href="docs/api-reference/errors">errors</a>. The same for programs: <a href="openapi.json">OpenAPI 3.1</a>. The published <code>dub</code> SDK works with <code>serverURL</code> set to this address.</p>`;
 }

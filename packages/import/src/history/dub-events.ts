@@ -13,8 +13,8 @@ function timeMsOf(fields: Fields, name: string): number | null {
 const SECOND_MS = 1000;
 
 /**
- * The time of an event, epoch milliseconds. At dub it is a date as text, without milliseconds; the time of its click, which is there the
- * same, completes them.
+ * The time of an event, epoch milliseconds. dub sends the event's time as text without milliseconds. The click object has the same time
+ * with milliseconds, which are added.
  *
  * @returns null without one; @throws RowError for what is no time
  */
@@ -28,7 +28,7 @@ function eventTimeOf(event: unknown, click: unknown): number | null {
   return Math.floor(clickedMs / SECOND_MS) * SECOND_MS === timeMs ? clickedMs : timeMs;
 }
 
-/** The time of an item of `GET /events`, epoch milliseconds; undefined for one that has none that can be read. */
+/** The time of an item of `GET /events`, epoch milliseconds; undefined if the item has no readable time. */
 export function dubEventTime(record: unknown): number | undefined {
   try {
     return isObject(record) ? (eventTimeOf(record.timestamp, record.click) ?? undefined) : undefined;
@@ -59,15 +59,15 @@ function triggerOf(click: Fields): Trigger {
   return click.flag('qr') ? 'qr' : 'link';
 }
 
-/** @param fallback epoch milliseconds of the event: the time of a click object without one, and the latest time that a click may have */
-function clickOf(value: unknown, link: unknown, fallback: number): PastClick {
+/** @param eventMs time of the event, epoch milliseconds; used if the click has no time, and as its upper limit */
+function clickOf(value: unknown, link: unknown, eventMs: number): PastClick {
   const click = fieldsOf(value ?? {});
   const id = click.required('id');
-  const timeMs = timeMsOf(click, 'timestamp') ?? fallback;
+  const timeMs = timeMsOf(click, 'timestamp') ?? eventMs;
   const referrer = click.text('refererUrl') ?? click.text('referer');
   return {
     address: required('link', addressOf(link)),
-    timeMs: Math.min(timeMs, fallback),
+    timeMs: Math.min(timeMs, eventMs),
     identity: id,
     alias: id,
     url: click.text('url'),
@@ -88,7 +88,10 @@ function clickOf(value: unknown, link: unknown, fallback: number): PastClick {
 
 const NOBODY = { name: null, email: null, avatar: null, stripeCustomerId: null, country: null } as const;
 
-/** Whether an event has this object in place of a customer that was deleted; its texts are nobody's, and its time is 1970, or none. */
+/**
+ * Whether this is the placeholder that dub sends for a deleted customer: `createdAt` is 1970, or, without `createdAt`, name and email are the
+ * placeholder's.
+ */
 function isDeleted(customer: Fields): boolean {
   const createdAt = customer.text('createdAt');
   if (createdAt !== null) return Date.parse(createdAt) === 0;

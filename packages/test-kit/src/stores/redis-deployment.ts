@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { waitFor } from '../wait-for.js';
 
-/** Redis servers with replicas, one of which takes the writes. */
+/** A Redis master and its replicas. */
 export interface RedisDeployment {
   /** For REDIS_URL. */
   readonly url: string;

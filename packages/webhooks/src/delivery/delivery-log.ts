@@ -16,7 +16,7 @@ export interface Delivery {
   /** 503 if there was no response. */
   readonly status: number;
   readonly elapsedMs: number;
-  /** The error because of which there was no response; otherwise empty. */
+  /** Why there was no response; empty if there was one. */
   readonly error: string;
   readonly requestBody: string;
   /** The first 8 kB. */

@@ -1,6 +1,6 @@
 import { type Catalog, workspaceLimits } from '@waymark/catalog';
 
-/** Whether a workspace has used up its monthly quota of events; if so, its webhooks get no more clicks. */
+/** Whether the webhooks of a workspace get no more clicks: its monthly quota of events is used up, or the workspace does not exist. */
 export async function isOverQuota(
   catalog: Pick<Catalog, 'workspaces' | 'eventUsage'>,
   workspaceId: string,

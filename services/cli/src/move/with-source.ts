@@ -25,7 +25,7 @@ async function startStore({ settings }: Target, password: string, socket: string
   }
 }
 
-/** Runs `work` with the database of this installation; starts the embedded store for it if that is the one. */
+/** Runs `work` with the database of this installation. The embedded store is started for it, and stopped afterwards. */
 export async function withSource<T>(target: Target, work: (source: MoveEndpoint) => Promise<T>): Promise<T> {
   const { clickhouseUrl: url, clickhouseDatabase: database, clickhouseCluster: cluster } = target.settings;
   if (url !== undefined) {

@@ -8,7 +8,8 @@ import { createLink } from './create-link.js';
 /**
  * `PUT /links/upsert`: updates the oldest link with that destination, or creates one. Of concurrent requests for one destination, only
  * one creates a link. A link to the destination including the UTM values of the body is preferred to one without them, so that a
- * repeated request finds the link that it created or updated the first time. The query of that link may have been written anew since.
+ * repeated request finds the link that it created or updated the first time. A later request may have re-encoded the query of that link, so
+ * that form is searched as well.
  */
 export async function upsertLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
   const { links } = deps.catalog;
