@@ -253,6 +253,39 @@ describe('a schedule', () => {
     await send('DELETE', `/exports/schedules/${id}`);
   });
 
+  test.each([
+    ['folder', 'Folder not found.', (folderId: string) => ({ folderId })],
+    ['link, by its address,', 'Link not found.', () => ({ domain: 'go.acme.com', key: 'removed' })],
+    ['link, by its external id,', 'Link not found.', () => ({ externalId: 'ext_removed' })],
+  ])('is disabled when the %s that its filter names is removed', async (_what, message, filterOf) => {
+    const { folders, links, exportSchedules } = api.catalog;
+    const folder = await folders.create(workspaceId, { name: 'Removed' });
+    const link = await links.create(workspaceId, {
+      ...{ domain: 'go.acme.com', key: 'removed', url: 'https://acme.com/', externalId: 'removed' },
+    });
+    const { id } = await createSchedule({ filters: { event: 'clicks', ...filterOf(folder.id) } });
+    await folders.remove(workspaceId, folder.id);
+    await links.removeMany(workspaceId, [link.id]);
+    await exportSchedules.update(workspaceId, id, () => ({ exportedUntil: iso(hoursAgo(2)) }));
+    const { disabledReason } = await until(id, ({ disabledAt }) => disabledAt !== null);
+    expect(disabledReason).toBe(message);
+    await send('DELETE', `/exports/schedules/${id}`);
+  });
+
+  test('tests its storage when it is made and when its destination is changed, and otherwise not', async () => {
+    const { id } = await createSchedule();
+    const change = async (body: object) => (await send('PATCH', `/exports/schedules/${id}`, body)).status;
+    await storage.close();
+    const answers = [
+      await change({ format: 'ndjson' }),
+      await change({ disabled: false }),
+      await change({ destination: destination() }),
+    ];
+    await storage.open();
+    expect(answers).toEqual([200, 200, 422]);
+    await send('DELETE', `/exports/schedules/${id}`);
+  });
+
   test('begins its window again when it is changed, unless its destination may have the manifest already', async () => {
     const { id, nextWindow } = await createSchedule();
     const run = { end: nextWindow.end, files: [], lastId: null };
