@@ -65,6 +65,8 @@ export interface Operations {
   readonly tracing: Tracing | undefined;
   /** Call it for each insert batch that a writer has stored. */
   countBatch(batch: WriteReport): void;
+  /** Call it with the number of deliveries to webhooks that a writer has not queued. @param kind click, lead or sale */
+  countDroppedDeliveries(kind: string, deliveries: number): void;
   /** Call it for each query of the API that was not cancelled. */
   countQuery(caller: QueryCaller, report: QueryReport): void;
   /** Deregisters the process and writes the remaining rows. Call it before the stores are closed. */
@@ -196,6 +198,9 @@ export function startOperations(options: OperationsOptions): Operations {
       components.noteWork();
       writer?.count(batch);
       tracing?.batch(batch);
+    },
+    countDroppedDeliveries(kind, deliveries) {
+      writer?.dropDeliveries(kind, deliveries);
     },
     countQuery(caller, report) {
       queries.count(caller, report);

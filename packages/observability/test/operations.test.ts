@@ -267,6 +267,14 @@ describe('/metrics', () => {
     expect(await values('waymark_writer_insert_duration_seconds_sum', 'kind')).toEqual({ click: 0.93 });
   });
 
+  it('has the deliveries to webhooks that a writer dropped, from 0 on', async () => {
+    const dropped = () => values('waymark_webhook_deliveries_dropped_total', 'kind');
+    expect(await dropped()).toEqual({ click: 0, lead: 0, sale: 0 });
+    operations.countDroppedDeliveries('click', 100);
+    operations.countDroppedDeliveries('click', 7);
+    expect(await dropped()).toEqual({ click: 107, lead: 0, sale: 0 });
+  });
+
   it.each(['127.0.0.1', '203.0.113.9'])('is for those with the admin key, from %s', async (remoteAddress) => {
     const from = { remoteAddress, url: '/metrics' };
     expect((await app.inject(from)).statusCode).toBe(401);

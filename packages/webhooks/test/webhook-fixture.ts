@@ -18,6 +18,7 @@ import { aClick, aLead, aSale, createTestDatabase, startRedis, type TestDatabase
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import {
+  createEventJobLimit,
   createWebhookJobPlanner,
   createWebhookNotifier,
   createWebhookWorker,
@@ -87,7 +88,10 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
     logger: silent,
     limits: { batchDelayMs: 10 },
     closeMs: 2000,
-    webhookJobsOf: createWebhookJobPlanner({ catalog }),
+    webhookJobsOf: createWebhookJobPlanner({
+      catalog,
+      limit: createEventJobLimit({ redis, onDropped: () => undefined, logger: silent, now: Date.now }),
+    }),
   });
   const queue = new Queue(WEBHOOK_QUEUE, { connection: redis, prefix: QUEUE_PREFIX });
   const notifier = createWebhookNotifier({ catalog, queueShards: [redis], logger: silent, now: Date.now });

@@ -4,7 +4,7 @@ import { type ClickHouseClient, countShards } from '@waymark/clickhouse';
 import { type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter, type EventWriter, hasHadWebhookJobs } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
-import { createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhooks';
+import { createEventJobLimit, createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhooks';
 import { startAbTests } from './ab-tests.js';
 import { CLOSE_SHARE } from './close-share.js';
 import { startDeliveries } from './deliveries.js';
@@ -70,7 +70,6 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const base = await startServiceBase({ service: 'writer', settings, logger, isWriter: true });
   const { redis, queues, clickhouse, catalog, operations } = base;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
-  const webhookJobsOf = createWebhookJobPlanner({ catalog });
   // A writer before this one may have been killed between an insert and its evictions. If this fails, the catalog evicts them as soon as
   // Redis answers, so the error is ignored.
   void catalog.evictAllTotals().catch(() => undefined);
@@ -81,7 +80,6 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const shards = cluster === undefined ? 1 : await shardsOf(clickhouse, cluster, logger);
   const lateRows = lateRowsOf(catalog);
   const callbacks = {
-    webhookJobsOf,
     onInserting: catalog.markTotals,
     onInserted: catalog.evictTotals,
     onStored,
@@ -93,7 +91,10 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const queueShards = queues.map((queue) => queue.redis);
   const writers = queues.map(({ url: redisUrl, redis: own }) => {
     const otherShards = queueShards.filter((shard) => shard !== own);
-    return createEventWriter({ ...stores, redisUrl, otherShards, logger, closeMs, ...callbacks });
+    const onDropped = operations.countDroppedDeliveries;
+    const limit = createEventJobLimit({ redis: own, onDropped, logger, now: Date.now });
+    const webhookJobsOf = createWebhookJobPlanner({ catalog, limit });
+    return createEventWriter({ ...stores, redisUrl, otherShards, logger, closeMs, webhookJobsOf, ...callbacks });
   });
   const deliveries = startDeliveries({
     isNeeded: () => anyHasHadWebhookJobs(queueShards),

@@ -37,6 +37,10 @@ export const METRICS = {
     'Time to store an insert batch, retries and pauses included, by kind',
   ],
   batches: ['waymark_writer_batches_total', 'Insert batches by kind and outcome'],
+  webhooksDropped: [
+    'waymark_webhook_deliveries_dropped_total',
+    'Deliveries of clicks, leads and sales to webhooks that were not queued, because too many wait and Redis is filling, by kind',
+  ],
   catalogLookups: [
     'waymark_catalog_lookups_total',
     'Records looked up, by kind and source: memory, redis or clickhouse',

@@ -38,7 +38,7 @@ export interface RegistryDeps {
   /** Delays of the event loop. Each scrape resets the histogram, so nothing else may read it. */
   readonly loopDelays: Histogram;
   readonly catalogLookups: (() => CatalogLookups) | undefined;
-  readonly writer: Pick<WriterCounts, 'all'> | undefined;
+  readonly writer: Pick<WriterCounts, 'all' | 'droppedDeliveries'> | undefined;
 }
 
 const DEAD_LETTERS = 'dead-letter';
@@ -105,7 +105,7 @@ function addQueue(registry: Registry, queue: RegistryDeps['queue'], labelsOf: La
   addGauge(registry, ...METRICS.spoolWaitingBytes, () => one(queue.spool()?.all.bytes));
 }
 
-function addWriter(registry: Registry, writer: Pick<WriterCounts, 'all'>): void {
+function addWriter(registry: Registry, writer: NonNullable<RegistryDeps['writer']>): void {
   const kinds = () => [...writer.all()];
   addHistogram(registry, ...METRICS.batchRows, ROWS_BOUNDS, () =>
     kinds().map(([kind, { insertDurations, rows, rowBuckets }]) => ({
@@ -122,6 +122,9 @@ function addWriter(registry: Registry, writer: Pick<WriterCounts, 'all'>): void 
     kinds().flatMap(([kind, { outcomes }]) =>
       [...outcomes].map(([outcome, value]) => ({ labels: { kind, outcome }, value })),
     ),
+  );
+  addCounter(registry, ...METRICS.webhooksDropped, () =>
+    [...writer.droppedDeliveries()].map(([kind, value]) => ({ labels: { kind }, value })),
   );
 }
 

@@ -19,6 +19,10 @@ export const ROWS_BOUNDS = [1, 10, 100, 500, 1000, 2500, 5000, 10_000, 20_000] a
 /** Counts the insert batches of a writer, and logs them to the operator tables. */
 export interface WriterCounts {
   count(batch: WriteReport): void;
+  /** Counts deliveries to webhooks that were not queued. @param kind click, lead or sale */
+  dropDeliveries(kind: string, deliveries: number): void;
+  /** Their number by kind of event, also of kinds without any: an alert compares it with an earlier value. */
+  droppedDeliveries(): ReadonlyMap<string, number>;
   /** By kind of row. */
   all(): ReadonlyMap<string, KindCounts>;
 }
@@ -31,6 +35,7 @@ export interface WriterCountsOptions {
 /** Creates the counts of a writer, which begin at 0. */
 export function createWriterCounts({ instance, opsLog }: WriterCountsOptions): WriterCounts {
   const kinds = new Map<string, KindCounts>();
+  const dropped = new Map<string, number>(['click', 'lead', 'sale'].map((kind) => [kind, 0]));
 
   function countsOf(kind: string): KindCounts {
     let counts = kinds.get(kind);
@@ -44,6 +49,8 @@ export function createWriterCounts({ instance, opsLog }: WriterCountsOptions): W
 
   return {
     all: () => kinds,
+    droppedDeliveries: () => dropped,
+    dropDeliveries: (kind, deliveries) => dropped.set(kind, (dropped.get(kind) ?? 0) + deliveries),
     count(batch) {
       const { kind, outcome, rows, bytes, attempts, gatherMs, insertMs, storedAt } = batch;
       const counts = countsOf(kind);

@@ -1,5 +1,5 @@
 import type { Catalog } from '@waymark/catalog';
-import { type QueueLogger, throttled } from '@waymark/event-queue';
+import { type QueueLogger, throttled, type WebhookJob } from '@waymark/event-queue';
 import type { EventBodies, ReadBodies } from '../events/event-bodies.js';
 import { type AttemptDeps, attemptDelivery, type SignedWebhook } from './attempt.js';
 import type { Delivery, DeliveryLog } from './delivery-log.js';
@@ -8,7 +8,7 @@ import type { FailureCounts } from './failure-counts.js';
 import { type FollowUpSender, lookUpOf, remainderOf, retriesOf } from './follow-up-jobs.js';
 import { isOverQuota } from './quota-check.js';
 import { FAILURES_MAX, isSuccess, isWarningDue } from './retry-schedule.js';
-import type { WaitingBodies } from './waiting-bodies.js';
+import type { WaitingBodies, WaitingIds } from './waiting-bodies.js';
 import type { OutgoingEvent, WebhookJobData } from './webhook-job.js';
 
 /** Dependencies of {@link createDeliverJob}. */
@@ -19,6 +19,7 @@ export interface DeliverJobDeps extends AttemptDeps {
   readonly failures: FailureCounts;
   readonly sender: Pick<FollowUpSender, 'send'>;
   readonly waiting: Pick<WaitingBodies, 'add' | 'drop'>;
+  readonly waitingIds: Pick<WaitingIds, 'add'>;
   readonly logger: QueueLogger;
   /** True when no further attempt may start. */
   readonly isClosing: () => boolean;
@@ -48,7 +49,7 @@ interface Run extends SignedWebhook {
 
 /** Creates the function that delivers the events of a job, logs the attempts, queues retries and disables failing webhooks. */
 export function createDeliverJob(deps: DeliverJobDeps) {
-  const { catalog, bodies, log, failures, sender, waiting, logger, now, isClosing } = deps;
+  const { catalog, bodies, log, failures, sender, waiting, waitingIds, logger, now, isClosing } = deps;
   const warn = logger.warn.bind(logger);
   const warnOfAbsent = throttled(warn, LOG_INTERVAL_MS, now);
   const warnOfUnknown = throttled(warn, LOG_INTERVAL_MS, now);
@@ -143,6 +144,18 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     }
   }
 
+  /** Counts jobs that replace this one. Without a bound, because it is counted itself until it has ended. */
+  async function countWaiting({ workspaceId, webhookId, events }: WebhookJobData, jobs: readonly WebhookJob[]) {
+    if (events.length > 0) {
+      await waiting.add(workspaceId, jobs);
+      return;
+    }
+    // Without the count, which a full Redis refuses, only later jobs are queued that might not be. Running the job again would send its events twice.
+    await waitingIds.add(workspaceId, jobs).catch((err: unknown) => {
+      logger.debug({ err, webhookId }, 'the following jobs of a webhook job could not be counted');
+    });
+  }
+
   async function deliverOne(run: Run, event: OutgoingEvent): Promise<void> {
     const delivery = await attemptDelivery(deps, run, event, run.data);
     logDelivery(run, delivery);
@@ -194,8 +207,8 @@ export function createDeliverJob(deps: DeliverJobDeps) {
       ...(due.length === 0 ? [] : [remainderOf(data, jobId, due)]),
       ...(missing.unknown.length === 0 ? [] : [lookUpOf(data, jobId, missing)]),
     ];
-    // Without a limit: they replace this job, which is counted until it has ended.
-    if (data.events.length > 0 && jobs.length > 0) await waiting.add(data.workspaceId, jobs);
-    if (jobs.length > 0) await sender.send(data.webhookId, jobs);
+    if (jobs.length === 0) return;
+    await countWaiting(data, jobs);
+    await sender.send(data.webhookId, jobs);
   };
 }

@@ -6,7 +6,7 @@ import { jobIdPrefix } from './webhook-job.js';
 
 /**
  * Counts the bytes of the queued jobs that contain bodies, by workspace and webhook, in the Redis of their queue shard. Jobs that name
- * events by their ids are not counted.
+ * events by their ids have a count of their own: {@link WaitingIds}.
  */
 export interface WaitingBodies {
   /**
@@ -35,6 +35,23 @@ export interface WaitingBodies {
   ): Promise<void>;
 }
 
+/** Bounds on the bytes of waiting jobs. */
+export interface WaitingBounds {
+  readonly ofWorkspace: number;
+  readonly ofWebhook: number;
+}
+
+/** Counts the bytes of the queued jobs that name events by their ids, as {@link WaitingBodies} counts those with bodies. */
+export interface WaitingIds extends Pick<WaitingBodies, 'remove'> {
+  /**
+   * Counts jobs that are about to be queued. A job that is counted already is not counted again.
+   *
+   * @param bounds by default none
+   * @returns the ids of jobs that are not counted, because without these jobs the workspace has reached its bound, and the webhook its own
+   */
+  add(workspaceId: string, jobs: readonly WebhookJob[], bounds?: WaitingBounds): Promise<readonly string[]>;
+}
+
 /** While the waiting jobs of a workspace have this many bytes or more, a change is refused if a webhook that would get it is behind. */
 export const REFUSED_FROM_BYTES = 32_000_000;
 
@@ -42,8 +59,6 @@ export const REFUSED_FROM_BYTES = 32_000_000;
 const JOB_BYTES = 1_000;
 /** TTL of a count that nothing changes. */
 const KEPT_MS = 31 * 24 * 3_600_000;
-/** Shortest time between two searches for jobs that have ended without being removed from the count. */
-const SEARCH_PAUSE_MS = 10_000;
 const JOBS_PER_SCRIPT = 500;
 /** After this time a job that is counted and not in Redis will not be queued any more. */
 const QUEUED_WITHIN_SECONDS = 60;
@@ -56,21 +71,29 @@ const SUM = 'sum';
 const SUM_OF_WEBHOOK = `'${SUM}:' .. string.match(id, '^[^-]*-')`;
 const sumField = (webhookId: string) => `${SUM}:${jobIdPrefix(webhookId)}`;
 
-/** KEYS: the hash. ARGV: the limit, the TTL in milliseconds, then the id and the bytes of each job. */
+/**
+ * KEYS: the hash. ARGV: the bounds of the workspace and of a webhook, the TTL in milliseconds, then the id and the bytes of each job. Returns
+ * the ids of the jobs that are not counted.
+ */
 const ADD = `
-local sum, added = tonumber(redis.call('HGET', KEYS[1], '${SUM}') or '0'), {}
-for index = 3, #ARGV, 2 do
-  if redis.call('HEXISTS', KEYS[1], ARGV[index]) == 0 then added[#added + 1] = index end
-end
-if #added > 0 and sum >= tonumber(ARGV[1]) then return 0 end
-for _, index in ipairs(added) do
+local isFull = tonumber(redis.call('HGET', KEYS[1], '${SUM}') or '0') >= tonumber(ARGV[1])
+local webhookMax, now = tonumber(ARGV[2]), redis.call('TIME')[1]
+local refused, sum, sums = {}, 0, {}
+for index = 4, #ARGV, 2 do
   local id, bytes = ARGV[index], ARGV[index + 1]
-  redis.call('HSET', KEYS[1], id, bytes .. ' ' .. redis.call('TIME')[1])
-  redis.call('HINCRBY', KEYS[1], '${SUM}', bytes)
-  redis.call('HINCRBY', KEYS[1], ${SUM_OF_WEBHOOK}, bytes)
+  local ofWebhook = ${SUM_OF_WEBHOOK}
+  if isFull and tonumber(redis.call('HGET', KEYS[1], ofWebhook) or '0') >= webhookMax
+    and redis.call('HEXISTS', KEYS[1], id) == 0 then
+    refused[#refused + 1] = id
+  elseif redis.call('HSETNX', KEYS[1], id, bytes .. ' ' .. now) == 1 then
+    sum = sum + bytes
+    sums[ofWebhook] = (sums[ofWebhook] or 0) + bytes
+  end
 end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1
+for ofWebhook, bytes in pairs(sums) do redis.call('HINCRBY', KEYS[1], ofWebhook, bytes) end
+if sum > 0 then redis.call('HINCRBY', KEYS[1], '${SUM}', sum) end
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return refused
 `;
 
 /**
@@ -98,10 +121,32 @@ end
 return 0
 `;
 
-/** Creates the count of a queue shard. @param redis its Redis; the connection may be shared */
-export function createWaitingBodies(redis: Redis): WaitingBodies {
-  const keyOf = (workspaceId: string) => stateKey(`webhook-bodies:${workspaceId}`);
+/** What distinguishes the counts. */
+interface Count {
+  /** The key of the hash. */
+  keyOf(workspaceId: string): string;
+  /** The key that exists while no search for ended jobs may start. */
+  searchedKeyOf(workspaceId: string): string;
+  /** Shortest time between two searches for jobs that have ended without being removed from the count. */
+  readonly searchPauseMs: number;
+}
 
+const OF_BODIES: Count = {
+  keyOf: (workspaceId) => stateKey(`webhook-bodies:${workspaceId}`),
+  searchedKeyOf: (workspaceId) => stateKey(`webhook-bodies-searched:${workspaceId}`),
+  searchPauseMs: 10_000,
+};
+
+/** There may be many more jobs of ids: without a limit on memory, they have no bound. */
+const OF_IDS: Count = {
+  keyOf: (workspaceId) => stateKey(`webhook-ids:${workspaceId}`),
+  searchedKeyOf: (workspaceId) => stateKey(`webhook-ids-searched:${workspaceId}`),
+  searchPauseMs: 300_000,
+};
+
+const NO_BOUNDS: WaitingBounds = { ofWorkspace: Number.MAX_SAFE_INTEGER, ofWebhook: 0 };
+
+function createCount(redis: Redis, { keyOf, searchedKeyOf, searchPauseMs }: Count) {
   async function readSums(workspaceId: string, fields: readonly string[]): Promise<number[]> {
     return (await redis.hmget(keyOf(workspaceId), ...fields)).map(Number);
   }
@@ -139,10 +184,10 @@ export function createWaitingBodies(redis: Redis): WaitingBodies {
     }
   }
 
-  /** Whether this call is the one that searches for ended jobs. */
+  /** Whether this call is the one that searches for ended jobs. A full Redis refuses the key: then none does. */
   async function maySearch(workspaceId: string): Promise<boolean> {
-    const key = stateKey(`webhook-bodies-searched:${workspaceId}`);
-    return (await redis.set(key, '1', 'PX', SEARCH_PAUSE_MS, 'NX')) !== null;
+    const taken = redis.set(searchedKeyOf(workspaceId), '1', 'PX', searchPauseMs, 'NX');
+    return (await taken.catch(() => null)) !== null;
   }
 
   async function isBelow(workspaceId: string, bytesMax: number): Promise<boolean> {
@@ -152,17 +197,54 @@ export function createWaitingBodies(redis: Redis): WaitingBodies {
     return hasLess(workspaceId, bytesMax);
   }
 
+  /** Counts jobs. @returns those that are not counted */
+  async function tryToAdd(
+    workspaceId: string,
+    jobs: readonly WebhookJob[],
+    { ofWorkspace, ofWebhook }: WaitingBounds,
+  ): Promise<string[]> {
+    const refused: Promise<unknown>[] = [];
+    for (let start = 0; start < jobs.length; start += JOBS_PER_SCRIPT) {
+      const some = jobs.slice(start, start + JOBS_PER_SCRIPT);
+      const counted = some.flatMap(({ id, data }) => [id, Buffer.byteLength(data) + JOB_BYTES]);
+      refused.push(redis.eval(ADD, 1, keyOf(workspaceId), ofWorkspace, ofWebhook, KEPT_MS, ...counted));
+    }
+    return ((await Promise.all(refused)) as string[][]).flat();
+  }
+
   return {
-    async add(workspaceId, jobs, bytesMax = Number.MAX_SAFE_INTEGER) {
-      const counted = jobs.flatMap(({ id, data }) => [id, Buffer.byteLength(data) + JOB_BYTES]);
-      const tryToAdd = async () => (await redis.eval(ADD, 1, keyOf(workspaceId), bytesMax, KEPT_MS, ...counted)) === 1;
-      return (await tryToAdd()) || ((await isBelow(workspaceId, bytesMax)) && (await tryToAdd()));
+    keyOf,
+    countedJobs,
+    readSums,
+    isBelow,
+
+    /** See {@link WaitingIds}. */
+    async add(workspaceId: string, jobs: readonly WebhookJob[], bounds = NO_BOUNDS): Promise<readonly string[]> {
+      const refused = await tryToAdd(workspaceId, jobs, bounds);
+      if (refused.length === 0 || !(await isBelow(workspaceId, bounds.ofWorkspace))) return refused;
+      return tryToAdd(workspaceId, jobs, bounds);
     },
 
-    async remove(workspaceId, jobId) {
+    async remove(workspaceId: string, jobId: string): Promise<void> {
       await redis.eval(REMOVE, 1, keyOf(workspaceId), jobId);
     },
+  };
+}
 
+/** Creates the count of the jobs of ids in a queue shard. @param redis its Redis; the connection may be shared */
+export function createWaitingIds(redis: Redis): WaitingIds {
+  return createCount(redis, OF_IDS);
+}
+
+/** Creates the count of the jobs with bodies in a queue shard. @param redis its Redis; the connection may be shared */
+export function createWaitingBodies(redis: Redis): WaitingBodies {
+  const { keyOf, countedJobs, readSums, isBelow, add, remove } = createCount(redis, OF_BODIES);
+  return {
+    async add(workspaceId, jobs, bytesMax = Number.MAX_SAFE_INTEGER) {
+      return (await add(workspaceId, jobs, { ofWorkspace: bytesMax, ofWebhook: 0 })).length === 0;
+    },
+
+    remove,
     isBelow,
 
     bytesOf: (workspaceId, webhookIds) => readSums(workspaceId, webhookIds.map(sumField)),

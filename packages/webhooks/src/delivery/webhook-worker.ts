@@ -19,7 +19,7 @@ import { createDeliveryLog } from './delivery-log.js';
 import { createFailureCounts } from './failure-counts.js';
 import { CONFIRMING_MAX, createFollowUpSender } from './follow-up-jobs.js';
 import { removeEvents } from './job-data.js';
-import { createWaitingBodies } from './waiting-bodies.js';
+import { createWaitingBodies, createWaitingIds } from './waiting-bodies.js';
 import { readJobData, type WebhookJobData } from './webhook-job.js';
 
 /** Options of {@link createWebhookWorker}. */
@@ -79,6 +79,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   let isClosing = false;
   const log = createDeliveryLog(clickhouse);
   const waiting = createWaitingBodies(redis);
+  const waitingIds = createWaitingIds(redis);
   const concurrencyLimit = createConcurrencyLimit(() => performance.now());
   const sender = createFollowUpSender(
     createWebhookJobSender(confirming, createReplication(confirming, waitReplicas)),
@@ -92,6 +93,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     failures: createFailureCounts(redis),
     sender,
     waiting,
+    waitingIds,
     logger,
     now,
     isClosing: () => isClosing,
@@ -103,9 +105,9 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     throw new DelayedError();
   };
 
-  /** Removes the bodies of a job that has nothing left to do, and the job from the bytes that wait. */
-  const removeBodies = async (jobId: string, data: WebhookJobData): Promise<void> => {
-    if (data.events.length === 0) return;
+  /** Removes a job that has nothing left to do from the bytes that wait, and its bodies. */
+  const removeWaiting = async (jobId: string, data: WebhookJobData): Promise<void> => {
+    if (data.events.length === 0) return waitingIds.remove(data.workspaceId, jobId);
     await removeEvents(redis, jobId, data);
     await waiting.remove(data.workspaceId, jobId);
   };
@@ -126,9 +128,10 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     };
     try {
       await deliver(data, job.id ?? '', onSent);
-      // If this fails, the bodies stay until Redis removes the job. Running it again would deliver its events twice.
-      await removeBodies(job.id ?? '', data).catch((err: unknown) => {
-        logger.debug({ err, jobId: job.id }, 'the bodies of a finished job could not be removed');
+      // If this fails, the bodies stay until Redis removes the job, and it counts until the next search for ended jobs. Running it again would
+      // deliver its events twice.
+      await removeWaiting(job.id ?? '', data).catch((err: unknown) => {
+        logger.debug({ err, jobId: job.id }, 'a finished job could not be removed from what waits');
       });
     } finally {
       onSent();

@@ -1,8 +1,9 @@
 import type { Catalog, WebhookRecord } from '@waymark/catalog';
 import { formatResourceId, type WebhookTrigger } from '@waymark/contract';
 import { type EventTableKind, type RowIds, rowIds } from '@waymark/event-format';
-import type { PlanWebhookJobs, WebhookJob } from '@waymark/event-queue';
+import type { PlanWebhookJobs } from '@waymark/event-queue';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
+import type { EventJobLimit, PlannedJob } from './event-job-limit.js';
 
 /** The webhook trigger of each kind of event. */
 export const TRIGGER_OF: Readonly<Record<EventTableKind, WebhookTrigger>> = {
@@ -14,6 +15,8 @@ export const TRIGGER_OF: Readonly<Record<EventTableKind, WebhookTrigger>> = {
 /** Dependencies of {@link createWebhookJobPlanner}. */
 export interface WebhookJobPlannerDeps {
   readonly catalog: Pick<Catalog, 'webhooks' | 'links'>;
+  /** That of the Redis to which the jobs are added. */
+  readonly limit: EventJobLimit;
 }
 
 const EVENTS_PER_JOB = 100;
@@ -33,21 +36,22 @@ function byWorkspace(kind: EventTableKind, rows: readonly string[]): Map<string,
 
 /** The jobs that deliver the events to the webhook. */
 function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, batchId: string, events: readonly RowIds[]) {
-  const jobs: WebhookJob[] = [];
+  const jobs: PlannedJob[] = [];
   for (let start = 0; start < events.length; start += EVENTS_PER_JOB) {
     const eventIds = events.slice(start, start + EVENTS_PER_JOB).map(({ eventId }) => eventId);
     const { id: webhookId, workspaceId } = webhook;
     const data = jobText({ workspaceId, webhookId, event, eventIds });
-    jobs.push({ id: webhookJobId(webhookId, `${batchId}-${start}`), data });
+    jobs.push({ id: webhookJobId(webhookId, `${batchId}-${start}`), data, deliveries: eventIds.length });
   }
   return jobs;
 }
 
 /**
  * Creates the function that returns the webhook jobs for the rows of an insert. A workspace without a matching webhook costs one
- * lookup in a map. If a webhook is for the clicks of some links only, the links are read from the catalog's cache.
+ * lookup in a map. If a webhook is for the clicks of some links only, the links are read from the catalog's cache. The jobs of a workspace
+ * are counted before they are queued, and left out as {@link EventJobLimit} describes.
  */
-export function createWebhookJobPlanner({ catalog }: WebhookJobPlannerDeps): PlanWebhookJobs {
+export function createWebhookJobPlanner({ catalog, limit }: WebhookJobPlannerDeps): PlanWebhookJobs {
   /** The events to send to a webhook. Only the scope `links` is checked here; folders are checked at delivery. */
   async function eventsInScope(
     { id, workspaceId, linkScope }: WebhookRecord,
@@ -64,14 +68,15 @@ export function createWebhookJobPlanner({ catalog }: WebhookJobPlannerDeps): Pla
 
   return async ({ kind, batchId, rows }) => {
     const trigger = TRIGGER_OF[kind];
-    const jobs: WebhookJob[] = [];
-    const addJobs = async ([workspace, events]: [string, RowIds[]]) => {
-      for (const webhook of await catalog.webhooks.active(formatResourceId('workspace', workspace))) {
+    const jobsOf = async ([workspace, events]: [string, RowIds[]]) => {
+      const workspaceId = formatResourceId('workspace', workspace);
+      const jobs: PlannedJob[] = [];
+      for (const webhook of await catalog.webhooks.active(workspaceId)) {
         if (!webhook.triggers.includes(trigger)) continue;
         jobs.push(...jobsFor(webhook, trigger, batchId, await eventsInScope(webhook, trigger, events)));
       }
+      return jobs.length === 0 ? jobs : limit.admit(kind, workspaceId, jobs);
     };
-    await Promise.all([...byWorkspace(kind, rows)].map(addJobs));
-    return jobs;
+    return (await Promise.all([...byWorkspace(kind, rows)].map(jobsOf))).flat();
   };
 }

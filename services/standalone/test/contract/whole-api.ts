@@ -12,7 +12,12 @@ import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestDatabase, temporaryDirectory } from '@waymark/test-kit';
-import { createWebhookJobPlanner, createWebhookNotifier, createWebhookWorker } from '@waymark/webhooks';
+import {
+  createEventJobLimit,
+  createWebhookJobPlanner,
+  createWebhookNotifier,
+  createWebhookWorker,
+} from '@waymark/webhooks';
 import { lateRowsOf, startErasures } from '@waymark/writer';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Redis } from 'ioredis';
@@ -136,7 +141,8 @@ export async function startWholeApi({
     },
     startWriter() {
       const stores = { redisUrl: server.url, clickhouse, catalog, logger, closeMs: 2_000 };
-      const webhookJobsOf = createWebhookJobPlanner({ catalog });
+      const limit = createEventJobLimit({ redis, onDropped: () => undefined, logger, now: Date.now });
+      const webhookJobsOf = createWebhookJobPlanner({ catalog, limit });
       const writer = createEventWriter({ ...stores, webhookJobsOf, lateRows });
       const receivers = createOutbound({ allowedRanges: outboundAllowedRanges });
       const deliveries = createWebhookWorker({ ...stores, outbound: receivers });
