@@ -1,3 +1,4 @@
+import { createRecentChanges } from '@waymark/cache';
 import { formatResourceId, parseResourceId } from '@waymark/contract';
 import {
   type CatalogRecord,
@@ -12,6 +13,7 @@ import type { PendingRecords } from '../pending/pending-records.js';
 import type { CachedName, NameOwner, RedisCache } from '../redis/record-cache.js';
 import type { LocalNames, LocalRecords } from './local-cache.js';
 import { parseData, type RecordTable } from './record-table.js';
+import { createSharedLookUps, localKey } from './shared-look-ups.js';
 import type { NameRow, NamesTable } from './unique-names.js';
 
 /**
@@ -52,6 +54,12 @@ type CopyAge = 'unchanged' | 'stale';
  */
 const FILL_MS_MAX = 30_000;
 
+/**
+ * Number of changed records and names that are remembered for look-ups under way, which they may have made outdated. An import changes a few
+ * thousand a second, and a look-up rarely takes a tenth of a second.
+ */
+const CHANGES_KEPT = 10_000;
+
 /** Time limit of a read for an API call. */
 const API_READ_MS_MAX = 5_000;
 /** The options of reads for API calls. */
@@ -80,44 +88,30 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
    * Look-ups that wait for Redis, and look-ups that wait for ClickHouse. They are separate: a read that begins while ClickHouse does not
    * answer queries Redis first, because Redis may answer again although it failed when the other look-up began.
    */
-  const inRedis = new Map<string, Promise<R | undefined>>();
-  const inClickHouse = new Map<string, Promise<R | undefined>>();
-  /** Number of received changes. Results of reads that began before a change are not cached. */
-  let changes = 0;
+  const changes = createRecentChanges(CHANGES_KEPT);
+  const inRedis = createSharedLookUps<R>(changes);
+  const inClickHouse = createSharedLookUps<R>(changes);
 
   /** Numbers of look-ups by the place that answered, for metrics. Look-ups that find no record are counted too. */
   const lookups = { memory: 0, redis: 0, clickhouse: 0 };
   let failingUntilMs = Number.NEGATIVE_INFINITY;
 
-  const localKey = (workspaceId: string, id: string) => `${workspaceId}/${id}`;
   const isId = (id: string) => parseResourceId(kind.resource, id) !== undefined;
 
-  /** @param start its `leave` ends the sharing: whoever comes later begins a look-up of its own */
-  function singleFlight(
-    flights: Map<string, Promise<R | undefined>>,
-    key: string,
-    start: (leave: () => void) => Promise<R | undefined>,
-  ): Promise<R | undefined> {
-    const known = flights.get(key);
-    if (known !== undefined) return known;
-    const leave = () => {
-      if (flights.get(key) === flight) flights.delete(key);
-    };
-    const flight: Promise<R | undefined> = start(leave).finally(leave);
-    flights.set(key, flight);
-    return flight;
-  }
-
-  /** Call it before a read. The returned functions store its results in this process, unless a change was received meanwhile. */
+  /**
+   * Call it before a read. The returned functions store its results in this process, unless a change of the same record or name was received
+   * meanwhile.
+   */
   function beginFill() {
-    const [startedMs, changesBefore] = [now(), changes];
+    const [startedMs, since] = [now(), changes.count()];
     return {
       isRecent: () => now() - startedMs < FILL_MS_MAX,
       record(workspaceId: string, stored: Stored<R>): void {
-        if (changes === changesBefore) localRecords.put(localKey(workspaceId, stored.record.id), stored, startedMs);
+        const key = localKey(workspaceId, stored.record.id);
+        if (!changes.isChangedSince(key, since)) localRecords.put(key, stored, startedMs);
       },
       name(key: string, owner: NameOwner | undefined): void {
-        if (changes === changesBefore) localNames.put(key, owner, startedMs);
+        if (!changes.isChangedSince(key, since)) localNames.put(key, owner, startedMs);
       },
     };
   }
@@ -188,11 +182,11 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     const key = localKey(workspaceId, id);
     const readClickHouse = async () => (await readTable(workspaceId, [id])).get(id);
     const read = () =>
-      singleFlight(inRedis, key, async (leave) => {
+      inRedis.share(key, async (leave) => {
         const cached = (await readCached(workspaceId, [id])).get(id);
         if (cached !== undefined) return cached;
         leave();
-        return singleFlight(inClickHouse, key, readClickHouse);
+        return inClickHouse.share(key, readClickHouse);
       });
     return readOrStale((age) => localRecords[age](key)?.record, options.limitMs, `${kind.table} by id`, read);
   }
@@ -276,7 +270,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
         return record;
       }
     }
-    return singleFlight(inClickHouse, key, () => resolveUncached(name, cached));
+    return inClickHouse.share(key, () => resolveUncached(name, cached));
   }
 
   /** @param cached what Redis had of the name; undefined when it was away */
@@ -316,7 +310,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
       lookups.memory += 1;
       return undefined;
     }
-    const read = () => singleFlight(inRedis, key, (leave) => resolve(name, leave));
+    const read = () => inRedis.share(key, (leave) => resolve(name, leave));
     return readOrStale((age) => copyByName(name, age), options.limitMs, `${kind.table} by name`, read);
   }
 
@@ -369,11 +363,21 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     findOwnerUncached,
     lookups,
 
-    /** Call it after a change: look-ups that began before it are neither cached nor shared with later reads. */
-    outdate(): void {
-      changes += 1;
-      inRedis.clear();
-      inClickHouse.clear();
+    /**
+     * Call it after a change of the records with these {@link localKey local keys} and the names with these `nameKey`s: look-ups of them that
+     * began before it are neither cached nor shared with later reads.
+     */
+    outdate(keys: readonly string[]): void {
+      changes.add(keys);
+      inRedis.leave(keys);
+      inClickHouse.leave(keys);
+    },
+
+    /** The same for all records and names, when changes may have been missed. */
+    outdateAll(): void {
+      changes.addAll();
+      inRedis.leaveAll();
+      inClickHouse.leaveAll();
     },
   };
 }

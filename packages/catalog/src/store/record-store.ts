@@ -11,6 +11,7 @@ import { createRecordReader, type ReadOptions, type RecordReader } from './recor
 import { createRecordTable, type RecordTable } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';
 import { retryWrite } from './retry-write.js';
+import { localKey } from './shared-look-ups.js';
 import type { WriteDeps } from './write-context.js';
 
 /** Time limit of an insert. Together with the time in which a lock allows to start inserts, it must be shorter than the TTL of a lock. */
@@ -121,18 +122,18 @@ export function createRecordStore<R extends CatalogRecord>(
     kind,
     table,
     lists: createRecordList(kind, table, deps, settings.read, pending),
-    onChange({ records }) {
+    onChange({ records, names }) {
       const own = records.filter((record) => record.table === kind.table);
       for (const { workspaceId, id, version, isRemoved } of own) {
-        const key = `${workspaceId}/${id}`;
+        const key = localKey(workspaceId, id);
         if (isRemoved) localRecords.delete(key);
         else localRecords.raise(key, version);
       }
-      if (own.length > 0) reader.outdate();
+      if (own.length > 0) reader.outdate([...own.map(({ workspaceId, id }) => localKey(workspaceId, id)), ...names]);
     },
     onGap() {
       localRecords.expireAll();
-      reader.outdate();
+      reader.outdateAll();
     },
     close: commit.close,
   };

@@ -1,0 +1,46 @@
+/** The keys that have changed of late, so that a change makes only those look-ups outdated that are under way for its own keys. */
+export interface RecentChanges {
+  /** The number of changes so far. A look-up notes it before it begins. */
+  count(): number;
+  /** Call it after a change of these keys. */
+  add(keys: Iterable<string>): void;
+  /** Call it when changes may have been missed: every key may have changed. */
+  addAll(): void;
+  /**
+   * Whether the key has changed since there were `count` changes. Also true when that was so long ago that it is not known any more.
+   */
+  isChangedSince(key: string, count: number): boolean;
+}
+
+/** @param keysMax number of changed keys that are certainly remembered; up to twice as many are, and those of one change more */
+export function createRecentChanges(keysMax: number): RecentChanges {
+  let count = 0;
+  /** By key, the number of its last change. */
+  let recent = new Map<string, number>();
+  /** The same of earlier changes, up to `earlierEnd`. */
+  let earlier = new Map<string, number>();
+  let earlierEnd = 0;
+  /** The last change whose keys are forgotten. */
+  let forgottenEnd = 0;
+
+  return {
+    count: () => count,
+
+    add(keys) {
+      if (recent.size > keysMax) {
+        [earlier, recent] = [recent, new Map()];
+        [forgottenEnd, earlierEnd] = [earlierEnd, count];
+      }
+      count += 1;
+      for (const key of keys) recent.set(key, count);
+    },
+
+    addAll() {
+      count += 1;
+      [recent, earlier] = [new Map(), new Map()];
+      [forgottenEnd, earlierEnd] = [count, count];
+    },
+
+    isChangedSince: (key, since) => since < forgottenEnd || (recent.get(key) ?? earlier.get(key) ?? 0) > since,
+  };
+}
