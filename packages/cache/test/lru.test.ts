@@ -15,6 +15,16 @@ it('keeps up to its maximum of entries, and evicts the least recently used', () 
   expect([...cache.entries()]).toEqual([['e', 4]]);
 });
 
+it('keeps values up to a sum of sizes, in which small ones count as one entry each', () => {
+  const cache = createLru<string, string>(4, { each: 10, of: (value, key) => value.length + key.length });
+  for (const key of ['a', 'b', 'c', 'd', 'e']) cache.set(key, 'small');
+  expect([...cache.keys()].sort()).toEqual(['b', 'c', 'd', 'e']);
+  cache.set('f', 'x'.repeat(24));
+  expect([...cache.keys()].sort()).toEqual(['e', 'f']);
+  cache.set('g', 'x'.repeat(40));
+  expect([...cache.keys()].sort()).toEqual(['e', 'f']);
+});
+
 it('allocates no memory for entries before they are added', () => {
   const before = process.memoryUsage();
   const caches = Array.from({ length: 20 }, () => createLru<string, number>(100_000));

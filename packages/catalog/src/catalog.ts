@@ -58,7 +58,7 @@ import {
 import { createResources, type ResourceDeps } from './resources/resource.js';
 import { createSealedValues } from './secrets/sealed-values.js';
 import { createSecretBox } from './secrets/secret-box.js';
-import { createLocalNames } from './store/local-cache.js';
+import { createLocalNames, type RecordsBound } from './store/local-cache.js';
 import { API_READ, type ReadOptions } from './store/record-reader.js';
 import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type StoreDeps } from './store/record-store.js';
 import { createNamesTable } from './store/unique-names.js';
@@ -97,7 +97,7 @@ export interface CatalogOptions {
   readonly redirectWaitMs?: number;
   /**
    * Upper bound for the number of cached records of each type, and of cached names. The limits of a service, which are the default, apply
-   * if they are lower.
+   * if they are lower. Their characters are limited in proportion.
    */
   readonly cachedMax?: number;
   /** Whether tables are replicated, so that reads need settings to see every acknowledged write; false by default. */
@@ -105,11 +105,12 @@ export interface CatalogOptions {
 }
 
 const REDIRECT_WAIT_MS = 1_000;
-/** Maximum number of records of a type, or of names, that are cached in this process. */
-const LINKS_KEPT = 50_000;
+/** The most records of a type that are cached in this process. */
+const LINKS_KEPT: RecordsBound = { entriesMax: 50_000, charsEach: 2_000 };
 /** As many as links, because a visit of a partner's link reads the partner. */
-const PARTNERS_KEPT = 50_000;
-const OTHERS_KEPT = 10_000;
+const PARTNERS_KEPT: RecordsBound = { entriesMax: 50_000, charsEach: 1_000 };
+const OTHERS_KEPT: RecordsBound = { entriesMax: 10_000, charsEach: 1_000 };
+/** Maximum number of names that are cached in this process. */
 const NAMES_KEPT = 100_000;
 
 /**
@@ -118,7 +119,10 @@ const NAMES_KEPT = 100_000;
  */
 export function createCatalog(options: CatalogOptions) {
   const { clickhouse, now, cachedMax = Number.POSITIVE_INFINITY } = options;
-  const others = Math.min(OTHERS_KEPT, cachedMax);
+  const atMost = ({ entriesMax, charsEach }: RecordsBound) => ({
+    cached: { entriesMax: Math.min(entriesMax, cachedMax), charsEach },
+  });
+  const others = atMost(OTHERS_KEPT);
   let isClosed = false;
   const logger: CatalogLogger = {
     warn(context, message) {
@@ -163,13 +167,13 @@ export function createCatalog(options: CatalogOptions) {
     now,
   };
 
-  const workspaceStore = createRecordStore(workspaceType, deps, { entriesMax: others });
+  const workspaceStore = createRecordStore(workspaceType, deps, others);
   const isOrphanDomain = async ({ workspaceId }: DomainRecord) =>
     (await workspaceStore.table.get(workspaceId, workspaceId)) === undefined;
-  const apiKeyStore = createRecordStore(apiKeyType, deps, { entriesMax: others });
-  const domainStore = createRecordStore(domainType, deps, { entriesMax: others, isOrphan: isOrphanDomain });
+  const apiKeyStore = createRecordStore(apiKeyType, deps, others);
+  const domainStore = createRecordStore(domainType, deps, { ...others, isOrphan: isOrphanDomain });
   const linkStore = createRecordStore(linkType, deps, {
-    entriesMax: Math.min(LINKS_KEPT, cachedMax),
+    ...atMost(LINKS_KEPT),
     // While a domain is renamed, a link on one of its hosts and one on the other cannot have the same key: they could not be moved.
     async reservedFor({ kind, scope: host, name: key }) {
       if (kind !== 'link') return [];
@@ -186,19 +190,19 @@ export function createCatalog(options: CatalogOptions) {
   const queueShards = createQueueShards(workspaceStore, 1 + otherQueues.length, redirectRead);
   const queues = [redis, ...otherQueues];
   const pendingCustomers = createPendingCustomers((workspaceId) => queueShards.pick(queues, workspaceId), now);
-  const customerStore = createRecordStore(customerType, deps, { entriesMax: others, pending: pendingCustomers });
-  const tagStore = createRecordStore(tagType, deps, { entriesMax: others });
-  const folderStore = createRecordStore(folderType, deps, { entriesMax: others });
-  const groupStore = createRecordStore(groupType, deps, { entriesMax: others });
-  const partnerTagStore = createRecordStore(partnerTagType, deps, { entriesMax: others });
-  const partnerStore = createRecordStore(partnerType, deps, { entriesMax: Math.min(PARTNERS_KEPT, cachedMax) });
-  const programStore = createRecordStore(programType, deps, { entriesMax: others });
-  const utmTemplateStore = createRecordStore(utmTemplateType, deps, { entriesMax: others });
-  const webhookStore = createRecordStore(webhookType, deps, { entriesMax: others });
-  const exportJobStore = createRecordStore(exportJobType, deps, { entriesMax: others });
-  const exportScheduleStore = createRecordStore(exportScheduleType, deps, { entriesMax: others });
-  const importJobStore = createRecordStore(importJobType, deps, { entriesMax: others });
-  const erasureStore = createRecordStore(erasureType, deps, { entriesMax: others });
+  const customerStore = createRecordStore(customerType, deps, { ...others, pending: pendingCustomers });
+  const tagStore = createRecordStore(tagType, deps, others);
+  const folderStore = createRecordStore(folderType, deps, others);
+  const groupStore = createRecordStore(groupType, deps, others);
+  const partnerTagStore = createRecordStore(partnerTagType, deps, others);
+  const partnerStore = createRecordStore(partnerType, deps, atMost(PARTNERS_KEPT));
+  const programStore = createRecordStore(programType, deps, others);
+  const utmTemplateStore = createRecordStore(utmTemplateType, deps, others);
+  const webhookStore = createRecordStore(webhookType, deps, others);
+  const exportJobStore = createRecordStore(exportJobType, deps, others);
+  const exportScheduleStore = createRecordStore(exportScheduleType, deps, others);
+  const importJobStore = createRecordStore(importJobType, deps, others);
+  const erasureStore = createRecordStore(erasureType, deps, others);
   const stores = [
     ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
     ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, utmTemplateStore, webhookStore],

@@ -8,9 +8,17 @@ const WRITE_MARKER_TTL_MS = 60_000;
 /** TTL of names without an owner. Short, because anonymous requests can look up any name. */
 const UNOWNED_TTL_MS = 5_000;
 /**
- * Sets entries `<version>|<data>`. An entry without data is a write marker: this version is being written, so reads go to ClickHouse. An
- * existing entry stays if its version is higher, or if it has data of the same version and the new one has none. KEYS one for each record;
- * ARGV TTL in ms, then version and data of each.
+ * Characters of a record's JSON up to which Redis has it, so that the caches of a few large records do not fill the memory that the queue is
+ * in, and that a process which only compares versions receives little. Of a larger record it has the version, with which a process that has
+ * a copy goes on using it.
+ */
+const DATA_CHARS_MAX = 8_000;
+
+/**
+ * Sets entries `<version>|<data>`, or `+<version>|` of a record that is too large. An entry `<version>|` is a write marker: this version is
+ * being written, so reads go to ClickHouse. An existing entry stays if its version is higher, or if it is of the same version, the new one is
+ * a marker, and it is not. Releases that do not set `+` take it for a marker. KEYS one for each record; ARGV TTL in ms, then version and data
+ * of each.
  */
 const SET_RECORDS = `
 for i, key in ipairs(KEYS) do
@@ -20,9 +28,11 @@ for i, key in ipairs(KEYS) do
   if current then
     local bar = string.find(current, '|', 1, true)
     local known = tonumber(string.sub(current, 1, bar - 1))
-    isOlder = known > version or (known == version and #current > bar and data == '')
+    local isWritten = #current > bar or string.sub(current, 1, 1) == '+'
+    local isMarker = data == '' and string.sub(ARGV[2 * i], 1, 1) ~= '+'
+    isOlder = known > version or (known == version and isWritten and isMarker)
   end
-  if not isOlder then redis.call('SET', key, version .. '|' .. data, 'PX', ARGV[1]) end
+  if not isOlder then redis.call('SET', key, ARGV[2 * i] .. '|' .. data, 'PX', ARGV[1]) end
 end
 return 1`;
 
@@ -41,9 +51,12 @@ export interface NameOwner {
   readonly id: string;
 }
 
-/** A cached record; `data` is undefined while that version is being written. */
+/** The cached entry of a record. */
 interface CachedRecord {
   readonly version: number;
+  /** Whether the version is written; false: reads go to ClickHouse. */
+  readonly isWritten: boolean;
+  /** Its JSON; undefined while the version is being written, and of a record that is too large. */
   readonly data: string | undefined;
 }
 
@@ -71,7 +84,20 @@ function parseRecord(text: string | null): CachedRecord | undefined {
   if (text === null) return undefined;
   const bar = text.indexOf('|');
   const data = text.slice(bar + 1);
-  return { version: Number(text.slice(0, bar)), data: data === '' ? undefined : data };
+  const isWritten = data !== '' || text.startsWith('+');
+  return { version: Number(text.slice(0, bar)), isWritten, data: data === '' ? undefined : data };
+}
+
+/** The parts of a record's entry; see {@link SET_RECORDS}. */
+interface Entry {
+  readonly id: string;
+  readonly version: string;
+  readonly data: string;
+}
+
+/** The entry of a written record. */
+function writtenEntry({ id, version, data }: RecordData): Entry {
+  return data.length > DATA_CHARS_MAX ? { id, version: `+${version}`, data: '' } : { id, version: `${version}`, data };
 }
 
 function parseName(text: string | null): CachedName {
@@ -88,7 +114,7 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
   const recordKey = (table: string, workspaceId: string, id: string) => `${prefix}{${workspaceId}}:${table}:${id}`;
   const redisNameKey = (name: Name) => `${prefix}name:${nameKey(name)}`;
 
-  const setArguments = (table: string, workspaceId: string, records: readonly RecordData[], ttlMs: number) => [
+  const setArguments = (table: string, workspaceId: string, records: readonly Entry[], ttlMs: number) => [
     ...records.map(({ id }) => recordKey(table, workspaceId, id)),
     ttlMs,
     ...records.flatMap(({ version, data }) => [version, data]),
@@ -105,14 +131,14 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
     async fillRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
       const ttlMs = memory.optionalTtlMs();
       if (ttlMs === undefined || records.length === 0) return;
-      const values = setArguments(table, workspaceId, records, ttlMs);
+      const values = setArguments(table, workspaceId, records.map(writtenEntry), ttlMs);
       await redis.tryRun((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
     /** Sets write markers. Call it before changes are written: from then on older versions are neither served nor cached. */
     async markRecords(table: string, workspaceId: string, records: readonly Omit<RecordData, 'data'>[]): Promise<void> {
       if (records.length === 0) return;
-      const marks = records.map((record) => ({ ...record, data: '' }));
+      const marks = records.map(({ id, version }) => ({ id, version: `${version}`, data: '' }));
       const values = setArguments(table, workspaceId, marks, WRITE_MARKER_TTL_MS);
       await redis.run((client) => client.eval(SET_RECORDS, marks.length, ...values));
     },
@@ -121,7 +147,7 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
     async putRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
       const ttlMs = memory.optionalTtlMs();
       if (ttlMs === undefined || records.length === 0) return;
-      const values = setArguments(table, workspaceId, records, ttlMs);
+      const values = setArguments(table, workspaceId, records.map(writtenEntry), ttlMs);
       await redis.run((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 

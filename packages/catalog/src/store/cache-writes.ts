@@ -1,5 +1,6 @@
 import { type CatalogRecord, type Name, nameKey, type Stored } from '../model/entity-type.js';
 import { retryWrite } from './retry-write.js';
+import { localKey } from './shared-look-ups.js';
 import type { RecordDeps, WriteDeps } from './write-context.js';
 
 /** A record as it was written, and the names that it has gained and lost by the write. */
@@ -43,11 +44,12 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */
     async updateCaches(workspaceId: string, written: readonly Written<R>[]): Promise<void> {
-      for (const { stored } of written) localRecords.put(`${workspaceId}/${stored.record.id}`, stored, now());
-      const entries = written.map(({ stored: { record, version } }) => ({
-        ...{ id: record.id, version },
-        data: JSON.stringify(record),
-      }));
+      const entries = written.map(({ stored }) => {
+        const { record, version } = stored;
+        const data = JSON.stringify(record);
+        localRecords.put(localKey(workspaceId, record.id), stored, now(), data.length);
+        return { id: record.id, version, data };
+      });
       await retryWrite(() =>
         Promise.all([
           cache.putRecords(kind.table, workspaceId, entries),

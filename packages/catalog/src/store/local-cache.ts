@@ -19,18 +19,30 @@ interface RecordEntry<R> {
   readonly epoch: number;
   /** When the record was parsed, in ms. */
   readonly parsedMs: number;
+  /** Length of the record's JSON. */
+  readonly chars: number;
+}
+
+/** The most that a cache of records holds. Both bounds hold: a record takes the room of one entry, or of several if it has more characters. */
+export interface RecordsBound {
+  readonly entriesMax: number;
+  /** Characters of JSON for each entry. */
+  readonly charsEach: number;
 }
 
 /** Options of {@link createLocalRecords}. */
 export interface LocalRecordsOptions {
-  readonly entriesMax: number;
+  readonly bound: RecordsBound;
   readonly staleMsMax: number;
   readonly now: () => number;
 }
 
 /** The cache of records in this process. After their TTL, copies are served only while both stores are away. */
-export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalRecordsOptions) {
-  const entries = createLru<string, RecordEntry<R>>(entriesMax);
+export function createLocalRecords<R>({ bound, staleMsMax, now }: LocalRecordsOptions) {
+  const entries = createLru<string, RecordEntry<R>>(bound.entriesMax, {
+    each: bound.charsEach,
+    of: ({ chars }) => chars,
+  });
   let epoch = 0;
 
   function stale(key: string): Stored<R> | undefined {
@@ -64,12 +76,18 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
       return isUsable ? entry.stored : undefined;
     },
 
-    /** Stores a record, unless a newer version is known. @param readAtMs when the read began that has found it */
-    put(key: string, stored: Stored<R>, readAtMs: number): void {
+    /**
+     * Stores a record, unless a newer version is known.
+     *
+     * @param readAtMs when the read began that has found it
+     * @param chars length of its JSON; ignored for the object that {@link parsed} has returned
+     */
+    put(key: string, stored: Stored<R>, readAtMs: number, chars: number): void {
       const entry = entries.peek(key);
       if (stored.version < (entry?.floor ?? 0)) return;
-      const parsedMs = entry?.stored === stored ? entry.parsedMs : readAtMs;
-      entries.set(key, { stored, floor: stored.version, freshUntilMs: readAtMs + FRESH_MS, epoch, parsedMs });
+      const [floor, freshUntilMs] = [stored.version, readAtMs + FRESH_MS];
+      const { parsedMs, chars: ownChars } = entry?.stored === stored ? entry : { parsedMs: readAtMs, chars };
+      entries.set(key, { stored, floor, freshUntilMs, epoch, parsedMs, chars: ownChars });
     },
 
     /** Call it when a newer version exists: the copy expires, and no older version is stored any more. */
@@ -98,9 +116,12 @@ export interface NameEntry {
   readonly epoch: number;
 }
 
+/** Characters for each entry of the cache of names. A longer name, up to the limit of `isPossibleName`, takes the room of several. */
+const NAME_CHARS_EACH = 200;
+
 /** The cache of names in this process. */
 export function createLocalNames(entriesMax: number, now: () => number) {
-  const entries = createLru<string, NameEntry>(entriesMax);
+  const entries = createLru<string, NameEntry>(entriesMax, { each: NAME_CHARS_EACH, of: (_entry, key) => key.length });
   let epoch = 0;
 
   return {

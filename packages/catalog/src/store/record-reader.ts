@@ -106,9 +106,10 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     const [startedMs, since] = [now(), changes.count()];
     return {
       isRecent: () => now() - startedMs < FILL_MS_MAX,
-      record(workspaceId: string, stored: Stored<R>): void {
+      /** @param chars see `put` of the cache */
+      record(workspaceId: string, stored: Stored<R>, chars: number): void {
         const key = localKey(workspaceId, stored.record.id);
-        if (!changes.isChangedSince(key, since)) localRecords.put(key, stored, startedMs);
+        if (!changes.isChangedSince(key, since)) localRecords.put(key, stored, startedMs, chars);
       },
       name(key: string, owner: NameOwner | undefined): void {
         if (!changes.isChangedSince(key, since)) localNames.put(key, owner, startedMs);
@@ -118,10 +119,13 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
 
   /** Stores records that were read from ClickHouse in the caches of this process and of Redis. */
   function cacheRead(workspaceId: string, read: readonly Stored<R>[], fill: ReturnType<typeof beginFill>): void {
-    for (const stored of read) fill.record(workspaceId, stored);
-    if (!fill.isRecent()) return;
-    const fills = read.map(({ version, record }) => ({ id: record.id, version, data: JSON.stringify(record) }));
-    void cache.fillRecords(kind.table, workspaceId, fills);
+    const fills = read.map((stored) => {
+      const { record, version } = stored;
+      const data = JSON.stringify(record);
+      fill.record(workspaceId, stored, data.length);
+      return { id: record.id, version, data };
+    });
+    if (fill.isRecent()) void cache.fillRecords(kind.table, workspaceId, fills);
   }
 
   /** Reads records from Redis only. */
@@ -131,14 +135,13 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     const cached = await cache.readRecords(kind.table, workspaceId, ids);
     ids.forEach((id, index) => {
       const entry = cached?.[index];
-      if (entry?.data === undefined) return;
+      if (!entry?.isWritten) return;
       const { version, data } = entry;
       // Parsing a record takes longer than reading it, and values derived from a record are cached by its object.
-      const stored = localRecords.parsed(localKey(workspaceId, id), version) ?? {
-        version,
-        record: parseData(kind, data),
-      };
-      fill.record(workspaceId, stored);
+      const copy = localRecords.parsed(localKey(workspaceId, id), version);
+      const stored = copy ?? (data === undefined ? undefined : { version, record: parseData(kind, data) });
+      if (stored === undefined) return;
+      fill.record(workspaceId, stored, data?.length ?? 0);
       found.set(id, stored.record);
     });
     lookups.redis += found.size;

@@ -6,7 +6,7 @@ import { createRecordList, type RecordList } from '../lists/record-list.js';
 import { type CatalogRecord, type EntityType, type Name, recordColumns } from '../model/entity-type.js';
 import { type PendingRecords, withPending } from '../pending/pending-records.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
-import { createLocalRecords } from './local-cache.js';
+import { createLocalRecords, type RecordsBound } from './local-cache.js';
 import { createRecordReader, type ReadOptions, type RecordReader } from './record-reader.js';
 import { createRecordTable, type RecordTable } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';
@@ -49,8 +49,8 @@ const isQuorumBusy = (err: unknown) => err instanceof Error && 'code' in err && 
 
 /** Options of {@link createRecordStore}. */
 export interface StoreOptions<R extends CatalogRecord> {
-  /** Maximum number of records that are cached in this process. */
-  readonly entriesMax: number;
+  /** The most records that are cached in this process. */
+  readonly cached: RecordsBound;
   /** See `RecordDeps`. */
   readonly isOrphan?: (record: R) => Promise<boolean>;
   /** See `RecordDeps`. */
@@ -104,7 +104,7 @@ export function createRecordStore<R extends CatalogRecord>(
   const { pending } = options;
   const written = createRecordTable(kind, clickhouse, settings.read);
   const table = pending === undefined ? written : withPending(kind, written, deps.namesTable, pending);
-  const localRecords = createLocalRecords<R>({ entriesMax: options.entriesMax, staleMsMax: kind.staleMsMax, now });
+  const localRecords = createLocalRecords<R>({ bound: options.cached, staleMsMax: kind.staleMsMax, now });
   const commit = createTableCommit(clickhouse, kind.table, recordColumns(kind), settings, now);
   const reader = createRecordReader({ ...deps, kind, table, localRecords, pending });
   const writer = createRecordWriter(deps, {

@@ -88,20 +88,35 @@ describe('Redis entries', () => {
   it('an older version never replaces a newer one', async () => {
     await redisCache().fillRecords('links', WS, [data(3)]);
     await redisCache().fillRecords('links', WS, [data(2)]);
-    expect(await read()).toEqual({ version: 3, data: '{"version":3}' });
+    expect(await read()).toEqual({ version: 3, isWritten: true, data: '{"version":3}' });
     await redisCache().putRecords('links', WS, [data(4)]);
-    expect(await read()).toEqual({ version: 4, data: '{"version":4}' });
+    expect(await read()).toEqual({ version: 4, isWritten: true, data: '{"version":4}' });
   });
 
   it('a write marker sends readers to ClickHouse, and is replaced by its own version or a newer one only', async () => {
     await redisCache().markRecords('links', WS, [{ id: 'link_1', version: 5 }]);
-    expect(await read()).toEqual({ version: 5, data: undefined });
+    expect(await read()).toEqual({ version: 5, isWritten: false, data: undefined });
     await redisCache().fillRecords('links', WS, [data(4)]);
-    expect(await read()).toEqual({ version: 5, data: undefined });
+    expect(await read()).toEqual({ version: 5, isWritten: false, data: undefined });
     await redisCache().fillRecords('links', WS, [data(5)]);
     expect((await read())?.data).toBe('{"version":5}');
     await redisCache().markRecords('links', WS, [{ id: 'link_1', version: 5 }]);
     expect((await read())?.data).toBe('{"version":5}');
+  });
+
+  it('have only the version of a large record, which older versions and its own write marker do not replace', async () => {
+    const large = (version: number) => ({ id: 'link_1', version, data: JSON.stringify('x'.repeat(8000)) });
+    const versionOnly = (version: number) => ({ version, isWritten: true, data: undefined });
+    await redisCache().putRecords('links', WS, [large(6)]);
+    expect(await read()).toEqual(versionOnly(6));
+    expect(await stores.client.strlen(`waymark:cache:{${WS}}:links:link_1`)).toBeLessThan(20);
+    await redisCache().fillRecords('links', WS, [data(5)]);
+    await redisCache().markRecords('links', WS, [{ id: 'link_1', version: 6 }]);
+    expect(await read()).toEqual(versionOnly(6));
+    await redisCache().fillRecords('links', WS, [large(7)]);
+    expect(await read()).toEqual(versionOnly(7));
+    await redisCache().markRecords('links', WS, [{ id: 'link_1', version: 8 }]);
+    expect(await read()).toEqual({ version: 8, isWritten: false, data: undefined });
   });
 
   it('a slow reader of a name does not overwrite what a writer has stored since', async () => {
@@ -170,25 +185,26 @@ describe('Redis entries', () => {
 });
 
 describe('copies in the process', () => {
+  const BOUND = { entriesMax: 10, charsEach: 100 };
   const stored = (version: number) => ({ version, record: `v${version}` });
 
   it('an older version never replaces a newer one', () => {
-    const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 0, now: () => 0 });
-    records.put('a', stored(2), 0);
-    records.put('a', stored(1), 0);
+    const records = createLocalRecords<string>({ bound: BOUND, staleMsMax: 0, now: () => 0 });
+    records.put('a', stored(2), 0, 20);
+    records.put('a', stored(1), 0, 20);
     expect(records.fresh('a')).toEqual(stored(2));
     records.raise('a', 3);
     expect(records.fresh('a')).toBeUndefined();
-    records.put('a', stored(2), 0);
+    records.put('a', stored(2), 0, 20);
     expect(records.fresh('a')).toBeUndefined();
-    records.put('a', stored(3), 0);
+    records.put('a', stored(3), 0, 20);
     expect(records.fresh('a')).toEqual(stored(3));
   });
 
   it('are fresh for a second after their read began, and usable as stale copies for as long as their type allows', () => {
     let nowMs = 10_000;
-    const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 5000, now: () => nowMs });
-    records.put('a', stored(1), 9500);
+    const records = createLocalRecords<string>({ bound: BOUND, staleMsMax: 5000, now: () => nowMs });
+    records.put('a', stored(1), 9500, 20);
     nowMs = 10_499;
     expect(records.fresh('a')).toEqual(stored(1));
     nowMs = 10_500;
@@ -200,22 +216,37 @@ describe('copies in the process', () => {
 
   it('are reused for the same version for ten minutes after they were parsed', () => {
     let nowMs = 0;
-    const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 0, now: () => nowMs });
+    const records = createLocalRecords<string>({ bound: BOUND, staleMsMax: 0, now: () => nowMs });
     const parsed = stored(1);
-    records.put('a', parsed, 0);
+    records.put('a', parsed, 0, 20);
     nowMs = 599_999;
     expect(records.parsed('a', 1)).toBe(parsed);
     expect(records.parsed('a', 2)).toBeUndefined();
-    records.put('a', parsed, nowMs);
+    records.put('a', parsed, nowMs, 20);
     nowMs = 600_000;
     expect(records.fresh('a')).toBe(parsed);
     expect(records.parsed('a', 1)).toBeUndefined();
   });
 
+  it('are kept up to a number of characters together, however few they are', () => {
+    const records = createLocalRecords<string>({ bound: BOUND, staleMsMax: 0, now: () => 0 });
+    const keys = Array.from({ length: 12 }, (_each, index) => `key-${index}`);
+    const kept = () => keys.filter((key) => records.fresh(key) !== undefined);
+    for (const key of keys) records.put(key, stored(1), 0, 100);
+    expect(kept()).toEqual(keys.slice(2));
+    const large = stored(2);
+    records.put('key-11', large, 0, 801);
+    expect(kept()).toEqual(['key-10', 'key-11']);
+    // The same object again, of which Redis had the version only.
+    records.put('key-11', large, 0, 0);
+    records.put('key-0', stored(1), 0, 1);
+    expect(kept()).toEqual(['key-0', 'key-11']);
+  });
+
   it('are unchanged until an invalidation arrives or may have been missed', () => {
     let nowMs = 0;
-    const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 5000, now: () => nowMs });
-    for (const key of ['a', 'b', 'c']) records.put(key, stored(1), 0);
+    const records = createLocalRecords<string>({ bound: BOUND, staleMsMax: 5000, now: () => nowMs });
+    for (const key of ['a', 'b', 'c']) records.put(key, stored(1), 0, 20);
     nowMs = 3000;
     records.raise('a', 2);
     expect(records.unchanged('a')).toBeUndefined();
@@ -242,6 +273,20 @@ describe('reading', () => {
     expect((await other.links.get(workspace.id, link.id))?.url).toBe('https://two.com/');
     nowMs += 2000;
     expect((await other.links.get(workspace.id, link.id))?.url).toBe('https://two.com/');
+  });
+
+  it('a large record, of which Redis has the version only, queries ClickHouse again only when it has changed', async () => {
+    let nowMs = Date.now();
+    const { workspace, host } = await aWorkspace(catalog);
+    const create = { domain: host, key: 'large', url: 'https://one.com', description: 'x'.repeat(8000) };
+    const link = await catalog.links.create(workspace.id, create);
+    const other = await subscribed(stores.catalog({ now: () => nowMs }));
+    const read = () => other.links.get(workspace.id, link.id);
+    expect(await queriesOf(read)).toBe(1);
+    nowMs += 2000;
+    expect(await queriesOf(read)).toBe(0);
+    await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com/' }));
+    expect((await read())?.url).toBe('https://two.com/');
   });
 
   it('a link for the second time sends no query to a store', async () => {
