@@ -8,7 +8,7 @@ import { type PendingRecords, withPending } from '../pending/pending-records.js'
 import type { CatalogChange } from '../redis/catalog-changes.js';
 import { createLocalRecords, type RecordsBound } from './local-cache.js';
 import { createRecordReader, type ReadOptions, type RecordReader } from './record-reader.js';
-import { createRecordTable, type RecordTable } from './record-table.js';
+import { createRecordTable, type ReadSettings, type RecordTable } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';
 import { retryWrite } from './retry-write.js';
 import { localKey } from './shared-look-ups.js';
@@ -29,17 +29,21 @@ export interface StoreDeps extends WriteDeps {
 }
 
 /** Settings of every read and every insert of catalog tables. */
-export interface TableSettings {
-  readonly read: Readonly<Record<string, number>>;
+export interface TableSettings extends ReadSettings {
   readonly insert: Readonly<Record<string, string | number>>;
   readonly concurrentInsertsMax: number;
 }
 
 /** The settings for tables on one server. */
-export const SINGLE_NODE: TableSettings = { read: {}, insert: {}, concurrentInsertsMax: 2 };
+export const SINGLE_NODE: TableSettings = { isOneServer: true, read: {}, insert: {}, concurrentInsertsMax: 2 };
 
 /** The settings for replicated tables: a check must see every acknowledged write, whichever replica answers. */
-export const REPLICATED: TableSettings = { read: SEQUENTIAL_READ, insert: QUORUM_INSERT, concurrentInsertsMax: 1 };
+export const REPLICATED: TableSettings = {
+  isOneServer: false,
+  read: SEQUENTIAL_READ,
+  insert: QUORUM_INSERT,
+  concurrentInsertsMax: 1,
+};
 
 /**
  * Code of ClickHouse for an insert that was refused because another insert into the table still waits for its quorum. It can be repeated.
@@ -102,7 +106,7 @@ export function createRecordStore<R extends CatalogRecord>(
 ): RecordStore<R> {
   const { clickhouse, settings, now } = deps;
   const { pending } = options;
-  const written = createRecordTable(kind, clickhouse, settings.read);
+  const written = createRecordTable(kind, clickhouse, settings);
   const table = pending === undefined ? written : withPending(kind, written, deps.namesTable, pending);
   const localRecords = createLocalRecords<R>({ bound: options.cached, staleMsMax: kind.staleMsMax, now });
   const commit = createTableCommit(clickhouse, kind.table, recordColumns(kind), settings, now);

@@ -4,56 +4,81 @@ import { formatResourceId } from '@waymark/contract';
 import { keyReadSettings, type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf, type Stored } from '../model/entity-type.js';
 
-/** Maximum number of records in one statement, because their ids are sent in its URL. */
-const RECORDS_PER_READ = 1_000;
+/** Maximum number of workspaces in one statement, because their ids are sent in its URL. */
+const WORKSPACES_PER_READ = 1_000;
+/**
+ * Maximum number of records in one statement. Their ids are sent in its URL, and its result is held in memory: domains of the largest size
+ * together have some 90 MB.
+ */
+const RECORDS_PER_READ = 250;
 
-interface RecordId {
-  readonly workspaceId: string;
+/** How the tables are read. */
+export interface ReadSettings {
+  /** Settings of every statement. */
+  readonly read: Readonly<Record<string, number>>;
+  /** Whether one server has the records of all workspaces, so that one statement may look up those of several. */
+  readonly isOneServer: boolean;
+}
+
+/** A record by the UInt64 of its ids as decimal text. */
+interface RecordNumber {
+  readonly workspaceNumber: string;
   readonly number: string;
 }
+
+/** A row of the table. */
+interface Row {
+  readonly version: string;
+  readonly data: string;
+}
+
+const rowKey = (workspaceNumber: string, number: string) => `${workspaceNumber}/${number}`;
 
 /** Reads from the table of one type, without caches. */
 export function createRecordTable<R extends CatalogRecord>(
   kind: EntityType<R>,
   clickhouse: ClickHouseClient,
-  settings: Readonly<Record<string, number>>,
+  { read: settings, isOneServer }: ReadSettings,
 ) {
-  const records = async (
-    query: string,
-    workspaceId: string,
-    parameters: QueryParameters,
-    own: Readonly<Record<string, number>> = {},
-  ): Promise<Stored<R>[]> => {
-    const workspace = numberOf('workspace', workspaceId);
-    const rows = await queryRows<[string, string]>(clickhouse, {
-      query,
-      parameters: { ...parameters, workspace },
-      settings: { ...settings, ...own },
-    });
-    return rows.map(([version, data]) => ({ version: Number(version), record: parseData(kind, data) }));
-  };
+  const storedOf = ({ version, data }: Row): Stored<R> => ({ version: Number(version), record: parseData(kind, data) });
 
-  function select(workspaceId: string, tail: string, parameters: QueryParameters): Promise<Stored<R>[]> {
-    const query = `SELECT version, data FROM ${kind.table} FINAL WHERE workspace_id = {workspace:UInt64} ${tail}`;
-    return records(query, workspaceId, parameters);
+  async function select(workspaceId: string, tail: string, parameters: QueryParameters): Promise<Stored<R>[]> {
+    const rows = await queryRows<[string, string]>(clickhouse, {
+      query: `SELECT version, data FROM ${kind.table} FINAL WHERE workspace_id = {workspace:UInt64} ${tail}`,
+      parameters: { ...parameters, workspace: numberOf('workspace', workspaceId) },
+      settings,
+    });
+    return rows.map(([version, data]) => storedOf({ version, data }));
   }
 
   // With PREWHERE, ClickHouse does not read the data of neighbouring rows. With FINAL it is correct only for columns that all versions
   // share.
-  const BY_IDS = `SELECT version, data FROM ${kind.table} FINAL
-PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
+  const BY_KEYS = `SELECT workspace_id, id, version, data FROM ${kind.table} FINAL PREWHERE`;
+  const IN_ONE = `${BY_KEYS} workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
+  const IN_SEVERAL = `${BY_KEYS} (workspace_id, id) IN (arrayZip({workspaces:Array(UInt64)}, {ids:Array(UInt64)}))`;
 
-  const lookUp = createDataLoader<RecordId, Stored<R>>({
-    identify: ({ workspaceId, number }) => `${workspaceId}/${number}`,
-    group: ({ workspaceId }) => workspaceId,
-    async load(ids) {
-      const workspaceId = ids[0]?.workspaceId ?? '';
-      const numbers = ids.map(({ number }) => BigInt(number));
-      const found = await records(BY_IDS, workspaceId, { ids: numbers }, keyReadSettings(ids.length));
-      return new Map(
-        found.map((stored) => [`${workspaceId}/${numberOf(kind.resource, stored.record.id)}`, stored] as const),
-      );
-    },
+  /** The rows by the workspace and the id that each of them has, so that one is found only by those who ask for both. */
+  async function readRows(keys: readonly RecordNumber[]): Promise<ReadonlyMap<string, Row>> {
+    const ids = keys.map(({ number }) => BigInt(number));
+    const workspaces = keys.map(({ workspaceNumber }) => BigInt(workspaceNumber));
+    const [workspace = 0n] = workspaces;
+    const isOne = workspaces.every((each) => each === workspace);
+    const rows = await queryRows<[string, string, string, string]>(clickhouse, {
+      ...(isOne
+        ? { query: IN_ONE, parameters: { workspace, ids } }
+        : { query: IN_SEVERAL, parameters: { workspaces, ids } }),
+      settings: { ...settings, ...keyReadSettings(keys.length) },
+    });
+    return new Map(
+      rows.map(([workspaceNumber, number, version, data]) => [rowKey(workspaceNumber, number), { version, data }]),
+    );
+  }
+
+  const lookUp = createDataLoader<RecordNumber, Row>({
+    identify: ({ workspaceNumber, number }) => rowKey(workspaceNumber, number),
+    // On a cluster, look-ups of a shard that is away would take those of other shards with them.
+    group: ({ workspaceNumber }) => (isOneServer ? '' : workspaceNumber),
+    load: readRows,
     batchSizeMax: RECORDS_PER_READ,
     concurrentReadsMax: 4,
   });
@@ -63,8 +88,8 @@ PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
     async selectWorkspaces(numbers: readonly string[]): Promise<R[]> {
       const query = `SELECT data FROM ${kind.table} FINAL WHERE workspace_id IN ({workspaces:Array(UInt64)}) ORDER BY workspace_id`;
       const found: R[] = [];
-      for (let start = 0; start < numbers.length; start += RECORDS_PER_READ) {
-        const workspaces = numbers.slice(start, start + RECORDS_PER_READ).map(BigInt);
+      for (let start = 0; start < numbers.length; start += WORKSPACES_PER_READ) {
+        const workspaces = numbers.slice(start, start + WORKSPACES_PER_READ).map(BigInt);
         const rows = await queryRows<[string]>(clickhouse, { query, parameters: { workspaces }, settings });
         for (const [data] of rows) found.push(parseData(kind, data));
       }
@@ -79,8 +104,11 @@ PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
     },
 
     /** The record as it is in the table at the time of the call, or later. Concurrent calls share a statement. */
-    get(workspaceId: string, id: string): Promise<Stored<R> | undefined> {
-      return lookUp({ workspaceId, number: numberOf(kind.resource, id) });
+    async get(workspaceId: string, id: string): Promise<Stored<R> | undefined> {
+      const workspaceNumber = numberOf('workspace', workspaceId);
+      const row = await lookUp({ workspaceNumber, number: numberOf(kind.resource, id) });
+      // Parsed here, so that a record which does not fit the schema is an error for those who ask for it only.
+      return row && storedOf(row);
     },
 
     /** Records of a workspace. @param tail constant SQL after the workspace condition; values are passed only as `parameters` */

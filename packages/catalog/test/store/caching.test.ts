@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { parseResourceId } from '@waymark/contract';
 import { startTcpProxy, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Catalog } from '../../src/index.js';
@@ -362,6 +363,35 @@ describe('reading', () => {
       }),
     ).toBe(1);
     expect(found).toEqual(new Map(links.map((link) => [link.id, link])));
+  });
+});
+
+describe('reading links of several workspaces at once', () => {
+  it('takes one query, and a workspace gets only its own', async () => {
+    const [one, other] = [await aLink('first'), await aLink('second')];
+    const cold = stores.catalog();
+    const get = (owner: typeof one, { link }: typeof one) => cold.links.get(owner.workspace.id, link.id);
+    await wipeCaches(stores.client);
+    let found: unknown[] = [];
+    const count = await queriesOf(async () => {
+      found = await Promise.all([get(one, one), get(other, other), get(one, other), get(other, one)]);
+    });
+    expect(found).toEqual([one.link, other.link, undefined, undefined]);
+    expect(count).toBe(1);
+  });
+
+  it('finds the others although one of them is damaged', async () => {
+    const [damaged, intact] = [await aLink('damaged'), await aLink('intact')];
+    await stores.database.client.command({
+      query: `INSERT INTO links (workspace_id, id, version, deleted, data)
+VALUES (${parseResourceId('workspace', damaged.workspace.id)}, ${parseResourceId('link', damaged.link.id)}, 2, 0, '{}')`,
+    });
+    const cold = stores.catalog();
+    await wipeCaches(stores.client);
+    const reads = [damaged, intact].map(({ workspace, link }) => cold.links.get(workspace.id, link.id));
+    const [failed, read] = await Promise.allSettled(reads);
+    expect(failed?.status).toBe('rejected');
+    expect(read).toMatchObject({ status: 'fulfilled', value: intact.link });
   });
 });
 
