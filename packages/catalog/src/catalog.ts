@@ -109,6 +109,8 @@ const REDIRECT_WAIT_MS = 1_000;
 const LINKS_KEPT: RecordsBound = { entriesMax: 50_000, charsEach: 2_000 };
 /** As many as links, because a visit of a partner's link reads the partner. */
 const PARTNERS_KEPT: RecordsBound = { entriesMax: 50_000, charsEach: 1_000 };
+/** Domains may have logos and association files. */
+const DOMAINS_KEPT: RecordsBound = { entriesMax: 10_000, charsEach: 5_000 };
 const OTHERS_KEPT: RecordsBound = { entriesMax: 10_000, charsEach: 1_000 };
 /** Maximum number of names that are cached in this process. */
 const NAMES_KEPT = 100_000;
@@ -171,7 +173,7 @@ export function createCatalog(options: CatalogOptions) {
   const isOrphanDomain = async ({ workspaceId }: DomainRecord) =>
     (await workspaceStore.table.get(workspaceId, workspaceId)) === undefined;
   const apiKeyStore = createRecordStore(apiKeyType, deps, others);
-  const domainStore = createRecordStore(domainType, deps, { ...others, isOrphan: isOrphanDomain });
+  const domainStore = createRecordStore(domainType, deps, { ...atMost(DOMAINS_KEPT), isOrphan: isOrphanDomain });
   const linkStore = createRecordStore(linkType, deps, {
     ...atMost(LINKS_KEPT),
     // While a domain is renamed, a link on one of its hosts and one on the other cannot have the same key: they could not be moved.

@@ -8,9 +8,9 @@ import { type CatalogRecord, type EntityType, numberOf, type Stored } from '../m
 const WORKSPACES_PER_READ = 1_000;
 /**
  * Maximum number of records in one statement. Their ids are sent in its URL, and its result is held in memory: domains of the largest size
- * together have some 90 MB.
+ * together have some 100 MB.
  */
-const RECORDS_PER_READ = 250;
+const RECORDS_PER_READ = 200;
 
 /** How the tables are read. */
 export interface ReadSettings {
