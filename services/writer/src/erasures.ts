@@ -44,6 +44,10 @@ const INTERVAL_MS = 30_000;
 const SETTLE_MS = 5 * 60_000;
 /** Limit on the ids of customers and clicks of a batch, because they are sent in the URL of a statement. */
 const IDS_MAX = 12_000;
+/** Limit on the erasures of a batch: erasures of external ids that nobody has are without ids. */
+const ERASURES_MAX = 4_000;
+/** Erasures that are changed in one insert. With ten thousand clicks each they have 30 MB. */
+const ERASURES_PER_STEP = 100;
 const REWRITE_WITHIN_MS = 5 * 60_000;
 /** After this many runs a batch ends even if a replica has not rewritten its files. */
 const REPLICA_RUNS_MAX = 10;
@@ -53,7 +57,7 @@ const isRefusal = (err: unknown) => err instanceof Error && err.name === 'ReplyE
 
 const numberOf = (kind: 'workspace' | 'customer', id: string) => parseResourceId(kind, id) ?? '0';
 
-/** The oldest erasures whose ids together fit into one batch. The first always fits. */
+/** The first erasures whose ids together fit into one batch. The very first always fits. */
 function fitting(erasures: readonly ErasureRecord[]): readonly ErasureRecord[] {
   let ids = 0;
   const end = erasures.findIndex(({ customerIds, clickIds }) => {
@@ -62,6 +66,27 @@ function fitting(erasures: readonly ErasureRecord[]): readonly ErasureRecord[] {
   });
   return end === -1 ? erasures : erasures.slice(0, Math.max(1, end));
 }
+
+function byWorkspace(erasures: readonly ErasureRecord[]): ReadonlyMap<string, readonly ErasureRecord[]> {
+  const groups = new Map<string, ErasureRecord[]>();
+  for (const erasure of erasures) {
+    const group = groups.get(erasure.workspaceId);
+    if (group === undefined) groups.set(erasure.workspaceId, [erasure]);
+    else group.push(erasure);
+  }
+  return groups;
+}
+
+/** The erasures in steps of one workspace each. */
+function* stepsOf(erasures: readonly ErasureRecord[]): Generator<readonly [string, readonly ErasureRecord[]]> {
+  for (const [workspaceId, all] of byWorkspace(erasures)) {
+    for (let start = 0; start < all.length; start += ERASURES_PER_STEP) {
+      yield [workspaceId, all.slice(start, start + ERASURES_PER_STEP)];
+    }
+  }
+}
+
+const idsOf = (erasures: readonly ErasureRecord[]) => erasures.map(({ id }) => id);
 
 /** Removes or anonymises erased people in tables, queues and claims: in batches, in one writer at a time. */
 export function startErasures(options: ErasuresOptions): PeriodicTask {
@@ -86,30 +111,32 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   }
 
   /** Begins a batch once an erasure has waited for `gatherMs`. @returns its erasures, which may be none */
-  async function begin(waiting: readonly ErasureRecord[], lost: AbortSignal): Promise<readonly ErasureRecord[]> {
+  async function begin(lost: AbortSignal): Promise<readonly ErasureRecord[]> {
+    const waiting = await catalog.erasures.waiting({ erasures: ERASURES_MAX, ids: IDS_MAX });
     const ageOf = ({ updatedAt }: ErasureRecord) => now() - Date.parse(updatedAt);
     if (!waiting.some((erasure) => ageOf(erasure) >= gatherMs)) return [];
     const batch = randomUUID();
     const startedAt = new Date(now()).toISOString();
     const erasures = fitting(waiting.filter((one) => ageOf(one) >= settleMs));
-    for (const workspaceId of new Set(erasures.map((erasure) => erasure.workspaceId))) {
+    for (const [workspaceId, ofWorkspace] of byWorkspace(erasures)) {
       if (lost.aborted) return [];
-      const ofWorkspace = erasures.filter((erasure) => erasure.workspaceId === workspaceId);
       await removeRecords(workspaceId, ofWorkspace);
     }
     const begun: ErasureRecord[] = [];
-    for (const { workspaceId, id, customerIds } of erasures) {
+    for (const [workspaceId, some] of stepsOf(erasures)) {
       if (lost.aborted) break;
       // Events that were still queued when the erasure was accepted may belong to further clicks.
-      const found = await catalog.erasures.clicksOf(workspaceId, customerIds);
-      const marked = await catalog.erasures.update(workspaceId, id, (current) => {
-        // Once the lease is lost, another writer may begin the mutations of this batch. An empty change would restart the wait of the erasure.
+      const found = new Map<string, readonly string[]>();
+      for (const { id, customerIds } of some) found.set(id, await catalog.erasures.clicksOf(workspaceId, customerIds));
+      const marked = await catalog.erasures.updateMany(workspaceId, idsOf(some), (current) => {
+        // Once the lease is lost, another writer may begin the mutations of this batch.
         lost.throwIfAborted();
-        if (current.status !== 'accepted') return {};
-        const clickIds = [...new Set([...current.clickIds, ...found])];
+        // Any change would restart the wait of the erasure.
+        if (current.status !== 'accepted') return undefined;
+        const clickIds = [...new Set([...current.clickIds, ...(found.get(current.id) ?? [])])];
         return { status: 'processing', batch, startedAt, clickIds };
       });
-      if (marked.batch === batch) begun.push(marked);
+      begun.push(...marked.filter((erasure) => erasure.batch === batch));
     }
     return begun;
   }
@@ -198,11 +225,11 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   async function end(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
     const isComplete = (await countUnerased(target, batch)) === 0;
     await catalog.evictAllTotals();
-    for (const { workspaceId, id } of erasures) {
-      await catalog.erasures.update(workspaceId, id, (current) =>
+    for (const [workspaceId, some] of stepsOf(erasures)) {
+      await catalog.erasures.updateMany(workspaceId, idsOf(some), (current) =>
         current.batch === batch.id && current.status === 'processing'
           ? catalog.erasures.ended(current, isComplete)
-          : {},
+          : undefined,
       );
     }
     logger.info({ batch: batch.id, erasures: erasures.length, isComplete }, 'a batch of erasures has ended');
@@ -210,23 +237,31 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
 
   /** Stores how many events and clicks each erasure has, unless that is known. */
   async function storeCounts(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
-    if (erasures.every(({ events, clicks }) => events + clicks > 0)) return;
+    const hasCounts = ({ events, clicks, customerIds, clickIds }: ErasureRecord) =>
+      events + clicks > 0 || customerIds.length + clickIds.length === 0;
+    if (erasures.every(hasCounts)) return;
     const counts = await countEvents(target, batch.customers);
-    for (const { workspaceId, id, customerIds, clickIds } of erasures) {
-      const events = customerIds.reduce((sum, one) => sum + (counts.get(numberOf('customer', one)) ?? 0), 0);
-      await catalog.erasures.update(workspaceId, id, (current) => ({
-        events: Math.max(current.events, events),
-        clicks: Math.max(current.clicks, clickIds.length),
-      }));
+    const eventsOf = (customerId: string) => counts.get(numberOf('customer', customerId)) ?? 0;
+    for (const [workspaceId, some] of stepsOf(erasures)) {
+      const found = new Map(
+        some.map(({ id, customerIds, clickIds }) => [
+          id,
+          { events: customerIds.reduce((sum, one) => sum + eventsOf(one), 0), clicks: clickIds.length },
+        ]),
+      );
+      await catalog.erasures.updateMany(workspaceId, idsOf(some), (current) => {
+        const events = Math.max(current.events, found.get(current.id)?.events ?? 0);
+        const clicks = Math.max(current.clicks, found.get(current.id)?.clicks ?? 0);
+        return events === current.events && clicks === current.clicks ? undefined : { events, clicks };
+      });
     }
   }
 
   /** Continues the batch that has begun, or begins one, as far as is possible now. Every step may be repeated. */
   async function step(lost: AbortSignal): Promise<void> {
-    const open = await catalog.erasures.open();
-    const begun = open.filter(({ status }) => status === 'processing');
+    const begun = await catalog.erasures.begun();
     const id = begun[0]?.batch ?? undefined;
-    const ofBatch = id === undefined ? await begin(open, lost) : begun.filter(({ batch }) => batch === id);
+    const ofBatch = id === undefined ? await begin(lost) : begun.filter(({ batch }) => batch === id);
     const erasures = ofBatch.map(catalog.erasures.inBatch);
     const batchId = id ?? erasures[0]?.batch;
     if (batchId === undefined || batchId === null) return;

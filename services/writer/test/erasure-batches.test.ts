@@ -1,5 +1,5 @@
 import { type Catalog, createCatalog } from '@waymark/catalog';
-import { createTestDatabase, startRedis, type TestDatabase, type TestRedis } from '@waymark/test-kit';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { lateRowsOf, startErasures } from '../src/index.js';
@@ -19,7 +19,8 @@ beforeAll(async () => {
   });
 });
 afterEach(async () => {
-  for (const { workspaceId, id } of await catalog.erasures.open()) {
+  const waiting = await catalog.erasures.waiting({ erasures: 100, ids: 1_000 });
+  for (const { workspaceId, id } of [...waiting, ...(await catalog.erasures.begun())]) {
     await catalog.erasures.update(workspaceId, id, () => ({ status: 'erased' }));
   }
 });
@@ -86,10 +87,12 @@ it('a batch that is interrupted before it has withdrawn the exports does so late
 });
 
 it('a writer that has lost its lease adds no erasure to a batch that another may have begun', async () => {
-  const { workspace } = await catalog.workspaces.create({ name: 'Other', slug: 'other', plan: 'enterprise' });
-  const accept = (externalId: string) =>
-    catalog.erasures.accept(workspace.id, { externalId, customerIds: [] }, 'delete');
-  const [first, second] = [await accept('first'), await accept('second')];
+  // The erasures of a workspace are added together.
+  const accept = async (slug: string) => {
+    const { workspace } = await catalog.workspaces.create({ name: slug, slug, plan: 'enterprise' });
+    return catalog.erasures.accept(workspace.id, { externalId: 'ann', customerIds: [] }, 'delete');
+  };
+  const [first, second] = [await accept('lost-first'), await accept('lost-second')];
   let found = 0;
   const clicksOf: Catalog['erasures']['clicksOf'] = async (...request) => {
     found += 1;
@@ -100,7 +103,31 @@ it('a writer that has lost its lease adds no erasure to a batch that another may
   const erasures = erasuresWith({ ...catalog, erasures: { ...catalog.erasures, clicksOf } });
   await erasures.run();
   await erasures.close();
-  expect((await catalog.erasures.require(workspace.id, first.id)).status).toBe('processing');
+  expect((await catalog.erasures.require(first.workspaceId, first.id)).status).toBe('processing');
   // A change, also one without another status, would make it wait again for `gatherMs`.
-  expect(await catalog.erasures.require(workspace.id, second.id)).toEqual(second);
+  expect(await catalog.erasures.require(second.workspaceId, second.id)).toEqual(second);
+});
+
+it('a batch of external ids that nobody has changes its erasures together, and each only when its status changes', async () => {
+  const { workspace } = await catalog.workspaces.create({ name: 'Many', slug: 'many', plan: 'enterprise' });
+  const made: { readonly id: string }[] = [];
+  for (let number = 1; number <= 5; number += 1) {
+    const subject = { externalId: `nobody-${number}`, customerIds: [] };
+    made.push(await catalog.erasures.accept(workspace.id, subject, 'anonymise'));
+  }
+  const calls: string[][] = [];
+  const updateMany: Catalog['erasures']['updateMany'] = (workspaceId, ids, change) => {
+    calls.push([...ids]);
+    return catalog.erasures.updateMany(workspaceId, ids, change);
+  };
+  const erasures = erasuresWith({ ...catalog, erasures: { ...catalog.erasures, updateMany } });
+  const isErased = async () => {
+    await erasures.run();
+    const { status } = await catalog.erasures.require(workspace.id, made[0]?.id ?? '');
+    return status === 'erased';
+  };
+  await waitFor(isErased, { what: 'the batch' });
+  await erasures.close();
+  const ids = made.map(({ id }) => id);
+  expect(calls).toEqual([ids, ids]);
 });

@@ -1,32 +1,16 @@
 import { answerWithin } from '@waymark/cache';
-import { type ErasureMode, formatResourceId, resourceIdTime } from '@waymark/contract';
+import { parseResourceId } from '@waymark/contract';
 import { ERASURES_TABLE } from '../model/entity-types.js';
-import type { ErasureRecord } from '../model/job-record-schemas.js';
 import type { CatalogSubscriber } from '../redis/catalog-changes.js';
+import type { RecordKey } from '../store/record-table.js';
+import { createErasureIndex, type ErasedPeople } from './erasure-index.js';
+import { type ReadErasures, readErasures } from './read-records.js';
 import type { SubjectHash } from './subject-hash.js';
 
-/** The people of the erasures that are not complete or are less than 31 days old. Numbers are the UInt64 of ids as decimal text. */
-export interface ErasedPeople {
-  /** The mode in which a customer was erased; undefined = not erased. */
-  modeOfCustomer(workspaceNumber: string, customerNumber: string): ErasureMode | undefined;
-  /** Like `modeOfCustomer`, with the public ids of workspace and customer. */
-  modeOfId(workspaceId: string, customerId: string): ErasureMode | undefined;
-  /** Whether all erasures of a customer have run, so that the stored rows contain nothing that must be hidden. */
-  isComplete(workspaceId: string, customerId: string): boolean;
-  /** The mode in which a click was erased, together with its customer; undefined = not erased. */
-  modeOfClick(workspaceNumber: string, clickId: string): ErasureMode | undefined;
-  /** Like `modeOfClick`, with the public id of the workspace. */
-  modeOfClickId(workspaceId: string, clickId: string): ErasureMode | undefined;
-  /**
-   * The erasure to which a customer in the queue belongs: the customer has the erased external id, and was created before the erasure was
-   * accepted. A customer that was created later is a new person.
-   */
-  erasureOf(workspaceNumber: string, customerNumber: string, externalId: string): ErasureRecord | undefined;
-  /** The erasures of a customer whose records do not contain the click yet. */
-  erasuresWithout(workspaceNumber: string, customerNumber: string, clickId: string): readonly ErasureRecord[];
-}
-
-/** Reads {@link ErasedPeople}. Every process keeps a copy in memory, and reads it again when an erasure is added or changed. */
+/**
+ * Reads {@link ErasedPeople}. Every process keeps a copy in memory. When an erasure is added or changed, only that one is read again; when
+ * changes may have been missed, the versions of all are compared.
+ */
 export interface ErasedPeopleReader {
   /** The current people; undefined when there are none. @throws when the erasures cannot be read */
   current(): Promise<ErasedPeople | undefined>;
@@ -37,107 +21,119 @@ export interface ErasedPeopleReader {
   soon(): Promise<ErasedPeople | undefined>;
   /**
    * The last copy, which may be outdated or undefined, for requests that must not wait for ClickHouse. If it is outdated, it is read again
-   * in the background.
+   * in the background, at most every two seconds.
    */
   peek(): ErasedPeople | undefined;
 }
 
 /** Days after an erasure in which rows of its people may still arrive: the writer refuses events whose id is older than thirty days. */
 export const LATE_DAYS_MAX = 31;
-/** After this time a copy is read again even if no change was received, in case a message was lost. */
+/** After this time the versions are compared even if no change was received, in case a message was lost. */
 const COPY_MS_MAX = 60_000;
 /** How long {@link ErasedPeopleReader.soon} waits for ClickHouse. */
 const SOON_MS_MAX = 1_000;
-
-function peopleOf(erasures: readonly ErasureRecord[], subjects: SubjectHash): ErasedPeople {
-  const customers = new Map<string, ErasureMode>();
-  const clicks = new Map<string, ErasureMode>();
-  const byHash = new Map<string, ErasureRecord[]>();
-  const byCustomer = new Map<string, ErasureRecord[]>();
-  const keyOf = (workspaceId: string, id: string) => `${workspaceId}/${id}`;
-  const add = (modes: Map<string, ErasureMode>, key: string, mode: ErasureMode) => {
-    if (modes.get(key) !== 'delete') modes.set(key, mode);
-  };
-  for (const erasure of erasures) {
-    const { workspaceId, mode, subjectHash } = erasure;
-    for (const key of erasure.customerIds.map((id) => keyOf(workspaceId, id))) {
-      add(customers, key, mode);
-      byCustomer.set(key, [...(byCustomer.get(key) ?? []), erasure]);
-    }
-    for (const id of erasure.clickIds) add(clicks, keyOf(workspaceId, id), mode);
-    if (subjectHash !== null) byHash.set(subjectHash, [...(byHash.get(subjectHash) ?? []), erasure]);
-  }
-  const modeOfId = (workspaceId: string, id: string) => customers.get(keyOf(workspaceId, id));
-  const modeOfClickId = (workspaceId: string, clickId: string) => clicks.get(keyOf(workspaceId, clickId));
-  return {
-    modeOfId,
-    modeOfClickId,
-    modeOfCustomer: (workspace, customer) =>
-      modeOfId(formatResourceId('workspace', workspace), formatResourceId('customer', customer)),
-    modeOfClick: (workspace, clickId) =>
-      clicks.size === 0 ? undefined : modeOfClickId(formatResourceId('workspace', workspace), clickId),
-    erasureOf(workspace, customer, externalId) {
-      const workspaceId = formatResourceId('workspace', workspace);
-      const madeMs = resourceIdTime('customer', formatResourceId('customer', customer)) ?? 0;
-      return subjects
-        .all(workspaceId, externalId)
-        .flatMap((hash) => byHash.get(hash) ?? [])
-        .find(({ createdAt }) => madeMs <= Date.parse(createdAt));
-    },
-    isComplete: (workspaceId, id) =>
-      (byCustomer.get(keyOf(workspaceId, id)) ?? []).every(({ status }) => status === 'erased'),
-    erasuresWithout(workspace, customer, clickId) {
-      const key = keyOf(formatResourceId('workspace', workspace), formatResourceId('customer', customer));
-      return (byCustomer.get(key) ?? []).filter(({ clickIds }) => !clickIds.includes(clickId));
-    },
-  };
-}
+/** Shortest time between two reads that {@link ErasedPeopleReader.peek} begins. */
+const PEEK_PAUSE_MS = 2_000;
 
 /** Dependencies of {@link createErasedPeople}. */
 export interface ErasedPeopleDeps {
-  /** Reads the erasures to which late rows may belong. */
-  readonly read: () => Promise<readonly ErasureRecord[]>;
+  /** Keys and versions of the erasures to which late rows may belong, in pages. */
+  readonly versions: () => AsyncIterable<readonly (readonly [...RecordKey, version: string])[]>;
+  readonly read: ReadErasures;
   readonly subjects: SubjectHash;
   /** Whether this process receives the changes of others. */
   readonly isSubscribed: () => boolean;
   readonly now: () => number;
 }
 
+const keyText = (workspace: string, number: string) => `${workspace}/${number}`;
+
 /** Creates the reader of this process. It is also a subscriber of the change feed. */
 export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader & CatalogSubscriber {
-  const { read, subjects, isSubscribed, now } = deps;
+  const { versions, read, subjects, isSubscribed, now } = deps;
+  const index = createErasureIndex(subjects);
   /** Number of changes that were received; a copy with fewer is outdated. */
   let changes = 0;
-  let copy: { readonly people: ErasedPeople | undefined; readonly changes: number; readonly at: number } | undefined;
+  /** The erasures of these changes, except for those that are being read. */
+  let changed = new Map<string, RecordKey>();
+  /** Whether other erasures may have changed as well. */
+  let areOthersUnknown = true;
+  /** The last read that has ended: its number, the number of changes before it, and when all versions were compared last. */
+  let copy: { readonly read: number; readonly changes: number; readonly comparedAt: number } | undefined;
+  let reads = 0;
+  let readAt = Number.NEGATIVE_INFINITY;
   let loading: Promise<void> | undefined;
 
+  // Also false for times in the future, when the clock was set back.
+  const isWithin = (sinceMs: number, ms: number) => Math.abs(now() - sinceMs) < ms;
   const isUnchanged = () => copy !== undefined && copy.changes === changes && isSubscribed();
-  const isCurrent = () => copy !== undefined && isUnchanged() && now() - copy.at < COPY_MS_MAX;
+  const isCurrent = () => copy !== undefined && isUnchanged() && isWithin(copy.comparedAt, COPY_MS_MAX);
+  const people = () => (copy === undefined || index.size() === 0 ? undefined : index.people);
+
+  /** Adds the erasures of which the index lacks the present version, and removes those that are not listed. */
+  async function compareVersions(wanted: Map<string, RecordKey>): Promise<void> {
+    const listed = new Set<string>();
+    for await (const page of versions()) {
+      for (const [workspace, number, version] of page) {
+        const key = keyText(workspace, number);
+        listed.add(key);
+        if ((index.versionOf(key) ?? 0) < Number(version)) wanted.set(key, [workspace, number]);
+      }
+    }
+    for (const key of index.keys()) if (!listed.has(key)) index.remove(key);
+  }
 
   async function load(): Promise<void> {
-    const before = changes;
-    const at = now();
-    const erasures = await read();
-    copy = { people: erasures.length === 0 ? undefined : peopleOf(erasures, subjects), changes: before, at };
+    reads += 1;
+    readAt = now();
+    const begun = { read: reads, changes, at: readAt };
+    const isWhole =
+      areOthersUnknown || copy === undefined || !isSubscribed() || !isWithin(copy.comparedAt, COPY_MS_MAX);
+    const wanted = changed;
+    changed = new Map();
+    areOthersUnknown = false;
+    try {
+      const removed = new Set(wanted.keys());
+      if (isWhole) await compareVersions(wanted);
+      for await (const found of readErasures(read, wanted.values())) {
+        for (const stored of found) {
+          const { workspaceId, id } = stored.record;
+          const key = keyText(parseResourceId('workspace', workspaceId) ?? '', parseResourceId('erasure', id) ?? '');
+          index.put(key, stored);
+          removed.delete(key);
+        }
+      }
+      for (const key of removed) index.remove(key);
+      copy = {
+        ...{ read: begun.read, changes: begun.changes },
+        comparedAt: isWhole ? begun.at : (copy?.comparedAt ?? begun.at),
+      };
+    } catch (err) {
+      for (const [key, ids] of wanted) changed.set(key, ids);
+      areOthersUnknown ||= isWhole;
+      throw err;
+    }
   }
 
   async function current(): Promise<ErasedPeople | undefined> {
-    if (isCurrent()) return copy?.people;
-    const before = changes;
-    // Repeated while the load began before a change that was received before this call.
+    if (isCurrent()) return people();
+    const before = { changes, reads, isSubscribed: isSubscribed() };
+    // Repeated while the read began before a change that was received before this call, or that may have been missed.
+    const isOutdated = () =>
+      copy !== undefined && (copy.changes < before.changes || (!before.isSubscribed && copy.read <= before.reads));
     do {
       loading ??= load().finally(() => {
         loading = undefined;
       });
       await loading;
-    } while (copy !== undefined && copy.changes < before);
-    return copy?.people;
+    } while (isOutdated());
+    return people();
   }
 
   function peek(): ErasedPeople | undefined {
-    // A failure leaves the copy as it is, and the next request tries again.
-    if (!isCurrent() && loading === undefined) current().catch(() => undefined);
-    return copy?.people;
+    // A failure leaves the copy as it is, and a later request tries again.
+    if (!isCurrent() && loading === undefined && !isWithin(readAt, PEEK_PAUSE_MS)) current().catch(() => undefined);
+    return people();
   }
 
   return {
@@ -147,10 +143,17 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
       return isUnchanged() ? peek() : answerWithin(current(), SOON_MS_MAX).catch(peek);
     },
     onChange({ records }) {
-      if (records.some(({ table }) => table === ERASURES_TABLE)) changes += 1;
+      for (const { table, workspaceId, id } of records) {
+        if (table !== ERASURES_TABLE) continue;
+        changes += 1;
+        const [workspace, number] = [parseResourceId('workspace', workspaceId), parseResourceId('erasure', id)];
+        if (workspace === undefined || number === undefined) areOthersUnknown = true;
+        else changed.set(keyText(workspace, number), [workspace, number]);
+      }
     },
     onGap() {
       changes += 1;
+      areOthersUnknown = true;
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import {
+  ApiError,
   ERASURE_KEPT,
   type Erasure,
   type ErasureMode,
@@ -13,10 +14,17 @@ import { anyOf, equals, hasAnyId } from '../lists/list-conditions.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 import type { ErasureRecord } from '../model/job-record-schemas.js';
-import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
+import {
+  createResources,
+  type Fields,
+  type New,
+  type ResourceDeps,
+  type ResourceRules,
+} from '../resources/resource.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { underLock } from '../store/write-context.js';
 import { createErasedPeople, LATE_DAYS_MAX } from './erased-people.js';
+import { readErasures } from './read-records.js';
 import type { SubjectHash } from './subject-hash.js';
 
 /** The person whose erasure is requested. */
@@ -52,11 +60,23 @@ const RULES: ResourceRules<ErasureRecord, New<ErasureRecord, 'mode'>, ErasureFil
 
 /** Maximum number of earlier erasures of one person that are read. */
 const EARLIER_MAX = 100;
+/** Erasures that {@link createErasures} reads at a time of those that wait. */
+const WAITING_PER_STEP = 400;
 /**
  * Maximum number of clicks in the record of an erasure. Only rows that arrive later are compared with them; stored rows are found in other
  * ways.
  */
 const CLICKS_MAX = 10_000;
+
+/**
+ * Erasures that a workspace may have accepted in 24 hours. Every process keeps those of 31 days in memory, and the batches take a few
+ * thousand an hour.
+ */
+const PER_DAY_MAX = 20_000;
+const DAY_MS = 24 * 3_600_000;
+const RETRY_SECONDS = 3_600;
+/** Milliseconds are in an id from this bit on. */
+const ID_TIME_BITS = 22n;
 
 /** The clicks that leads and sales of customers name, and those that brought the customers, in all versions of their records on disk. */
 const CLICKS_OF = `SELECT DISTINCT toString(click_id) FROM
@@ -82,6 +102,9 @@ UNION ALL SELECT 1 FROM sale_events WHERE workspace_id = {workspace:UInt64} AND 
 
 const union = (one: readonly string[], other: readonly string[]) => [...new Set([...one, ...other])];
 
+/** A text that sorts erasures by their last change. */
+const waitsSince = ({ updatedAt, id }: ErasureRecord) => `${updatedAt} ${id}`;
+
 /** How many ids the running batch of an erasure has. */
 const countInBatch = ({ inBatch, customerIds, clickIds }: ErasureRecord) =>
   inBatch ?? { customers: customerIds.length, clicks: clickIds.length };
@@ -101,11 +124,26 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
   const read = async (query: string, parameters: QueryParameters) =>
     (await queryRows<[string]>(clickhouse, { query, parameters, settings: settings.read })).map(([value]) => value);
 
+  const { selectByNumbers } = store.table;
   const people = createErasedPeople({
     ...{ subjects, isSubscribed, now },
-    read: () =>
-      store.table.selectEverywhere(`status != 'erased' OR created_at > now() - INTERVAL ${LATE_DAYS_MAX} DAY`, {}),
+    versions: () =>
+      store.table.versionsEverywhere(`status != 'erased' OR created_at > now() - INTERVAL ${LATE_DAYS_MAX} DAY`),
+    read: selectByNumbers,
   });
+
+  /** @throws ApiError rate_limit_exceeded when the workspace has begun {@link PER_DAY_MAX} erasures in 24 hours */
+  function withinDay<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
+    const message = `This workspace has ${PER_DAY_MAX} new erasures in 24 hours, which is the most that it may have. Repeat the request later.`;
+    return deps.quotas.within(
+      {
+        ...{ workspaceId, what: store.kind.table, amount: 1, limit: PER_DAY_MAX },
+        used: () => store.table.countEver(workspaceId, BigInt(now() - DAY_MS) << ID_TIME_BITS, ''),
+        refusal: () => new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS }),
+      },
+      work,
+    );
+  }
 
   /** The earlier erasures of the person, newest first. */
   function earlier(workspaceId: string, { externalId, customerIds }: ErasureSubject): Promise<ErasureRecord[]> {
@@ -157,6 +195,8 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
      * Returns the erasure of a person: the latest one if it and earlier ones contain all customers of the person, or else a new one. If the
      * mode `delete` is requested and all of these anonymise, the latest is changed to `delete` if it has not begun, or else a new one is
      * created.
+     *
+     * @throws ApiError rate_limit_exceeded when the workspace may not have another one today
      */
     async accept(workspaceId: string, subject: ErasureSubject, mode: ErasureMode): Promise<ErasureRecord> {
       const { externalId, customerIds } = subject;
@@ -177,7 +217,9 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
         }
         const all = union(customerIds, latest?.customerIds ?? []);
         const clickIds = await clicksOf(workspaceId, all);
-        return await create(workspaceId, { mode, subjectHash, customerIds: all, clickIds });
+        return await withinDay(workspaceId, () =>
+          create(workspaceId, { mode, subjectHash, customerIds: all, clickIds }),
+        );
       });
     },
 
@@ -210,8 +252,47 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     isBefore: (customerId: string, { createdAt }: Pick<ErasureRecord, 'createdAt'>): boolean =>
       (resourceIdTime('customer', customerId) ?? 0) <= Date.parse(createdAt),
 
-    /** The erasures of all workspaces that are not complete, oldest first. */
-    open: (): Promise<ErasureRecord[]> => store.table.selectEverywhere(`status != 'erased'`, {}),
+    /** The erasures of all workspaces whose batch has begun, oldest first. */
+    begun: (): Promise<ErasureRecord[]> => store.table.selectEverywhere(`status = 'processing'`, {}),
+
+    /**
+     * The erasures of all workspaces that have waited for a batch for longest, since they were accepted or changed.
+     *
+     * @param most how many; fewer are returned if they have more than this many ids together
+     */
+    async waiting(most: { readonly erasures: number; readonly ids: number }): Promise<ErasureRecord[]> {
+      const keys = await store.table.keysEverywhere(`status = 'accepted'`, most.erasures);
+      const waiting: ErasureRecord[] = [];
+      let ids = 0;
+      for (let start = 0; start < keys.length && ids <= most.ids; start += WAITING_PER_STEP) {
+        const some: ErasureRecord[] = [];
+        for await (const found of readErasures(selectByNumbers, keys.slice(start, start + WAITING_PER_STEP))) {
+          some.push(...found.map(({ record }) => record));
+        }
+        const accepted = some.filter(({ status }) => status === 'accepted');
+        for (const { customerIds, clickIds } of accepted) ids += customerIds.length + clickIds.length;
+        waiting.push(...accepted.sort((one, other) => (waitsSince(one) < waitsSince(other) ? -1 : 1)));
+      }
+      return waiting;
+    },
+
+    /**
+     * Changes erasures of a workspace in one insert: all or none.
+     *
+     * @param change returns the fields to change; undefined = the erasure stays as it is
+     * @returns the erasures as they are stored now
+     */
+    updateMany(
+      workspaceId: string,
+      ids: readonly string[],
+      change: (record: ErasureRecord) => Partial<Fields<ErasureRecord>> | undefined,
+    ): Promise<ErasureRecord[]> {
+      const updatedAt = new Date(now()).toISOString();
+      return store.updateMany(workspaceId, ids, (record) => {
+        const changed = change(record);
+        return changed === undefined ? record : { ...record, ...changed, updatedAt };
+      });
+    },
 
     /**
      * The erasure with those ids that its running batch has. They stay the same until the batch ends, because its steps are repeated after a

@@ -326,6 +326,7 @@ export const erasureType: EntityType<ErasureRecord> = {
     customer_ids: (record) => record.customerIds.map((id) => numberOf('customer', id)),
   },
   names: () => [],
+  isNumerous: true,
   staleMsMax: CREDENTIAL_STALE_MS,
 };
 

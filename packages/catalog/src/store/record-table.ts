@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
@@ -11,6 +12,10 @@ const WORKSPACES_PER_READ = 1_000;
  * together have some 100 MB.
  */
 const RECORDS_PER_READ = 200;
+/** Keys in a page of {@link RecordTable.versionsEverywhere}: one is parsed in a few milliseconds. */
+const KEYS_PER_PAGE = 10_000;
+/** After so many characters of records the event loop gets a turn. */
+const CHARS_PER_TURN = 500_000;
 
 /** How the tables are read. */
 export interface ReadSettings {
@@ -33,6 +38,9 @@ interface Row {
 }
 
 const rowKey = (workspaceNumber: string, number: string) => `${workspaceNumber}/${number}`;
+
+/** The UInt64 of the ids of a workspace and of one of its records, as decimal text. */
+export type RecordKey = readonly [workspace: string, number: string];
 
 /** Reads from the table of one type, without caches. */
 export function createRecordTable<R extends CatalogRecord>(
@@ -101,6 +109,56 @@ export function createRecordTable<R extends CatalogRecord>(
       const query = `SELECT data FROM ${kind.table} FINAL WHERE ${condition} ORDER BY id`;
       const rows = await queryRows<[string]>(clickhouse, { query, parameters, settings });
       return rows.map(([data]) => parseData(kind, data));
+    },
+
+    /** Keys of records of all workspaces, those first that have not changed for longest. @param condition constant SQL */
+    keysEverywhere(condition: string, limit: number): Promise<RecordKey[]> {
+      // The version of a changed record is the time of the change, or later; that of a new one is 1.
+      const query = `SELECT workspace_id, id FROM ${kind.table} FINAL WHERE ${condition}
+ORDER BY greatest(version, toUInt64(toUnixTimestamp64Milli(created_at))), id LIMIT {limit:UInt32}`;
+      return queryRows<[string, string]>(clickhouse, { query, parameters: { limit }, settings });
+    },
+
+    /**
+     * Keys and versions of records of all workspaces, in pages. Records that are stored at the time of the call are in one of them.
+     *
+     * @param condition constant SQL
+     */
+    async *versionsEverywhere(
+      condition: string,
+    ): AsyncGenerator<readonly (readonly [...RecordKey, version: string])[]> {
+      const query = `SELECT workspace_id, id, version FROM ${kind.table} FINAL WHERE (${condition})
+AND (workspace_id > {workspace:UInt64} OR (workspace_id = {workspace:UInt64} AND id > {id:UInt64}))
+ORDER BY workspace_id, id LIMIT ${KEYS_PER_PAGE}`;
+      for (let workspace = '0', id = '0'; ; ) {
+        const page = await queryRows<[string, string, string]>(clickhouse, {
+          ...{ query, settings },
+          parameters: { workspace, id },
+        });
+        yield page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < KEYS_PER_PAGE) return;
+        [workspace, id] = last;
+      }
+    },
+
+    /** Records of a workspace, parsed in turns of the event loop. @param numbers the UInt64 of their ids */
+    async selectByNumbers(workspace: string, numbers: readonly string[]): Promise<Stored<R>[]> {
+      const rows = await queryRows<[string, string, string, string]>(clickhouse, {
+        query: IN_ONE,
+        parameters: { workspace, ids: numbers.map(BigInt) },
+        settings: { ...settings, ...keyReadSettings(numbers.length) },
+      });
+      const found: Stored<R>[] = [];
+      let chars = 0;
+      for (const [, , version, data] of rows) {
+        found.push(storedOf({ version, data }));
+        chars += data.length;
+        if (chars < CHARS_PER_TURN) continue;
+        chars = 0;
+        await nextTurn();
+      }
+      return found;
     },
 
     /** The record as it is in the table at the time of the call, or later. Concurrent calls share a statement. */

@@ -1,0 +1,43 @@
+import type { Stored } from '../model/entity-type.js';
+import type { ErasureRecord } from '../model/job-record-schemas.js';
+import type { RecordKey } from '../store/record-table.js';
+
+/** Reads erasures of a workspace by the UInt64 of their ids. */
+export type ReadErasures = (workspace: string, numbers: readonly string[]) => Promise<readonly Stored<ErasureRecord>[]>;
+
+/** Erasures in one statement: with ten thousand clicks each they have 60 MB. */
+const ERASURES_PER_READ = 200;
+const READS_AT_ONCE = 4;
+
+/** The keys in groups of one workspace each. */
+function* groupsOf(keys: Iterable<RecordKey>): Generator<readonly [workspace: string, numbers: readonly string[]]> {
+  const byWorkspace = new Map<string, string[]>();
+  for (const [workspace, number] of keys) {
+    const numbers = byWorkspace.get(workspace);
+    if (numbers === undefined) byWorkspace.set(workspace, [number]);
+    else numbers.push(number);
+  }
+  for (const [workspace, numbers] of byWorkspace) {
+    for (let start = 0; start < numbers.length; start += ERASURES_PER_READ) {
+      yield [workspace, numbers.slice(start, start + ERASURES_PER_READ)];
+    }
+  }
+}
+
+/**
+ * Reads erasures in bounded statements, up to four at a time. With ten thousand clicks an erasure has 300 kB, so that all of them together may
+ * be more than a statement may return. Erasures that do not exist are left out.
+ */
+export async function* readErasures(
+  read: ReadErasures,
+  keys: Iterable<RecordKey>,
+): AsyncGenerator<readonly Stored<ErasureRecord>[]> {
+  let reads: ReturnType<ReadErasures>[] = [];
+  for (const [workspace, numbers] of groupsOf(keys)) {
+    reads.push(read(workspace, numbers));
+    if (reads.length < READS_AT_ONCE) continue;
+    for (const found of await Promise.all(reads)) yield found;
+    reads = [];
+  }
+  for (const found of await Promise.all(reads)) yield found;
+}
