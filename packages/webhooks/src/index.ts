@@ -4,7 +4,7 @@ export {
   type ReplayProgress,
   replayDeliveries,
 } from './delivery/deliveries.js';
-export { eraseWebhookJobs } from './delivery/erased-events.js';
+export { eraseWaitingBodies, eraseWebhookJobs } from './delivery/erased-events.js';
 export { createWebhookWorker, type WebhookWorkerOptions } from './delivery/webhook-worker.js';
 export { webhookEventIdOf } from './events/event-id.js';
 export { createEventJobLimit } from './events/event-job-limit.js';

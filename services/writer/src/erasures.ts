@@ -164,11 +164,17 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     return { id, customers, clicks: own };
   }
 
+  /** The batch whose people are removed from the queues. */
+  let removedBatch = '';
+
   /**
    * Removes or anonymises the people in dead letters, webhook jobs and claims of every queue shard, and waits for the replicas: a failover
-   * would bring back what only the old master has removed, and no later batch would look for it.
+   * would bring back what only the old master has removed, and no later batch would look for it. Once for each batch: it reads all keys, and
+   * no process has added any since the erasures were accepted.
    */
-  async function eraseQueued({ customers, clicks }: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
+  async function eraseQueued(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
+    if (removedBatch === batch.id) return;
+    const { customers, clicks } = batch;
     const people = await catalog.erasures.people.current();
     if (people === undefined) return;
     const ids = [...customers.map(({ publicId }) => publicId), ...clicks.map(({ clickId }) => clickId)];
@@ -180,6 +186,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
         await eraseClaims(shard, replication, workspaceIds, ids);
       });
     }
+    removedBatch = batch.id;
   }
 
   /** The batch of the last rewrite, and the number of its runs in which files were to be rewritten. */

@@ -10,6 +10,11 @@ const LETTERS_AT_ONCE = 500;
 const KEYS_AT_ONCE = 1000;
 /** Ids have letters, digits and underscores; in claims, as in all JSON, other characters separate them. */
 const ID = /\w+/g;
+const COPYING_KEYS = COPYING_CLAIMS.map((kind) => claimKey(`${kind}:`));
+/** A pattern for the first letters of {@link COPYING_CLAIMS}, so that one scan of all keys finds them, without the many claims of clicks. */
+const COPYING_PATTERN = claimKey(
+  `${[0, 1, 2].map((index) => `[${COPYING_CLAIMS.map((kind) => kind[index]).join('')}]`).join('')}*`,
+);
 
 /** Removes a letter. KEYS: the list, the letter, its rows. ARGV: its id. */
 const REMOVE_LETTER = `
@@ -60,17 +65,16 @@ export async function eraseClaims(
   if (ids.length === 0) return;
   const erased = new Set(ids);
   for (const workspaceId of new Set(workspaceIds)) await blockFilters(redis, replication, workspaceId);
-  for (const kind of COPYING_CLAIMS) {
-    let cursor = '0';
-    do {
-      const [next, keys] = await redis.scan(cursor, 'MATCH', claimKey(`${kind}:*`), 'COUNT', KEYS_AT_ONCE);
-      cursor = next;
-      const values = keys.length === 0 ? [] : await redis.mget(...keys);
-      const found = keys.filter((_key, index) => {
-        const value = values[index] ?? '';
-        return value.startsWith('f:') && value.match(ID)?.some((id) => erased.has(id));
-      });
-      if (found.length > 0) await redis.del(...found);
-    } while (cursor !== '0');
-  }
+  let cursor = '0';
+  do {
+    const [next, scanned] = await redis.scan(cursor, 'MATCH', COPYING_PATTERN, 'COUNT', KEYS_AT_ONCE);
+    cursor = next;
+    const keys = scanned.filter((key) => COPYING_KEYS.some((start) => key.startsWith(start)));
+    const values = keys.length === 0 ? [] : await redis.mget(...keys);
+    const found = keys.filter((_key, index) => {
+      const value = values[index] ?? '';
+      return value.startsWith('f:') && value.match(ID)?.some((id) => erased.has(id));
+    });
+    if (found.length > 0) await redis.del(...found);
+  } while (cursor !== '0');
 }

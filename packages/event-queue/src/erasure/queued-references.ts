@@ -3,7 +3,9 @@ import type { Redis } from 'ioredis';
 import { splitRows } from '../queue/job-rows.js';
 import { queueKey, rowsKey } from '../queue/keys.js';
 
-const JOBS_AT_ONCE = 100;
+const JOBS_AT_ONCE_MAX = 100;
+/** Characters of one reply, about: a job may have a million, and Redis does nothing else meanwhile. */
+const REPLY_CHARS = 2_000_000;
 /** Limit on the rows that are read. If the queue is longer, after an outage, the writer finds the other references when it inserts (late-rows.ts). */
 const CHARS_MAX = 64_000_000;
 const POSITIONS = {
@@ -49,13 +51,19 @@ export async function queuedReferences(
   workspace: string,
   customers: readonly string[],
 ): Promise<QueuedReferences> {
+  if (customers.length === 0) return { clickIds: [], eventNames: [], invoiceIds: [] };
   const wanted = new Set(customers);
   const [clickIds, eventNames, invoiceIds] = [new Set<string>(), new Set<string>(), new Set<string>()];
   let chars = 0;
   for (const kind of ['lead', 'sale'] as const) {
     const ids = await jobIds(redis, kind);
-    for (let start = 0; start < ids.length && chars < CHARS_MAX; start += JOBS_AT_ONCE) {
-      const texts = await redis.mget(...ids.slice(start, start + JOBS_AT_ONCE).map((id) => rowsKey(kind, id)));
+    // The first reply shows how long jobs are.
+    let count = 1;
+    for (let start = 0; start < ids.length && chars < CHARS_MAX; ) {
+      const texts = await redis.mget(...ids.slice(start, start + count).map((id) => rowsKey(kind, id)));
+      start += count;
+      const replyChars = texts.reduce((sum, text) => sum + (text?.length ?? 0), 1);
+      count = Math.max(1, Math.min(JOBS_AT_ONCE_MAX, 4 * count, Math.floor((count * REPLY_CHARS) / replyChars)));
       for (const text of texts.map((one) => one ?? '')) {
         chars += text.length;
         if (!customers.some((number) => text.includes(number))) continue;

@@ -3,6 +3,7 @@ import { execute, jobKey, queueKey, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { replaceJobData } from './job-data.js';
+import { createWaitingBodies } from './waiting-bodies.js';
 import { type OutgoingEvent, readJobData, type WebhookJobData } from './webhook-job.js';
 
 /** The parts of a body that identify the person of the event. */
@@ -37,6 +38,9 @@ async function jobIds(redis: Redis): Promise<readonly string[]> {
   return (lists as readonly string[][]).flat();
 }
 
+/** The JSON of a job without bodies has this; inside of its strings, quotes are escaped. */
+const WITHOUT_BODIES = '"told":[]';
+
 function parse(data: string): WebhookJobData | undefined {
   try {
     return readJobData(JSON.parse(data));
@@ -50,7 +54,7 @@ async function eraseJob(redis: Redis, people: ErasedPeople, jobId: string): Prom
   // Repeated when the job has changed since it was read. It has fewer bodies then, so this ends.
   for (;;) {
     const text = (await redis.hget(jobKey(WEBHOOK_QUEUE, jobId), 'data')) ?? '';
-    const data = parse(text);
+    const data = text.includes(WITHOUT_BODIES) ? undefined : parse(text);
     if (data === undefined) return;
     const events = data.events.filter((event) => !isErasedEvent(people, data.workspaceId, event));
     if (events.length === data.events.length) return;
@@ -58,13 +62,26 @@ async function eraseJob(redis: Redis, people: ErasedPeople, jobId: string): Prom
   }
 }
 
-/**
- * Removes the bodies of people who were erased from the queued and the finished jobs of a queue shard. Events that a job lists by their
- * ids are left out when it runs (see `event-bodies.ts`).
- */
-export async function eraseWebhookJobs(redis: Redis, people: ErasedPeople): Promise<void> {
-  const ids = await jobIds(redis);
+async function eraseJobs(redis: Redis, people: ErasedPeople, ids: readonly string[]): Promise<void> {
   for (let start = 0; start < ids.length; start += JOBS_AT_ONCE) {
     await Promise.all(ids.slice(start, start + JOBS_AT_ONCE).map((id) => eraseJob(redis, people, id)));
   }
+}
+
+/**
+ * Removes the bodies of people who were erased from the jobs of a workspace that wait or run. Events that a job lists by their ids are left
+ * out when it runs (see `event-bodies.ts`).
+ *
+ * @param redis the queue shard of the workspace
+ */
+export async function eraseWaitingBodies(redis: Redis, people: ErasedPeople, workspaceId: string): Promise<void> {
+  for await (const ids of createWaitingBodies(redis).jobIds(workspaceId)) await eraseJobs(redis, people, ids);
+}
+
+/**
+ * The same for all jobs of a queue shard: also for those of jobs that have ended, whose bodies Redis has not removed, and for those that an
+ * earlier release has queued. It reads the jobs of all workspaces.
+ */
+export async function eraseWebhookJobs(redis: Redis, people: ErasedPeople): Promise<void> {
+  await eraseJobs(redis, people, await jobIds(redis));
 }

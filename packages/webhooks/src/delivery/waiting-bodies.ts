@@ -22,6 +22,8 @@ export interface WaitingBodies {
   isBelow(workspaceId: string, bytesMax: number): Promise<boolean>;
   /** The bytes of the jobs of each of the webhooks, in their order. */
   bytesOf(workspaceId: string, webhookIds: readonly string[]): Promise<readonly number[]>;
+  /** The ids of the counted jobs, some hundreds at a time. Every job that has bodies is counted before it is queued, until it has ended. */
+  jobIds(workspaceId: string): AsyncIterable<readonly string[]>;
   /**
    * Removes the bodies of the jobs of a webhook that was disabled or deleted, and the jobs from the count. They stay in the queue, and deliver
    * nothing, even if the webhook is enabled again.
@@ -246,6 +248,7 @@ export function createWaitingBodies(redis: Redis): WaitingBodies {
 
     remove,
     isBelow,
+    jobIds: (workspaceId) => countedJobs(workspaceId),
 
     bytesOf: (workspaceId, webhookIds) => readSums(workspaceId, webhookIds.map(sumField)),
 

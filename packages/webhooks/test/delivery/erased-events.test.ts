@@ -1,12 +1,13 @@
 import type { ErasedPeople } from '@waymark/catalog';
-import { createWebhookJobSender, jobKey, QUEUE_PREFIX, WEBHOOK_QUEUE } from '@waymark/event-queue';
+import { createWebhookJobSender, jobKey, QUEUE_PREFIX, queueKey, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import { startRedis, type TestRedis } from '@waymark/test-kit';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { removeEvents } from '../../src/delivery/job-data.js';
+import { createWaitingBodies } from '../../src/delivery/waiting-bodies.js';
 import { jobText, readJobData, type WebhookJobData } from '../../src/delivery/webhook-job.js';
-import { eraseWebhookJobs } from '../../src/index.js';
+import { eraseWaitingBodies, eraseWebhookJobs } from '../../src/index.js';
 
 const WORKSPACE = 'ws_00000000001';
 const CANARY = 'canary5w';
@@ -118,4 +119,32 @@ it('a job that becomes due while the jobs are listed loses its bodies as well', 
   await eraseWebhookJobs(moving, people as ErasedPeople);
   expect(await eventsOf('1-due')).toEqual(['evt_bob']);
   await queue.close();
+});
+
+it('an erasure reads only those jobs of its workspace that have bodies, whether they wait, run or are delayed', async () => {
+  const events = [ANN, BOB];
+  const job = (id: string, fields: Partial<WebhookJobData>, delayMs = 0) => ({
+    ...{ id, delayMs },
+    data: jobText({ workspaceId: WORKSPACE, webhookId: 'wh_1', event: 'lead.created', ...fields }),
+  });
+  const counted = [job('1-waits', { events }), job('1-delayed', { events }, 60_000), job('1-runs', { events })];
+  const waiting = createWaitingBodies(redis);
+  await waiting.add(WORKSPACE, counted);
+  await waiting.add('ws_2', [job('2-waits', { workspaceId: 'ws_2', events })]);
+  await createWebhookJobSender(redis).send([
+    ...counted,
+    job('1-ids', { eventIds: ['stored'] }),
+    job('2-waits', { workspaceId: 'ws_2', events }),
+  ]);
+  await redis.lrem(queueKey(WEBHOOK_QUEUE, 'wait'), 0, '1-runs');
+  await redis.lpush(queueKey(WEBHOOK_QUEUE, 'active'), '1-runs');
+  const read: string[] = [];
+  const watched = connectionWith('hget', async (key = '', field = '') => {
+    read.push(key);
+    return redis.hget(key, field);
+  });
+  await eraseWaitingBodies(watched, people as ErasedPeople, WORKSPACE);
+  const ids = counted.map(({ id }) => id);
+  expect(await Promise.all(ids.map(eventsOf))).toEqual([['evt_bob'], ['evt_bob'], ['evt_bob']]);
+  expect(new Set(read)).toEqual(new Set(ids.map((id) => jobKey(WEBHOOK_QUEUE, id))));
 });

@@ -19,7 +19,7 @@ import {
   removePendingCustomers,
 } from '@waymark/event-queue';
 import { NotReplicatedError, type Replication } from '@waymark/redis';
-import { eraseWebhookJobs } from '@waymark/webhooks';
+import { eraseWaitingBodies } from '@waymark/webhooks';
 import { findStoredAnswers, referencesInQueue, type StoredAnswerDeps } from '../customers/stored-answers.js';
 
 /** Dependencies of {@link eraseCustomer}. */
@@ -135,7 +135,7 @@ async function acceptAndRemove(
   await catalog.exportJobs.withdraw(workspaceId, [erasure]);
   const people = await catalog.erasures.people.current();
   if (people !== undefined) {
-    await eraseWebhookJobs(await catalog.queueShards.pick(deps.queueShards, workspaceId), people);
+    await eraseWaitingBodies(await catalog.queueShards.pick(deps.queueShards, workspaceId), people, workspaceId);
   }
   return erasure;
 }
