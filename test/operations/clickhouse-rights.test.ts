@@ -14,8 +14,9 @@ import {
   migrate,
   moveDatabase,
   moveShard,
+  prepareErasure,
+  prepareSubtraction,
   startErasure,
-  subtractErased,
 } from '@waymark/clickhouse';
 import { createEventId } from '@waymark/contract';
 import { createLogger } from '@waymark/http-kit';
@@ -140,8 +141,8 @@ async function startAndWrite(client: ClickHouseClient, cluster?: string): Promis
 /** What an erasure and the nightly retention need on one server. The servers of the test cluster cannot combine the rows that they read. */
 async function eraseAndExpire(client: ClickHouseClient): Promise<void> {
   const target = { client, cluster: undefined };
-  await startErasure(target, ERASED);
-  await subtractErased(target, ERASED);
+  await (await prepareSubtraction(target, ERASED))?.run();
+  await startErasure(target, await prepareErasure(target, ERASED));
   await waitFor(async () => (await erasureProgress(target, ERASED)).running === 0, { what: 'the erasure' });
   expect(await client.rows({ query: 'SELECT event_id FROM sale_events LIMIT 1' })).toEqual([]);
 

@@ -4,11 +4,12 @@ export { type ClickHouseClient, createClickHouseClient } from './client.js';
 export {
   countUnerased,
   erasureProgress,
+  prepareErasure,
   startErasure,
 } from './erasure/mutations.js';
 export type { ErasedClick, ErasureBatch } from './erasure/people.js';
 export { countEvents, sharedClicks } from './erasure/reads.js';
-export { subtractErased } from './erasure/subtract.js';
+export { prepareSubtraction } from './erasure/subtract.js';
 export { isInfrastructureError, refusalCode } from './infrastructure-error.js';
 export {
   migrate,

@@ -37,6 +37,7 @@ export type { StateValue } from './producer/transaction.js';
 export { listDeadLetters, replayDeadLetters } from './queue/dead-letters.js';
 export { type QueueDepth, queueDepths } from './queue/depths.js';
 export { expireTokens } from './queue/expire-tokens.js';
+export { areTokensKept, countInserts } from './queue/insert-counts.js';
 export {
   DEAD_LETTER_QUEUE,
   jobKey,

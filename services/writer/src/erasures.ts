@@ -7,15 +7,16 @@ import {
   type ErasedClick,
   type ErasureBatch,
   erasureProgress,
+  prepareErasure,
   sharedClicks,
   startErasure,
-  subtractErased,
 } from '@waymark/clickhouse';
 import { ApiError, parseResourceId } from '@waymark/contract';
 import { eraseClaims, eraseDeadLetters, type LateRows, rewriteFiles } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 import { createReplication, forEachReplica, takeLease } from '@waymark/redis';
 import { eraseWebhookJobs, webhookEventIdOf } from '@waymark/webhooks';
+import { subtractOnce } from './erased-counters.js';
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 
 /** Options of {@link startErasures}. */
@@ -276,9 +277,12 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     await storeCounts(batch, erasures);
     await eraseQueued(batch, erasures);
     if (lost.aborted) return;
-    await subtractErased(target, batch);
+    const prepared = await prepareErasure(target, batch);
+    // Once a mutation has begun, all of the subtraction was done before.
+    if (!prepared.isStarted)
+      await subtractOnce({ erasures: catalog.erasures, target, queueShards, logger }, batch, erasures, lost);
     if (lost.aborted) return;
-    await startErasure(target, batch);
+    await startErasure(target, prepared);
     const { running: mutations, oldParts, error } = await erasureProgress(target, batch);
     if (error !== '') logger.error({ batch: batchId, error }, 'a mutation of an erasure fails; ClickHouse repeats it');
     if (mutations + oldParts > 0 || lost.aborted) return;

@@ -98,10 +98,11 @@ it('a batch whose writer is killed after any of its writes is continued, also wh
   await catalog.customers.remove(workspace.id, gone.id);
   const { id } = await catalog.erasures.accept(workspace.id, subject, 'delete');
 
-  // After the mark of the erasure; between the roll-ups; after the first mutation, and after the second.
-  for (const writes of ['1', '3', '4', '5']) {
-    expect([writes, await runWriter(writes)]).toEqual([writes, false]);
-    await catalog.erasures.addFound({ workspaceId: workspace.id, id }, { clickIds: [`late-${writes}`] });
+  // After the mark of the erasure; after that of the subtraction; between the roll-ups; after the last; after the mark of its end; after the first
+  // mutation, and after the second.
+  for (const [run, writes] of ['1', '2', '2', '3', '4', '1', '1'].entries()) {
+    expect([run, await runWriter(writes)]).toEqual([run, false]);
+    await catalog.erasures.addFound({ workspaceId: workspace.id, id }, { clickIds: [`late-${run}`] });
   }
   expect(await runWriter()).toBe(true);
 

@@ -178,6 +178,18 @@ export const erasureRecordSchema = recordSchema({
   batch: text,
   /** How many of the ids, counted from the first, the running batch has. The others were found after its begin; undefined = it has all. */
   inBatch: z.strictObject({ customers: z.int(), clicks: z.int() }).optional(),
+  /** How far a batch has taken its deleted events out of the counters, in one of its erasures; undefined = it has not begun to. */
+  subtraction: z
+    .strictObject({
+      /** Id of the batch. */
+      batch: z.string(),
+      isDone: z.boolean(),
+      /** `groups` of its `Subtraction`. */
+      groups: z.array(z.string()),
+      /** How many inserts the writers of each queue shard had started before it began. */
+      inserts: z.array(z.int()),
+    })
+    .optional(),
   events: z.int(),
   clicks: z.int(),
   startedAt: time.nullable(),

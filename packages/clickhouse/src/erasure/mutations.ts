@@ -31,7 +31,7 @@ interface Mutation {
  * The text that marks the mutations of a batch. ClickHouse keeps the text of mutations, so a repeat finds those that are started already,
  * and a batch never has two mutations of one table.
  */
-export const markOf = ({ id }: Pick<ErasureBatch, 'id'>) => `erasure ${id}`;
+const markOf = ({ id }: Pick<ErasureBatch, 'id'>) => `erasure ${id}`;
 const MARKED = `{mark:String} != ''`;
 
 /** Hashes of the event names that other customers of the workspace have as well: such a name does not identify a person, and is kept. */
@@ -117,10 +117,7 @@ async function mutationsOf(target: ErasureTarget, batch: ErasureBatch): Promise<
 }
 
 /** The tables for which a mutation of the batch has been started. */
-export async function startedTables(
-  { client, cluster }: ErasureTarget,
-  batch: ErasureBatch,
-): Promise<ReadonlySet<string>> {
+async function startedTables({ client, cluster }: ErasureTarget, batch: ErasureBatch): Promise<ReadonlySet<string>> {
   const rows = await client.rows<[string]>({
     query: renderMigration(
       `SELECT DISTINCT table FROM \${nodes:system.mutations}
@@ -132,21 +129,39 @@ export async function startedTables(
   return new Set(rows.map(([table]) => (cluster === undefined ? table : table.replace(/_local$/, ''))));
 }
 
+/** The mutations of a batch that can be started now. */
+export interface PreparedErasure {
+  readonly mark: string;
+  /** Whether a mutation of the batch was started before. */
+  readonly isStarted: boolean;
+  /** The mutations that were not started before. */
+  readonly missing: readonly Mutation[];
+}
+
+/** Reads what {@link startErasure} needs, so that afterwards nothing is between the subtraction of the batch and its first mutation. */
+export async function prepareErasure(target: ErasureTarget, batch: ErasureBatch): Promise<PreparedErasure> {
+  const started = await startedTables(target, batch);
+  const mutations = await mutationsOf(target, batch);
+  return {
+    mark: markOf(batch),
+    isStarted: started.size > 0,
+    missing: mutations.filter(({ table, commands }) => commands.length > 0 && !started.has(table)),
+  };
+}
+
 /**
- * Starts the mutations of a batch, one for each table (docs/reference/erasure.md). A repeat starts only those that are missing.
+ * Starts the mutations of a batch, one for each table (docs/reference/erasure.md), except those that were started before.
  *
  * @returns how many mutations it has started
  */
-export async function startErasure(target: ErasureTarget, batch: ErasureBatch): Promise<number> {
-  const { client, cluster } = target;
-  const started = await startedTables(target, batch);
-  const missing = (await mutationsOf(target, batch)).filter(
-    ({ table, commands }) => commands.length > 0 && !started.has(table),
-  );
+export async function startErasure(
+  { client, cluster }: ErasureTarget,
+  { mark, missing }: PreparedErasure,
+): Promise<number> {
   for (const { table, commands, parameters } of missing) {
     await client.command({
       query: renderMigration(`ALTER TABLE ${table}\${local} \${cluster} ${commands.join(', ')}`, { cluster }),
-      query_params: { ...parameters, mark: markOf(batch) },
+      query_params: { ...parameters, mark },
       clickhouse_settings: { mutations_sync: '0', max_query_size: String(MUTATION_CHARS_MAX), log_comment: 'erasure' },
     });
   }

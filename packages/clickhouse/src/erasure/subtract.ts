@@ -2,7 +2,7 @@ import type { RowValue } from '@waymark/event-format';
 import { insertRows } from '../rows/insert-rows.js';
 import { QUORUM_INSERT } from '../rows/replicated.js';
 import { createRowGroups } from '../shards/row-groups.js';
-import { type ErasureTarget, startedTables } from './mutations.js';
+import type { ErasureTarget } from './mutations.js';
 import { clicksIn, customersIn, type ErasureBatch, ofClicks, ofCustomers, partsOf } from './people.js';
 
 /** What the deleted events of one link have added to the roll-ups within a quarter of an hour. */
@@ -85,27 +85,42 @@ const ROLL_UPS = [
   },
 ] as const;
 
+/** The deleted events of a batch, which can be subtracted from the roll-ups. */
+export interface Subtraction {
+  /** What the deduplication tokens of the inserts end with, one for each shard. They change when a logical shard moves. */
+  readonly groups: readonly string[];
+  /**
+   * Subtracts the events. After an error, some roll-ups may have been changed. A repeat changes the others only, as long as ClickHouse has
+   * the tokens and `groups` are the same.
+   */
+  run(): Promise<void>;
+}
+
 /**
- * Subtracts the deleted events of a batch, and deleted clicks, from the roll-ups. Call it before `startErasure`. It may be repeated with
- * the same batch, also after a kill: ClickHouse drops an insert with the token of an earlier one, so nothing is subtracted twice. The
- * tokens change when a logical shard moves; so once mutations of the batch show that all inserts have been made, none is repeated.
+ * Reads what the deleted events of a batch, and deleted clicks, have added to the roll-ups. Call it before `startErasure`.
+ *
+ * @returns undefined when there is nothing to subtract
  */
-export async function subtractErased(target: ErasureTarget, batch: ErasureBatch): Promise<void> {
-  if ((await startedTables(target, batch)).size > 0) return;
+export async function prepareSubtraction(target: ErasureTarget, batch: ErasureBatch): Promise<Subtraction | undefined> {
   const counted = await readCounted(target, batch);
-  if (counted.length === 0) return;
+  if (counted.length === 0) return undefined;
   const { client, cluster } = target;
   const groups = await createRowGroups(client, { cluster, now: Date.now }).groupsOf(
     counted,
     ({ workspace }) => workspace,
   );
-  for (const { table, columns, row } of ROLL_UPS) {
-    for (const group of groups) {
-      await insertRows(client, {
-        ...{ table, columns, rows: group.rows.map(row) },
-        deduplicationToken: `erasure-${batch.id}${group.name}`,
-        ...(cluster === undefined ? {} : { settings: QUORUM_INSERT }),
-      });
-    }
-  }
+  return {
+    groups: groups.map(({ name }) => name).sort(),
+    async run() {
+      for (const { table, columns, row } of ROLL_UPS) {
+        for (const group of groups) {
+          await insertRows(client, {
+            ...{ table, columns, rows: group.rows.map(row) },
+            deduplicationToken: `erasure-${batch.id}${group.name}`,
+            ...(cluster === undefined ? {} : { settings: QUORUM_INSERT }),
+          });
+        }
+      }
+    },
+  };
 }

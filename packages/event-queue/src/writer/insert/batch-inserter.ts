@@ -1,4 +1,5 @@
 import { type EventTableKind, rowKey } from '@waymark/event-format';
+import { REPEATABLE_INSERTS } from '../../queue/insert-counts.js';
 import { FEW_INSERTS_MS } from '../../queue/inserts-elsewhere.js';
 import type { InsertedBatch } from '../../queue/webhook-jobs.js';
 import type { QueueLogger } from '../../redis/throttled-log.js';
@@ -49,12 +50,6 @@ interface Insertion {
   /** Whether ClickHouse has stored the rows although the insert failed. @param absent the rows that the table lacks */
   readonly hasLanded: (absent: readonly string[]) => boolean;
 }
-
-/**
- * Number of later inserts after which ClickHouse may have dropped a token. It keeps the tokens of the last 10,000 blocks of a table, and an
- * insert adds up to two blocks to a table, because tables are partitioned by year.
- */
-const REPEATABLE_INSERTS = 4000;
 
 export function createBatchInserter(options: BatchInserterOptions): BatchInserter {
   const { kind, table, manifest, retry, logger, now } = options;
