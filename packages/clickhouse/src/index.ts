@@ -22,8 +22,9 @@ export { DURATION_BOUNDS_MS, OPS_TABLES, type OpsTable } from './ops-tables.js';
 export { applyQueryLogView } from './query-log-view.js';
 export {
   countExpired,
+  type DeletionReport,
   deleteExpired,
-  type ExpiredRows,
+  type ExpiredCounts,
   type WorkspaceRetention,
 } from './retention/expired-rows.js';
 export { applyRetention, EVENT_EXPIRY_QUERY } from './retention/retention.js';

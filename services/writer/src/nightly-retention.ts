@@ -9,7 +9,7 @@ export interface NightlyRetentionOptions {
   readonly clickhouse: ClickHouseClient;
   readonly redis: Stores['redis'];
   readonly cluster?: string | undefined;
-  readonly logger: Pick<Logger, 'info' | 'error'>;
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly now?: () => number;
   readonly intervalMs?: number;
 }
@@ -20,27 +20,44 @@ const HOUR_MS = 3_600_000;
 const BEGINS_MS = HOUR_MS;
 /** How long Redis stores the last night whose work is done. */
 const DONE_MS = 48 * HOUR_MS;
+const COULD_NOT_BE_DELETED = 'expired events could not be deleted; retrying in ten minutes';
 
 /** Deletes events and addresses whose retention has ended, once a night, in one writer at a time. */
 export function startNightlyRetention(options: NightlyRetentionOptions): PeriodicTask {
   const { catalog, clickhouse, redis, cluster, logger, now = Date.now } = options;
   const doneKey = `${keyPrefix(redis)}waymark:retention:night`;
+  const closing = new AbortController();
 
   async function deleteExpired(): Promise<void> {
     const nowMs = now();
     const night = new Date(nowMs - BEGINS_MS).toISOString().slice(0, 10);
     if ((await redis.get(doneKey)) === night) return;
     const report = await applyWorkspaceRetention({
-      ...{ workspaces: catalog.workspaces, clickhouse, redis, cluster, nowMs },
+      ...{ workspaces: catalog.workspaces, clickhouse, redis, cluster, nowMs, signal: closing.signal },
     });
     if (report === undefined) return;
-    const { counts, changed, waiting } = report;
-    if (counts.length > 0) logger.info({ counts, changed, waiting }, 'expired events and addresses are being deleted');
-    if (waiting.length === 0) await redis.set(doneKey, night, 'PX', DONE_MS);
+    const { counts, uncounted, changed, waiting, failed } = report;
+    if (changed.length > 0)
+      logger.info({ counts, uncounted, changed }, 'expired events and addresses are being deleted');
+    if (waiting.length > 0)
+      logger.warn({ waiting }, 'expired rows stay in these tables until an earlier mutation of them has ended');
+    const [first] = failed;
+    if (first !== undefined)
+      logger.error({ err: first.err, tables: failed.map(({ table }) => table) }, COULD_NOT_BE_DELETED);
+    if (waiting.length + failed.length === 0) await redis.set(doneKey, night, 'PX', DONE_MS);
   }
 
-  return startPeriodicTask(deleteExpired, {
+  const task = startPeriodicTask(deleteExpired, {
     intervalMs: options.intervalMs ?? INTERVAL_MS,
-    onError: (err) => logger.error({ err }, 'expired events could not be deleted; retrying in ten minutes'),
+    onError(err) {
+      if (!closing.signal.aborted) logger.error({ err }, COULD_NOT_BE_DELETED);
+    },
   });
+  return {
+    run: task.run,
+    close() {
+      closing.abort();
+      return task.close();
+    },
+  };
 }

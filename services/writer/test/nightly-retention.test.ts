@@ -28,6 +28,7 @@ let catalog: Catalog;
 const logged: object[] = [];
 const logger = {
   info: (context: object) => void logged.push(context),
+  warn: (context: object) => void logged.push(context),
   error: (context: object) => void logged.push(context),
 };
 
@@ -146,8 +147,21 @@ test('a run skips a table that is being rewritten, and a later run deletes its r
     query: 'ALTER TABLE lead_events DELETE WHERE throwIf(workspace_id > 0)',
     clickhouse_settings: { mutations_sync: '0' },
   });
+  const failing =
+    "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND latest_fail_reason != ''";
+  await waitFor(async () => (await numbers(failing, '0'))[0] === 1, { what: 'the failure' });
   await retention.run();
-  expect(logged).toMatchObject([{ waiting: ['lead_events'] }]);
+  expect(logged).toMatchObject([
+    { changed: ['click_events', 'sale_events', 'workspace_slots', 'link_days'] },
+    {
+      waiting: [
+        {
+          ...{ table: 'lead_events', since: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) },
+          failure: expect.stringContaining('throwIf'),
+        },
+      ],
+    },
+  ]);
   const ofLeads = "database = currentDatabase() AND table = 'lead_events'";
   await database.client.command({ query: `KILL MUTATION WHERE ${ofLeads} AND NOT is_done` });
   await waitFor(settled, { what: 'the mutations' });
@@ -159,6 +173,59 @@ test('a run skips a table that is being rewritten, and a later run deletes its r
   await retention.run();
   await waitFor(settled, { what: 'the mutations' });
   expect((await stored(workspace)).events[1]).toEqual([1, 1]);
+  await retention.close();
+});
+
+/** The client of the database, with another statement in place of the one that counts the rows of a table. */
+const countingWith = (table: string, change: (query: string) => string): typeof database.client =>
+  Object.assign(Object.create(database.client) as typeof database.client, {
+    rows: (read: Parameters<typeof database.client.rows>[0]) =>
+      database.client.rows(
+        read.query.includes(`FROM ${table} WHERE`)
+          ? { ...read, query: change(read.query), settings: { ...read.settings, max_execution_time: 1 } }
+          : read,
+      ),
+  });
+
+test('a table that takes too long to count is changed without a count', async () => {
+  const workspace = await aWorkspace({ eventRetentionDays: 40, addressRetentionDays: 20 });
+  await storeEvents(workspace, [1, 30, 50]);
+  const slow = (query: string) => query.replace(' WHERE ', ' WHERE sleep(1.5) = 0 AND (');
+  const clickhouse = countingWith('click_events', (query) => slow(query).replace(' GROUP BY', ') GROUP BY'));
+  const retention = startNightlyRetention({ catalog, clickhouse, redis: client, logger, now: () => NOW });
+  await retention.run();
+  expect(logged).toMatchObject([
+    { uncounted: [{ table: 'click_events', workspaces: expect.arrayContaining([workspace]) }] },
+  ]);
+  await waitFor(settled, { what: 'the mutations' });
+  expect((await stored(workspace)).events).toEqual([
+    [2, 1],
+    [2, 1],
+    [2, 1],
+  ]);
+  await retention.close();
+});
+
+test('a table that cannot be read does not delay the others, and is tried again in the same night', async () => {
+  const workspace = await aWorkspace({ eventRetentionDays: 40 });
+  await storeEvents(workspace, [1, 50]);
+  let isBroken = true;
+  const clickhouse = countingWith('click_events', (query) =>
+    isBroken ? query.replace('click_events', 'a_table_that_is_missing') : query,
+  );
+  const retention = startNightlyRetention({ catalog, clickhouse, redis: client, logger, now: () => NOW });
+  await retention.run();
+  expect(logged).toMatchObject([
+    { changed: ['lead_events', 'sale_events', 'workspace_slots', 'link_days'] },
+    { tables: ['click_events'] },
+  ]);
+  await waitFor(settled, { what: 'the mutations' });
+  const rows = async () => (await stored(workspace)).events.map(([count]) => count);
+  expect(await rows()).toEqual([2, 1, 1]);
+  isBroken = false;
+  await retention.run();
+  await waitFor(settled, { what: 'the mutations' });
+  expect(await rows()).toEqual([1, 1, 1]);
   await retention.close();
 });
 

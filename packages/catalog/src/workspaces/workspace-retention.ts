@@ -1,8 +1,9 @@
 import {
   type ClickHouseClient,
   countExpired,
+  type DeletionReport,
   deleteExpired,
-  type ExpiredRows,
+  type ExpiredCounts,
   type WorkspaceRetention,
 } from '@waymark/clickhouse';
 import { takeLease } from '@waymark/redis';
@@ -32,24 +33,26 @@ export interface RetentionRun {
   readonly redis: Redis;
   readonly cluster?: string | undefined;
   readonly nowMs: number;
+  /** Ends the run. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What a run has found and started. */
-export interface RetentionReport {
-  readonly counts: readonly ExpiredRows[];
-  /** Tables for which mutations were started. */
-  readonly changed: readonly string[];
-  /** Tables with expired rows for which an earlier mutation must end first. */
-  readonly waiting: readonly string[];
-}
+export type RetentionReport = Pick<ExpiredCounts, 'counts' | 'uncounted'> & DeletionReport;
 
-/** Counts the rows and addresses that have expired by the retention of their workspace (docs/privacy.md). Changes nothing. */
+/**
+ * Counts the rows and addresses that have expired by the retention of their workspace (docs/privacy.md). Changes nothing.
+ *
+ * @throws the first error of ClickHouse or the connection
+ */
 export async function countExpiredRows({
   workspaces,
   clickhouse,
   nowMs,
-}: Omit<RetentionRun, 'redis' | 'cluster'>): Promise<readonly ExpiredRows[]> {
-  return countExpired(clickhouse, rulesOf(await workspaces.list()), { nowMs });
+}: Omit<RetentionRun, 'redis' | 'cluster'>): Promise<Pick<ExpiredCounts, 'counts' | 'uncounted'>> {
+  const { failed, ...expired } = await countExpired(clickhouse, rulesOf(await workspaces.list()), { nowMs });
+  for (const { err } of failed) throw err;
+  return expired;
 }
 
 /**
@@ -59,12 +62,13 @@ export async function countExpiredRows({
  * @returns undefined, and nothing has changed, while another process has the lease, or when the lease was lost because Redis did not answer
  */
 export async function applyWorkspaceRetention(run: RetentionRun): Promise<RetentionReport | undefined> {
-  const { workspaces, clickhouse, redis, cluster, nowMs } = run;
+  const { workspaces, clickhouse, redis, cluster, nowMs, signal } = run;
   const lease = await takeLease(redis, 'retention:turn');
   return lease?.during(async (lost) => {
     const rules = rulesOf(await workspaces.list());
-    const counts = await countExpired(clickhouse, rules, { nowMs });
+    const { counts, uncounted, failed } = await countExpired(clickhouse, rules, { nowMs, signal });
     if (lost.aborted) return undefined;
-    return { counts, ...(await deleteExpired(clickhouse, rules, counts, { cluster, nowMs })) };
+    const report = await deleteExpired(clickhouse, rules, { counts, uncounted }, { cluster, nowMs });
+    return { ...report, counts, uncounted, failed: [...failed, ...report.failed] };
   });
 }

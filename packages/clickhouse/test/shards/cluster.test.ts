@@ -167,13 +167,13 @@ test('what workspaces should not have any more is deleted on every shard, by one
       SELECT arrayJoin([840, 1682]), now64(3) - INTERVAL arrayJoin([1, 60]) DAY, toString(rand()), 5`,
   });
   const options = { cluster: nodes.cluster, nowMs: Date.now() };
-  const counts = await countExpired(client, rules, options);
+  const expired = await countExpired(client, rules, options);
   const tables = ['click_events', 'workspace_slots', 'link_days'];
-  expect(counts.map(({ workspace, table, rows }) => [workspace, table, rows]).sort()).toEqual(
+  expect(expired.counts.map(({ workspace, table, rows }) => [workspace, table, rows]).sort()).toEqual(
     rules.flatMap(({ workspace }) => tables.map((table) => [workspace, table, 1])).sort(),
   );
-  expect(await deleteExpired(client, rules, counts, options)).toEqual({ changed: tables, waiting: [] });
-  const left = async () => (await countExpired(client, rules, options)).length === 0;
+  expect(await deleteExpired(client, rules, expired, options)).toEqual({ changed: tables, waiting: [], failed: [] });
+  const left = async () => (await countExpired(client, rules, options)).counts.length === 0;
   await waitFor(left, { what: 'the mutations' });
   expect(await one('SELECT count() FROM click_events WHERE workspace_id IN (840, 1682) AND link_id = 5')).toBe('3');
 });

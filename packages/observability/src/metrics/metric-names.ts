@@ -31,6 +31,14 @@ export const METRICS = {
   replicaDelay: ['waymark_clickhouse_replica_delay_seconds', 'How far the slowest replica of a table is behind'],
   inactiveReplicas: ['waymark_clickhouse_inactive_replicas', 'Replicas of a table without a session with Keeper'],
   readOnlyTables: ['waymark_clickhouse_readonly_tables', 'Tables that take no inserts because they have lost Keeper'],
+  failingMutations: [
+    'waymark_clickhouse_failing_mutations',
+    'Mutations (deletions and changes of rows) that ClickHouse could not carry out the last time it tried, by table',
+  ],
+  mutationSeconds: [
+    'waymark_clickhouse_mutation_age_seconds',
+    'Age of the oldest mutation that is not done, by table; left out where all are done',
+  ],
   batchRows: ['waymark_writer_batch_rows', 'Rows of each insert batch, by kind'],
   insertSeconds: [
     'waymark_writer_insert_duration_seconds',

@@ -29,7 +29,7 @@ export interface RegistryDeps {
   readonly queue: Pick<QueueSampler, 'queues' | 'spool'>;
   /** Number of queue shards. With more than one, metrics of the queue and of Redis have the label `shard`. */
   readonly shards: number;
-  readonly stores: Pick<StoreSampler, 'redis' | 'parts' | 'replicas' | 'disks'>;
+  readonly stores: Pick<StoreSampler, 'redis' | 'parts' | 'replicas' | 'mutations' | 'disks'>;
   /** Settings that are shown beside the samples, so that alerts can compare them. */
   readonly limits: { readonly spoolBytesMax: number | undefined; readonly waitReplicas: number };
   readonly requests: Pick<RequestCounts, 'all'>;
@@ -173,6 +173,10 @@ function addStores(
   addGauge(registry, ...METRICS.replicaDelay, () => one(stores.replicas()?.replicaDelaySeconds));
   addGauge(registry, ...METRICS.inactiveReplicas, () => one(stores.replicas()?.inactiveReplicas));
   addGauge(registry, ...METRICS.readOnlyTables, () => one(stores.replicas()?.readOnlyTables));
+  const perMutatedTable = (pick: 'failing' | 'seconds') => () =>
+    stores.mutations().map(({ table, [pick]: value }) => ({ labels: { table }, value }));
+  addGauge(registry, ...METRICS.failingMutations, perMutatedTable('failing'));
+  addGauge(registry, ...METRICS.mutationSeconds, perMutatedTable('seconds'));
 }
 
 /** As the precision of prom-client's own measurement of the event loop, this practically turns it off. */

@@ -27,6 +27,15 @@ export interface ReplicasState {
   readonly readOnlyTables: number;
 }
 
+/** The mutations of a table, on all nodes of a cluster, that are not done. */
+export interface UnfinishedMutations {
+  readonly table: string;
+  /** How many of them ClickHouse could not carry out the last time it tried. */
+  readonly failing: number;
+  /** Age of the oldest. */
+  readonly seconds: number;
+}
+
 export interface StoreSamplerOptions {
   /** Connections to the queue shards, by their number. */
   readonly queueShards: readonly Redis[];
@@ -51,6 +60,8 @@ export interface StoreSampler {
    */
   parts(): Readonly<Record<string, number>> | undefined;
   replicas(): ReplicasState | undefined;
+  /** Without tables whose mutations are all done. */
+  mutations(): readonly UnfinishedMutations[];
   /** By disk: `spool`, and `clickhouse:<name>` for ClickHouse's disks. */
   disks(): ReadonlyMap<string, DiskSpace>;
   /** Call it when metrics are read; see `Repetition`. */
@@ -83,7 +94,7 @@ async function sampleClickHouse(client: ClickHouseClient, cluster: string | unde
   const settings = { max_execution_time: ANSWER_MS / 1000, skip_unavailable_shards: 1 };
   const rows = <Row extends readonly unknown[]>(query: string) =>
     client.rows<Row>({ query, settings, signal: AbortSignal.timeout(ANSWER_MS) });
-  const [parts, replicas, disks] = await Promise.all([
+  const [parts, replicas, mutations, disks] = await Promise.all([
     missing.orNone(
       "ClickHouse's parts",
       rows<[string, string]>(
@@ -98,6 +109,14 @@ GROUP BY table, partition_id, host) GROUP BY table`,
         `SELECT toString(max(delay)), toString(max(inactive)), toString(countIf(readonly))
 FROM (SELECT absolute_delay AS delay, total_replicas - active_replicas AS inactive, is_readonly AS readonly
 FROM ${source('replicas', cluster)} WHERE database = currentDatabase())`,
+      ),
+    ),
+    missing.orNone(
+      "ClickHouse's mutations",
+      rows<[string, string, string]>(
+        `SELECT table, toString(uniqExactIf(id, failing)), toString(max(seconds))
+FROM (SELECT table, mutation_id AS id, latest_fail_reason != '' AS failing, greatest(0, dateDiff('second', create_time, now())) AS seconds
+FROM ${source('mutations', cluster)} WHERE database = currentDatabase() AND NOT is_done) GROUP BY table`,
       ),
     ),
     missing.orNone(
@@ -118,6 +137,13 @@ FROM (SELECT name, free_space AS free, total_space AS total FROM ${source('disks
         inactiveReplicas: inactive,
         readOnlyTables: readOnly,
       } satisfies ReplicasState),
+    mutations: (mutations ?? []).map(
+      ([table, failing, seconds]): UnfinishedMutations => ({
+        table,
+        failing: Number(failing),
+        seconds: Number(seconds),
+      }),
+    ),
     disks: (disks ?? []).map(
       ([name, free, total]) =>
         [`clickhouse:${name}`, { freeBytes: Number(free), totalBytes: Number(total) }] satisfies [string, DiskSpace],
@@ -130,11 +156,12 @@ export function startStoreSampler(options: StoreSamplerOptions): StoreSampler {
   let safety: readonly RedisSafety[] = [];
   let parts: ReturnType<StoreSampler['parts']>;
   let replicas: ReplicasState | undefined;
+  let mutations: readonly UnfinishedMutations[] = [];
   const disks = new Map<string, DiskSpace>();
 
   async function sampleTables(client: ClickHouseClient): Promise<void> {
     const sample = await sampleClickHouse(client, cluster, missing);
-    ({ parts, replicas } = sample);
+    ({ parts, replicas, mutations } = sample);
     for (const [name, space] of sample.disks) disks.set(name, space);
   }
 
@@ -167,6 +194,7 @@ export function startStoreSampler(options: StoreSamplerOptions): StoreSampler {
     redis: () => safety,
     parts: () => parts,
     replicas: () => replicas,
+    mutations: () => mutations,
     disks: () => disks,
     use: sampling.use,
     close: sampling.close,
