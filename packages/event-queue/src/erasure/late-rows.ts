@@ -102,13 +102,22 @@ export function withoutErasedRows(table: EventTable, kind: EventTableKind, lateR
   if (lateRows === undefined) return table;
   return {
     ...table,
-    async insert(version, rows, token) {
+    async insert(version, rows, token, absent) {
       // At each attempt, because an insert may be repeated for hours.
       const people = await readErased(lateRows);
+      if (people === undefined) return table.insert(version, rows, token, absent);
+      const isAbsent = (row: string) => absent?.has(row) ?? true;
       // Before the insert, so that a failure between the two repeats both.
-      if (people !== undefined) await addClicksBehind(kind, rows, people, lateRows);
-      const left = people === undefined ? rows : rows.flatMap((row) => withoutErased(kind, row, people) ?? []);
-      if (left.length > 0) await table.insert(version, left, token);
+      await addClicksBehind(kind, rows.filter(isAbsent), people, lateRows);
+      const left: string[] = [];
+      const leftAbsent = new Set<string>();
+      for (const row of rows) {
+        const stored = withoutErased(kind, row, people);
+        if (stored === undefined) continue;
+        left.push(stored);
+        if (isAbsent(row)) leftAbsent.add(stored);
+      }
+      if (leftAbsent.size > 0) await table.insert(version, left, token, absent && leftAbsent);
     },
   };
 }

@@ -18,8 +18,10 @@ export interface EventTable {
   /**
    * Inserts rows, with the current time as their time of storage; on a cluster with one insert for each shard. ClickHouse drops a repeat with
    * the same deduplication token.
+   *
+   * @param absent those of the rows that the table lacks: only these are inserted. By default all are
    */
-  insert(version: number, rows: readonly string[], token: string): Promise<void>;
+  insert(version: number, rows: readonly string[], token: string, absent?: ReadonlySet<string>): Promise<void>;
   /** Returns the ids of those rows that the table contains, on a cluster on any replica. */
   findPresent(rows: readonly string[]): Promise<ReadonlySet<string>>;
   /** Whether rows may have moved to another shard since a time, epoch milliseconds. The new shard has no record of their tokens. */
@@ -38,6 +40,8 @@ export interface EventTableOptions {
 
 const LOOKUP_ROWS_MAX = 2000;
 const INSERT_SECONDS_MAX = 60;
+/** Part of the token of an insert of those rows of a group that the table lacks. */
+const REST = '-rest';
 
 function columnsOf(kind: EventTableKind, version: number): readonly string[] | undefined {
   const lists: Readonly<Record<number, readonly string[]>> = EVENT_TABLES[kind].columns;
@@ -82,22 +86,26 @@ export function createEventTable(options: EventTableOptions): EventTable {
     hasMovedSince: groups.hasMovedSince,
     supports: (version) => columnsOf(kind, version) !== undefined,
 
-    async insert(version, rows, token) {
+    async insert(version, rows, token, absent) {
       const columns = columnsOf(kind, version);
       if (columns === undefined) throw new TypeError(`no columns of ${kind} version ${version}`);
       const divided = await groups.groupsOf(rows, (row) => rowKey(row)?.workspaceId ?? '0');
       const storedAtMs = now();
-      const inserts = divided.map((group) =>
-        insertLines(client, {
+      const inserts = divided.map((group) => {
+        const inserted = absent === undefined ? group.rows : group.rows.filter((row) => absent.has(row));
+        // With the token of the whole group, a server that has some of its rows might drop the rest as a repeat. If it has none, the token
+        // stays the same, because an earlier insert of the group may be running still.
+        const rest = inserted.length < group.rows.length ? REST : '';
+        return insertLines(client, {
           table,
           columns: [...columns, STORED_AT],
-          lines: joinRows(group.rows.map((row) => withStoredAt(row, storedAtMs))),
-          deduplicationToken: token + group.name,
+          lines: joinRows(inserted.map((row) => withStoredAt(row, storedAtMs))),
+          deduplicationToken: token + rest + group.name,
           maxExecutionSeconds: INSERT_SECONDS_MAX,
           settings,
-        }),
-      );
-      // Waits for all inserts, so that none of them is still running when a repeat begins.
+        });
+      });
+      // Waits for all inserts, so that none of them is still running when a repeat begins, except those whose answers the client has given up.
       for (const outcome of await Promise.allSettled(inserts)) if (outcome.status === 'rejected') throw outcome.reason;
     },
 

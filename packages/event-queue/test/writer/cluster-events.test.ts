@@ -169,6 +169,22 @@ describe('a writer on a cluster', () => {
     expect(await counts()).toEqual([1, 0, 1, 0]);
   });
 
+  test('repeats an insert that one shard has not stored with its token: the first one may be running there still', async () => {
+    const rows = [click(FIRST), click(SECOND)];
+    const jobId = await fixture.add('click', rows);
+    // Within ten minutes of a move, rows are looked up before an insert is repeated.
+    const at = Date.now();
+    const batch = { id: randomUUID(), kind: 'click', version: 1, jobIds: [jobId], skipped: {}, at } as const;
+    await createManifest(fixture.admin).begin(batch);
+    await table.insert(1, texts(rows.slice(0, 1)), batch.id);
+    const writer = fixture.aWriter({ clickhouse: client(), cluster: nodes.cluster, isReplicated: true });
+    await fixture.untilDrained();
+    await writer.close();
+    expect(await counts()).toEqual([1, 0, 1, 0]);
+    await table.insert(1, texts(rows), batch.id);
+    expect(await counts()).toEqual([1, 0, 1, 0]);
+  });
+
   test('does not double the rows of a batch that a killed writer has inserted, although one of its logical shards has moved since', async () => {
     const rows = [click(FIRST), click(SECOND)];
     const jobId = await fixture.add('click', rows);

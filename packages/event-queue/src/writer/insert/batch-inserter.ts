@@ -54,9 +54,18 @@ interface Insertion {
 export function createBatchInserter(options: BatchInserterOptions): BatchInserter {
   const { kind, table, manifest, retry, logger, now } = options;
 
+  /**
+   * The rows that the table lacks. If it has some of them, those that it seemed to lack are looked up again: a running insert may have stored
+   * all of them between two reads.
+   */
   const findAbsent = async (rows: readonly string[]) => {
-    const present = await retry('finding rows', () => table.findPresent(rows));
-    return rows.filter((row) => !present.has(rowKey(row)?.eventId ?? ''));
+    let absent = rows;
+    for (let looked = 0; absent.length > 0 && absent.length !== looked; ) {
+      looked = absent.length;
+      const present = await retry('finding rows', () => table.findPresent(absent));
+      absent = absent.filter((row) => !present.has(rowKey(row)?.eventId ?? ''));
+    }
+    return absent;
   };
 
   /** Whether ClickHouse certainly still has the deduplication tokens of this batch, on the shards to which its rows belong now. */
@@ -67,10 +76,7 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
     return (await retry('counting inserts', () => manifest.insertsSince(batch))) < REPEATABLE_INSERTS;
   };
 
-  /**
-   * Repeats an insert whose token may have expired, with the absent rows only. If some rows are present it uses a new token: if ClickHouse
-   * still had the old one, it would drop the absent rows as duplicates.
-   */
+  /** Repeats an insert whose token may have expired, with the absent rows only. */
   const insertAbsent = async ({ batch, rows, token }: Insertion): Promise<void> => {
     const absent = await findAbsent(rows);
     logger.warn(
@@ -78,7 +84,7 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
       'repeating an old insert: inserting only its absent rows',
     );
     if (absent.length === 0) return;
-    await table.insert(batch.version, absent, absent.length === rows.length ? token : `${token}-rest`);
+    await table.insert(batch.version, rows, token, new Set(absent));
   };
 
   /**
