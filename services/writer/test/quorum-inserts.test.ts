@@ -38,6 +38,10 @@ let writer: EventWriter;
 let directory: string;
 /** Of each table, whether its inserts waited for a quorum. */
 const inserts = new Map<string, Set<boolean>>();
+/** How long they wait for it. */
+const quorumTimeouts = new Set<number>();
+/** `request_timeout` of the client. */
+const ANSWER_MS = 30_000;
 
 /** Passes requests on to ClickHouse, and records its inserts. */
 function startProxy(target: URL): Server {
@@ -46,7 +50,9 @@ function startProxy(target: URL): Server {
     const table = /^\s*INSERT INTO (?:\w+\.)?(\w+)/.exec(searchParams.get('query') ?? '')?.[1];
     if (table !== undefined) {
       const kinds = inserts.get(table) ?? new Set();
-      inserts.set(table, kinds.add(searchParams.get('insert_quorum') === 'auto'));
+      const waits = searchParams.get('insert_quorum') === 'auto';
+      inserts.set(table, kinds.add(waits));
+      if (waits) quorumTimeouts.add(Number(searchParams.get('insert_quorum_timeout') ?? Number.POSITIVE_INFINITY));
     }
     const { hostname, port } = target;
     const { method, headers, url } = incoming;
@@ -116,6 +122,7 @@ it('every insert into a table of records waits for a quorum, whoever sends it; t
   const records = ['customers', 'links', 'workspaces', 'names'];
   await waitFor(() => [...events, ...records].every((table) => inserts.has(table)), { what: 'all inserts' });
   for (const [table, kinds] of inserts) expect([table, ...kinds]).toEqual([table, !events.includes(table)]);
+  expect(Math.max(...quorumTimeouts)).toBeLessThan(ANSWER_MS);
 });
 
 it('with CLICKHOUSE_EVENTS_QUORUM those of events wait as well', async () => {
@@ -125,4 +132,5 @@ it('with CLICKHOUSE_EVENTS_QUORUM those of events wait as well', async () => {
   await producer.commit({ rows: [{ kind: 'click', row: aClick() }], finals: [] });
   await waitFor(() => inserts.has('click_events'), { what: 'the insert' });
   expect([...(inserts.get('click_events') ?? [])]).toEqual([true]);
+  expect(Math.max(...quorumTimeouts)).toBeLessThan(ANSWER_MS);
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { pipeRows } from '../rows/copy-rows.js';
 import { insertionSettings } from '../rows/insert-rows.js';
-import { QUORUM_INSERT } from '../rows/replicated.js';
+import { COPY_QUORUM_INSERT } from '../rows/replicated.js';
 import { type Digest, isEmpty, isSame, merged, readDigest } from './digest.js';
 import type { ConnectedEndpoint } from './endpoints.js';
 import { conditionOf, type Slice } from './slice.js';
@@ -43,7 +43,7 @@ async function insertSlice(copy: SliceCopy, where: string, attempt: number): Pro
   const { source, target, shape } = copy;
   const settings = {
     ...insertionSettings({ deduplicationToken: tokenOf(copy, attempt) }),
-    ...(target.cluster === undefined ? {} : QUORUM_INSERT),
+    ...(target.cluster === undefined ? {} : COPY_QUORUM_INSERT),
     log_comment: MOVE_COMMENT,
   };
   await pipeRows(

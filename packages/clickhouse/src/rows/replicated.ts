@@ -1,13 +1,23 @@
 /**
- * Settings for inserts into tables whose reads must see every acknowledged write, whichever replica answers. Such inserts wait for a
- * majority of the replicas, one insert after the other. Every insert into such a table needs these settings: reads with
- * {@link SEQUENTIAL_READ} omit rows that were inserted without a quorum, until the next insert with one.
+ * Settings for inserts of many rows by commands, which wait as long as the server allows (ten minutes by default) for a majority of the
+ * replicas.
  */
-export const QUORUM_INSERT = {
+export const COPY_QUORUM_INSERT = {
   insert_quorum: 'auto',
   insert_quorum_parallel: 0,
   distributed_foreground_insert: 1,
 } as const;
+/**
+ * How long an insert waits for a majority of the replicas. It is shorter than the client waits for the insert: otherwise each repeat of an
+ * insert would leave one more that waits, and they would take all places of the server. `max_execution_time` does not end this wait.
+ */
+const INSERT_QUORUM_TIMEOUT = { insert_quorum_timeout: 20_000 } as const;
+/**
+ * Settings for inserts into tables whose reads must see every acknowledged write, whichever replica answers. Such inserts wait for a
+ * majority of the replicas, one insert after the other. Every insert into such a table needs these settings, or {@link COPY_QUORUM_INSERT}:
+ * reads with {@link SEQUENTIAL_READ} omit rows that were inserted without a quorum, until the next insert with one.
+ */
+export const QUORUM_INSERT = { ...COPY_QUORUM_INSERT, ...INSERT_QUORUM_TIMEOUT } as const;
 /** Settings for reads that see every insert with {@link QUORUM_INSERT}. */
 export const SEQUENTIAL_READ = { select_sequential_consistency: 1 } as const;
 /**
@@ -18,4 +28,5 @@ export const EVENT_QUORUM_INSERT = {
   insert_quorum: 'auto',
   insert_quorum_parallel: 1,
   distributed_foreground_insert: 1,
+  ...INSERT_QUORUM_TIMEOUT,
 } as const;

@@ -1,5 +1,5 @@
 import { pipeRows, type RowSums, readRowSums } from '../rows/copy-rows.js';
-import { QUORUM_INSERT } from '../rows/replicated.js';
+import { COPY_QUORUM_INSERT } from '../rows/replicated.js';
 import type { ShardNode } from './cluster-nodes.js';
 import { isOfLogicalShard } from './placement.js';
 
@@ -78,7 +78,7 @@ function insertSet(from: ShardNode, to: ShardNode, { table, columns, where }: Ro
       client: to.client,
       table: `${table}_local`,
       columns,
-      settings: { ...QUORUM_INSERT, insert_deduplicate: 0, log_comment: SHARD_MOVE_COMMENT },
+      settings: { ...COPY_QUORUM_INSERT, insert_deduplicate: 0, log_comment: SHARD_MOVE_COMMENT },
     },
   );
 }
