@@ -168,6 +168,7 @@ test('what workspaces should not have any more is deleted on every shard, by one
   });
   const options = { cluster: nodes.cluster, nowMs: Date.now() };
   const expired = await countExpired(client, rules, options);
+  expect([expired.failed, expired.uncounted]).toEqual([[], []]);
   const tables = ['click_events', 'workspace_slots', 'link_days'];
   expect(expired.counts.map(({ workspace, table, rows }) => [workspace, table, rows]).sort()).toEqual(
     rules.flatMap(({ workspace }) => tables.map((table) => [workspace, table, 1])).sort(),
