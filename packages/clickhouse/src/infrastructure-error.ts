@@ -56,3 +56,26 @@ export function refusalCode(err: unknown): string | undefined {
   }
   return err instanceof Error ? refusalCode(err.cause) : undefined;
 }
+
+/** Codes of statements that ClickHouse has aborted for their time or memory. */
+const BEYOND_LIMITS: readonly number[] = [159, 160, 241];
+/** In the message of code 241 if the memory of the whole server was used up, and not that of the statement or its user. */
+const OF_ALL_STATEMENTS = '(total)';
+
+/**
+ * Whether ClickHouse has aborted a statement because it takes more time or memory than one may: a repeat would most likely take as much. As
+ * an exception, the text of the message decides whether all statements together had too little memory, because the code is the same.
+ */
+export function isBeyondLimits(err: unknown): boolean {
+  if (!(err instanceof ClickHouseError)) return err instanceof Error && isBeyondLimits(err.cause);
+  return BEYOND_LIMITS.includes(Number(err.code)) && !err.message.includes(OF_ALL_STATEMENTS);
+}
+
+/**
+ * Whether ClickHouse has refused a statement that it may accept later: it runs too many, starts, stops, or a part of the cluster is away. In
+ * contrast to {@link isInfrastructureError}, false for all errors that are not from ClickHouse.
+ */
+export function isRefusedForNow(err: unknown): boolean {
+  if (!(err instanceof ClickHouseError)) return err instanceof Error && isRefusedForNow(err.cause);
+  return isInfrastructureError(err) && !isBeyondLimits(err);
+}

@@ -3,7 +3,7 @@ import { ClickHouseError } from '@clickhouse/client';
 import { ApiError } from '@waymark/contract';
 import type { CompiledQuery } from '@waymark/event-query';
 import type { ClickHouseClient } from './client.js';
-import { isInfrastructureError } from './infrastructure-error.js';
+import { isInfrastructureError, isRefusedForNow } from './infrastructure-error.js';
 import type { ReadSummary, RowsRead } from './rows/row-reader.js';
 
 /** The API request on whose behalf a query runs; it becomes the `log_comment` in ClickHouse's logs. */
@@ -71,8 +71,7 @@ function errorName(err: unknown): string {
 }
 
 function asApiError(err: unknown): unknown {
-  const code = err instanceof ClickHouseError ? err.code : undefined;
-  const refusal = code === undefined ? undefined : REFUSALS[code];
+  const refusal = err instanceof ClickHouseError && !isRefusedForNow(err) ? REFUSALS[err.code] : undefined;
   if (refusal !== undefined) return new ApiError('internal_server_error', refusal, { cause: err });
   if (!isInfrastructureError(err)) return err;
   return new ApiError('internal_server_error', 'The event store does not answer at the moment. Please try again.', {

@@ -3,7 +3,14 @@ import type { AddressInfo } from 'node:net';
 import { ClickHouseError } from '@clickhouse/client';
 import { createTestDatabase, startClickHouse } from '@waymark/test-kit';
 import { expect, onTestFinished, test } from 'vitest';
-import { createClickHouseClient, insertRows, isInfrastructureError, refusalCode } from '../src/index.js';
+import {
+  createClickHouseClient,
+  insertRows,
+  isBeyondLimits,
+  isInfrastructureError,
+  isRefusedForNow,
+  refusalCode,
+} from '../src/index.js';
 
 async function failure(url: string, requestTimeoutMs = 2_000): Promise<unknown> {
   const client = createClickHouseClient({ url, database: 'default', requestTimeoutMs });
@@ -118,4 +125,21 @@ test('a wrapped error is judged by its cause', () => {
   expect(isInfrastructureError(new Error('insert of group 1', { cause }))).toBe(true);
   const bad = new ClickHouseError({ message: '', code: '27', type: 'CANNOT_PARSE_INPUT_ASSERTION_FAILED' });
   expect(isInfrastructureError(new Error('insert of group 1', { cause: bad }))).toBe(false);
+});
+
+test.each([
+  ['too many statements', '202', '', 'for now'],
+  ['a replica is away', '279', '', 'for now'],
+  ['Keeper is away', '999', '', 'for now'],
+  ['too little time', '159', '', 'beyond its limits'],
+  ['too little memory of the statement', '241', 'Query memory limit exceeded: would use 1 GiB', 'beyond its limits'],
+  ['too little memory of the server', '241', '(total) memory limit exceeded: would use 8 GiB', 'for now'],
+  ['a wrong statement', '47', '', 'for good'],
+])('a statement is refused by ClickHouse: %s', (_why, code, message, expected) => {
+  const err = new ClickHouseError({ message, code, type: '' });
+  for (const thrown of [err, new Error('a read', { cause: err })]) {
+    const how = isRefusedForNow(thrown) ? 'for now' : 'for good';
+    expect(isBeyondLimits(thrown) ? 'beyond its limits' : how).toBe(expected);
+  }
+  expect([isRefusedForNow(new Error('the file is gone')), isBeyondLimits(new Error('slow'))]).toEqual([false, false]);
 });

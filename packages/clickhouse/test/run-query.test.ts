@@ -69,6 +69,15 @@ test.each([
   });
 });
 
+test('a query that the server has no memory for, because of others, is an error with Retry-After', async () => {
+  const sql = "SELECT throwIf(1, '(total) memory limit exceeded', 241::Int16)";
+  const query = { sql, params: {}, settings: { allow_custom_error_code_in_throwif: 1 } };
+  await expect(runCompiledQuery(database.client, query)).rejects.toMatchObject({
+    ...{ status: 500, retryAfterSeconds: 1 },
+    cause: { code: '241' },
+  });
+});
+
 test('an invalid query is an internal error, whose message does not reveal the query', async () => {
   const query = { sql: 'SELECT nonsense FROM click_events', params: {}, settings: {} };
   const err = await runCompiledQuery(database.client, query).catch((thrown: unknown) => thrown);

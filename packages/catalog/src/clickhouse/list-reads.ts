@@ -1,4 +1,5 @@
-import type { ClickHouseClient } from '@waymark/clickhouse';
+import { type ClickHouseClient, isBeyondLimits } from '@waymark/clickhouse';
+import { ApiError } from '@waymark/contract';
 import { createFairQueue } from '@waymark/rate-limit';
 import { queryRows, type RowsQuery } from './query-rows.js';
 
@@ -15,15 +16,29 @@ const LIMITS = {
   waitMsMax: 5000,
 };
 
+/** The answer, without `Retry-After`, for a list that ClickHouse has aborted: a repeat would most likely take as long. */
+const TOO_LARGE = 'The list takes more time or memory than it may use. Ask for fewer records, with a narrower filter.';
+
 /**
  * Runs a statement of a list when it is the turn of its workspace, the parameter `workspace`.
  *
- * @throws ApiError 429 when too many wait, or this one waits too long
+ * @throws ApiError 429 when too many wait, or this one waits too long; 500 when it takes too much time or memory; what `queryRows` throws
  */
 export type ReadList = <Row extends readonly unknown[]>(query: RowsQuery) => Promise<Row[]>;
+
+async function readOrRefuse<Row extends readonly unknown[]>(
+  clickhouse: ClickHouseClient,
+  query: RowsQuery,
+): Promise<Row[]> {
+  try {
+    return await queryRows<Row>(clickhouse, query);
+  } catch (err) {
+    throw isBeyondLimits(err) ? new ApiError('internal_server_error', TOO_LARGE, { cause: err }) : err;
+  }
+}
 
 /** The limits apply to all lists of the process together, so create one and share it. */
 export function createListReads(clickhouse: ClickHouseClient): ReadList {
   const queue = createFairQueue(LIMITS);
-  return (query) => queue.run(String(query.parameters.workspace), () => queryRows(clickhouse, query));
+  return (query) => queue.run(String(query.parameters.workspace), () => readOrRefuse(clickhouse, query));
 }

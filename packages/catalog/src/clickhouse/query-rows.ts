@@ -1,4 +1,5 @@
-import type { ClickHouseClient } from '@waymark/clickhouse';
+import { type ClickHouseClient, isInfrastructureError } from '@waymark/clickhouse';
+import { unavailable } from '../model/errors.js';
 
 /** ClickHouse aborts a read that exceeds these limits. */
 const READ_LIMITS = { max_execution_time: 5, max_memory_usage: '500000000', log_comment: 'catalog' };
@@ -30,17 +31,21 @@ export function keyReadSettings(keyCount: number): Readonly<Record<string, numbe
  * Runs a query of the catalog, within its limits.
  *
  * @returns the rows as arrays, 64-bit integers as text
- * @throws ClickHouseError; network errors
+ * @throws ApiError 500 with `Retry-After` when ClickHouse is away or overloaded, and for every other error that is not due to the statement;
+ *   ClickHouseError for those that are
  */
 export function queryRows<Row extends readonly unknown[]>(
   clickhouse: ClickHouseClient,
   { query, parameters, settings }: RowsQuery,
 ): Promise<Row[]> {
-  return clickhouse.rows<Row>({
+  const reading = clickhouse.rows<Row>({
     query,
     parameters,
     // Not a spread, for the reason in packages/clickhouse/src/rows/row-reader.ts.
     settings: Object.assign({}, settings, READ_LIMITS),
     signal: AbortSignal.timeout(ANSWER_MS_MAX),
+  });
+  return reading.catch((err: unknown) => {
+    throw isInfrastructureError(err) ? unavailable('catalog read', err) : err;
   });
 }
