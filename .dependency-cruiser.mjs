@@ -20,7 +20,7 @@ const ROOMS = {
   'rate-limit': ['contract', 'redis'],
   'http-kit': ['contract', 'cache', 'catalog', 'rate-limit', 'visit'],
   export: ['contract', 'http-kit'],
-  jobs: ['contract', 'redis', 'catalog', 'http-kit'],
+  jobs: ['contract', 'redis', 'clickhouse', 'catalog', 'http-kit'],
   'record-lists': ['contract', 'catalog', 'export'],
   'link-rules': ['contract', 'catalog', 'event-query', 'record-lists'],
   import: [

@@ -1,3 +1,4 @@
+import { isRefusedForNow } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { isStoreUnavailable } from '@waymark/http-kit';
 
@@ -11,10 +12,10 @@ export class JobStopped extends Error {
   override readonly name = 'JobStopped';
 }
 
-/** Whether the error means that a store does not answer, so that the request should be repeated. */
-export function isStoreAway(err: unknown): boolean {
-  if (err instanceof ApiError) return err.status >= 500 && err.retryAfterSeconds !== undefined;
-  return isStoreUnavailable(err);
+/** Whether the error is due to a store that is away or overloaded, so that it says nothing about the job. */
+export function isInterruption(err: unknown): boolean {
+  if (err instanceof ApiError) return err.retryAfterSeconds !== undefined;
+  return isStoreUnavailable(err) || isRefusedForNow(err);
 }
 
 const NO_SPACE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);

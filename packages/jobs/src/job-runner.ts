@@ -3,7 +3,7 @@ import { type Catalog, isUnfinished } from '@waymark/catalog';
 import type { Logger } from '@waymark/http-kit';
 import { LEASE_MS, takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
-import { failureOf, isStoreAway, JobStopped } from './job-error.js';
+import { failureOf, isInterruption, JobStopped } from './job-error.js';
 import { createJobSlots, type JobSlot } from './job-slots.js';
 import { createTurns } from './turns.js';
 import { createWorkLoop } from './work-loop.js';
@@ -15,7 +15,10 @@ export interface JobRecord {
   readonly status: string;
   /** Number of the latest attempt, from 1 on; 0 before the first. */
   readonly attempt: number;
-  /** Number of attempts that ended because a store was away, the process was stopped or the lease was lost. */
+  /**
+   * Number of attempts that do not count: they ended because a store was away or overloaded, the process was stopped or the lease was lost,
+   * or after they had got on.
+   */
   readonly interruptions: number;
   readonly createdAt: string;
   /** When its first attempt began; null before that. */
@@ -42,8 +45,13 @@ export interface JobRunnerDeps<R extends JobRecord> {
   readonly interrupted: (job: R) => Promise<unknown>;
   /** Takes a slot of the workspace. @returns the function that frees it; undefined when all its slots are taken */
   readonly takeSlot: (workspaceId: string) => (() => void) | undefined;
-  /** Runs the job to its end, and records the end. @throws JobStopped; JobFailure; the reason of `signal` */
-  readonly run: (job: R, signal: AbortSignal, slot: Pick<JobSlot, 'lend'>) => Promise<void>;
+  /**
+   * Runs the job to its end, and records the end.
+   *
+   * @param onProgress call it when the next attempt would continue after the place where this one has begun
+   * @throws JobStopped; JobFailure; the reason of `signal`
+   */
+  readonly run: (job: R, signal: AbortSignal, slot: Pick<JobSlot, 'lend'>, onProgress: () => void) => Promise<void>;
   /** Records that the job cannot be completed. */
   readonly fail: (job: R, reason: string) => Promise<void>;
   /** Sends the end of the job to webhooks. */
@@ -68,8 +76,8 @@ const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
 /**
  * A job that was begun this often without coming to an end fails: the job may be what ends its processes. Attempts
- * that a killed process has begun count. Attempts that ended because a store was away, the process was stopped or the lease was lost do not
- * count; `ageMsMax` bounds them.
+ * that a killed process has begun count. Attempts that ended because a store was away or overloaded, the process was stopped or the lease
+ * was lost do not count, nor do those whose error came after the job had got on; `ageMsMax` bounds them.
  */
 const ATTEMPTS_MAX = 20;
 /** How long a stopped process waits until the interruption of its attempt is recorded. */
@@ -95,18 +103,24 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     await Promise.race([recorded, delay(RECORD_MS_MAX, undefined, { ref: false })]);
   }
 
+  /** Why a job is not tried again; undefined if it is. */
+  function hopelessOf({ attempt, interruptions, startedAt, createdAt }: R): string | undefined {
+    if (now() - Date.parse(startedAt ?? createdAt) > deps.ageMsMax) return `The ${what} has not ended in time.`;
+    if (attempt - interruptions <= ATTEMPTS_MAX) return undefined;
+    return `The ${what} was tried ${ATTEMPTS_MAX} times, and an error or the end of the server's process stopped each attempt.`;
+  }
+
   async function attempt(job: R, signal: AbortSignal, slot: JobSlot): Promise<void> {
     const begun = await deps.begin(job);
     if (!isUnfinished(begun)) return;
+    let hasProgressed = false;
+    const onProgress = () => {
+      hasProgressed = true;
+    };
     try {
-      if (
-        begun.attempt - begun.interruptions > ATTEMPTS_MAX ||
-        now() - Date.parse(begun.startedAt ?? begun.createdAt) > deps.ageMsMax
-      ) {
-        await deps.fail(begun, `The ${what} has not ended in time, or ended its process too often.`);
-      } else {
-        await deps.run(begun, signal, slot);
-      }
+      const hopeless = hopelessOf(begun);
+      if (hopeless === undefined) await deps.run(begun, signal, slot, onProgress);
+      else await deps.fail(begun, hopeless);
     } catch (err) {
       if (err instanceof JobStopped || signal.aborted) return recordInterruption(begun);
       const reason = failureOf(err);
@@ -114,7 +128,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
       // The error may be due to a cancellation, which removes the files of the job while they are in use.
       if (current === undefined || !isUnfinished(current)) return;
       if (reason === undefined) {
-        if (isStoreAway(err)) await recordInterruption(begun);
+        if (hasProgressed || isInterruption(err)) await recordInterruption(begun);
         throw err;
       }
       await deps.fail(begun, reason);

@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createClickHouseClient } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
@@ -67,8 +70,8 @@ function createRecords(workspaceIds: readonly string[]) {
       },
       interrupted: async ({ id, interruptions }) => change(id, { interruptions: interruptions + 1 }),
       takeSlot: () => () => undefined,
-      async run(job, signal, slot) {
-        await run(job, signal, slot);
+      async run(job, signal, slot, onProgress) {
+        await run(job, signal, slot, onProgress);
         change(job.id, { status: 'completed', isUnreported: true });
       },
       fail: async ({ id }, error) => void change(id, { status: 'failed', error, isUnreported: true }),
@@ -227,7 +230,7 @@ it('a job that has ended its process twenty times fails, and does not run again'
   expect(runs).toEqual([other]);
   expect(jobs.get(id)).toMatchObject({
     status: 'failed',
-    error: 'The test has not ended in time, or ended its process too often.',
+    error: "The test was tried 20 times, and an error or the end of the server's process stopped each attempt.",
   });
 });
 
@@ -242,20 +245,19 @@ it('a job fails a day after its first attempt began, however long it had waited 
   startRunner(async () => undefined, 1, { ageMsMax: dayMs });
   await waitFor(() => ended().length === 2, { what: 'the ends' });
   expect([begun, waited].map((id) => jobs.get(id)?.status)).toEqual(['failed', 'completed']);
+  expect(jobs.get(begun)?.error).toBe('The test has not ended in time.');
 });
 
-it.each([
-  ['answers to repeat the request', new ApiError('internal_server_error', 'Busy.', { retryAfterSeconds: 1 })],
-  ['refuses connections', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })],
-])('attempts that end because a store %s do not count, however many there are', async (_how, error) => {
+/** Runs a job whose next attempts, of which only one more would count, fail. @returns its record at its end */
+async function afterFailures(failures: number, attempt: (onProgress: () => void) => Promise<never>): Promise<Job> {
   const { jobs, ended, startRunner } = createRecords(['a']);
   const [id = ''] = jobs.keys();
   jobs.set(id, { ...(jobs.get(id) as Job), status: 'processing', attempt: 19 });
   let nowMs = Date.now();
   let wake = () => {};
-  let outages = 5;
-  const run = async () => {
-    if (outages-- > 0) throw error;
+  let left = failures;
+  const run: JobRunnerDeps<Job>['run'] = async (_job, _signal, _slot, onProgress) => {
+    if (left-- > 0) await attempt(onProgress);
   };
   startRunner(run, 1, {
     now: () => nowMs,
@@ -270,7 +272,52 @@ it.each([
     return ended().length === 1;
   };
   await waitFor(later, { what: 'the end' });
-  expect(jobs.get(id)).toMatchObject({ status: 'completed', attempt: 25, interruptions: 5 });
+  return jobs.get(id) as Job;
+}
+
+const NOT_COUNTED = { status: 'completed', attempt: 25, interruptions: 5 };
+
+/** Fails as a read does when ClickHouse runs as many statements as it may. */
+async function readFromBusyServer(): Promise<never> {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(500).end('Code: 202. DB::Exception: Too many. (TOO_MANY_SIMULTANEOUS_QUERIES)');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = createClickHouseClient({ url, database: 'default' });
+  try {
+    await client.rows({ query: 'SELECT 1' });
+  } finally {
+    await client.close();
+    server.close();
+  }
+  throw new Error('the server has answered');
+}
+
+const throws = (error: Error) => async (): Promise<never> => {
+  throw error;
+};
+it.each([
+  [
+    'a store answers to repeat the request',
+    throws(new ApiError('internal_server_error', 'Busy.', { retryAfterSeconds: 1 })),
+  ],
+  ['a store refuses connections', throws(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))],
+  ['too many reads wait', throws(new ApiError('rate_limit_exceeded', 'Too many.', { retryAfterSeconds: 1 }))],
+  ['ClickHouse runs as many statements as it may', readFromBusyServer],
+])('attempts that end because %s do not count, however many there are', async (_why, attempt) => {
+  expect(await afterFailures(5, attempt)).toMatchObject(NOT_COUNTED);
+});
+
+it('an attempt that has got on before its error does not count; one that has not does', async () => {
+  const gotOn = async (onProgress: () => void): Promise<never> => {
+    onProgress();
+    throw new Error('an error further on');
+  };
+  expect(await afterFailures(5, gotOn)).toMatchObject(NOT_COUNTED);
+  const atOnce = await afterFailures(5, throws(new Error('an error at the same place')));
+  expect(atOnce).toMatchObject({ status: 'failed', attempt: 21, interruptions: 0 });
 });
 
 it.each(['its process is stopped', 'its lease is lost'])(

@@ -25,6 +25,13 @@ export interface FairQueue {
    * @throws ApiError 429 when too many tasks wait, or this one waits too long; the reason of `signal` if it aborts first
    */
   run<T>(owner: string, task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /**
+   * Like {@link run}, but a task that has to wait does so for as long as it takes, however many others wait. Limit the number of such tasks
+   * elsewhere.
+   *
+   * @throws the reason of `signal` if it aborts first
+   */
+  runPatiently<T>(owner: string, task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 /** The tasks of one owner. Owners without tasks have no entry. */
@@ -80,9 +87,19 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     start?.();
   }
 
-  function waitForSlot(owner: string, state: OwnerState, signal: AbortSignal | undefined): Promise<void> {
+  /** @throws ApiError 429 when too many wait */
+  function checkRoom(state: OwnerState): void {
     if (waiting >= waitingMax) throw tooBusy('Too many reads are under way.');
     if (state.waiting.size >= waitingPerOwnerMax) throw tooBusy('Too many reads of this workspace are under way.');
+  }
+
+  /** @param limitMs how long it may wait; undefined = as long as it takes */
+  function waitForSlot(
+    owner: string,
+    state: OwnerState,
+    signal: AbortSignal | undefined,
+    limitMs: number | undefined,
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = (end: () => void) => {
         state.waiting.delete(start);
@@ -97,35 +114,45 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
           resolve();
         });
       const onAbort = () => leave(() => reject(signal?.reason));
-      const timer = setTimeout(() => leave(() => reject(tooBusy('Too many reads are under way.'))), waitMsMax);
+      const refuse = () => leave(() => reject(tooBusy('Too many reads are under way.')));
+      const timer = limitMs === undefined ? undefined : setTimeout(refuse, limitMs);
       signal?.addEventListener('abort', onAbort, { once: true });
       state.waiting.add(start);
       waiting += 1;
     });
   }
 
+  async function runInTurn<T>(
+    owner: string,
+    task: () => Promise<T>,
+    signal: AbortSignal | undefined,
+    isPatient: boolean,
+  ): Promise<T> {
+    signal?.throwIfAborted();
+    const state = stateOf(owner);
+    try {
+      if (mayStart(state)) {
+        acquireSlot(owner, state);
+      } else {
+        if (!isPatient) checkRoom(state);
+        await waitForSlot(owner, state, signal, isPatient ? undefined : waitMsMax);
+      }
+    } catch (err) {
+      removeIfIdle(owner, state);
+      throw err;
+    }
+    try {
+      return await task();
+    } finally {
+      state.running -= 1;
+      running -= 1;
+      removeIfIdle(owner, state);
+      startNext();
+    }
+  }
+
   return {
-    async run(owner, task, signal) {
-      signal?.throwIfAborted();
-      const state = stateOf(owner);
-      try {
-        if (mayStart(state)) {
-          acquireSlot(owner, state);
-        } else {
-          await waitForSlot(owner, state, signal);
-        }
-      } catch (err) {
-        removeIfIdle(owner, state);
-        throw err;
-      }
-      try {
-        return await task();
-      } finally {
-        state.running -= 1;
-        running -= 1;
-        removeIfIdle(owner, state);
-        startNext();
-      }
-    },
+    run: (owner, task, signal) => runInTurn(owner, task, signal, false),
+    runPatiently: (owner, task, signal) => runInTurn(owner, task, signal, true),
   };
 }

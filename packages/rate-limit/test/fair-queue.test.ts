@@ -164,3 +164,22 @@ test('a task that has started is not counted as waiting, nor refused, when its l
   await running;
   expect(await waiting).toBe('waited');
 });
+
+test('a patient task is refused neither for the others that wait nor for the time that it waits', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const queue = aQueue({ runningMax: 1, waitingMax: 1, waitMsMax: 1000 });
+  const holder = aTask();
+  const held = queue.run('a', holder.run, never());
+  const waiting = queue.run('b', async () => 'waited', never()).catch((err: Error) => err.message);
+  const patient = queue.runPatiently('c', async () => 'in its turn', never());
+  const caller = new AbortController();
+  const aborted = queue.runPatiently('d', async () => 'started', caller.signal).catch((err: Error) => err.message);
+  vi.advanceTimersByTime(60_000);
+  expect(await waiting).toMatch('Too many reads');
+  caller.abort(new Error('gone'));
+  expect(await aborted).toBe('gone');
+  holder.end();
+  await held;
+  expect(await patient).toBe('in its turn');
+});

@@ -1,6 +1,6 @@
 import { haveEventsExpired } from '@waymark/catalog';
 import { onReplyClose } from '@waymark/http-kit';
-import { createFairQueue } from '@waymark/rate-limit';
+import { createFairQueue, type FairQueue } from '@waymark/rate-limit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { disconnectSignal } from './client-disconnect.js';
 import { createIdleWait } from './idle-wait.js';
@@ -49,9 +49,12 @@ const ENCODE_WAIT_MS = 10;
 export interface ReadRunners {
   /** For requests whose clients wait for the whole response. Exports pause until the response is sent; the limits count the reads only. */
   readonly runReads: RunReads;
-  /** For the reads of an export that answers a request. Waits a moment for a pause in the other requests. */
+  /**
+   * For the reads of an export that answers a request. Waits a moment for a pause in the other requests. Once the file has begun, a read waits
+   * for its turn as long as it takes, because a refusal would cut the file off.
+   */
   readonly runSlice: RunReads;
-  /** {@link runSlice} for export jobs and schedules, which have no request. */
+  /** {@link runSlice} for export jobs and schedules, which have no request. They wait for their turn as long as it takes. */
   readonly runJobSlice: <T>(caller: ReadCaller, task: (reads: Reads) => Promise<T>) => Promise<T>;
   /** Waits for a short time while other requests read; exports call it between slices. */
   readonly yieldToReads: () => Promise<void>;
@@ -72,11 +75,12 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
     const eventsExpire = haveEventsExpired(workspace);
     return { endpoint, workspaceId: workspace.id, requestId, signal: disconnectSignal(reply), eventsExpire };
   };
-  const runJobSlice: ReadRunners['runJobSlice'] = (caller, task) => {
+  /** @param run how the slice waits for its turn among the other reads */
+  const runInTurn = <T>(run: FairQueue['run'], caller: ReadCaller, task: (reads: Reads) => Promise<T>): Promise<T> => {
     const { workspaceId, signal } = caller;
     const inTurn = async () => {
       await others.untilQuiet(READ_WAIT_MS);
-      return queue.run(SLICES_OWNER, () => task(createReads(deps, caller)), signal);
+      return run(SLICES_OWNER, () => task(createReads(deps, caller)), signal);
     };
     return slices.run(workspaceId, inTurn, signal);
   };
@@ -86,8 +90,11 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
       onReplyClose(reply, others.begin());
       return queue.run(caller.workspaceId, () => task(createReads(deps, caller)), caller.signal);
     },
-    runSlice: (request, reply, task) => runJobSlice(callerOf(request, reply), task),
-    runJobSlice,
+    runSlice(request, reply, task) {
+      const run = reply.raw.headersSent ? queue.runPatiently : queue.run;
+      return runInTurn(run, callerOf(request, reply), task);
+    },
+    runJobSlice: (caller, task) => runInTurn(queue.runPatiently, caller, task),
     // Never cancelled, because a stream that ends must not fail the read for the others.
     async runSharedRead(workspaceId, task) {
       const end = others.begin();

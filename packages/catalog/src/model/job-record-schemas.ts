@@ -36,7 +36,7 @@ export const exportJobRecordSchema = recordSchema({
   status: z.enum(EXPORT_STATUSES),
   /** Number of the latest attempt, from 1 on; the files are in its directory. */
   attempt: z.int(),
-  /** Number of attempts that a store that was away, a stop of the process or the loss of the lease has ended. */
+  /** Number of attempts that do not count: see `JobRecord` of packages/jobs. */
   interruptions: z.int().default(0),
   rows: z.int(),
   bytes: z.int(),
@@ -81,7 +81,7 @@ export const importJobRecordSchema = recordSchema({
   status: z.enum(IMPORT_STATUSES),
   /** Number of the latest attempt, from 1 on. */
   attempt: z.int(),
-  /** Number of attempts that a store that was away, a stop of the process or the loss of the lease has ended. */
+  /** Number of attempts that do not count: see `JobRecord` of packages/jobs. */
   interruptions: z.int().default(0),
   ...{ rows: z.int(), created: z.int(), updated: z.int(), skipped: z.int(), rejected: z.int(), lost: z.int() },
   bytesRead: z.int(),

@@ -68,8 +68,8 @@ export async function importJobs(app: App, deps: ImportJobsDeps): Promise<void> 
         endLimit();
       };
     },
-    async run(job, signal, slot) {
-      await runImport({ ...deps, files, slot }, job, signal);
+    async run(job, signal, slot, onProgress) {
+      await runImport({ ...deps, files, slot, onProgress }, job, signal);
       await ends.complete(job);
     },
     fail: ends.fail,

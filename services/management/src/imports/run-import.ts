@@ -28,6 +28,8 @@ export interface RunImportDeps {
   readonly defaultDomain: string | undefined;
   /** The slot of this import. Other imports use it while the source requires a wait, which may take days. */
   readonly slot: Pick<JobSlot, 'lend'>;
+  /** Called when rows are done that the next attempt would not read again. */
+  readonly onProgress: () => void;
   readonly now: () => number;
 }
 
@@ -158,6 +160,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
         async progress(counts, row) {
           try {
             await checkpoint({ row, counts, atMs: now() });
+            if (row > start.row) deps.onProgress();
             await checkMayContinue();
           } catch (err) {
             await countIfCancelled(counts);

@@ -59,7 +59,7 @@ export async function exportJobs(app: App, deps: ExportJobsDeps): Promise<void> 
       return open;
     },
     takeSlot: (workspaceId) => exportSlots.tryTake(workspaceId)?.free,
-    run: async (job, signal) => ends.complete(job, await runJob(runDeps, job, signal)),
+    run: async (job, signal, _slot, onProgress) => ends.complete(job, await runJob(runDeps, job, signal, onProgress)),
     fail: ends.fail,
     report: ends.report,
     jobsMax: 1,

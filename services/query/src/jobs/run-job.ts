@@ -30,10 +30,16 @@ export interface WrittenFile {
 /**
  * Writes the file of a job, from the checkpoint of an earlier attempt on if there is one.
  *
+ * @param onProgress called when a checkpoint is written from which the next attempt would continue
  * @throws JobStopped when the job was cancelled or another attempt has begun; ApiError when its key may not read the resource any more; the
  * reason of `signal`; what reading and writing throw
  */
-export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: AbortSignal): Promise<WrittenFile> {
+export async function runJob(
+  deps: RunJobDeps,
+  job: ExportJobRecord,
+  signal: AbortSignal,
+  onProgress: () => void,
+): Promise<WrittenFile> {
   const { catalog, files, openJob, makeRoom, now } = deps;
   const { workspaceId, id, attempt, format, escapeFormulas: escapesFormulas } = job;
   const createdMs = Date.parse(job.createdAt);
@@ -66,6 +72,7 @@ export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: Abo
       if (progress.rows - rowsAtCheckpoint >= CHECKPOINT_ROWS) {
         await checkpoint();
         rowsAtCheckpoint = progress.rows;
+        if (isResumable) onProgress();
       }
       if (progress.bytes - bytesCounted >= ROOM_BYTES) {
         await makeRoom(workspaceId);

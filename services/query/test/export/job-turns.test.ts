@@ -1,9 +1,10 @@
+import { EventEmitter } from 'node:events';
 import type { Catalog } from '@waymark/catalog';
 import type { LinkCaller } from '@waymark/record-lists';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createJobSources } from '../../src/jobs/job-source.js';
 import { createPlannerCache } from '../../src/planner-cache.js';
-import { createReadRunners } from '../../src/workspace-concurrency.js';
+import { createReadRunners, type ReadRunners } from '../../src/workspace-concurrency.js';
 
 const caller = { workspace: { id: 'ws_1' }, apiKey: { role: 'owner', scopes: [] } } as unknown as LinkCaller;
 const never = new AbortController().signal;
@@ -40,4 +41,54 @@ it('other exports read while a page of a list waits for the limits of lists', { 
   expect(await runners.runJobSlice(other, async () => 'read')).toBe('read');
   answer([{ id: '1' }]);
   expect(await slice).toMatchObject({ value: { lastId: '1' } });
+});
+
+/** Takes all reads of a process, and asks for a page meanwhile. @returns what has become of it after a minute, and when the reads have ended */
+async function pageWhileAllAreTaken(readPage: (runners: ReadRunners) => Promise<string>): Promise<string[]> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const planCache = createPlannerCache(Date.now, () => true);
+  const runners = createReadRunners({ clickhouse: {} as never, planCache });
+  let endReads = () => {};
+  const end = new Promise<void>((resolve) => {
+    endReads = resolve;
+  });
+  const owners = ['ws_1', 'ws_1', 'ws_1', 'ws_1', 'ws_2', 'ws_3'];
+  const reads = owners.map((owner) => runners.runSharedRead(owner, () => end));
+  let outcome = 'waits';
+  const page = readPage(runners).then(
+    (value) => {
+      outcome = value;
+    },
+    (err: { status?: number }) => {
+      outcome = `refused: ${err.status}`;
+    },
+  );
+  await vi.advanceTimersByTimeAsync(60_000);
+  const afterMinute = outcome;
+  endReads();
+  await Promise.all([...reads, page]);
+  return [afterMinute, outcome];
+}
+
+it('a page of a job waits for as long as it takes while all reads of the process are taken', async () => {
+  const reader = { endpoint: 'POST /exports', workspaceId: 'ws_4', requestId: 'job', signal: never };
+  const outcomes = await pageWhileAllAreTaken((runners) => runners.runJobSlice(reader, async () => 'read'));
+  expect(outcomes).toEqual(['waits', 'read']);
+});
+
+it.each([
+  ['the first page is refused, as the request', false, ['refused: 429', 'refused: 429']],
+  ['a further page waits, because the file would be cut off', true, ['waits', 'read']],
+])('of a download %s', async (_what, headersSent, expected) => {
+  const socket = Object.assign(new EventEmitter(), { destroyed: false });
+  const request = {
+    ...{ workspace: { id: 'ws_4' }, id: 'r', method: 'GET', routeOptions: { url: '/events/export' } },
+    raw: { socket },
+  };
+  const reply = { raw: Object.assign(new EventEmitter(), { headersSent, closed: false }), request };
+  const outcomes = await pageWhileAllAreTaken((runners) =>
+    runners.runSlice(request as never, reply as never, async () => 'read'),
+  );
+  expect(outcomes).toEqual(expected);
 });
