@@ -26,12 +26,32 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTIONS_MAX = 32;
 
 /**
+ * A profile of the user can shorten results at a limit instead of failing the read, and leave out shards that are away. Such a result would
+ * look complete. A user who may not change one of these settings keeps its value; ClickHouse refuses the request only if that is another one.
+ */
+const WHOLE_RESULTS = {
+  limit: '0',
+  offset: '0',
+  skip_unavailable_shards: 0,
+  timeout_overflow_mode: 'throw',
+  read_overflow_mode: 'throw',
+  result_overflow_mode: 'throw',
+  group_by_overflow_mode: 'throw',
+  sort_overflow_mode: 'throw',
+  distinct_overflow_mode: 'throw',
+  set_overflow_mode: 'throw',
+  join_overflow_mode: 'throw',
+  transfer_overflow_mode: 'throw',
+} as const;
+
+/**
  * Settings of every request. Inserts are durable when they return, and are not batched by the server. 64-bit integers are returned as
  * strings; times are sent and returned in the form `2026-11-21T08:00:00.000Z`. Results are formatted by one thread, because they are
  * small: a page takes 13.2 ms, and 14.3 ms with several threads. The last three settings matter on a cluster only: inserts return when the
  * shards have the rows, and because tables are sharded by workspace, the query of a workspace, with its subqueries, runs on one shard.
  */
 const SETTINGS = {
+  ...WHOLE_RESULTS,
   async_insert: 0,
   output_format_json_quote_64bit_integers: 1,
   date_time_output_format: 'iso',

@@ -35,7 +35,6 @@ export interface RunQueryOptions {
 const RESULT_LIMITS = {
   max_result_rows: '100000',
   max_result_bytes: '120000000',
-  result_overflow_mode: 'throw',
 } as const;
 
 const NOTHING_READ: ReadSummary = { readRows: 0, readBytes: 0 };
