@@ -95,12 +95,7 @@ async function runWith<Result>(
       query: sql,
       parameters: params,
       // Object.assign for the same reason as in row-reader.ts.
-      settings: Object.assign({}, RESULT_LIMITS, settings, comment, {
-        // 2 = read-only, but the settings of the query may be set.
-        readonly: '2',
-        // Without this the server would continue the query of a disconnected client. It works for read-only queries.
-        cancel_http_readonly_queries_on_client_close: 1,
-      }),
+      settings: Object.assign({}, RESULT_LIMITS, settings, comment),
       queryId: query_id,
       signal,
       onSummary: (received) => {

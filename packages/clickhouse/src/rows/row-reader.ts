@@ -46,10 +46,23 @@ export interface RowReaderOptions {
   readonly settings: ReadSettings;
 }
 
+/**
+ * Settings of every read, unless it has others: ClickHouse ends a read that nobody waits for any more, so that repeats of a slow read do
+ * not run beside it. It does so when the connection is closed, for reads that may not write, and a second before this process gives up.
+ */
+function endingWith(timeoutMs: number): ReadSettings {
+  return {
+    // 2 = read-only, but the settings of the read may be set.
+    readonly: '2',
+    cancel_http_readonly_queries_on_client_close: 1,
+    max_execution_time: Math.max(1, Math.floor(timeoutMs / 1000) - 1),
+  };
+}
+
 /** Reads rows over ClickHouse's HTTP interface. */
 export interface RowReader {
   /**
-   * Runs a statement and returns all its rows as arrays, with the types of `JSONCompactEachRow`.
+   * Runs a statement, which may not write, and returns all its rows as arrays, with the types of `JSONCompactEachRow`.
    *
    * @throws ClickHouseError when ClickHouse refused or aborted the statement; otherwise network errors
    */
@@ -208,6 +221,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
   };
   const common: ReadSettings = {
     database,
+    ...endingWith(timeoutMs),
     ...options.settings,
     ...(isCompressed ? { enable_http_compression: 1 } : {}),
   };

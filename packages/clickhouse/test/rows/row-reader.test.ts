@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { ClickHouseError } from '@clickhouse/client';
-import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
+import { createTestDatabase, type TestDatabase, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createClickHouseClient, isInfrastructureError } from '../../src/index.js';
 import { createRowReader, type RowReader, type RowReaderOptions, type RowsRead } from '../../src/rows/row-reader.js';
@@ -192,7 +193,8 @@ it('credentials, database and settings are sent', async () => {
   });
   const reader = aReader({ url, user: 'me', password: 'pä:ss', database: 'd b', settings: { a: 1 } });
   await reader.rows({ query: 'SELECT 1', settings: { b: true, c: undefined } });
-  expect(seen[0]?.url).toBe('/?database=d+b&a=1&b=1');
+  const ending = 'readonly=2&cancel_http_readonly_queries_on_client_close=1&max_execution_time=19';
+  expect(seen[0]?.url).toBe(`/?database=d+b&${ending}&a=1&b=1`);
   expect(seen[0]?.headers.authorization).toBe(`Basic ${Buffer.from('me:pä:ss').toString('base64')}`);
 });
 
@@ -247,6 +249,30 @@ it.each([
   await client.rows({ query: 'SELECT 1' });
   await client.command({ query: 'SELECT 1' });
   expect(seen).toEqual(Array(2).fill(`Basic ${Buffer.from(expected).toString('base64')}`));
+});
+
+const ENDLESS = 'SELECT sum(cityHash64(number)) FROM numbers(10000000000000)';
+
+it('ClickHouse ends a read before its client gives up, and one whose client has left; and a read cannot write', async () => {
+  const client = createClickHouseClient({ url: database.url, database: database.database, requestTimeoutMs: 3_000 });
+  onTestFinished(() => client.close());
+  await expect(client.rows({ query: ENDLESS })).rejects.toMatchObject({ code: '159' });
+
+  const mark = randomUUID();
+  const count = `SELECT count() FROM system.processes WHERE Settings['log_comment'] = {mark:String}`;
+  const isRunning = async () => {
+    const [row] = await database.client.rows<[string]>({ query: count, parameters: { mark } });
+    return row?.[0] === '1';
+  };
+  const caller = new AbortController();
+  const settings = { log_comment: mark, max_execution_time: 60 };
+  const left = database.client.rows({ query: ENDLESS, settings, signal: caller.signal }).catch(() => 'left');
+  await waitFor(isRunning, { what: 'the read' });
+  caller.abort();
+  expect(await left).toBe('left');
+  await waitFor(async () => !(await isRunning()), { what: 'its end', timeoutMs: 20_000 });
+
+  await expect(client.rows({ query: 'TRUNCATE TABLE click_events' })).rejects.toMatchObject({ code: '164' });
 });
 
 it('closing a reader does not wait for a hanging server', async () => {

@@ -73,9 +73,7 @@ export function createPanelReader({ clickhouse, logger, now }: PanelReaderDeps):
       parameters: params,
       signal,
       settings: {
-        readonly: '2',
         max_execution_time: READ_MS_MAX / 1000,
-        cancel_http_readonly_queries_on_client_close: 1,
         log_comment: `GET /ops ${id}`,
         output_format_json_quote_64bit_integers: 0,
       },
