@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
@@ -6,6 +7,7 @@ import { startRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventRoutes } from '../src/events/event-routes.js';
+import { createUnsentAnswers } from '../src/events/unsent-answers.js';
 import { createPlannerCache } from '../src/planner-cache.js';
 import { createReadRunners } from '../src/workspace-concurrency.js';
 import { aWorkspace, DOC_BASE, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
@@ -22,6 +24,7 @@ let heavy: TestWorkspace;
 let light: TestWorkspace;
 let stop: () => Promise<void>;
 let slowEnded = 0;
+const unsentAnswers = createUnsentAnswers({ bytesMax: 1000, bytesPerWorkspaceMax: 500 });
 
 beforeAll(async () => {
   query = await startQuery();
@@ -38,7 +41,7 @@ beforeAll(async () => {
   });
   app.register(authPlugin, { catalog: query.catalog, rateLimiter });
   app.register(async (routes) => {
-    await eventRoutes(routes as App, { catalog: query.catalog, runReads, now });
+    await eventRoutes(routes as App, { catalog: query.catalog, runReads, now, unsentAnswers });
     for (const [path, sql] of [
       ['/slow', SLOW],
       ['/endless', ENDLESS],
@@ -109,4 +112,14 @@ test('queries of clients that disconnect are cancelled in the engine, and releas
 test('the query log of ClickHouse has the endpoint and the request', async () => {
   const answer = await ask('/comment', light, { 'x-request-id': 'req-42' });
   expect(answer.json()).toEqual([[`GET /comment workspace ${light.id} request req-42 reads test`]]);
+});
+
+test('while clients have not read large pages of a workspace, its further pages are refused, and those of others are not', async () => {
+  const status = async (workspace: TestWorkspace) => (await ask('/events', workspace)).statusCode;
+  const raw = Object.assign(new EventEmitter(), { closed: false });
+  const slow = { raw, request: { raw: { socket: Object.assign(new EventEmitter(), { destroyed: false }) } } } as never;
+  unsentAnswers.add(heavy.id, slow, 500);
+  expect([await status(heavy), await status(light)]).toEqual([429, 200]);
+  raw.emit('close');
+  expect(await status(heavy)).toBe(200);
 });

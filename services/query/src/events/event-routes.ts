@@ -10,16 +10,19 @@ import { nextLink, positionOf } from './next-link.js';
 import { createPageTexts, pageItems } from './page-text.js';
 import { createPrefetcher } from './prefetch.js';
 import { readPage } from './read-page.js';
+import { createUnsentAnswers, type UnsentAnswers } from './unsent-answers.js';
 
 export interface EventRouteDeps {
   readonly catalog: Catalog;
   readonly runReads: RunReads;
   readonly now: () => number;
+  /** Only tests set it. */
+  readonly unsentAnswers?: UnsentAnswers | undefined;
 }
 
 /** `GET /events` (docs/reference/events.md). */
 export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void> {
-  const { catalog, runReads, now } = deps;
+  const { catalog, runReads, now, unsentAnswers = createUnsentAnswers() } = deps;
   const linkPrefetcher = createPrefetcher(catalog.links.cachedCounters, catalog.links.counters);
   const texts = createPageTexts(catalog);
   const customerPrefetcher = createPrefetcher(catalog.customers.cachedCounters, catalog.customers.counters);
@@ -45,6 +48,7 @@ export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void>
         const parsed = parse(query, nowMs, cursor);
         const { caller, bound } = await bindEvents(catalog, request, parsed);
         const { rows, prefetched } = await runReads(request, reply, async (reads) => {
+          unsentAnswers.check(workspace.id);
           const prefetched = {
             linkCounters: linkPrefetcher.start(workspace.id, parsed.kind),
             customerTotals: customerPrefetcher.start(workspace.id, parsed.kind),
@@ -58,7 +62,9 @@ export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void>
         };
       });
       if (next !== undefined) reply.header('link', next);
-      return sendJsonText(reply, await jsonArray(items));
+      const body = await jsonArray(items);
+      unsentAnswers.add(workspace.id, reply, body.length);
+      return sendJsonText(reply, body);
     },
   );
 }
