@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { EMBEDDED_PASSWORD } from '@waymark/config';
+import { RESERVED_SLOTS } from './engine/slots.js';
 
 /** Options of {@link startEmbeddedClickHouse}. */
 export interface EmbeddedClickHouseOptions {
@@ -14,7 +15,7 @@ export interface EmbeddedClickHouseOptions {
   readonly port?: number;
   /** Path of a unix socket to listen on instead of a port, in a directory that only this user can enter. */
   readonly socket?: string;
-  /** Limit on concurrent statements: the setting CLICKHOUSE_SESSIONS. Default: 8. */
+  /** Limit on concurrent statements with an owner: the setting CLICKHOUSE_SESSIONS. Default: 8. Those without one have two more. */
   readonly sessions?: number;
   /** Environment of the process; must include the result of `embeddedEnvironment()`. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -44,7 +45,7 @@ export function newEmbeddedPassword(): string {
 
 /** The required environment of the server process. The password is not an argument, because all users can read those. */
 export function embeddedEnvironment(password: string, sessions = SESSIONS_DEFAULT): Record<string, string> {
-  return { [EMBEDDED_PASSWORD]: password, UV_THREADPOOL_SIZE: String(sessions + THREADS_EXTRA) };
+  return { [EMBEDDED_PASSWORD]: password, UV_THREADPOOL_SIZE: String(sessions + RESERVED_SLOTS + THREADS_EXTRA) };
 }
 
 /** The URL of the server on `port`, with its password. */

@@ -97,6 +97,7 @@ async function runWith<Result>(
       // Object.assign for the same reason as in row-reader.ts.
       settings: Object.assign({}, RESULT_LIMITS, settings, comment),
       queryId: query_id,
+      owner: caller?.workspaceId,
       signal,
       onSummary: (received) => {
         summary = received;

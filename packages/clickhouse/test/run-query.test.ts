@@ -117,3 +117,22 @@ test('an aborted signal ends the query here and in ClickHouse', async () => {
   expect(await result).toBe(reason);
   await waitFor(async () => (await running()) === 0, { what: 'ClickHouse to end the query', timeoutMs: 20_000 });
 });
+
+test('ClickHouse gets the workspace of a query as its quota key, and none with a query for no request', async () => {
+  const keys: (string | null)[] = [];
+  const server = createServer((request, response) => {
+    keys.push(new URL(request.url ?? '', 'http://localhost').searchParams.get('quota_key'));
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = createClickHouseClient({ url, database: 'default' });
+  onTestFinished(() => client.close());
+  const query = { sql: 'SELECT 1', params: {}, settings: {} };
+  await runCompiledQuery(client, query, {
+    caller: { endpoint: 'GET /events', workspaceId: 'ws_1', requestId: 'a' },
+  });
+  await runCompiledQuery(client, query);
+  expect(keys).toEqual(['ws_1', null]);
+});

@@ -19,8 +19,8 @@ export type RunReads = <T>(
 ) => Promise<T>;
 
 /**
- * Limits of the reads in this process. The embedded ClickHouse runs eight statements at a time; two are left for the writer and the
- * catalog. A workspace gets at most four of the remaining six, and the last free one only if it has none.
+ * Limits of the reads in this process, of which each may run several statements. A workspace gets at most four, and the last free one only
+ * if it has none. The embedded ClickHouse runs eight statements with an owner at a time, with those of lists, and shares these out again.
  */
 const QUEUE = {
   runningMax: 6,

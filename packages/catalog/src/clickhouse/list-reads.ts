@@ -1,5 +1,5 @@
 import { type ClickHouseClient, isBeyondLimits } from '@waymark/clickhouse';
-import { ApiError } from '@waymark/contract';
+import { ApiError, formatResourceId } from '@waymark/contract';
 import { createFairQueue } from '@waymark/rate-limit';
 import { queryRows, type RowsQuery } from './query-rows.js';
 
@@ -40,5 +40,9 @@ async function readOrRefuse<Row extends readonly unknown[]>(
 /** The limits apply to all lists of the process together, so create one and share it. */
 export function createListReads(clickhouse: ClickHouseClient): ReadList {
   const queue = createFairQueue(LIMITS);
-  return (query) => queue.run(String(query.parameters.workspace), () => readOrRefuse(clickhouse, query));
+  return (query) => {
+    // As events name it, so that its lists and its events have one share of the sessions together.
+    const owner = formatResourceId('workspace', String(query.parameters.workspace));
+    return queue.run(owner, () => readOrRefuse(clickhouse, { ...query, owner }));
+  };
 }

@@ -17,6 +17,8 @@ export interface RowsQuery {
   readonly query: string;
   readonly parameters: QueryParameters;
   readonly settings?: Readonly<Record<string, number>>;
+  /** Of a statement that may be slow, see `RowsRead`. */
+  readonly owner?: string;
 }
 
 /** A read of up to this many keys uses one thread. For more keys, several threads are faster. */
@@ -36,11 +38,12 @@ export function keyReadSettings(keyCount: number): Readonly<Record<string, numbe
  */
 export function queryRows<Row extends readonly unknown[]>(
   clickhouse: ClickHouseClient,
-  { query, parameters, settings }: RowsQuery,
+  { query, parameters, settings, owner }: RowsQuery,
 ): Promise<Row[]> {
   const reading = clickhouse.rows<Row>({
     query,
     parameters,
+    owner,
     // Not a spread, for the reason in packages/clickhouse/src/rows/row-reader.ts.
     settings: Object.assign({}, settings, READ_LIMITS),
     signal: AbortSignal.timeout(ANSWER_MS_MAX),

@@ -1,6 +1,8 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
 import { createResourceId, parseResourceId } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createListReads } from '../../src/clickhouse/list-reads.js';
 import type { Catalog } from '../../src/index.js';
 import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
 
@@ -83,4 +85,16 @@ it('a count of all links of a workspace waits for its lists, as a count with a f
   await catalog.links.count(workspace.id, { showArchived: true, hidesFolders: false }).catch(() => undefined);
   expect(ended).toBeGreaterThan(LISTS / 2);
   await lists;
+});
+
+it('the statement of a list names its workspace as one of events does', async () => {
+  const id = createResourceId('workspace', 1_700_000_000_000);
+  const owners: unknown[] = [];
+  const rows = async ({ owner }: { readonly owner?: string }) => {
+    owners.push(owner);
+    return [];
+  };
+  const readList = createListReads({ rows } as unknown as ClickHouseClient);
+  await readList({ query: 'SELECT 1', parameters: { workspace: parseResourceId('workspace', id) ?? '' } });
+  expect(owners).toEqual([id]);
 });

@@ -9,7 +9,7 @@ import type { NativeConnection, NativeEngine } from './native.js';
 import { selfContainedInsert } from './plain-insert.js';
 import { takeCounts, UNKNOWN_COUNTS, withCounts } from './read-counts.js';
 import { selfContained } from './self-contained.js';
-import { Slots } from './slots.js';
+import { RESERVED_SLOTS, Slots } from './slots.js';
 import { isReadOnly, leadingKeyword, mayContainSeveral, stringLiteral } from './sql-text.js';
 import {
   checkParameterNames,
@@ -27,7 +27,9 @@ export interface EngineOptions {
   readonly dataDir: string;
   /** Command-line arguments of `clickhouse local`. */
   readonly args: readonly string[];
-  /** Limit on concurrent statements; each needs a thread of libuv's pool. */
+  /**
+   * Limit on concurrent statements with an owner; those without one have `RESERVED_SLOTS` more. Each needs a thread of libuv's pool.
+   */
   readonly concurrency: number;
   /** Also runs statements that access files, programs or other servers. Only for servers of tests. */
   readonly isUnchecked?: boolean;
@@ -75,7 +77,7 @@ export class Engine {
    * @throws DatabaseException
    */
   async run(statement: Statement, signal: AbortSignal): Promise<StatementResult> {
-    const release = await this.#slots.take(signal);
+    const release = await this.#slots.take(signal, statement.owner);
     try {
       return await this.#counted(async () => {
         const result = await this.#runInSlot(statement, signal);
@@ -147,7 +149,7 @@ export class Engine {
     return new ConnectionPool({
       open: (database) => this.#open(setup(database)),
       close: (connection) => this.#native.CloseConnection(connection),
-      idleMax: this.#options.concurrency,
+      idleMax: this.#options.concurrency + RESERVED_SLOTS,
     });
   }
 

@@ -9,6 +9,8 @@ export interface Statement {
   readonly data: Buffer;
   /** Undefined = the database `default`. */
   readonly database: string | undefined;
+  /** On whose behalf it reads, such as a workspace. Owners share the slots; undefined for inserts and look-ups, which have some more. */
+  readonly owner?: string | undefined;
   /** The format of the result, unless the SQL names one. */
   readonly format: string;
   /** Settings by name. */

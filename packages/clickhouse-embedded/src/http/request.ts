@@ -70,6 +70,7 @@ export async function readStatement(context: RequestContext): Promise<Statement>
   const { settings, parameters } = splitFields(fields, context);
   return {
     ...text,
+    owner: fields.get('quota_key') || header(headers, 'x-clickhouse-quota') || undefined,
     database: fields.get('database') || header(headers, 'x-clickhouse-database') || undefined,
     format: fields.get('default_format') || header(headers, 'x-clickhouse-format') || 'TabSeparated',
     settings,

@@ -34,6 +34,7 @@ FROM (SELECT substring(SHA256(key), 1, ${DIGEST_BYTES}) AS digest FROM (${query}
 GROUP BY substring(digest, 1, 1)`,
     parameters: { ...parameters, keysMax },
     settings: { max_threads: 1, max_execution_time: READ_MS_MAX / 1000, ...settings },
+    owner: 'key digests',
     signal: AbortSignal.timeout(READ_MS_MAX),
   });
   const digests = rows.map(([text]) => Buffer.from(text, 'base64'));

@@ -56,9 +56,10 @@ function read<Row extends readonly unknown[]>(
   clickhouse: ClickHouseClient,
   query: string,
   parameters: Readonly<Record<string, unknown>>,
+  workspaceId: string,
 ): Promise<Row[]> {
   const settings = { max_execution_time: READ_SECONDS_MAX, log_comment: 'webhook deliveries' };
-  return clickhouse.rows<Row>({ query, parameters, settings });
+  return clickhouse.rows<Row>({ query, parameters, settings, owner: workspaceId });
 }
 
 /** Lists attempts, newest first. */
@@ -78,6 +79,7 @@ export async function listDeliveries(
 FROM ${DELIVERIES_TABLE} WHERE ${where} ${failed}
 ORDER BY timestamp DESC, event_id LIMIT {limit:UInt32}`,
     { ...parameters, limit: selection.limit },
+    selection.workspaceId,
   );
   return rows.map(([webhook, eventId, event, attempt, at, url, status, elapsedMs, error]) => ({
     webhookId: formatResourceId('webhook', webhook),
@@ -120,6 +122,7 @@ async function readBodies(
     `SELECT toString(webhook_id), event_id, argMax(request_body, timestamp)
 FROM ${DELIVERIES_TABLE} WHERE ${where} AND request_body != '' GROUP BY webhook_id, event_id`,
     parameters,
+    selection.workspaceId,
   );
   return new Map(rows.map(([webhook, id, body]) => [`${webhook} ${id}`, body]));
 }
@@ -146,6 +149,7 @@ FROM ${DELIVERIES_TABLE} WHERE ${where} AND request_body != ''
 GROUP BY webhook_id, event_id ${selection.isFailed ? `HAVING countIf(${IS_DELIVERED}) = 0` : ''}
 ORDER BY min(timestamp), event_id LIMIT {limit:UInt32}`,
     { ...parameters, limit: selection.limit },
+    selection.workspaceId,
   );
   const sender = createWebhookJobSender(redis, createReplication(redis, waitReplicas));
   const waiting = createWaitingBodies(redis);

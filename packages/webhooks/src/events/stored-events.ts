@@ -128,6 +128,7 @@ export async function readStoredEvents(
     query: `SELECT ${columns.map((column) => `toString(${column})`).join(', ')} FROM ${table} WHERE ${where}`,
     parameters: parametersOf(readable),
     settings: SETTINGS,
+    owner: workspaceId,
   });
   for (const row of rows) found.set(row[0] ?? '', row);
   const failure = await readFromReplicas(missing().filter(isEventId));

@@ -72,6 +72,7 @@ export function createPanelReader({ clickhouse, logger, now }: PanelReaderDeps):
       query: sql,
       parameters: params,
       signal,
+      owner: 'ops',
       settings: {
         max_execution_time: READ_MS_MAX / 1000,
         log_comment: `GET /ops ${id}`,
