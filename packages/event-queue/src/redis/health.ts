@@ -16,6 +16,8 @@ const SPOOL_CLICKS_AT = 0.85;
 export interface RedisHealth {
   /** The load at the last probe. While Redis does not answer, it is that of the last answer. */
   load(): Load;
+  /** Share of its memory limit that Redis used at the last probe. */
+  memoryShare(): number;
   /** Whether Redis is connected and has answered the last probe. */
   isAnswering(): boolean;
   /** Call it with the error of a command that failed or timed out: Redis counts as unavailable until it answers a probe. */
@@ -49,7 +51,7 @@ const RECOVERY_POLL_MS = 25;
 export function createRedisHealth(redis: Redis, options: RedisHealthOptions): RedisHealth {
   const warn = throttled((context, message) => options.logger.warn(context, message), 5000, options.now);
   const waiters = new Set<() => void>();
-  let load: Load = 'normal';
+  let share = 0;
   let hasAnsweredLast = false;
   let hasNeverAnswered = true;
   let timer: NodeJS.Timeout | undefined;
@@ -71,7 +73,7 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
   async function probe(): Promise<void> {
     try {
       if (redis.status !== 'ready') throw new Error(`connection is ${redis.status}`);
-      load = loadOf(memoryShare(await withinMs(redis.info('memory'), PROBE_ANSWER_MS, 'redis probe')));
+      share = memoryShare(await withinMs(redis.info('memory'), PROBE_ANSWER_MS, 'redis probe'));
       if (hasNeverAnswered) options.logger.info({}, 'redis answers');
       hasAnsweredLast = true;
       hasNeverAnswered = false;
@@ -93,8 +95,9 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
         isResting = false;
         void probe();
       }
-      return load;
+      return loadOf(share);
     },
+    memoryShare: () => share,
     isAnswering: answering,
     refresh: probe,
 
@@ -107,7 +110,7 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
 
     reportFull() {
       warn({}, 'redis is full: clicks go to the spool');
-      load = 'spool-clicks';
+      share = 1;
     },
 
     async waitUntilAnswering(milliseconds) {

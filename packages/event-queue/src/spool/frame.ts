@@ -26,7 +26,8 @@ const headerSchema = z.strictObject({
 });
 
 const NEWLINE = 10;
-const FRAME_START = Buffer.from('\n{"jobId":');
+/** The line break before an entry, and the first bytes of its header. */
+export const FRAME_START = Buffer.from('\n{"jobId":');
 
 /** Serializes an entry: a header line of JSON with the rows' length and checksum, then the rows, then a line break. */
 export function encodeFrame(entry: SpoolEntry): Buffer {
@@ -44,48 +45,30 @@ function readHeader(line: string): z.infer<typeof headerSchema> | undefined {
   }
 }
 
+/** An entry in the bytes of a spool file. */
 interface Frame {
   readonly entry: SpoolEntry;
+  /** Where the next frame begins. */
   readonly end: number;
 }
 
-function readFrame(bytes: Buffer, start: number): Frame | undefined {
+/**
+ * Parses the entry that begins at `start`.
+ *
+ * @param left bytes of the file from `start` on, of which `bytes` may have only the first ones
+ * @returns `incomplete` if `bytes` ends before the entry does; undefined if the file has no entry there
+ */
+export function decodeFrame(bytes: Buffer, start: number, left: number): Frame | 'incomplete' | undefined {
   const headerEnd = bytes.indexOf(NEWLINE, start);
-  const header = headerEnd < 0 ? undefined : readHeader(bytes.toString('utf8', start, headerEnd));
+  if (headerEnd < 0) return bytes.length - start < left ? 'incomplete' : undefined;
+  const header = readHeader(bytes.toString('utf8', start, headerEnd));
   if (header === undefined) return undefined;
   const dataEnd = headerEnd + 1 + header.bytes;
+  if (dataEnd - start >= left) return undefined;
+  if (dataEnd >= bytes.length) return 'incomplete';
   if (bytes[dataEnd] !== NEWLINE) return undefined;
   const data = bytes.subarray(headerEnd + 1, dataEnd);
   if (crc32(data) !== header.crc) return undefined;
   const { bytes: _, crc: __, ...rest } = header;
   return { entry: { ...rest, rows: data.toString('utf8') }, end: dataEnd + 1 };
-}
-
-/** The content of a spool file. */
-export interface DecodedFrames {
-  readonly entries: readonly SpoolEntry[];
-  /** Invalid bytes at the end of the file: an entry whose write was interrupted, so that it was never acknowledged. */
-  readonly tornBytes: number;
-  /** Invalid bytes in the middle of the file: corruption on disk. */
-  readonly damagedBytes: number;
-}
-
-/** Parses every entry of a file. */
-export function decodeFrames(bytes: Buffer): DecodedFrames {
-  const entries: SpoolEntry[] = [];
-  let damagedBytes = 0;
-  let position = 0;
-  while (position < bytes.length) {
-    const frame = readFrame(bytes, position);
-    if (frame !== undefined) {
-      entries.push(frame.entry);
-      position = frame.end;
-      continue;
-    }
-    const next = bytes.indexOf(FRAME_START, position);
-    if (next < 0) return { entries, tornBytes: bytes.length - position, damagedBytes };
-    damagedBytes += next + 1 - position;
-    position = next + 1;
-  }
-  return { entries, tornBytes: 0, damagedBytes };
 }

@@ -27,6 +27,11 @@ export interface SpoolReplayerOptions {
 
 const LAST_REPLAY_MS = 3000;
 
+/** Once Redis had no room, the replay resumes below this share of its memory, so that it sends more than a few entries at a time. */
+const RESUME_BELOW = 0.8;
+/** After this time it resumes below the mark from which clicks are spooled: what Redis keeps may take the memory between the two. */
+const RESUME_AFTER_MS = 5_000;
+
 /** Redis is unavailable or nearly full; the replay stops and is tried again later. */
 class NoRoomError extends Error {}
 
@@ -92,6 +97,20 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
   const closing = new AbortController();
   let lookedForOrphansAt = Number.NEGATIVE_INFINITY;
 
+  /** When Redis last had no room; undefined once the replay has resumed. */
+  let fullAtMs: number | undefined;
+  const hasRoom = (): boolean => {
+    if (health.load() === 'spool-clicks') {
+      fullAtMs = now();
+      return false;
+    }
+    if (fullAtMs === undefined) return true;
+    // A clock that was set back does not prolong the wait.
+    if (health.memoryShare() >= RESUME_BELOW && Math.abs(now() - fullAtMs) < RESUME_AFTER_MS) return false;
+    fullAtMs = undefined;
+    return true;
+  };
+
   /** Adds jobs in one transaction and returns the reply to its last command. */
   const add = async (jobs: readonly JobDraft[], addMore?: (multi: Transaction) => void): Promise<unknown> => {
     const multi = await adder.transaction();
@@ -103,7 +122,7 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
   const send = async (entries: readonly SpoolEntry[]) => {
     // A chunk is up to a megabyte: the regular poll would detect a full Redis too late.
     await health.refresh();
-    if (!health.isAnswering() || health.load() === 'spool-clicks') throw new NoRoomError();
+    if (!health.isAnswering() || !hasRoom()) throw new NoRoomError();
     const answer = await add(entries, (multi) => {
       for (const entry of entries) addPositions(multi, entry.jobId, queuedClicksOf(entry, now()));
       addClaims(multi, entries, now());
@@ -115,7 +134,7 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
   const replayOnce = async () => {
     const isTakeOverDue = now() - lookedForOrphansAt >= options.takeOverIntervalMs;
     if (!health.isAnswering()) return;
-    if (spool.hasEntries() ? health.load() === 'spool-clicks' : !isTakeOverDue) return;
+    if (spool.hasEntries() ? !hasRoom() : !isTakeOverDue) return;
     lookedForOrphansAt = now();
     try {
       await spool.replay(send);

@@ -1,10 +1,11 @@
 import type { Stats } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pause } from '../redis/deadline.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 import { createSpoolOwner, isSpoolFile, type SpoolOwner } from './file-owner.js';
-import { decodeFrames, encodeFrame, type SpoolEntry } from './frame.js';
+import { encodeFrame, type SpoolEntry } from './frame.js';
+import { readFrames, UnreadableSpoolError } from './frame-reader.js';
 import { type OpenSegment, openSegment } from './segment.js';
 
 /** The spool has reached its size limit or is closed; the entry was not written. */
@@ -51,8 +52,16 @@ interface ClosedSegment {
   readonly size: number;
   /** When it was created, epoch milliseconds; 0 if the file system of a file that was taken over does not store this. */
   readonly since: number;
-  /** Number of entries already sent, at which an interrupted replay resumes. */
+  /** Offset after the entries already sent, at which an interrupted replay resumes. */
+  position: number;
+  /** Number of entries already sent. */
   sent: number;
+  /** Invalid bytes before the position: corruption on disk. */
+  damagedBytes: number;
+}
+
+function closedSegment(name: string, size: number, since: number): ClosedSegment {
+  return { name, size, since, position: 0, sent: 0, damagedBytes: 0 };
 }
 
 interface PendingEntry {
@@ -63,27 +72,10 @@ interface PendingEntry {
 
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 const WRITE_BYTES_MAX = 8 * 1024 * 1024;
-const SEND_ENTRIES_MAX = 20;
-const SEND_CHARS_MAX = 1_000_000;
 const TOUCH_INTERVAL_MS = 15_000;
 const TAKEN_OVER_RETRIES = 3;
 /** A file that cannot be read is tried again at each replay, which is several times a second. */
 const UNREADABLE_LOG_INTERVAL_MS = 60_000;
-
-function* chunks(entries: readonly SpoolEntry[]): Generator<readonly SpoolEntry[]> {
-  let chunk: SpoolEntry[] = [];
-  let size = 0;
-  for (const entry of entries) {
-    if (chunk.length > 0 && (chunk.length >= SEND_ENTRIES_MAX || size + entry.rows.length > SEND_CHARS_MAX)) {
-      yield chunk;
-      chunk = [];
-      size = 0;
-    }
-    chunk.push(entry);
-    size += entry.rows.length;
-  }
-  if (chunk.length > 0) yield chunk;
-}
 
 /** Undefined if the file does not exist. @throws any other error of the file system */
 async function statIfPresent(path: string): Promise<Stats | undefined> {
@@ -161,7 +153,7 @@ export function createSpool(options: SpoolOptions): Spool {
     if (current === undefined) return;
     const { segment, since } = current;
     current = undefined;
-    if (segment.size() > 0) closed.push({ name: segment.name, size: segment.size(), since, sent: 0 });
+    if (segment.size() > 0) closed.push(closedSegment(segment.name, segment.size(), since));
     await segment.close();
   };
 
@@ -221,7 +213,7 @@ export function createSpool(options: SpoolOptions): Spool {
       try {
         const file = await stat(join(directory, name));
         await rename(join(directory, name), join(directory, mine));
-        closed.push({ name: mine, size: file.size, since: file.birthtimeMs, sent: 0 });
+        closed.push(closedSegment(mine, file.size, file.birthtimeMs));
         logger.warn({ file: name, bytes: file.size }, 'taking over the spool of a dead process');
       } catch {
         // Another process has taken it over first.
@@ -239,33 +231,37 @@ export function createSpool(options: SpoolOptions): Spool {
     await rename(path, `${path}.damaged`);
   };
 
-  /** The bytes of a file; undefined when they cannot be read at the moment, for lack of file descriptors or a failing disk. */
-  const readSegment = async (name: string): Promise<Buffer | undefined> => {
+  /** Undefined if the file does not exist: another process has taken it over. @throws UnreadableSpoolError */
+  const openFile = async (name: string): Promise<FileHandle | undefined> => {
     try {
-      return await readFile(join(directory, name));
+      return await open(join(directory, name));
     } catch (err) {
-      // Another process has taken it over.
-      if ((err as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
-      logUnreadable({ err, file: name }, 'a spool file cannot be read; it is kept and tried again');
-      return undefined;
+      if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw new UnreadableSpoolError('a spool file cannot be opened', { cause: err });
     }
   };
 
-  /** Sends the entries of a file and deletes it. @returns false if the file cannot be read at the moment */
+  /** Sends the entries of a file that are not sent yet, and deletes it. @throws UnreadableSpoolError; the error of `send` */
   const replayFile = async (
     segment: ClosedSegment,
     send: (entries: readonly SpoolEntry[]) => Promise<void>,
-  ): Promise<boolean> => {
-    const bytes = await readSegment(segment.name);
-    if (bytes === undefined) return false;
-    const { entries, tornBytes, damagedBytes } = decodeFrames(bytes);
-    for (const chunk of chunks(entries.slice(segment.sent))) {
-      await send(chunk);
-      segment.sent += chunk.length;
+  ): Promise<void> => {
+    const handle = await openFile(segment.name);
+    if (handle === undefined) return;
+    let tornBytes = 0;
+    try {
+      for await (const chunk of readFrames(handle, segment.position)) {
+        if (chunk.entries.length > 0) await send(chunk.entries);
+        segment.position = chunk.end;
+        segment.sent += chunk.entries.length;
+        segment.damagedBytes += chunk.damagedBytes;
+        tornBytes = chunk.tornBytes;
+      }
+    } finally {
+      await handle.close();
     }
-    await discard(segment.name, damagedBytes);
-    logger.debug({ file: segment.name, jobs: entries.length, tornBytes }, 'spool file replayed');
-    return true;
+    await discard(segment.name, segment.damagedBytes);
+    logger.debug({ file: segment.name, jobs: segment.sent, tornBytes }, 'spool file replayed');
   };
 
   const touchTimer = setInterval(() => {
@@ -293,7 +289,14 @@ export function createSpool(options: SpoolOptions): Spool {
         // Files that are closed meanwhile are left to the next replay.
         for (const segment of [...closed]) {
           if (isClosed) return;
-          if (await replayFile(segment, send)) closed.splice(closed.indexOf(segment), 1);
+          try {
+            await replayFile(segment, send);
+          } catch (err) {
+            if (!(err instanceof UnreadableSpoolError)) throw err;
+            logUnreadable({ err, file: segment.name }, 'a spool file cannot be read; it is kept and tried again');
+            continue;
+          }
+          closed.splice(closed.indexOf(segment), 1);
         }
       } finally {
         isReplaying = false;

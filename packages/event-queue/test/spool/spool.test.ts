@@ -111,6 +111,24 @@ describe('the spool', () => {
     expect(await files()).toEqual([]);
   });
 
+  it('resumes a replay at the bytes of that entry, and does not read those before it again', async () => {
+    const spool = aSpool();
+    const entries = Array.from({ length: 70 }, () => anEntry());
+    await Promise.all(entries.map((entry) => spool.append(entry)));
+    const sent: SpoolEntry[] = [];
+    const failing = spool.replay(async (chunk) => {
+      if (sent.length > 30) throw new Error('redis is full');
+      sent.push(...chunk);
+    });
+    await expect(failing).rejects.toThrow('redis is full');
+    const [name = ''] = await files();
+    const path = join(directory, name);
+    const bytes = await readFile(path);
+    await writeFile(path, bytes.fill('x', 0, 1_000));
+    expect([...sent, ...(await replayed(spool))]).toEqual(entries);
+    expect(await files()).toEqual([]);
+  });
+
   it('takes over the file of a dead process, and ignores its incomplete last entry', async () => {
     const first = aSpool();
     const entries = [anEntry(), anEntry()];
@@ -267,6 +285,23 @@ describe('the spool', () => {
     const path = join(directory, name);
     await writeFile(path, (await readFile(path, 'utf8')).replace('["second"]', '["sEcond"]'));
     expect((await replayed(spool)).map(({ rows }) => rows)).toEqual(['["first"]', '["third"]']);
+    expect(await files()).toEqual([`${name}.damaged`]);
+  });
+
+  it('keeps a file whose corrupt bytes were skipped before the replay was interrupted', async () => {
+    const spool = aSpool();
+    const entries = Array.from({ length: 50 }, (_, index) => anEntry(`["number ${index}."]`));
+    for (const entry of entries) await spool.append(entry);
+    const [name = ''] = await files();
+    const path = join(directory, name);
+    await writeFile(path, (await readFile(path, 'utf8')).replace('["number 3."]', '["nUmber 3."]'));
+    const sent: SpoolEntry[] = [];
+    const failing = spool.replay(async (chunk) => {
+      if (sent.length > 0) throw new Error('redis is full');
+      sent.push(...chunk);
+    });
+    await expect(failing).rejects.toThrow('redis is full');
+    expect([...sent, ...(await replayed(spool))]).toEqual(entries.filter((_, index) => index !== 3));
     expect(await files()).toEqual([`${name}.damaged`]);
   });
 

@@ -1,0 +1,64 @@
+import { waitFor } from '@waymark/test-kit';
+import { expect, it } from 'vitest';
+import type { JobAdder } from '../../src/queue/job-adder.js';
+import type { Load, RedisHealth } from '../../src/redis/health.js';
+import { createSpoolReplayer } from '../../src/spool/replayer.js';
+import type { Spool } from '../../src/spool/spool.js';
+import { silentLogger } from '../silent-logger.js';
+
+const SOME_ROUNDS = 10;
+
+/** A replayer whose spool always has entries, and which tries to send them in short rounds, on a clock of the test. */
+function aReplayer() {
+  const state: { load: Load; share: number; nowMs: number } = { load: 'normal', share: 0.5, nowMs: 1_000_000 };
+  let rounds = 0;
+  let replays = 0;
+  const spool = {
+    hasEntries() {
+      rounds += 1;
+      return true;
+    },
+    async replay(send: (entries: readonly never[]) => Promise<void>) {
+      replays += 1;
+      await send([]);
+    },
+  };
+  const health = {
+    ...{ isAnswering: () => true, refresh: async () => undefined },
+    ...{ load: () => state.load, memoryShare: () => state.share },
+  };
+  const adder = { transaction: async () => ({ eval: () => undefined }), run: async () => [[]] };
+  const replayer = createSpoolReplayer({
+    ...{ spool: spool as unknown as Spool, health: health as unknown as RedisHealth },
+    ...{ adder: adder as unknown as JobAdder, logger: silentLogger, now: () => state.nowMs },
+    ...{ intervalMs: 1, takeOverIntervalMs: 60_000 },
+  });
+  /** Whether any of some rounds replays, once `change` applies. */
+  const replaysAfter = async (change: Partial<typeof state>): Promise<boolean> => {
+    Object.assign(state, change);
+    const before = replays;
+    const until = rounds + SOME_ROUNDS;
+    await waitFor(() => rounds >= until, { what: 'some rounds' });
+    return replays > before;
+  };
+  return { replayer, state, replaysAfter };
+}
+
+it('once Redis had no room, begins again below 80 % of its memory, and then goes on up to the mark', async () => {
+  const { replayer, replaysAfter } = aReplayer();
+  expect(await replaysAfter({ load: 'shed-track', share: 0.84 })).toBe(true);
+  expect(await replaysAfter({ load: 'spool-clicks', share: 0.86 })).toBe(false);
+  expect(await replaysAfter({ load: 'shed-track', share: 0.84 })).toBe(false);
+  expect(await replaysAfter({ share: 0.79 })).toBe(true);
+  expect(await replaysAfter({ share: 0.84 })).toBe(true);
+  await replayer.close();
+});
+
+it('begins again after five seconds below the mark, as Redis may not go below 80 % for long', async () => {
+  const { replayer, state, replaysAfter } = aReplayer();
+  expect(await replaysAfter({ load: 'spool-clicks', share: 0.86 })).toBe(false);
+  expect(await replaysAfter({ nowMs: state.nowMs + 60_000 })).toBe(false);
+  expect(await replaysAfter({ load: 'shed-track', share: 0.84, nowMs: state.nowMs + 4_000 })).toBe(false);
+  expect(await replaysAfter({ nowMs: state.nowMs + 6_000 })).toBe(true);
+  await replayer.close();
+});
