@@ -1,10 +1,13 @@
 import { hash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClickHouseClient } from '../client.js';
 import type { RowsRead } from './row-reader.js';
 
 /** Bytes of a digest. */
 export const DIGEST_BYTES = 8;
 const READ_MS_MAX = 30_000;
+/** After decoding this many characters, which takes a few milliseconds, other work of the process has a turn. */
+const CHARS_AT_ONCE = 1_000_000;
 
 /** A statement that returns one column of texts, named `key`. */
 export interface KeysRead extends Pick<RowsRead, 'query' | 'parameters' | 'settings'> {
@@ -37,7 +40,15 @@ GROUP BY substring(digest, 1, 1)`,
     owner: 'key digests',
     signal: AbortSignal.timeout(READ_MS_MAX),
   });
-  const digests = rows.map(([text]) => Buffer.from(text, 'base64'));
+  const digests: Buffer[] = [];
+  let chars = 0;
+  for (const [text] of rows) {
+    digests.push(Buffer.from(text, 'base64'));
+    chars += text.length;
+    if (chars < CHARS_AT_ONCE) continue;
+    chars = 0;
+    await nextTurn();
+  }
   const count = digests.reduce((sum, { length }) => sum + length, 0) / DIGEST_BYTES;
   return count > keysMax ? undefined : digests;
 }
