@@ -1,7 +1,7 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { errors } from 'undici';
 
-const CREDENTIALS: readonly number[] = [192, 193, 194, 195, 497, 516, 720, 763];
+const CREDENTIALS: readonly number[] = [192, 193, 194, 195, 452, 497, 516, 720, 763];
 
 /**
  * ClickHouse error codes that do not mean invalid rows: the same insert may succeed later, or once the server is repaired. An outdated

@@ -165,16 +165,21 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     return { id, customers, clicks: own };
   }
 
-  /** The batch whose people are removed from the queues. */
-  let removedBatch = '';
+  /** The batch and the phase of it in which its people were last removed from the queues. */
+  let removed = '';
 
   /**
    * Removes or anonymises the people in dead letters, webhook jobs and claims of every queue shard, and waits for the replicas: a failover
-   * would bring back what only the old master has removed, and no later batch would look for it. Once for each batch: it reads all keys, and
-   * no process has added any since the erasures were accepted.
+   * would bring back what only the old master has removed, and no later batch would look for it. It reads all keys, so it does this once at the
+   * begin of a batch, and once at its end for what was added meanwhile: deliveries that somebody sends again, rows that ClickHouse has
+   * refused, and what a failover has brought back.
    */
-  async function eraseQueued(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
-    if (removedBatch === batch.id) return;
+  async function eraseQueued(
+    batch: ErasureBatch,
+    erasures: readonly ErasureRecord[],
+    phase: 'begin' | 'end',
+  ): Promise<void> {
+    if (removed === `${batch.id} ${phase}`) return;
     const { customers, clicks } = batch;
     const people = await catalog.erasures.people.current();
     if (people === undefined) return;
@@ -187,7 +192,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
         await eraseClaims(shard, replication, workspaceIds, ids);
       });
     }
-    removedBatch = batch.id;
+    removed = `${batch.id} ${phase}`;
   }
 
   /** The batch of the last rewrite, and the number of its runs in which files were to be rewritten. */
@@ -275,7 +280,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     if (batchId === undefined || batchId === null) return;
     const batch = await contentOf(batchId, erasures);
     await storeCounts(batch, erasures);
-    await eraseQueued(batch, erasures);
+    if (removed !== `${batchId} end`) await eraseQueued(batch, erasures, 'begin');
     if (lost.aborted) return;
     const prepared = await prepareErasure(target, batch);
     // Once a mutation has begun, all of the subtraction was done before.
@@ -286,6 +291,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     const { running: mutations, oldParts, error } = await erasureProgress(target, batch);
     if (error !== '') logger.error({ batch: batchId, error }, 'a mutation of an erasure fails; ClickHouse repeats it');
     if (mutations + oldParts > 0 || lost.aborted) return;
+    await eraseQueued(batch, erasures, 'end');
     if (await rewriteRedisFiles(batchId)) await end(batch, erasures);
   }
 

@@ -69,11 +69,14 @@ const WAITING_PER_STEP = 400;
 const CLICKS_MAX = 10_000;
 
 /**
- * Erasures that a workspace may have accepted in 24 hours. Every process keeps those of 31 days in memory, and the batches take a few
- * thousand an hour.
+ * Erasures that a workspace may have accepted in 24 hours, of which the batches take a few thousand an hour, and in the days for which every
+ * process keeps them in memory, with 600 to 800 bytes each.
  */
-const PER_DAY_MAX = 20_000;
-const DAY_MS = 24 * 3_600_000;
+const BOUNDS = [
+  { hours: 24, max: 20_000, period: '24 hours' },
+  { hours: 24 * LATE_DAYS_MAX, max: 100_000, period: `${LATE_DAYS_MAX} days` },
+] as const;
+const HOUR_MS = 3_600_000;
 const RETRY_SECONDS = 3_600;
 /** Milliseconds are in an id from this bit on. */
 const ID_TIME_BITS = 22n;
@@ -132,17 +135,17 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     read: selectByNumbers,
   });
 
-  /** @throws ApiError rate_limit_exceeded when the workspace has begun {@link PER_DAY_MAX} erasures in 24 hours */
-  function withinDay<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
-    const message = `This workspace has ${PER_DAY_MAX} new erasures in 24 hours, which is the most that it may have. Repeat the request later.`;
-    return deps.quotas.within(
-      {
-        ...{ workspaceId, what: store.kind.table, amount: 1, limit: PER_DAY_MAX },
-        used: () => store.table.countEver(workspaceId, BigInt(now() - DAY_MS) << ID_TIME_BITS, ''),
+  /** @throws ApiError rate_limit_exceeded when the workspace has as many erasures as one of the {@link BOUNDS} allows */
+  function withinBounds<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
+    return BOUNDS.reduce((inner, { hours, max, period }) => {
+      const message = `This workspace has ${max} new erasures in ${period}, which is the most that it may have. Repeat the request later.`;
+      const request = {
+        ...{ workspaceId, what: `${store.kind.table}:${hours}`, amount: 1, limit: max },
+        used: () => store.table.countEver(workspaceId, BigInt(now() - hours * HOUR_MS) << ID_TIME_BITS, ''),
         refusal: () => new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS }),
-      },
-      work,
-    );
+      };
+      return () => deps.quotas.within(request, inner);
+    }, work)();
   }
 
   /** The earlier erasures of the person, newest first. */
@@ -217,7 +220,7 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
         }
         const all = union(customerIds, latest?.customerIds ?? []);
         const clickIds = await clicksOf(workspaceId, all);
-        return await withinDay(workspaceId, () =>
+        return await withinBounds(workspaceId, () =>
           create(workspaceId, { mode, subjectHash, customerIds: all, clickIds }),
         );
       });

@@ -1,7 +1,7 @@
 import { insertRows } from '@waymark/clickhouse';
 import { createResourceId, formatResourceId } from '@waymark/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { recordColumns, recordRow } from '../../src/model/entity-type.js';
+import { numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
 import { erasureType } from '../../src/model/entity-types.js';
 import type { ErasureRecord } from '../../src/model/job-record-schemas.js';
 import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
@@ -50,4 +50,25 @@ it('a workspace may have 20,000 new erasures in 24 hours, of which every process
   expect(waiting[0]?.id).toBe(first.id);
   expect(waiting).toHaveLength(800);
   expect(waiting.map(({ id }) => id)).toEqual(waiting.map(({ id }) => id).sort());
+}, 60_000);
+
+it('and 100,000 in 31 days, also if they were removed since', async () => {
+  const nowMs = Date.now();
+  const catalog = stores.catalog({ now: () => nowMs });
+  const { workspace } = await aWorkspace(catalog);
+  const ids = `bitShiftLeft(toUInt64(${nowMs - 2 * DAY_MS}), 22)`;
+  const insert = (rows: number, from: number) =>
+    stores.database.client.command({
+      query: `INSERT INTO ${erasureType.table} (workspace_id, id, version, deleted)
+SELECT ${numberOf('workspace', workspace.id)}, ${ids} + ${from} + number, 1, 1 FROM numbers(${rows})`,
+    });
+  const accept = (externalId: string) =>
+    catalog.erasures.accept(workspace.id, { externalId, customerIds: [] }, 'anonymise');
+  await insert(99_998, 0);
+  expect((await accept('the last but one')).status).toBe('accepted');
+  await insert(1, 99_998);
+  await expect(accept('one more')).rejects.toMatchObject({
+    code: 'rate_limit_exceeded',
+    message: expect.stringContaining('100000 new erasures in 31 days'),
+  });
 }, 60_000);

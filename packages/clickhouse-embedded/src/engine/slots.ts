@@ -72,7 +72,8 @@ export class Slots {
       this.#owners.set(name, owner);
     };
     const removeIfIdle = () => {
-      if (owner.running === 0 && owner.waiting.size === 0) this.#owners.delete(name);
+      if (owner.running > 0 || owner.waiting.size > 0) return;
+      if (this.#owners.get(name) === owner) this.#owners.delete(name);
     };
     try {
       if (this.#mayEnter(owner)) enter();

@@ -97,6 +97,15 @@ function refuseUnsupported(fields: URLSearchParams): void {
   }
 }
 
+/**
+ * The lower limit of two, of which 0 is none. A request cannot set a higher one than the engine's default: it would fail at the limit of the
+ * whole engine, which looks as if other statements had taken the memory.
+ */
+function lower(one: string | undefined, other: string | undefined): string | undefined {
+  const limits = [one, other].filter((limit) => limit !== undefined && Number(limit) > 0);
+  return limits.sort((a, b) => Number(a) - Number(b))[0] ?? other;
+}
+
 function splitFields(fields: URLSearchParams, { method, baseSettings }: RequestContext) {
   const settings = new Map(Object.entries(baseSettings));
   const parameters = new Map<string, string>();
@@ -104,6 +113,8 @@ function splitFields(fields: URLSearchParams, { method, baseSettings }: RequestC
     if (name.startsWith(PARAMETER_PREFIX)) parameters.set(name.slice(PARAMETER_PREFIX.length), value);
     else if (!INTERFACE_FIELDS.has(name)) settings.set(name, value);
   }
+  const memory = lower(baseSettings.max_memory_usage, settings.get('max_memory_usage'));
+  if (memory !== undefined) settings.set('max_memory_usage', memory);
   // As on a ClickHouse server, GET cannot change data. 2 allows reads and settings; the URL may only choose the stricter 1.
   if (method !== 'POST') settings.set('readonly', settings.get('readonly') === '1' ? '1' : '2');
   return { settings, parameters };

@@ -158,6 +158,7 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
       closing.abort();
       await running;
       // One last attempt, so that entries do not wait until this process is started again.
+      fullAtMs = undefined;
       await withinMs(replayOnce(), LAST_REPLAY_MS, 'the last replay').catch(() => undefined);
     },
   };
