@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { insertRows } from '@waymark/clickhouse';
 import {
   type ExportJob,
-  type ExportManifest,
   type ExportSchedule,
   parseResourceId,
   type Role,
@@ -17,8 +16,8 @@ import { CLICK_COLUMNS, STORED_AT } from '@waymark/event-format';
 import { aClick, BUCKET, type S3Server, startS3Server, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
+import { folderOf, HOUR_MS, hoursAgo, iso, readManifest, readRows } from './export-windows.js';
 
-const HOUR_MS = 3_600_000;
 const ROWS_PER_FILE = 1000;
 const SECRET = 'not-for-other-eyes';
 
@@ -28,15 +27,9 @@ let workspaceId: string;
 let linkId: string;
 let token: string;
 const received: WebhookEvent[] = [];
-const receiver = createServer((request, response) => {
-  let text = '';
-  request.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-  });
-  request.on('end', () => {
-    received.push(webhookEventSchema.parse(JSON.parse(text)));
-    response.end();
-  });
+const receiver = createServer(async (request, response) => {
+  received.push(webhookEventSchema.parse(await json(request)));
+  response.end();
 });
 
 async function send(method: string, path: string, body?: unknown, by = token) {
@@ -73,17 +66,9 @@ const until = (id: string, isReached: (schedule: ExportSchedule) => boolean) =>
     { what: 'the schedule' },
   );
 
-const iso = (ms: number) => new Date(ms).toISOString();
-const BEGUN_MS = Date.now();
-/** The start of the hour, some hours before the tests began. The windows of two hours ago and before are closed. */
-const hoursAgo = (hours: number) => (Math.floor(BEGUN_MS / HOUR_MS) - hours) * HOUR_MS;
-const folderOf = (id: string, startMs: number) => `events/${id}/${iso(startMs).slice(0, 13)}`;
-
+const numberOf = (type: 'workspace' | 'link', id: string) => parseResourceId(type, id) ?? '';
 async function insertClicks(count: number, storedMs: number, happenedMs = storedMs, of = linkId): Promise<void> {
-  const ids = {
-    workspaceId: parseResourceId('workspace', workspaceId) ?? '',
-    linkId: parseResourceId('link', of) ?? '',
-  };
+  const ids = { workspaceId: numberOf('workspace', workspaceId), linkId: numberOf('link', of) };
   const rows = Array.from({ length: count }, (_, index) => [
     ...aClick({ ...ids, timestampMs: happenedMs + Math.floor(index / 3) }),
     storedMs,
@@ -91,26 +76,8 @@ async function insertClicks(count: number, storedMs: number, happenedMs = stored
   await insertRows(api.database.client, { table: 'click_events', columns: [...CLICK_COLUMNS, STORED_AT], rows });
 }
 
-async function manifestOf(id: string, startMs: number): Promise<ExportManifest> {
-  return JSON.parse((await storage.get(`${folderOf(id, startMs)}/manifest.json`)) ?? 'null') as ExportManifest;
-}
-
-/** The rows of a window by its manifest, whose numbers and hashes must be those of the files. */
-async function rowsOf(id: string, startMs: number): Promise<string[]> {
-  const manifest = await manifestOf(id, startMs);
-  const rows: string[] = [];
-  for (const file of manifest.files) {
-    const text = (await storage.get(file.key)) ?? '';
-    const found = text.trimEnd().split('\n');
-    expect([file.bytes, file.rows, file.sha256]).toEqual([
-      ...[Buffer.byteLength(text), found.length],
-      createHash('sha256').update(text).digest('hex'),
-    ]);
-    rows.push(...found);
-  }
-  expect(manifest.rows).toBe(rows.length);
-  return rows;
-}
+const manifestOf = (id: string, startMs: number) => readManifest(storage, id, startMs);
+const rowsOf = (id: string, startMs: number) => readRows(storage, id, startMs);
 
 beforeAll(async () => {
   [api, storage] = await Promise.all([startWholeApi(), startS3Server()]);
