@@ -63,12 +63,7 @@ beforeAll(async () => {
   });
   const window = { limit: 1, remaining: 0, resetEpochSeconds: 0, retryAfterSeconds: 1 };
   const limit = async () => ({ ...window, allowed: !isOverLimit });
-  const rateLimiter = {
-    take: limit,
-    peek: limit,
-    giveBack: async () => {},
-    close: async () => {},
-  };
+  const rateLimiter = { take: limit, peek: limit, giveBack: async () => {}, close: async () => {} };
   app = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1'] });
   app.register(requestCountPlugin, { operations });
   app.register(metricsRoute, { operations, adminKeys: [ADMIN_KEY], rateLimiter });
@@ -259,12 +254,8 @@ describe('/metrics', () => {
     operations.countBatch(aBatch({ outcome: 'retried', rows: 30_000, attempts: 3, insertMs: 900 }));
     const batches = await values('waymark_writer_batches_total', 'kind', 'outcome');
     expect(batches).toEqual({ 'click stored': 1, 'click retried': 1 });
-    expect(await values('waymark_writer_batch_rows_bucket', 'le')).toMatchObject({
-      100: 0,
-      500: 1,
-      20000: 1,
-      '+Inf': 2,
-    });
+    const buckets = await values('waymark_writer_batch_rows_bucket', 'le');
+    expect(buckets).toMatchObject({ 100: 0, 500: 1, 20000: 1, '+Inf': 2 });
     expect(await values('waymark_writer_batch_rows_sum')).toEqual({ '': 30_250 });
     expect(await values('waymark_writer_insert_duration_seconds_sum', 'kind')).toEqual({ click: 0.93 });
     operations.countDroppedDeliveries('click', 100);
