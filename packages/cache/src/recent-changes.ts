@@ -1,6 +1,6 @@
 /** The keys that have changed of late, so that a change makes only those look-ups outdated that are under way for its own keys. */
 export interface RecentChanges {
-  /** The number of changes so far. A look-up notes it before it begins. */
+  /** The number of changes so far. Read it before a look-up begins. */
   count(): number;
   /** Call it after a change of these keys. */
   add(keys: Iterable<string>): void;
@@ -12,7 +12,7 @@ export interface RecentChanges {
   isChangedSince(key: string, count: number): boolean;
 }
 
-/** @param keysMax number of changed keys that are certainly remembered; up to twice as many are, and those of one change more */
+/** @param keysMax number of changed keys that are kept at least; at most twice as many are, and those of two changes more */
 export function createRecentChanges(keysMax: number): RecentChanges {
   let count = 0;
   /** By key, the number of its last change. */
@@ -20,7 +20,7 @@ export function createRecentChanges(keysMax: number): RecentChanges {
   /** The same of earlier changes, up to `earlierEnd`. */
   let earlier = new Map<string, number>();
   let earlierEnd = 0;
-  /** The last change whose keys are forgotten. */
+  /** The last change whose keys are no longer kept. */
   let forgottenEnd = 0;
 
   return {

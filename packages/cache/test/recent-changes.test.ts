@@ -38,7 +38,7 @@ it('a key that has changed since is always reported, and another one only after 
   );
 });
 
-it('remembers a bounded number of keys', () => {
+it('keeps a bounded number of keys', () => {
   const recent = createRecentChanges(KEYS_MAX);
   recent.add(['first']);
   const before = recent.count();

@@ -27,7 +27,7 @@ const CONNECTIONS_MAX = 32;
 
 /**
  * A profile of the user can shorten results at a limit instead of failing the read, and leave out shards that are away. Such a result would
- * look complete. A user who may not change one of these settings keeps its value; ClickHouse refuses the request only if that is another one.
+ * look complete. If this user may not change a setting, its value stays; ClickHouse refuses the request only if that is another one.
  */
 const WHOLE_RESULTS = {
   limit: '0',

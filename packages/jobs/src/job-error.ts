@@ -12,7 +12,7 @@ export class JobStopped extends Error {
   override readonly name = 'JobStopped';
 }
 
-/** Whether the error is due to a store that is away or overloaded, so that it says nothing about the job. */
+/** Whether the error is due to a store that is away or overloaded, or to a limit on reads, and so not to the job. */
 export function isInterruption(err: unknown): boolean {
   if (err instanceof ApiError) return err.retryAfterSeconds !== undefined;
   return isStoreUnavailable(err) || isRefusedForNow(err);

@@ -16,8 +16,8 @@ export interface JobRecord {
   /** Number of the latest attempt, from 1 on; 0 before the first. */
   readonly attempt: number;
   /**
-   * Number of attempts that do not count: they ended because a store was away or overloaded, the process was stopped or the lease was lost,
-   * or after they had got on.
+   * Number of attempts that do not count: they ended because a store was away, reads were refused, the process stopped or lost its lease,
+   * or after they had made progress.
    */
   readonly interruptions: number;
   readonly createdAt: string;
@@ -76,8 +76,8 @@ const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
 /**
  * A job that was begun this often without coming to an end fails: the job may be what ends its processes. Attempts
- * that a killed process has begun count. Attempts that ended because a store was away or overloaded, the process was stopped or the lease
- * was lost do not count, nor do those whose error came after the job had got on; `ageMsMax` bounds them.
+ * that a killed process has begun count. Attempts that ended because a store was away, reads were refused, the process stopped or the lease
+ * was lost do not count, nor do those whose error came after the job had made progress; `ageMsMax` bounds them.
  */
 const ATTEMPTS_MAX = 20;
 /** How long a stopped process waits until the interruption of its attempt is recorded. */

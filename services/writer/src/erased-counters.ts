@@ -16,7 +16,7 @@ export interface ErasedCountersDeps {
  * Takes the deleted events of a batch out of the counters, at most once. Call it before the mutations of the batch are started; it may be
  * repeated, also after a kill. ClickHouse drops a repeated insert by its token, but only for some thousand inserts of the writers. So one
  * erasure of the batch records that the subtraction has begun, and that it is done. When it was begun so long ago that a repeat could subtract
- * twice, it is not repeated: counters that are too high are better than counters below zero, which would be 2^64.
+ * twice, it is not repeated: counters that are too high are better than those below zero, which wrap to almost 2^64.
  *
  * @param erasures those of the batch
  * @param lost aborted when another writer may continue the batch

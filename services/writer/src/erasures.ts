@@ -45,7 +45,7 @@ const INTERVAL_MS = 30_000;
 const SETTLE_MS = 5 * 60_000;
 /** Limit on the ids of customers and clicks of a batch, because they are sent in the URL of a statement. */
 const IDS_MAX = 12_000;
-/** Limit on the erasures of a batch: erasures of external ids that nobody has are without ids. */
+/** Limit on the erasures of a batch: erasures of external ids that no customer has are without ids. */
 const ERASURES_MAX = 4_000;
 /** Erasures that are changed in one insert. With ten thousand clicks each they have 30 MB. */
 const ERASURES_PER_STEP = 100;
@@ -171,7 +171,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   /**
    * Removes or anonymises the people in dead letters, webhook jobs and claims of every queue shard, and waits for the replicas: a failover
    * would bring back what only the old master has removed, and no later batch would look for it. It reads all keys, so it does this once at the
-   * begin of a batch, and once at its end for what was added meanwhile: deliveries that somebody sends again, rows that ClickHouse has
+   * beginning of a batch, and once at its end for what was added meanwhile: deliveries that are replayed, rows that ClickHouse has
    * refused, and what a failover has brought back.
    */
   async function eraseQueued(

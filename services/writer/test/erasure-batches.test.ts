@@ -108,7 +108,7 @@ it('a writer that has lost its lease adds no erasure to a batch that another may
   expect(await catalog.erasures.require(second.workspaceId, second.id)).toEqual(second);
 });
 
-it('a batch of external ids that nobody has changes its erasures together, and each only when its status changes', async () => {
+it('a batch of external ids that no customer has changes its erasures together, and each only when its status changes', async () => {
   const { workspace } = await catalog.workspaces.create({ name: 'Many', slug: 'many', plan: 'enterprise' });
   const made: { readonly id: string }[] = [];
   for (let number = 1; number <= 5; number += 1) {

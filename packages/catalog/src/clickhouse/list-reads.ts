@@ -41,7 +41,7 @@ async function readOrRefuse<Row extends readonly unknown[]>(
 export function createListReads(clickhouse: ClickHouseClient): ReadList {
   const queue = createFairQueue(LIMITS);
   return (query) => {
-    // As events name it, so that its lists and its events have one share of the sessions together.
+    // The public id, as for reads of events, so that the lists and the events of a workspace share the same sessions.
     const owner = formatResourceId('workspace', String(query.parameters.workspace));
     return queue.run(owner, () => readOrRefuse(clickhouse, { ...query, owner }));
   };

@@ -33,8 +33,8 @@ export function keyReadSettings(keyCount: number): Readonly<Record<string, numbe
  * Runs a query of the catalog, within its limits.
  *
  * @returns the rows as arrays, 64-bit integers as text
- * @throws ApiError 500 with `Retry-After` when ClickHouse is away or overloaded, and for every other error that is not due to the statement;
- *   ClickHouseError for those that are
+ * @throws ApiError 500 with `Retry-After` when ClickHouse is away, overloaded or out of order, or aborts a statement for time or memory;
+ *   ClickHouseError when the statement is wrong
  */
 export function queryRows<Row extends readonly unknown[]>(
   clickhouse: ClickHouseClient,

@@ -60,7 +60,7 @@ const RULES: ResourceRules<ErasureRecord, New<ErasureRecord, 'mode'>, ErasureFil
 
 /** Maximum number of earlier erasures of one person that are read. */
 const EARLIER_MAX = 100;
-/** Erasures that {@link createErasures} reads at a time of those that wait. */
+/** How many waiting erasures are read at a time. */
 const WAITING_PER_STEP = 400;
 /**
  * Maximum number of clicks in the record of an erasure. Only rows that arrive later are compared with them; stored rows are found in other
@@ -199,7 +199,7 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
      * mode `delete` is requested and all of these anonymise, the latest is changed to `delete` if it has not begun, or else a new one is
      * created.
      *
-     * @throws ApiError rate_limit_exceeded when the workspace may not have another one today
+     * @throws ApiError rate_limit_exceeded when the workspace may not have another one within 24 hours or 31 days
      */
     async accept(workspaceId: string, subject: ErasureSubject, mode: ErasureMode): Promise<ErasureRecord> {
       const { externalId, customerIds } = subject;

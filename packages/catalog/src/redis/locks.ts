@@ -8,7 +8,7 @@ import type { RedisConnections } from './connections.js';
 /**
  * TTL of a lock. It is longer than the work under a lock can take: inserts start at most {@link LOCK_WORK_MS} after the call of `take`,
  * which may have locked the first of several names at once, and end by their `max_execution_time`. On a cluster they may wait longer for a
- * quorum, until which ClickHouse refuses further inserts into the table.
+ * quorum; until then ClickHouse refuses further inserts into the table.
  */
 const LOCK_MS = 30_000;
 const LOCK_WORK_MS = 15_000;

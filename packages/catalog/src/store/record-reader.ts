@@ -55,7 +55,7 @@ type CopyAge = 'unchanged' | 'stale';
 const FILL_MS_MAX = 30_000;
 
 /**
- * Number of changed records and names that are remembered for look-ups under way, which they may have made outdated. An import changes a few
+ * Number of changed records and names that are kept for look-ups under way, which they may have made outdated. An import changes a few
  * thousand a second, and a look-up rarely takes a tenth of a second.
  */
 const CHANGES_KEPT = 10_000;

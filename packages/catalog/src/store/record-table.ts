@@ -65,7 +65,7 @@ export function createRecordTable<R extends CatalogRecord>(
   const IN_ONE = `${BY_KEYS} workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
   const IN_SEVERAL = `${BY_KEYS} (workspace_id, id) IN (arrayZip({workspaces:Array(UInt64)}, {ids:Array(UInt64)}))`;
 
-  /** The rows by the workspace and the id that each of them has, so that one is found only by those who ask for both. */
+  /** The rows by the workspace and the id that each of them has, so that one is found only by calls that ask for both. */
   async function readRows(keys: readonly RecordNumber[]): Promise<ReadonlyMap<string, Row>> {
     const ids = keys.map(({ number }) => BigInt(number));
     const workspaces = keys.map(({ workspaceNumber }) => BigInt(workspaceNumber));
@@ -165,7 +165,7 @@ ORDER BY workspace_id, id LIMIT ${KEYS_PER_PAGE}`;
     async get(workspaceId: string, id: string): Promise<Stored<R> | undefined> {
       const workspaceNumber = numberOf('workspace', workspaceId);
       const row = await lookUp({ workspaceNumber, number: numberOf(kind.resource, id) });
-      // Parsed here, so that a record which does not fit the schema is an error for those who ask for it only.
+      // Parsed here, so that a record which does not fit the schema is an error only for the calls that ask for it.
       return row && storedOf(row);
     },
 

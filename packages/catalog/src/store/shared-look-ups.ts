@@ -16,7 +16,7 @@ export interface SharedLookUps<R extends CatalogRecord> {
    * The result of the look-up that is under way for this key, or else of `start`. It is never from before a change of the record, or of the
    * name, that this process had received before the call.
    *
-   * @param start its `leave` ends the sharing: whoever comes later begins a look-up of its own
+   * @param start its `leave` ends the sharing: later calls begin look-ups of their own
    */
   share(key: string, start: (leave: () => void) => Promise<R | undefined>): Promise<R | undefined>;
   /** Ends the sharing of look-ups by these keys: later calls begin look-ups of their own. */

@@ -87,7 +87,7 @@ it('a count of all links of a workspace waits for its lists, as a count with a f
   await lists;
 });
 
-it('the statement of a list names its workspace as one of events does', async () => {
+it('the statement of a list has the public id of its workspace as its owner, as one of events has', async () => {
   const id = createResourceId('workspace', 1_700_000_000_000);
   const owners: unknown[] = [];
   const rows = async ({ owner }: { readonly owner?: string }) => {

@@ -28,7 +28,7 @@ it.each([
   expect(err).toMatchObject({ ...LATER, cause: { code: String(code) } });
 });
 
-it('a list is refused for now as well; one that takes too long says so, without Retry-After', async () => {
+it('a list that ClickHouse refuses for now has Retry-After; one that takes too long says so, without it', async () => {
   const readList = createListReads(database.client);
   await expect(readList(refused(202))).rejects.toMatchObject({ retryAfterSeconds: 1 });
   for (const code of [159, 241]) {

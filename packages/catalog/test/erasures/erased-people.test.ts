@@ -78,7 +78,7 @@ it('reads after a change only the erasure that has changed', async () => {
   expect(reads).toHaveLength(3);
 });
 
-it('reads after a gap, and after a minute, only erasures whose versions differ, and forgets those that are not listed', async () => {
+it('reads after a gap, and after a minute, only erasures whose versions differ, and drops those that are not listed', async () => {
   for (const number of [1, 2, 3]) store(number, 5);
   const people = reader();
   await people.current();

@@ -52,7 +52,7 @@ it('a workspace may have 20,000 new erasures in 24 hours, of which every process
   expect(waiting.map(({ id }) => id)).toEqual(waiting.map(({ id }) => id).sort());
 }, 60_000);
 
-it('and 100,000 in 31 days, also if they were removed since', async () => {
+it('a workspace may have 100,000 erasures in 31 days, of which removed ones count', async () => {
   const nowMs = Date.now();
   const catalog = stores.catalog({ now: () => nowMs });
   const { workspace } = await aWorkspace(catalog);

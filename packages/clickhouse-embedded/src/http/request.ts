@@ -98,7 +98,7 @@ function refuseUnsupported(fields: URLSearchParams): void {
 }
 
 /**
- * The lower limit of two, of which 0 is none. A request cannot set a higher one than the engine's default: it would fail at the limit of the
+ * The lower of two limits; 0 means no limit. A request cannot set a higher one than the engine's default: it would fail at the limit of the
  * whole engine, which looks as if other statements had taken the memory.
  */
 function lower(one: string | undefined, other: string | undefined): string | undefined {

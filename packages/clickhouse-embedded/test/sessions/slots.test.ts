@@ -72,7 +72,7 @@ describe('with eight shared slots', () => {
     expect(slots.got.slice(10)).toEqual(['-10', 'a-0', '-11', 'a-1']);
   });
 
-  test('a statement that is given up frees its place, and its owner is forgotten', async () => {
+  test('a statement that is given up frees its place, and its owner is removed', async () => {
     const slots = recorded(8);
     await takeAll(slots, [...several('a', 6), 'b-0', 'c-0']);
     const giveUp = new AbortController();

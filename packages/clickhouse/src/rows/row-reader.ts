@@ -20,7 +20,7 @@ export interface RowsRead {
   readonly queryId?: string | undefined;
   /**
    * On whose behalf a statement that may be slow runs, such as the public id of a workspace: ClickHouse's quota key. In the embedded ClickHouse,
-   * owners share the sessions, except for those that look-ups by key and inserts, which have no owner, always find. Elsewhere it has
+   * owners share the sessions but two, which statements without one, such as inserts, keep. Elsewhere it has
    * no effect without a quota by client key.
    */
   readonly owner?: string | undefined;
@@ -54,7 +54,7 @@ export interface RowReaderOptions {
 }
 
 /**
- * Settings of every read, unless it has others: ClickHouse ends a read that nobody waits for any more, so that repeats of a slow read do
+ * Settings of every read, unless it has others: ClickHouse ends a read that no process waits for, so that repeats of a slow read do
  * not run beside it. It does so when the connection is closed, for reads that may not write, and a second before this process gives up.
  */
 function endingWith(timeoutMs: number): ReadSettings {

@@ -11,7 +11,7 @@ export interface InsertsElsewhere {
   seen(): readonly number[];
   /**
    * Number of inserts since `before`; Infinity if a shard has lost its count. For a shard that does not answer, the last count read is used;
-   * without `before`, 0. Both become Infinity once `before` is older than a minute. Never rejects.
+   * without `before`, the result is 0. Both become Infinity once `atMs` is more than a minute ago. Never rejects.
    *
    * @param before an earlier result of `seen`, perhaps of another process; undefined in manifests of releases that did not store it
    * @param atMs when that was, epoch milliseconds

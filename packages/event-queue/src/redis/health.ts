@@ -16,7 +16,7 @@ const SPOOL_CLICKS_AT = 0.85;
 export interface RedisHealth {
   /** The load at the last probe. While Redis does not answer, it is that of the last answer. */
   load(): Load;
-  /** Share of its memory limit that Redis used at the last probe. */
+  /** Share of its memory limit that Redis used at the last probe; 1 if it has refused a command for lack of memory since. */
   memoryShare(): number;
   /** Whether Redis is connected and has answered the last probe. */
   isAnswering(): boolean;

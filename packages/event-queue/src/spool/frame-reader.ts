@@ -7,7 +7,7 @@ export class UnreadableSpoolError extends Error {
   override readonly name = 'UnreadableSpoolError';
 }
 
-/** Some entries of a spool file. The last ones of a file may be none. */
+/** Some entries of a spool file. The last chunk of a file may have none. */
 export interface FrameChunk {
   readonly entries: readonly SpoolEntry[];
   /** Offset in the file after the last entry; after the last chunk, the size of the file. */
@@ -46,7 +46,7 @@ class Window {
   }
 
   /**
-   * Reads the next bytes, at least as many as it has, and forgets those before the offset `from`.
+   * Reads the next bytes, at least as many as it has, and drops those before the offset `from`.
    *
    * @returns false at the end of the file
    */

@@ -150,7 +150,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
       await waiting.add(workspaceId, jobs);
       return;
     }
-    // Without the count, which a full Redis refuses, only later jobs are queued that might not be. Running the job again would send its events twice.
+    // A full Redis refuses the count. Uncounted jobs only let more jobs be queued later; running this again would send its events twice.
     await waitingIds.add(workspaceId, jobs).catch((err: unknown) => {
       logger.debug({ err, webhookId }, 'the following jobs of a webhook job could not be counted');
     });

@@ -79,7 +79,7 @@ export async function eraseWaitingBodies(redis: Redis, people: ErasedPeople, wor
 }
 
 /**
- * The same for all jobs of a queue shard: also for those of jobs that have ended, whose bodies Redis has not removed, and for those that an
+ * The same for all jobs of a queue shard: also for ended jobs whose bodies Redis has not removed, and for those that an
  * earlier release has queued. It reads the jobs of all workspaces.
  */
 export async function eraseWebhookJobs(redis: Redis, people: ErasedPeople): Promise<void> {

@@ -18,7 +18,7 @@ export interface PlannedJob extends WebhookJob {
 export interface EventJobLimit {
   /**
    * Counts jobs of one workspace that are about to be queued. It never rejects, and waits a second at most: while Redis does not answer,
-   * or takes nothing because it is full, all jobs are to be queued.
+   * all jobs are to be queued; while it is full, all but those of a workspace that has reached its bound.
    *
    * @returns those to queue. The others are logged and reported
    */

@@ -92,7 +92,7 @@ it('other workspaces, and webhooks of the same one that are not behind, lose not
   ]);
 });
 
-it('leads and sales are queued up to twice as much', async () => {
+it('leads and sales are queued up to twice that bound', async () => {
   await countBytes(LEAD_BOUND - 1);
   await useMemory(0.68);
   const limit = aLimit();
@@ -115,7 +115,7 @@ it('everything is queued, and counted, while Redis has room, and without a limit
   expect(dropped).toEqual([]);
 });
 
-it('a workspace below the bound is queued however full Redis is', async () => {
+it('jobs of a workspace below the bound are queued however full Redis is', async () => {
   await countBytes(CLICK_BOUND - 1);
   await useMemory(0.97);
   expect(await aLimit().admit('click', WORKSPACE, [aJob(SLOW, 'a')])).toHaveLength(1);

@@ -28,7 +28,7 @@ export interface RunImportDeps {
   readonly defaultDomain: string | undefined;
   /** The slot of this import. Other imports use it while the source requires a wait, which may take days. */
   readonly slot: Pick<JobSlot, 'lend'>;
-  /** Called when rows are done that the next attempt would not read again. */
+  /** Called when rows are done that the next attempt would skip. */
   readonly onProgress: () => void;
   readonly now: () => number;
 }

@@ -5,7 +5,7 @@ export interface Notifier {
   wait(signal: AbortSignal): Promise<void>;
 }
 
-/** Creates a notifier for which nobody waits yet. */
+/** Creates a notifier without waiting callers. */
 export function createNotifier(): Notifier {
   const waiting = new Set<() => void>();
   return {

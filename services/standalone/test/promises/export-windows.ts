@@ -3,7 +3,9 @@ import type { ExportManifest } from '@waymark/contract';
 import type { S3Server } from '@waymark/test-kit';
 import { expect } from 'vitest';
 
+/** An hour in milliseconds. */
 export const HOUR_MS = 3_600_000;
+/** The ISO 8601 text of a time in epoch milliseconds. */
 export const iso = (ms: number) => new Date(ms).toISOString();
 const BEGUN_MS = Date.now();
 /** The start of the hour, some hours before the tests began. The windows of two hours ago and before are closed. */

@@ -9,7 +9,7 @@ export interface LinkResponse {
   readonly body: string | Buffer;
 }
 
-/** A page of ours, with the headers that restrict what it may load and reveal. @param headers further ones, which are kept */
+/** A page of Waymark, with the headers that restrict what it may load and reveal. @param headers further ones, which are kept */
 export function pageResponse(page: Page, headers: readonly string[]): LinkResponse {
   return {
     status: page.status,
