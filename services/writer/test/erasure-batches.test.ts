@@ -1,4 +1,6 @@
 import { type Catalog, createCatalog } from '@waymark/catalog';
+import { createResourceId } from '@waymark/contract';
+import { QUEUE_PREFIX } from '@waymark/event-queue';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
@@ -30,10 +32,10 @@ afterAll(async () => {
   await Promise.all([server.stop(), database.drop()]);
 });
 
-const erasuresWith = (used: Catalog) =>
+const erasuresWith = (used: Catalog, shard = redis) =>
   startErasures({
     ...{ catalog: used, redis, clickhouse: database.client, logger, lateRows: lateRowsOf(used), cluster: undefined },
-    ...{ queueShards: [redis], gatherMs: 0, settleMs: 0, intervalMs: 2 ** 30 },
+    ...{ queueShards: [shard], gatherMs: 0, settleMs: 0, intervalMs: 2 ** 30 },
   });
 
 /** An export of customers that has begun. */
@@ -44,6 +46,38 @@ async function anExport(workspaceId: string) {
   });
   return catalog.exportJobs.begin(job);
 }
+
+it('a batch removes also what was queued again while it ran, such as a delivery that somebody sends once more', async () => {
+  const { workspace } = await catalog.workspaces.create({ name: 'Queued', slug: 'queued', plan: 'enterprise' });
+  // Of no record, and before other tests write any, so that the batch does not wait for ClickHouse to remove parts of tables.
+  const id = createResourceId('customer', Date.now());
+  const subject = { externalId: 'eve', customerIds: [id] };
+  const erasure = await catalog.erasures.accept(workspace.id, subject, 'delete');
+  const claim = `${QUEUE_PREFIX}:claim:invoice:late`;
+  const scan = redis.scan.bind(redis) as (...parameters: unknown[]) => Promise<[string, string[]]>;
+  let scans = 0;
+  const shard = new Proxy(redis, {
+    get(target, name) {
+      if (name !== 'scan') return Reflect.get(target, name);
+      return async (...parameters: unknown[]) => {
+        const found = await scan(...parameters);
+        scans += 1;
+        if (scans === 1) await redis.set(claim, `f:{"id":"${id}"}`);
+        return found;
+      };
+    },
+  });
+  const erasures = erasuresWith(catalog, shard);
+  await waitFor(
+    async () => {
+      await erasures.run();
+      return (await catalog.erasures.require(workspace.id, erasure.id)).status === 'erased';
+    },
+    { what: 'the end of the batch' },
+  );
+  await erasures.close();
+  expect([scans > 1, await redis.get(claim)]).toEqual([true, null]);
+});
 
 it('a batch removes the records that the request has left, and the exports that have them', async () => {
   const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'enterprise' });
