@@ -271,7 +271,8 @@ function mapValues(values: Readonly<Record<string, unknown>>, change: (value: un
 
 /** Whether ClickHouse has exceeded the time limit of a statement, or has ended the statement for that reason itself. */
 function isClickHouseTimeout(err: Error): boolean {
-  return err.name === 'TimeoutError' || ('type' in err && err.type === 'TIMEOUT_EXCEEDED');
+  if (err.name === 'TimeoutError' || ('type' in err && err.type === 'TIMEOUT_EXCEEDED')) return true;
+  return err.cause instanceof Error && isClickHouseTimeout(err.cause);
 }
 
 /** The message of an error for the user. */

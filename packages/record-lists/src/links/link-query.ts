@@ -40,20 +40,18 @@ async function checkFolder(
   checkFolderVisible(linkVisibility(apiKey), await catalog.folders.require(workspace.id, folderId));
 }
 
-/** Ids of the tags in all tag parameters of a query; undefined when these name none. Unknown tag names are skipped. */
+/** Ids of the tags in all tag parameters of a query; undefined when it has none. Unknown tag names are skipped. */
 async function tagIdsOf({ catalog }: LinkListDeps, workspaceId: string, query: LinkFilterQuery) {
   const { tagId, tagIds, tagNames } = query;
-  const ids = [...csvItems(tagIds ?? ''), ...(tagId ? [tagId] : [])];
+  if (tagId === undefined && tagIds === undefined && tagNames === undefined) return undefined;
   const names = csvItems(tagNames ?? '');
-  if (ids.length + names.length === 0) return undefined;
   const named = await Promise.all(names.map((name) => catalog.tags.findByName(workspaceId, name)));
-  return [...ids, ...named.flatMap((tag) => tag?.id ?? [])];
+  return [...csvItems(tagIds ?? ''), ...(tagId ? [tagId] : []), ...named.flatMap((tag) => tag?.id ?? [])];
 }
 
 async function linkIdsOf({ catalog }: LinkListDeps, workspaceId: string, linkIds: string | undefined) {
-  const ids = csvItems(linkIds ?? '');
-  if (ids.length === 0) return undefined;
-  return (await catalog.links.findMany(workspaceId, ids)).map(({ id }) => id);
+  if (linkIds === undefined) return undefined;
+  return (await catalog.links.findMany(workspaceId, csvItems(linkIds))).map(({ id }) => id);
 }
 
 /**

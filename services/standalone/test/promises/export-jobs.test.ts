@@ -169,7 +169,7 @@ test('a store that does not answer is an error with Retry-After', async () => {
   };
   try {
     const answer = await send('POST', '/exports', { body: { resource: 'links' } });
-    expect([answer.status, messageOf(answer)]).toEqual([500, expect.stringMatching(/does not answer .* try again\.$/)]);
+    expect([answer.status, messageOf(answer)]).toEqual([500, expect.stringMatching(/busy, please try again\.$/)]);
     expect(answer.headers.get('retry-after')).toBe('1');
   } finally {
     client.rows = rows;
