@@ -40,3 +40,14 @@ test('a URL may have 1000 fields', async () => {
   expect((await answer(fields(1000), 'SELECT {p999:UInt8}')).status).toBe(200);
   expect((await answer(fields(1001), 'SELECT {p999:UInt8}')).text).toContain('Too many form fields');
 });
+
+test('a request sets a lower memory limit than the default, but no higher one', async () => {
+  const limitOf = async (setting: string) => {
+    const body = "SELECT getSetting('max_memory_usage')";
+    return (await (await fetchWithPassword(`${db.url}/?${setting}`, { method: 'POST', body })).text()).trim();
+  };
+  const byDefault = await limitOf('');
+  expect(Number(byDefault)).toBeGreaterThan(100_000_000);
+  expect(await limitOf('max_memory_usage=100000000')).toBe('100000000');
+  for (const higher of [`${byDefault}0`, '0']) expect(await limitOf(`max_memory_usage=${higher}`)).toBe(byDefault);
+});

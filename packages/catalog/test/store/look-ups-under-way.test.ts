@@ -106,6 +106,19 @@ describe.each(['by id', 'by address'] as const)('a look-up of a link %s', (by) =
   });
 });
 
+it('a look-up that finds no link is neither cached nor shared with later reads when one gets the address meanwhile', async () => {
+  const { workspace, host } = await aWorkspace(writer);
+  const read = () => reader.links.findByAddress(host, 'new');
+  const sentBytes = proxy.requestBytes();
+  proxy.holdAnswers();
+  const answer = read();
+  await waitFor(() => proxy.requestBytes() > sentBytes, { what: 'the read of the name' });
+  const link = await writer.links.create(workspace.id, { domain: host, key: 'new', url: 'https://one.com' });
+  proxy.pass();
+  await answer;
+  expect((await read())?.id).toBe(link.id);
+});
+
 it('a missed change makes all look-ups under way outdated', async () => {
   const { link, read } = await twoLinks();
   const { answer } = await held(read['by id']);
