@@ -51,6 +51,7 @@ export { isUnfinished } from './resources/jobs.js';
 export type { SealedCounts, SealedReport } from './secrets/sealed-values.js';
 export { API_READ } from './store/record-reader.js';
 export { type CustomerTotals, type LinkCounters, NO_CUSTOMER_TOTALS, NO_LINK_COUNTERS } from './totals/counters.js';
+export { WEBHOOKS_MAX } from './webhooks/webhooks.js';
 export {
   applyWorkspaceRetention,
   countExpiredRows,

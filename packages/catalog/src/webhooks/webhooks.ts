@@ -10,7 +10,7 @@ import type { ActiveWebhooks } from './active-webhooks.js';
 
 const SECRET_BYTES = 16;
 /** Maximum number of webhooks of a workspace: each change is queued once for each of them. */
-const WEBHOOKS_MAX = 100;
+export const WEBHOOKS_MAX = 100;
 
 /** The operations on webhooks (docs/reference/webhooks.md). Their signing secrets are stored encrypted. */
 export function createWebhooks(

@@ -1,4 +1,5 @@
 import { withTimeout } from '@waymark/cache';
+import { WEBHOOKS_MAX } from '@waymark/catalog';
 import type { EventTableKind } from '@waymark/event-format';
 import { memoryShare, type QueueLogger, throttled, type WebhookJob } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
@@ -47,11 +48,6 @@ const BYTES_MAX: Readonly<Record<EventTableKind, number>> = {
   lead: 2 * CLICK_BYTES_MAX,
   sale: 2 * CLICK_BYTES_MAX,
 };
-/**
- * A workspace has at most this many webhooks. Those that have less than this part of its bound lose nothing: together they have less than
- * the bound once more.
- */
-const WEBHOOKS_MAX = 100;
 
 /** Returns a function that reads the used share of the memory limit, at most once a second; 0 if it cannot be read. */
 function createMemoryReader(redis: Redis): () => Promise<number> {
@@ -76,6 +72,7 @@ export function createEventJobLimit({ redis, onDropped, logger, now }: EventJobL
   async function count(kind: EventTableKind, workspaceId: string, jobs: readonly PlannedJob[]) {
     const isScarce = (await readMemory()) > MEMORY_SHARE_MAX;
     const max = BYTES_MAX[kind];
+    // Webhooks below their part of the bound lose nothing: together they have less than the bound once more.
     return waiting.add(workspaceId, jobs, isScarce ? { ofWorkspace: max, ofWebhook: max / WEBHOOKS_MAX } : undefined);
   }
 
