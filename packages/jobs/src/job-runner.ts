@@ -104,7 +104,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   }
 
   /** Why a job is not tried again; undefined if it is. */
-  function hopelessOf({ attempt, interruptions, startedAt, createdAt }: R): string | undefined {
+  function reasonToGiveUp({ attempt, interruptions, startedAt, createdAt }: R): string | undefined {
     if (now() - Date.parse(startedAt ?? createdAt) > deps.ageMsMax) return `The ${what} has not ended in time.`;
     if (attempt - interruptions <= ATTEMPTS_MAX) return undefined;
     return `The ${what} was tried ${ATTEMPTS_MAX} times, and an error or the end of the server's process stopped each attempt.`;
@@ -118,9 +118,9 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
       hasProgressed = true;
     };
     try {
-      const hopeless = hopelessOf(begun);
-      if (hopeless === undefined) await deps.run(begun, signal, slot, onProgress);
-      else await deps.fail(begun, hopeless);
+      const reason = reasonToGiveUp(begun);
+      if (reason === undefined) await deps.run(begun, signal, slot, onProgress);
+      else await deps.fail(begun, reason);
     } catch (err) {
       if (err instanceof JobStopped || signal.aborted) return recordInterruption(begun);
       const reason = failureOf(err);
