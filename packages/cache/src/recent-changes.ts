@@ -7,7 +7,7 @@ export interface RecentChanges {
   /** Call it when changes may have been missed: every key may have changed. */
   addAll(): void;
   /**
-   * Whether the key has changed since there were `count` changes. Also true when that was so long ago that it is not known any more.
+   * Whether the key has changed since there were `count` changes. Also true when the changes of that time are no longer kept.
    */
   isChangedSince(key: string, count: number): boolean;
 }
@@ -21,7 +21,7 @@ export function createRecentChanges(keysMax: number): RecentChanges {
   let earlier = new Map<string, number>();
   let earlierEnd = 0;
   /** The last change whose keys are no longer kept. */
-  let forgottenEnd = 0;
+  let droppedEnd = 0;
 
   return {
     count: () => count,
@@ -29,7 +29,7 @@ export function createRecentChanges(keysMax: number): RecentChanges {
     add(keys) {
       if (recent.size > keysMax) {
         [earlier, recent] = [recent, new Map()];
-        [forgottenEnd, earlierEnd] = [earlierEnd, count];
+        [droppedEnd, earlierEnd] = [earlierEnd, count];
       }
       count += 1;
       for (const key of keys) recent.set(key, count);
@@ -38,9 +38,9 @@ export function createRecentChanges(keysMax: number): RecentChanges {
     addAll() {
       count += 1;
       [recent, earlier] = [new Map(), new Map()];
-      [forgottenEnd, earlierEnd] = [count, count];
+      [droppedEnd, earlierEnd] = [count, count];
     },
 
-    isChangedSince: (key, since) => since < forgottenEnd || (recent.get(key) ?? earlier.get(key) ?? 0) > since,
+    isChangedSince: (key, since) => since < droppedEnd || (recent.get(key) ?? earlier.get(key) ?? 0) > since,
   };
 }

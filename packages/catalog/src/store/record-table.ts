@@ -37,7 +37,8 @@ interface Row {
   readonly data: string;
 }
 
-const rowKey = (workspaceNumber: string, number: string) => `${workspaceNumber}/${number}`;
+/** Identifies a record of a table, by the UInt64 of its ids. */
+export const rowKey = (workspaceNumber: string, number: string) => `${workspaceNumber}/${number}`;
 
 /** The UInt64 of the ids of a workspace and of one of its records, as decimal text. */
 export type RecordKey = readonly [workspace: string, number: string];
