@@ -10,7 +10,7 @@ export {
   writeCheckpoint,
 } from './attempt-files.js';
 export { checkFileVisible, checkSeesAll, type KeyCaller, keyCaller } from './job-access.js';
-export { JobFailure, JobStopped } from './job-error.js';
+export { isInterruption, JobFailure, JobStopped } from './job-error.js';
 export { createJobRunner, type JobRecord, type JobRunnerDeps } from './job-runner.js';
 export type { JobSlot } from './job-slots.js';
 export { makeRoom } from './make-room.js';

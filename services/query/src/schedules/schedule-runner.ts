@@ -2,7 +2,7 @@ import { EXPORT_SCHEDULES_TABLE, type ExportScheduleRecord } from '@waymark/cata
 import { ApiError } from '@waymark/contract';
 import type { ExportDeps } from '@waymark/export';
 import type { Logger } from '@waymark/http-kit';
-import { createTurns, createWorkLoop, JobStopped } from '@waymark/jobs';
+import { createTurns, createWorkLoop, isInterruption, JobStopped } from '@waymark/jobs';
 import { LEASE_MS, takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { type RunWindowDeps, runWindow } from './run-window.js';
@@ -32,6 +32,8 @@ const POLL_INTERVAL_MS_MIN = 100;
 const RETRY_MS = 5_000;
 /** How many workspaces export at the same time. They take turns, and an attempt ends after minutes, so slow storages do not block the others. */
 const WORKSPACES_MAX = 4;
+/** What the owner reads of an error that is no answer of the API. */
+const INTERNAL_ERROR = 'An internal error has stopped the export. The log of the server has its reason.';
 /** Consecutive refusals after which a schedule is disabled; with the pauses in between, this takes four and a half hours. */
 const REFUSALS_MAX = 10;
 const PAUSE_MS_MIN = 60_000;
@@ -97,7 +99,12 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     });
   }
 
-  /** Exports the next window, and records a failure. @throws errors that are temporary, such as those of our own stores */
+  /**
+   * Exports the next window, and records a failure.
+   *
+   * @throws errors that the operator has to see: those of our own stores, which are temporary and not recorded, and others that are not due to
+   * the storage or the key, such as that of a statement that takes too much time
+   */
   async function attempt(schedule: ExportScheduleRecord, signal: AbortSignal): Promise<void> {
     const { workspaceId, id } = schedule;
     const begun = await exportSchedules.update(workspaceId, id, (current) => ({ attempt: current.attempt + 1 }));
@@ -110,6 +117,9 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
       if (err instanceof OverUsage) return afterFailure(begun, err.message, false);
       if (err instanceof ApiError && err.status < 500 && err.code !== 'rate_limit_exceeded') {
         return endAttempt(begun, () => disabled(err.message));
+      }
+      if (!isInterruption(err)) {
+        await afterFailure(begun, err instanceof ApiError ? err.message : INTERNAL_ERROR, false);
       }
       throw err;
     }

@@ -3,12 +3,9 @@ import { BUCKET, type S3Server, startS3Server } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { runWindow } from '../../src/schedules/run-window.js';
 import { openS3Storage } from '../../src/schedules/s3-storage.js';
-import { aWorkspace, NOW, startQuery, type TestQuery } from '../test-query.js';
+import { NOW, startQuery, type TestQuery } from '../test-query.js';
+import { aDestination, aSchedule, CREDENTIALS, START } from './a-schedule.js';
 
-const DAY_MS = 86_400_000;
-/** The midnight after the next: its window is not due, so the service does not export it too. */
-const START = new Date((Math.floor(NOW / DAY_MS) + 2) * DAY_MS).toISOString();
-const CREDENTIALS = { accessKeyId: 'S3RVER', secretAccessKey: 'secret' };
 const never = new AbortController().signal;
 
 let query: TestQuery;
@@ -23,23 +20,7 @@ afterAll(async () => {
   await Promise.all([query.close(), storage.stop()]);
 });
 
-const destination = () => {
-  const place = { type: 's3', endpoint: storage.url, region: 'us-east-1', bucket: BUCKET, prefix: '' } as const;
-  return { ...place, forcePathStyle: true, accessKeyHint: '…' };
-};
-
-async function aSchedule() {
-  const { id: workspaceId } = await aWorkspace(query);
-  const { exportSchedules, keys } = query.catalog;
-  const key = { workspaceId, name: 'Exports', kind: 'secret', role: 'owner', scopes: [] } as const;
-  const { record } = await keys.create(key);
-  return exportSchedules.create(workspaceId, {
-    ...{ resource: 'events', frequency: 'daily', format: 'ndjson', columns: null, escapeFormulas: true, filters: {} },
-    ...{ rowsPerFile: 1000, exportedUntil: START, keyId: record.id, hidesFolders: false, hidesPasswords: false },
-    destination: destination(),
-    encryptedCredentials: exportSchedules.seal(workspaceId, CREDENTIALS),
-  });
-}
+const destination = () => aDestination(storage.url, BUCKET);
 
 test('the requests of a file share its fifteen minutes, so that a slow storage does not hold its place for hours', async () => {
   const limits: number[] = [];
@@ -74,7 +55,7 @@ test('a file may take as long to read as it does: only the requests to the stora
     for (const limit of limits) limit.abort(new DOMException('', 'TimeoutError'));
     yield { items: [event('two')] };
   }
-  const schedule = await aSchedule();
+  const { schedule, stored } = await aSchedule(query, { destination: destination() });
   await runWindow(
     {
       catalog: query.catalog,
@@ -85,8 +66,7 @@ test('a file may take as long to read as it does: only the requests to the stora
     schedule,
     never,
   );
-  const { lastWindow } = await query.catalog.exportSchedules.require(schedule.workspaceId, schedule.id);
-  expect(lastWindow).toMatchObject({ rows: 2, files: 1 });
+  expect((await stored()).lastWindow).toMatchObject({ rows: 2, files: 1 });
 });
 
 test('an attempt that takes minutes ends after a file, and the next one exports the rest of the window', async () => {
@@ -117,9 +97,7 @@ test('an attempt that takes minutes ends after a file, and the next one exports 
       };
     },
   };
-  const { workspaceId, id } = await aSchedule();
-  const { exportSchedules } = query.catalog;
-  const current = () => exportSchedules.require(workspaceId, id);
+  const { stored: current } = await aSchedule(query);
   await runWindow(deps, await current(), never);
   expect(await current()).toMatchObject({ exportedUntil: START, run: { files: [{ rows: 1000 }], manifest: null } });
   for (let repeats = 0; repeats < 3; repeats += 1) await runWindow(deps, await current(), never);
