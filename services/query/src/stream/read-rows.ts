@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createDataLoader } from '@waymark/cache';
 import type { EventKind } from '@waymark/contract';
 import { type BoundFilters, type EventSetFilters, planEventSet, printEventSet } from '@waymark/event-query';
+import { createFairQueue } from '@waymark/rate-limit';
 import type { EventPageRow } from '../events/event-text.js';
 import { createReads, type ReadDeps, type Reads } from '../reads.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
@@ -23,25 +24,29 @@ export interface ReadRowsDeps extends ReadDeps, Pick<ReadRunners, 'runSharedRead
 
 /** Limit on the filters that share one query. */
 const FILTERS_MAX = 20;
-/** Concurrent reads of all streams together: fewer than one workspace may run, so that requests for its pages need not wait for streams. */
+/** Concurrent reads of the streams of one workspace: fewer than it may run, so that requests for its pages need not wait for streams. */
 const READS_MAX = 3;
+/**
+ * Limits of the reads of all streams together that run or wait for the queue of all reads. So many that the streams of a few workspaces,
+ * whose own requests they wait for, do not hold up those of the others; so few that pages wait behind few of them.
+ */
+const PLACES = { runningMax: 20, runningPerOwnerMax: READS_MAX, waitingMax: 0, waitingPerOwnerMax: 0, waitMsMax: 0 };
 
 /** Columns of an {@link EventPageRow}. A shared query adds one for each filter: whether the row passes. */
 function columnCount(kind: EventKind): number {
   return kind === 'clicks' ? 5 : 7;
 }
 
-/** Identifies the requests that can share one query: those for the same events. */
-function groupOf({ workspaceId, kind, ids }: RowRequest): string {
-  const hash = createHash('sha1').update(ids.join(' ')).digest('base64');
-  return `${workspaceId} ${kind} ${hash}`;
+/** Identifies the requests of a workspace that can share one query: those for the same events. */
+function groupOf({ kind, ids }: RowRequest): string {
+  return `${kind} ${createHash('sha1').update(ids.join(' ')).digest('base64')}`;
 }
 
 const keyOf = (request: RowRequest) => `${groupOf(request)} ${request.filterKey}`;
 
 /**
  * Creates the reader of all streams. Requests for the same events of a workspace share one query. That is the case whenever a batch was
- * stored, so many different filters cost little more than one.
+ * stored, so many different filters cost little more than one. The streams of a workspace do not wait for the reads of another.
  */
 export function createReadRows(deps: ReadRowsDeps): ReadRows {
   // Never aborted: the query is shared, so a stream that ends must not cancel it for the others.
@@ -77,18 +82,37 @@ export function createReadRows(deps: ReadRowsDeps): ReadRows {
     }
   }
 
-  const load = createDataLoader<RowRequest, readonly EventPageRow[]>({
-    identify: keyOf,
-    group: groupOf,
-    async load(requests) {
-      const workspaceId = requests[0]?.workspaceId ?? '';
-      const reads = createReads(deps, { endpoint: 'GET /events/stream', workspaceId, requestId: randomUUID(), signal });
-      const rows = await deps.runSharedRead(workspaceId, () => readEach(reads, requests));
-      return new Map(requests.map((request, index) => [keyOf(request), rows[index] ?? []]));
-    },
-    batchSizeMax: FILTERS_MAX,
-    concurrentReadsMax: READS_MAX,
-  });
+  const places = createFairQueue(PLACES);
 
-  return async (request) => (await load(request)) ?? [];
+  const createLoader = (workspaceId: string) =>
+    createDataLoader<RowRequest, readonly EventPageRow[]>({
+      identify: keyOf,
+      group: groupOf,
+      async load(requests) {
+        const caller = { endpoint: 'GET /events/stream', workspaceId, requestId: randomUUID(), signal };
+        const reads = createReads(deps, caller);
+        const inTurn = () => deps.runSharedRead(workspaceId, () => readEach(reads, requests));
+        // However many wait for a place: each workspace has at most as many as it reads at a time.
+        const rows = await places.runPatiently(workspaceId, inTurn);
+        return new Map(requests.map((request, index) => [keyOf(request), rows[index] ?? []]));
+      },
+      batchSizeMax: FILTERS_MAX,
+      concurrentReadsMax: READS_MAX,
+    });
+
+  /** The loader of each workspace that reads, and its calls that have not ended. */
+  const loaders = new Map<string, { readonly load: ReturnType<typeof createLoader>; calls: number }>();
+
+  return async (request) => {
+    const { workspaceId } = request;
+    const loader = loaders.get(workspaceId) ?? { load: createLoader(workspaceId), calls: 0 };
+    loaders.set(workspaceId, loader);
+    loader.calls += 1;
+    try {
+      return (await loader.load(request)) ?? [];
+    } finally {
+      loader.calls -= 1;
+      if (loader.calls === 0) loaders.delete(workspaceId);
+    }
+  };
 }
