@@ -10,7 +10,13 @@ export {
 export type { ErasedClick, ErasureBatch } from './erasure/people.js';
 export { countEvents, sharedClicks } from './erasure/reads.js';
 export { prepareSubtraction } from './erasure/subtract.js';
-export { isBeyondLimits, isInfrastructureError, isRefusedForNow, refusalCode } from './infrastructure-error.js';
+export {
+  isBeyondLimits,
+  isInfrastructureError,
+  isRefusedForNow,
+  isTooLarge,
+  refusalCode,
+} from './infrastructure-error.js';
 export {
   migrate,
   migrationStatus,

@@ -71,6 +71,15 @@ export function isBeyondLimits(err: unknown): boolean {
   return BEYOND_LIMITS.includes(Number(err.code)) && !err.message.includes(OF_ALL_STATEMENTS);
 }
 
+/** MEMORY_LIMIT_EXCEEDED, TOO_MANY_ROWS_OR_BYTES. */
+const TOO_LARGE: readonly number[] = [241, 396];
+
+/** Whether ClickHouse has aborted a statement because it needs more memory, or has a larger result, than one may: with fewer rows it may succeed. */
+export function isTooLarge(err: unknown): boolean {
+  if (!(err instanceof ClickHouseError)) return err instanceof Error && isTooLarge(err.cause);
+  return TOO_LARGE.includes(Number(err.code)) && !isRefusedForNow(err);
+}
+
 /**
  * Whether ClickHouse has refused a statement that it may accept later: it runs too many, starts, stops, or a part of the cluster is away. In
  * contrast to {@link isInfrastructureError}, false for all errors that are not from ClickHouse.

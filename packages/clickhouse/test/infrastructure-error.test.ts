@@ -9,6 +9,7 @@ import {
   isBeyondLimits,
   isInfrastructureError,
   isRefusedForNow,
+  isTooLarge,
   refusalCode,
 } from '../src/index.js';
 
@@ -143,3 +144,16 @@ test.each([
   }
   expect([isRefusedForNow(new Error('the file is gone')), isBeyondLimits(new Error('slow'))]).toEqual([false, false]);
 });
+
+test.each([
+  ['241', 'Query memory limit exceeded: would use 1 GiB', true],
+  ['241', '(total) memory limit exceeded: would use 8 GiB', false],
+  ['396', 'Limit for result exceeded', true],
+  ['159', 'Timeout exceeded', false],
+])(
+  'a statement that ClickHouse aborts with code %s (%s) may succeed with fewer rows: %s',
+  (code, message, expected) => {
+    const err = new ClickHouseError({ message, code, type: '' });
+    expect([isTooLarge(err), isTooLarge(new Error('a read', { cause: err }))]).toEqual([expected, expected]);
+  },
+);

@@ -1,4 +1,5 @@
 import type { Catalog } from '@waymark/catalog';
+import { isTooLarge } from '@waymark/clickhouse';
 import { EVENT_COLUMNS, type EventKind, type ExportEventsQuery } from '@waymark/contract';
 import { type BoundRequest, type Position, parseExport, type StoredWindow } from '@waymark/event-query';
 import { chooseColumns, type ExportSource, type NamedColumn, type PagedList, slicesOf } from '@waymark/export';
@@ -40,6 +41,8 @@ export interface EventsExport {
 const PAGE_ROWS = 4000;
 /** The same while other requests read, so that these wait only a little longer. */
 const PAGE_ROWS_BESIDE_READS = 500;
+/** The same after a page that was too large: a hundred of the largest events have 5 MB. Events of this size may follow small ones. */
+const PAGE_ROWS_LARGEST = 100;
 /** Characters of a page, reached by 4,000 rows of 2,500. A page stays in memory until it is sent; each row is parsed just before. */
 const PAGE_CHARS = 10_000_000;
 
@@ -77,9 +80,15 @@ export function createEventsExport(deps: EventsExportDeps) {
         readPage(last, rowsMax) {
           const after = last === undefined ? start : positionOf(last);
           return readSlice(async (reads) => {
+            const read = async (limit: number) => {
+              const page = { ...bound, page: { ...bound.page, after, limit } };
+              return { rows: await readLargePage(reads, page), limit };
+            };
             const limit = Math.min(rowsMax, isQuiet() ? PAGE_ROWS : PAGE_ROWS_BESIDE_READS);
-            const page = { ...bound, page: { ...bound.page, after, limit } };
-            return { rows: await readLargePage(reads, page), limit };
+            return read(limit).catch((err: unknown) => {
+              if (limit <= PAGE_ROWS_LARGEST || !isTooLarge(err)) throw err;
+              return read(PAGE_ROWS_LARGEST);
+            });
           });
         },
         async itemsOf(rows) {
