@@ -63,9 +63,8 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
     return stored;
   }
 
-  /** Checks that the key may export this. @throws ApiError as `openWindow` does, and 403 when the workspace has used up its events */
+  /** Checks that the key may export this. @throws ApiError as `openWindow` does */
   async function checkRequest(caller: LinkCaller, request: Pick<ExportScheduleRecord, 'columns' | 'filters'>) {
-    await catalog.eventUsage.check(caller.workspace);
     await openWindow(caller, request, { fromMs: 0, toMs: now() });
   }
 
@@ -95,13 +94,14 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
   }
 
   return {
-    /** Creates a schedule, after a test upload to its storage. @throws ApiError 403, 404 or 422 */
+    /** Creates a schedule, after a test upload to its storage. @throws ApiError 403, also when the workspace has used up its events, 404 or 422 */
     async create(caller: LinkCaller, body: CreateExportScheduleBody): Promise<ExportScheduleRecord> {
       const { apiKey, workspace } = caller;
       const { resource, frequency, format = 'csv', columns = null, escapeFormulas = true, filters = {} } = body;
       const { rowsPerFile = ROWS_PER_FILE } = body;
       const request = { resource, frequency, format, columns, escapeFormulas, rowsPerFile, filters };
       const exportedUntil = firstWindow(body);
+      await catalog.eventUsage.check(workspace);
       await checkRequest(caller, request);
       return exportSchedules.create(workspace.id, {
         ...{ ...request, destination: await checkStorage(body.destination), exportedUntil },
@@ -112,7 +112,9 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
 
     /**
      * Changes a schedule, which has the permissions of the caller's key from then on. A window that was begun begins again, unless its
-     * manifest may be in the storage already, or the schedule continues elsewhere.
+     * manifest may be in the storage already, or the schedule continues elsewhere. A schedule can be disabled, and a disabled one be changed,
+     * although a record that its filter names was removed: this is checked when it is enabled, or its filters or columns change. Whether the
+     * workspace has used up its events is checked by each window.
      *
      * @throws ApiError 403, 404 or 422
      */
@@ -121,7 +123,9 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
       const { destination, disabled, since: _since, ...fields } = body;
       const before = await exportSchedules.require(workspace.id, id);
       const { columns = before.columns, filters = before.filters } = fields;
-      await checkRequest(caller, { columns, filters });
+      const isEnabled = disabled === undefined ? before.disabledAt === null : !disabled;
+      const selectsAnew = fields.columns !== undefined || fields.filters !== undefined;
+      if (isEnabled || selectsAnew) await checkRequest(caller, { columns, filters });
       continuation(before, body);
       const place = destination === undefined ? undefined : await checkStorage(destination);
       return exportSchedules.update(workspace.id, id, (current) => {

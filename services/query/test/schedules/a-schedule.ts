@@ -15,12 +15,13 @@ export function aDestination(endpoint = 'http://127.0.0.1:9', bucket = 'a-bucket
   return { ...place, forcePathStyle: true, accessKeyHint: '…' };
 }
 
-/** A daily schedule of clicks in a workspace of its own, and the token of the key that has created it. */
+/** A daily schedule of clicks in a workspace of its own. */
 export async function aSchedule(query: TestQuery, more: Partial<ExportScheduleRecord> = {}) {
-  const { id: workspaceId } = await aWorkspace(query);
+  const workspace = await aWorkspace(query);
+  const { id: workspaceId } = workspace;
   const { exportSchedules, keys } = query.catalog;
   const key = { workspaceId, name: 'Exports', kind: 'secret', role: 'owner', scopes: [] } as const;
-  const { record, token } = await keys.create(key);
+  const { record } = await keys.create(key);
   const schedule = await exportSchedules.create(workspaceId, {
     ...{ resource: 'events', frequency: 'daily', format: 'ndjson', columns: null, escapeFormulas: true, filters: {} },
     ...{ rowsPerFile: 1000, exportedUntil: START, keyId: record.id, hidesFolders: false, hidesPasswords: false },
@@ -28,5 +29,5 @@ export async function aSchedule(query: TestQuery, more: Partial<ExportScheduleRe
     encryptedCredentials: exportSchedules.seal(workspaceId, CREDENTIALS),
     ...more,
   });
-  return { schedule, token, stored: () => exportSchedules.require(workspaceId, schedule.id) };
+  return { workspace, schedule, stored: () => exportSchedules.require(workspaceId, schedule.id) };
 }
