@@ -18,6 +18,9 @@ export const SCHEDULED_RESOURCES = ['events'] as const;
 /** Maximum number of schedules of a workspace. */
 export const EXPORT_SCHEDULES_MAX = 10;
 
+/** Limit on the rows of a file of a schedule. */
+export const ROWS_PER_FILE_MAX = 1_000_000;
+
 /** The schema of `filters` of a schedule: the filters of `GET /events`, without parameters for a range or an order. */
 export const scheduleFiltersSchema = closedQuery({ event: queryEnum(EVENT_KINDS), ...eventAttributeShape });
 
@@ -90,9 +93,11 @@ const scheduleShape = {
   rowsPerFile: z
     .int()
     .min(1000)
-    .max(1_000_000)
+    .max(ROWS_PER_FILE_MAX)
     .optional()
-    .describe('A window with more rows has several files. 200,000 by default.'),
+    .describe(
+      'A window with more rows has several files. After a hundred, further ones have a hundredth of the rows before them, at most 1,000,000. 200,000 by default.',
+    ),
   escapeFormulas,
   filters: exportFiltersSchema
     .optional()
@@ -178,7 +183,7 @@ export const exportScheduleSchema = z.strictObject({
   format: z.enum(EXPORT_FORMATS).describe('Format of the files.'),
   columns: z.array(z.string()).nullable().describe('Columns of the files; `null` for the default ones.'),
   escapeFormulas: z.boolean().describe("Whether texts that spreadsheets would run as formulas begin with `'`."),
-  rowsPerFile: z.number().describe('Most rows of one file.'),
+  rowsPerFile: z.number().describe('Most rows of each of the first hundred files of a window.'),
   filters: exportFiltersSchema.describe('Filters of the events, as they were sent.'),
   destination: z
     .strictObject({

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog, ExportScheduleRecord, ScheduledFile } from '@waymark/catalog';
-import type { EventKind, ExportManifest } from '@waymark/contract';
+import { type EventKind, type ExportManifest, ROWS_PER_FILE_MAX } from '@waymark/contract';
 import { createEncoder, MEDIA_TYPES } from '@waymark/export';
 import { JobStopped } from '@waymark/jobs';
 import { createItemReader, type ItemReader } from './item-reader.js';
@@ -20,6 +20,8 @@ export interface RunWindowDeps {
 
 /** An attempt ends with the first file that is uploaded after this time, so that other workspaces have their turn. */
 const ATTEMPT_MS = 2 * 60_000;
+/** Files of a window after which the next ones become larger. */
+const FILES_BEFORE_LARGER = 100;
 /** Rows that are encoded at a time, before other requests have their turn. */
 const SLICE_ROWS = 100;
 
@@ -34,13 +36,25 @@ function eventIdOf(kind: EventKind, item: string): string {
   return kind === 'clicks' ? event.click.id : event.eventId;
 }
 
+const sumOf = (files: readonly ScheduledFile[], field: 'rows' | 'bytes'): number =>
+  files.reduce((total, file) => total + file[field], 0);
+
+/**
+ * The most rows of the next file of a window: `rowsPerFile`, or a hundredth of the rows of the files before if that is more. The schedule's
+ * record has all files of the window, and is written after each one, so their number must not grow with the events: ten million of them
+ * have 560 files instead of 10,000 of a thousand rows. Only the recorded files decide, so a file that is written again has the same rows.
+ */
+function rowsOfNextFile({ rowsPerFile }: ExportScheduleRecord, files: readonly ScheduledFile[]): number {
+  const share = Math.floor(sumOf(files, 'rows') / FILES_BEFORE_LARGER);
+  return Math.max(rowsPerFile, Math.min(share, ROWS_PER_FILE_MAX));
+}
+
 /** The text of the manifest that lists the files of a window (docs/reference/exports.md). */
 function manifestOf(schedule: ExportScheduleRecord, event: EventKind, files: readonly ScheduledFile[]): string {
   const { id: scheduleId, resource, format, columns, filters } = schedule;
-  const sum = (field: 'rows' | 'bytes') => files.reduce((total, file) => total + file[field], 0);
   const manifest: ExportManifest = {
     ...{ version: 1, scheduleId, resource, event, format, columns, filters, window: nextWindow(schedule) },
-    ...{ rows: sum('rows'), bytes: sum('bytes') },
+    ...{ rows: sumOf(files, 'rows'), bytes: sumOf(files, 'bytes') },
     files: files.map(({ name, ...file }) => ({ key: windowKey(schedule, name), ...file })),
   };
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
@@ -56,7 +70,7 @@ function manifestOf(schedule: ExportScheduleRecord, event: EventKind, files: rea
 export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord, signal: AbortSignal): Promise<void> {
   const { catalog, openWindow, openStorage, now } = deps;
   const { exportSchedules } = catalog;
-  const { workspaceId, id, attempt, format, escapeFormulas: escapesFormulas, rowsPerFile } = begun;
+  const { workspaceId, id, attempt, format, escapeFormulas: escapesFormulas } = begun;
   const window = nextWindow(begun);
   const startedMs = now();
 
@@ -69,12 +83,12 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
     });
   }
 
-  /** Uploads the next file, with at most `rowsPerFile` events. @returns the file, and the id of its last event */
+  /** Uploads a file with the next events, at most `rowsMax`. @returns the file, and the id of its last event */
   async function uploadFile(
     storage: Storage,
     { kind, columns }: OpenedWindow,
     reader: ItemReader,
-    name: string,
+    { name, rowsMax }: { readonly name: string; readonly rowsMax: number },
   ): Promise<{ readonly file: ScheduledFile; readonly lastId: string }> {
     const hash = createHash('sha256');
     const file = { rows: 0, bytes: 0 };
@@ -86,8 +100,8 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
         file.bytes += bytes.length;
         return bytes;
       };
-      while (file.rows < rowsPerFile && !(await reader.isAtEnd())) {
-        const items = await reader.take(Math.min(SLICE_ROWS, rowsPerFile - file.rows));
+      while (file.rows < rowsMax && !(await reader.isAtEnd())) {
+        const items = await reader.take(Math.min(SLICE_ROWS, rowsMax - file.rows));
         file.rows += items.length;
         last = items.at(-1) ?? last;
         yield counted(encoder.encode(items));
@@ -113,8 +127,11 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
     const reader = createItemReader(opened.sourceFrom(begunRun.lastId, signal));
     let run = begunRun;
     while (!(await reader.isAtEnd())) {
-      const name = partName(opened.kind, run.files.length + 1, format);
-      const { file, lastId } = await uploadFile(storage, opened, reader, name);
+      const next = {
+        name: partName(opened.kind, run.files.length + 1, format),
+        rowsMax: rowsOfNextFile(begun, run.files),
+      };
+      const { file, lastId } = await uploadFile(storage, opened, reader, next);
       run = { ...run, files: [...run.files, file], lastId };
       await record({ run });
       if (now() - startedMs >= ATTEMPT_MS) return undefined;

@@ -1,3 +1,4 @@
+import type { ExportManifest } from '@waymark/contract';
 import { createGuardedAgents } from '@waymark/outbound';
 import { BUCKET, type S3Server, startS3Server } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -69,24 +70,28 @@ test('a file may take as long to read as it does: only the requests to the stora
   expect((await stored()).lastWindow).toMatchObject({ rows: 2, files: 1 });
 });
 
+const idOf = (index: number) => `event ${index}`;
+
+/** Opens a window with as many events. @param onRead called with the id after which each reading begins */
+function windowOf(total: number, onRead: (after: string | null) => void = () => undefined) {
+  async function* sourceFrom(after: string | null) {
+    onRead(after);
+    const first = after === null ? 0 : Number(after.split(' ')[1]) + 1;
+    for (let index = first; index < total; index += 1) {
+      yield { items: [JSON.stringify({ click: { id: idOf(index) } })] };
+    }
+  }
+  return async () => ({ kind: 'clicks', columns: [], sourceFrom }) as never;
+}
+
 test('an attempt that takes minutes ends after a file, and the next one exports the rest of the window', async () => {
   const total = 2500;
-  const idOf = (index: number) => `event ${index}`;
   const attempts: (string | null)[] = [];
   let nowMs = NOW;
   const deps: Parameters<typeof runWindow>[0] = {
     catalog: query.catalog,
     now: () => nowMs,
-    async openWindow() {
-      async function* sourceFrom(after: string | null) {
-        attempts.push(after);
-        const first = after === null ? 0 : Number(after.split(' ')[1]) + 1;
-        for (let index = first; index < total; index += 1) {
-          yield { items: [JSON.stringify({ click: { id: idOf(index) } })] };
-        }
-      }
-      return { kind: 'clicks', columns: [], sourceFrom } as never;
-    },
+    openWindow: windowOf(total, (after) => attempts.push(after)),
     async openStorage() {
       return {
         put: async () => undefined,
@@ -103,4 +108,41 @@ test('an attempt that takes minutes ends after a file, and the next one exports 
   for (let repeats = 0; repeats < 3; repeats += 1) await runWindow(deps, await current(), never);
   expect(await current()).toMatchObject({ run: null, lastWindow: { rows: total, files: 3, window: { start: START } } });
   expect(attempts).toEqual([null, idOf(999), idOf(1999), idOf(2499)]);
+});
+
+test('files beyond the hundredth of a window have a hundredth of the rows before them, also when one is written again', async () => {
+  const before = Array.from({ length: 150 }, (_, index) => ({
+    ...{ name: `clicks-${index + 1}.ndjson`, rows: 1000, bytes: 30_000, sha256: '' },
+  }));
+  const end = new Date(Date.parse(START) + 86_400_000).toISOString();
+  const run = { end, files: before, lastId: idOf(149_999), manifest: null };
+  const { stored } = await aSchedule(query, { run });
+  const uploads: [name: string | undefined, rows: number][] = [];
+  const manifests: ExportManifest[] = [];
+  const deps: Parameters<typeof runWindow>[0] = {
+    catalog: query.catalog,
+    now: () => NOW,
+    openWindow: windowOf(150_000 + 1500 + 1515 + 7),
+    async openStorage() {
+      return {
+        put: async (_key, { text }) => void manifests.push(JSON.parse(text)),
+        async upload(key, { bytes }) {
+          let rows = 0;
+          for await (const part of bytes) rows += Buffer.from(part).toString().split('\n').length - 1;
+          uploads.push([key.split('/').at(-1), rows]);
+          if (uploads.length === 1) throw new Error('the process was killed before the file was recorded');
+        },
+      };
+    },
+  };
+  await expect(runWindow(deps, await stored(), never)).rejects.toThrow('killed');
+  await runWindow(deps, await stored(), never);
+  expect(uploads).toEqual([
+    ['clicks-00151.ndjson', 1500],
+    ['clicks-00151.ndjson', 1500],
+    ['clicks-00152.ndjson', 1515],
+    ['clicks-00153.ndjson', 7],
+  ]);
+  expect(manifests).toMatchObject([{ rows: 153_022, files: { length: 153 } }]);
+  expect((await stored()).lastWindow).toMatchObject({ rows: 153_022, files: 153 });
 });
