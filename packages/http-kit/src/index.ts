@@ -7,6 +7,7 @@ export { isStoreUnavailable } from './errors/error-mapper.js';
 export { parseInput } from './errors/validator.js';
 export { afterAnswer, answeredStatus } from './requests/after-answer.js';
 export { clientAddress, clientNetwork } from './requests/client-address.js';
+export { ClientDisconnectedError, disconnectSignal } from './requests/client-disconnect.js';
 export type { CrossOrigin } from './requests/cross-origin.js';
 export { forEachInTurns, mapInTurns } from './requests/in-turns.js';
 export { TEXT_BODY_TYPES } from './requests/json-bodies.js';

@@ -6,12 +6,14 @@ export const PAGE_ROWS = 1000;
 /** Approximate limit on the JSON characters of a page, because its records are all parsed before other work has a turn. */
 export const PAGE_CHARS = 2_000_000;
 
-/** The part of an export that one run of an export job reads; without limits for a direct export. */
+/** The part of an export that one run of an export job reads, without limits for a direct export, and how long it waits for pages. */
 export interface ExportPart {
   /** Id of the last row that earlier runs have exported; the part begins after it. */
   readonly after?: string | undefined;
   /** Epoch milliseconds; rows that were created later are left out. */
   readonly createdUntilMs?: number | undefined;
+  /** Of a direct export: aborts when its client has left. Until then it waits for a page; a job, which is tried again, gives up after a minute. */
+  readonly client?: AbortSignal | undefined;
 }
 
 /** Whether the time in a row's id is at or before {@link ExportPart.createdUntilMs}. */
@@ -19,22 +21,23 @@ export function isInPart(kind: ResourceKind, id: string, { createdUntilMs = Numb
   return (resourceIdTime(kind, id) ?? 0) <= createdUntilMs;
 }
 
+/** Refusals of a page in a row after which an attempt of a job ends. */
 const REFUSALS_MAX = 10;
 
 /**
  * Reads a page of a file whose beginning has been sent. While too many reads of its workspace are under way, reads are refused (429); the
  * file would be cut off, so the page is tried again.
  *
- * @throws the error of `readPage`; a refusal only if it is the tenth in a row
+ * @throws the error of `readPage`, of a job also a refusal if it is the tenth in a row; AbortError when the client has left
  */
-export async function readFurtherPage<T>(readPage: () => Promise<T>): Promise<T> {
+export async function readFurtherPage<T>(readPage: () => Promise<T>, { client }: ExportPart): Promise<T> {
   for (let refusals = 1; ; refusals++) {
     try {
       return await readPage();
     } catch (err) {
       const isRefusal = err instanceof ApiError && err.code === 'rate_limit_exceeded';
-      if (!isRefusal || refusals === REFUSALS_MAX) throw err;
-      await delay((err.retryAfterSeconds ?? 1) * 1000);
+      if (!isRefusal || (client === undefined && refusals === REFUSALS_MAX)) throw err;
+      await delay((err.retryAfterSeconds ?? 1) * 1000, undefined, { signal: client });
     }
   }
 }

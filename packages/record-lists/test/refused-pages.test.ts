@@ -4,6 +4,8 @@ import type { ExportSource } from '@waymark/export';
 import { expect, it } from 'vitest';
 import { exportCustomers, exportLinks, type LinkCaller } from '../src/index.js';
 
+type Part = Parameters<typeof exportCustomers>[3];
+
 const caller = { workspace: { id: 'ws_1' }, apiKey: { role: 'owner', scopes: [] } } as unknown as LinkCaller;
 const records = (count: number, first: number) =>
   Array.from({ length: count }, (_, index) => ({ id: `${first + index}` }));
@@ -44,8 +46,8 @@ async function idsOf(source: ExportSource): Promise<string[]> {
 }
 
 const EXPORTS = {
-  links: (catalog: Catalog) => exportLinks({ catalog, defaultDomain: undefined }, caller, {}),
-  customers: (catalog: Catalog) => exportCustomers(catalog, caller, {}),
+  links: (catalog: Catalog, part?: Part) => exportLinks({ catalog, defaultDomain: undefined }, caller, {}, part),
+  customers: (catalog: Catalog, part?: Part) => exportCustomers(catalog, caller, {}, part),
 };
 
 it.each(['links', 'customers'] as const)(
@@ -57,10 +59,22 @@ it.each(['links', 'customers'] as const)(
 );
 
 it.each(['links', 'customers'] as const)(
-  'a file of %s is cut off when its lists are refused ten times',
+  'an attempt of a job of %s ends when its lists are refused ten times',
   async (what) => {
     const source = await EXPORTS[what](aBusyCatalog({ first: 0, second: 20 }));
     await expect(idsOf(source)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+  },
+);
+
+it.each(['links', 'customers'] as const)(
+  'a download of %s waits for its lists until its client leaves',
+  async (what) => {
+    const { signal: present } = new AbortController();
+    const waiting = await EXPORTS[what](aBusyCatalog({ first: 0, second: 20 }), { client: present });
+    expect((await idsOf(waiting)).at(-1)).toBe('100');
+    const left = AbortSignal.abort();
+    const abandoned = await EXPORTS[what](aBusyCatalog({ first: 0, second: 20 }), { client: left });
+    await expect(idsOf(abandoned)).rejects.toMatchObject({ name: 'AbortError' });
   },
 );
 

@@ -1,8 +1,7 @@
 import { haveEventsExpired } from '@waymark/catalog';
-import { onReplyClose } from '@waymark/http-kit';
+import { disconnectSignal, onReplyClose } from '@waymark/http-kit';
 import { createFairQueue, type FairQueue } from '@waymark/rate-limit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { disconnectSignal } from './client-disconnect.js';
 import { createIdleWait } from './idle-wait.js';
 import { createReads, type ReadCaller, type ReadDeps, type Reads } from './reads.js';
 

@@ -3,13 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect } from 'node:net';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { createExportSlots } from '@waymark/export';
-import { createLogger } from '@waymark/http-kit';
+import { createLogger, disconnectSignal } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { startRedis } from '@waymark/test-kit';
 import type { FastifyReply } from 'fastify';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { disconnectSignal } from '../src/client-disconnect.js';
 import { buildApp } from '../src/index.js';
 import { aWorkspace, DOC_BASE, startQuery, type TestQuery } from './test-query.js';
 

@@ -56,7 +56,7 @@ export async function exportCustomers(
       const pageSize = Math.min(PAGE_ROWS, rowsMax);
       const readPage = () =>
         catalog.customers.list(workspaceId, { ...page, pageSize, filters: { ...filters, ...bounds } });
-      const rows = await (last === undefined ? readPage() : readFurtherPage(readPage));
+      const rows = await (last === undefined ? readPage() : readFurtherPage(readPage, part));
       return { rows, limit: pageSize };
     },
     async itemsOf(records) {

@@ -76,7 +76,7 @@ export async function exportLinks(
         id === undefined
           ? links.list(workspaceId, { ...shape, limit, sortBy: 'createdAt', offset: 0 })
           : links.listFrom(workspaceId, { ...shape, limit, id, side: 'after' });
-      const rows = await (last === undefined ? readPage() : readFurtherPage(readPage));
+      const rows = await (last === undefined ? readPage() : readFurtherPage(readPage, part));
       return { rows, limit };
     },
     async itemsOf(records) {

@@ -13,7 +13,7 @@ import {
   updateCustomerBodySchema,
 } from '@waymark/contract';
 import { chooseColumns, type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
-import type { App } from '@waymark/http-kit';
+import { type App, disconnectSignal } from '@waymark/http-kit';
 import {
   CUSTOMER_COLUMN_SOURCES,
   customerObjects,
@@ -89,7 +89,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
     async (request, reply) => {
       const { query, workspace } = request;
       const columns = chooseColumns(query.columns, CUSTOMER_COLUMNS, CUSTOMER_COLUMN_SOURCES);
-      const source = await exportCustomers(catalog, request, query);
+      const source = await exportCustomers(catalog, request, query, { client: disconnectSignal(reply) });
       const file = { workspaceId: workspace.id, what: 'customers', nowMs: deps.now() };
       return sendList(reply, { ...file, query, columns, source, exportSlots: deps.exportSlots });
     },

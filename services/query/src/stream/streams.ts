@@ -1,6 +1,6 @@
 import type { PassThrough } from 'node:stream';
 import type { TailPosition } from '@waymark/event-queue';
-import { ClientDisconnectedError } from '../client-disconnect.js';
+import { ClientDisconnectedError } from '@waymark/http-kit';
 import { createEventOutput, StalledClientError } from './event-output.js';
 import { byeFrame, heartbeatFrame } from './frames.js';
 import type { ReadFrames } from './read-frames.js';

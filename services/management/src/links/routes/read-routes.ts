@@ -10,7 +10,7 @@ import {
   PARAM_CHARS_MAX,
 } from '@waymark/contract';
 import { chooseColumns, type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
-import type { App } from '@waymark/http-kit';
+import { type App, disconnectSignal } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
 import { exportLinks, LINK_COLUMN_SOURCES } from '@waymark/record-lists';
 import { z } from 'zod';
@@ -62,7 +62,7 @@ export async function readRoutes(app: App, deps: LinkDeps & ExportDeps): Promise
     async (request, reply) => {
       const { query, workspace } = request;
       const columns = chooseColumns(query.columns, LINK_COLUMNS, LINK_COLUMN_SOURCES);
-      const source = await exportLinks(deps, request, query);
+      const source = await exportLinks(deps, request, query, { client: disconnectSignal(reply) });
       const file = { workspaceId: workspace.id, what: 'links', nowMs: deps.now() };
       return sendList(reply, { ...file, query, columns, source, exportSlots: deps.exportSlots });
     },

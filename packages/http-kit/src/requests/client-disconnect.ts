@@ -1,5 +1,5 @@
-import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
+import { onReplyClose } from './on-reply-close.js';
 
 /** The reason of {@link disconnectSignal}: the client closed the connection before the response was complete. */
 export class ClientDisconnectedError extends Error {
