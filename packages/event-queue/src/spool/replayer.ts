@@ -8,7 +8,7 @@ import { claimKey, jobKey } from '../queue/keys.js';
 import { isOutOfMemory } from '../redis/connection.js';
 import { pause, withinMs } from '../redis/deadline.js';
 import type { RedisHealth } from '../redis/health.js';
-import type { QueueLogger } from '../redis/throttled-log.js';
+import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 import { BATCH_MARKER_MS, markerKey } from './batch-markers.js';
 import type { SpoolEntry } from './frame.js';
 import type { Spool } from './spool.js';
@@ -26,6 +26,7 @@ export interface SpoolReplayerOptions {
 }
 
 const LAST_REPLAY_MS = 3000;
+const LOG_INTERVAL_MS = 5000;
 
 /** Once Redis had no room, the replay resumes below this share of its memory, so that it sends more than a few entries at a time. */
 const RESUME_BELOW = 0.8;
@@ -94,6 +95,7 @@ function restoredJobs(entries: readonly SpoolEntry[], answer: unknown): JobDraft
 /** Moves spooled jobs into the queue whenever Redis answers and has memory left. */
 export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): Promise<void> } {
   const { spool, adder, health, logger, now } = options;
+  const warn = throttled((context, message) => logger.warn(context, message), LOG_INTERVAL_MS, now);
   const closing = new AbortController();
   let lookedForOrphansAt = Number.NEGATIVE_INFINITY;
 
@@ -140,7 +142,7 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
       await spool.replay(send);
     } catch (err) {
       if (isOutOfMemory(err)) health.reportFull();
-      else if (!(err instanceof NoRoomError)) logger.warn({ err }, 'replaying the spool failed; it is retried');
+      else if (!(err instanceof NoRoomError)) warn({ err }, 'replaying the spool failed; it is retried');
     }
   };
 

@@ -8,8 +8,12 @@ import { silentLogger } from '../silent-logger.js';
 
 const SOME_ROUNDS = 10;
 
-/** A replayer whose spool always has entries, and which tries to send them in short rounds, on a clock of the test. */
-function aReplayer() {
+/**
+ * A replayer whose spool always has entries, and which tries to send them in short rounds, on a clock of the test.
+ *
+ * @param run what Redis does with a transaction
+ */
+function aReplayer(run: () => Promise<unknown[]> = async () => [[]]) {
   const state: { load: Load; share: number; nowMs: number } = { load: 'normal', share: 0.5, nowMs: 1_000_000 };
   let rounds = 0;
   let replays = 0;
@@ -27,10 +31,12 @@ function aReplayer() {
     ...{ isAnswering: () => true, refresh: async () => undefined },
     ...{ load: () => state.load, memoryShare: () => state.share },
   };
-  const adder = { transaction: async () => ({ eval: () => undefined }), run: async () => [[]] };
+  const adder = { transaction: async () => ({ eval: () => undefined }), run };
+  const lines: object[] = [];
+  const logger = { ...silentLogger, warn: (context: object) => void lines.push(context) };
   const replayer = createSpoolReplayer({
     ...{ spool: spool as unknown as Spool, health: health as unknown as RedisHealth },
-    ...{ adder: adder as unknown as JobAdder, logger: silentLogger, now: () => state.nowMs },
+    ...{ adder: adder as unknown as JobAdder, logger, now: () => state.nowMs },
     ...{ intervalMs: 1, takeOverIntervalMs: 60_000 },
   });
   /** Whether any of some rounds replays, once `change` applies. */
@@ -41,7 +47,7 @@ function aReplayer() {
     await waitFor(() => rounds >= until, { what: 'some rounds' });
     return replays > before;
   };
-  return { replayer, state, replaysAfter };
+  return { replayer, state, lines, replaysAfter };
 }
 
 it('once Redis had no room, begins again below 80 % of its memory, and then goes on up to the mark', async () => {
@@ -60,5 +66,17 @@ it('begins again after five seconds below the mark, as Redis may not go below 80
   expect(await replaysAfter({ nowMs: state.nowMs + 60_000 })).toBe(false);
   expect(await replaysAfter({ load: 'shed-track', share: 0.84, nowMs: state.nowMs + 4_000 })).toBe(false);
   expect(await replaysAfter({ nowMs: state.nowMs + 6_000 })).toBe(true);
+  await replayer.close();
+});
+
+it('logs one line in five seconds while Redis refuses the entries', async () => {
+  const { replayer, state, lines, replaysAfter } = aReplayer(async () => {
+    throw new Error('NOREPLICAS');
+  });
+  expect(await replaysAfter({})).toBe(true);
+  expect(lines).toHaveLength(1);
+  expect(await replaysAfter({ nowMs: state.nowMs + 5_001 })).toBe(true);
+  expect(lines).toHaveLength(2);
+  expect(lines[1]).toMatchObject({ err: { message: 'NOREPLICAS' }, suppressedLines: expect.any(Number) });
   await replayer.close();
 });

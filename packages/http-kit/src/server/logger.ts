@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import { answeredStatus } from '../requests/after-answer.js';
 import { clientAddress } from '../requests/client-address.js';
+import { errorFields, lineFields } from './error-fields.js';
 import { standardOutputFile } from './log-destination.js';
 
 export type { Logger };
@@ -60,15 +61,6 @@ function pathOf(url: string | undefined): string {
   return end < 0 ? path : path.slice(0, end);
 }
 
-/** Redis errors contain the command with its arguments, which may be data about visitors; only the command's name is logged. */
-function errorFields(err: Error): unknown {
-  // The serializer returns non-Error values unchanged.
-  const fields: unknown = pino.stdSerializers.err(err);
-  if (typeof fields !== 'object' || fields === null || !('command' in fields)) return fields;
-  const { name } = (fields.command ?? {}) as { readonly name?: unknown };
-  return { ...fields, command: name };
-}
-
 const serializers: LoggerOptions['serializers'] = {
   err: errorFields,
   req: (request: FastifyRequest) => ({
@@ -86,6 +78,7 @@ export function createLogger(options: CreateLoggerOptions): Logger {
     level: options.level ?? 'info',
     redact: { paths: REDACTED_PATHS, censor: '***' },
     serializers,
+    formatters: { log: lineFields },
   };
   const destination = options.destination ?? standardOutputFile();
   return destination === undefined ? pino(loggerOptions) : pino(loggerOptions, destination);

@@ -71,7 +71,12 @@ it('secrets are redacted by field name, also one and two levels down', () => {
   expect(text).toContain('***');
 });
 
-it('a Redis error is logged with the name of its command, without the arguments', () => {
+/** An error as ioredis throws it. */
+const refused = (message: string, name: string) =>
+  Object.assign(new Error(message), { command: { name, args: ['hunter', '{"ip":"203.0.113.77"}'] } });
+
+/** What is logged for `fields`. */
+function logged(fields: object): { readonly line: Record<string, unknown>; readonly text: string } {
   let text = '';
   const destination = new Writable({
     write(chunk, _encoding, done) {
@@ -79,10 +84,62 @@ it('a Redis error is logged with the name of its command, without the arguments'
       done();
     },
   });
-  const err = Object.assign(new Error('OOM'), { command: { name: 'evalsha', args: ['hunter', '203.0.113.77'] } });
-  createLogger({ name: 'x', destination }).warn({ err }, 'no room');
-  expect(JSON.parse(text).err).toMatchObject({ type: 'Error', message: 'OOM', command: 'evalsha' });
+  createLogger({ name: 'x', destination }).warn(fields, 'no room');
+  return { line: JSON.parse(text), text };
+}
+
+it('a Redis error is logged with the name of its command, without the arguments', () => {
+  const { line, text } = logged({ err: refused('OOM', 'evalsha') });
+  expect(line.err).toMatchObject({ type: 'Error', message: 'OOM', command: 'evalsha' });
   expect(text).not.toMatch(/hunter|203\.0\.113/);
+});
+
+it('a refused transaction is logged without the arguments of its commands, and with the first of their errors', () => {
+  const commands = Array.from({ length: 1000 }, (_, index) => refused(`NOREPLICAS ${index}`, 'set'));
+  const err = Object.assign(refused('EXECABORT', 'exec'), { previousErrors: commands });
+  const { line, text } = logged({ err });
+  expect(line.err).toMatchObject({
+    command: 'exec',
+    previousErrors: [
+      { message: 'NOREPLICAS 0', command: 'set' },
+      { message: 'NOREPLICAS 1' },
+      { message: 'NOREPLICAS 2' },
+      'and 997 more',
+    ],
+  });
+  expect(text).not.toMatch(/hunter|203\.0\.113/);
+});
+
+it.each([
+  ['the cause', { err: new Error('not recorded', { cause: refused('OOM', 'set') }) }],
+  ['a list of errors', { err: new AggregateError([refused('OOM', 'set')], 'two shards') }],
+  ['another field of an error', { err: Object.assign(new Error('a'), { lastNodeError: refused('OOM', 'set') }) }],
+  ['an object in an error', { err: Object.assign(new Error('a'), { shards: [{ error: refused('OOM', 'set') }] }) }],
+  ['a field of another name', { reason: refused('OOM', 'set') }],
+  ['an object in a field', { context: { failed: [refused('OOM', 'set')] } }],
+])('arguments of a command are in no line: %s', (_, fields) => {
+  const { text } = logged(fields);
+  expect(text).toContain('OOM');
+  expect(text).not.toMatch(/hunter|203\.0\.113/);
+});
+
+it('an error that contains itself is logged', () => {
+  const err = refused('EPIPE', 'set');
+  Object.assign(err, { previousErrors: [err], lastNodeError: err });
+  const { line, text } = logged({ err });
+  expect(line.err).toMatchObject({ message: 'EPIPE', command: 'set' });
+  expect(text).not.toMatch(/hunter|203\.0\.113/);
+});
+
+it('fields without errors are logged as they are', () => {
+  const fields = {
+    tables: ['a', 'b', 'c', 'd'],
+    counts: { a: 1, b: [null, undefined, 2] },
+    at: new Date(0),
+    none: null,
+  };
+  const { level, time, pid, hostname, name, msg, ...line } = logged(fields).line;
+  expect(line).toEqual(JSON.parse(JSON.stringify(fields)));
 });
 
 it('only the network of an address is logged', async () => {
