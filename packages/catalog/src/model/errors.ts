@@ -30,7 +30,8 @@ export function unavailableAfter<T>(work: Promise<T>, limitMs: number, what: str
 
 /** Another request has held a lock for too long. Nothing was written. */
 export class LockedError extends ApiError {
-  constructor(name: string) {
-    super('internal_server_error', BUSY, { retryAfterSeconds: 1, context: { what: `lock on ${name}` } });
+  /** @param what for the log, without texts of users */
+  constructor(what: string) {
+    super('internal_server_error', BUSY, { retryAfterSeconds: 1, context: { what: `lock on ${what}` } });
   }
 }

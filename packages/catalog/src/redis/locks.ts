@@ -38,6 +38,9 @@ export interface Locks {
   take(names: readonly string[], options?: LockOptions): Promise<Lock>;
 }
 
+/** The part of a lock's name for the log: what it locks, and whose. The rest may be an e-mail address or an external id. */
+const withoutText = (name: string) => name.split('/').slice(0, 3).join('/');
+
 /** Creates locks that all processes share through Redis. */
 export function createLocks(redis: RedisConnections, now: () => number): Locks {
   const lockKey = (name: string) => `${redis.keyPrefix}waymark:lock:${name}`;
@@ -80,7 +83,7 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
           held += await takeFree(sorted.slice(held), owner);
           if (held === sorted.length) break;
           await options.whileBusy?.();
-          if (now() > startedMs + WAIT_MS_MAX) throw new LockedError(sorted[held] ?? '');
+          if (now() > startedMs + WAIT_MS_MAX) throw new LockedError(withoutText(sorted[held] ?? ''));
           await delay(PAUSE_MS + (randomUInt32() % PAUSE_MS));
         }
       } catch (err) {

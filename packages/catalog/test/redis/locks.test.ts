@@ -1,0 +1,30 @@
+import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { LockedError } from '../../src/model/errors.js';
+import { openConnections } from '../../src/redis/connections.js';
+import { createLocks } from '../../src/redis/locks.js';
+
+let server: TestRedis;
+let client: Redis;
+beforeAll(async () => {
+  server = await startRedis();
+  client = new Redis(server.url);
+});
+afterAll(async () => {
+  client.disconnect();
+  await server.stop();
+});
+
+it('the error of a lock that stays taken is logged with what is locked and whose it is, not with the name itself', async () => {
+  const connections = openConnections(client, 0, { warn: () => undefined });
+  await waitFor(async () => (await connections.tryRun((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
+  const name = 'name/partner-email/prog_1/ada/lovelace@acme.com';
+  await client.set(`waymark:lock:${name}`, 'another request');
+  let nowMs = 0;
+  const locks = createLocks(connections, () => nowMs);
+  const refused = await locks.take([name], { whileBusy: () => (nowMs = 60_000) }).catch((err: unknown) => err);
+  expect(refused).toBeInstanceOf(LockedError);
+  expect((refused as LockedError).context).toEqual({ what: 'lock on name/partner-email/prog_1' });
+  connections.close();
+});
