@@ -57,10 +57,13 @@ export const STORE_PANELS: readonly OpsPanel[] = [
       { title: 'On disk', cell: 'bytes' },
       { title: 'Growth', cell: 'bytes' },
     ],
-    sql: `SELECT table, rows, parts, bytes, greatest(toInt64(bytes) - toInt64(bytes_before), 0) AS gained
+    // The first measurement of the range. A table that has none in it has no known growth.
+    sql: `SELECT table, rows, parts, bytes,
+        if(isNull(bytes_before), NULL, greatest(toInt64(bytes) - toInt64(bytes_before), 0)) AS gained
       FROM (SELECT table, rows, parts, bytes FROM ops_parts WHERE database = currentDatabase()) AS present
       LEFT JOIN (
-        SELECT table, argMin(bytes, hour) AS bytes_before FROM ops_table_growth WHERE ${inRange('hour')} GROUP BY table
+        SELECT substring(toString(metric), 13) AS table, toNullable(argMin(value, time)) AS bytes_before
+        FROM ops_samples WHERE startsWith(metric, 'table_bytes:') AND ${inRange('time')} GROUP BY metric
       ) AS before USING (table)
       ORDER BY bytes DESC, table LIMIT 6`,
   },
