@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { type ClickHouseClient, optionsOf } from './client.js';
 import { type RenderTarget, renderMigration } from './migrations/render.js';
 
-/** The view `ops_query_log`: the queries of API requests, from the server's query log. `runCompiledQuery` sets their `log_comment`. */
+/**
+ * The view `ops_query_log`: the queries of API requests, from the server's query log. `runCompiledQuery` sets their `log_comment`. The log has the
+ * values of parameters in the text of a query, which may be an e-mail address or an external id; the view leaves all values out.
+ */
 export const QUERY_LOG_VIEW = `CREATE OR REPLACE VIEW ops_query_log \${cluster}
 (
     time DateTime('UTC') COMMENT 'When it ended',
@@ -14,7 +17,7 @@ export const QUERY_LOG_VIEW = `CREATE OR REPLACE VIEW ops_query_log \${cluster}
     read_bytes UInt64 COMMENT 'Bytes it read',
     memory_bytes UInt64 COMMENT 'Most memory it held',
     error_code Int32 COMMENT 'Code of the error; 0 when there was none',
-    query String COMMENT 'SQL, with names of parameters in place of values'
+    query String COMMENT 'SQL, with a question mark in place of each value'
 )
 AS SELECT
     toTimeZone(q.event_time, 'UTC') AS time,
@@ -26,7 +29,7 @@ AS SELECT
     q.read_bytes AS read_bytes,
     q.memory_usage AS memory_bytes,
     q.exception_code AS error_code,
-    q.query AS query
+    normalizeQuery(q.query) AS query
 FROM \${nodes:system.query_log} AS q
 WHERE q.is_initial_query AND q.type != 'QueryStart' AND match(q.log_comment, '^[A-Z]+ /')`;
 
