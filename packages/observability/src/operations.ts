@@ -67,6 +67,8 @@ export interface Operations {
   countBatch(batch: WriteReport): void;
   /** Call it with the number of deliveries to webhooks that a writer has not queued. @param kind click, lead or sale */
   countDroppedDeliveries(kind: string, deliveries: number): void;
+  /** Call it with the time since which the oldest erasure is open, epoch milliseconds; undefined if none is. */
+  noteOldestErasure(sinceMs: number | undefined): void;
   /** Call it for each query of the API that was not cancelled. */
   countQuery(caller: QueryCaller, report: QueryReport): void;
   /** Deregisters the process and writes the remaining rows. Call it before the stores are closed. */
@@ -151,7 +153,7 @@ export function startOperations(options: OperationsOptions): Operations {
     ...(intervalMs?.opsLog === undefined ? {} : { intervalMs: intervalMs.opsLog }),
   });
   const requests = createRequestCounts();
-  const writer = isWriter ? createWriterCounts({ instance: components.instance, opsLog }) : undefined;
+  const writer = isWriter ? createWriterCounts({ instance: components.instance, opsLog, now }) : undefined;
   opsLog.onFlush(() => {
     if (addRequests(opsLog, requests, service, now())) components.noteWork();
   });
@@ -201,6 +203,9 @@ export function startOperations(options: OperationsOptions): Operations {
     },
     countDroppedDeliveries(kind, deliveries) {
       writer?.dropDeliveries(kind, deliveries);
+    },
+    noteOldestErasure(sinceMs) {
+      writer?.noteOldestErasure(sinceMs);
     },
     countQuery(caller, report) {
       queries.count(caller, report);

@@ -263,6 +263,15 @@ describe('/metrics', () => {
     expect(await dropped).toEqual({ click: 100, lead: 0, sale: 0 });
   });
 
+  it('has the age of the oldest open erasure, once a writer has looked for it', async () => {
+    const age = () => values('waymark_oldest_erasure_age_seconds');
+    expect(await age()).toEqual({});
+    operations.noteOldestErasure(Date.now() - 90_000_000);
+    expect((await age())['']).toBeGreaterThanOrEqual(90_000);
+    operations.noteOldestErasure(undefined);
+    expect(await age()).toEqual({ '': 0 });
+  });
+
   it.each(['127.0.0.1', '203.0.113.9'])('is for those with the admin key, from %s', async (remoteAddress) => {
     const from = { remoteAddress, url: '/metrics' };
     expect((await app.inject(from)).statusCode).toBe(401);

@@ -36,11 +36,15 @@ export interface ErasuresOptions {
   readonly intervalMs?: number;
   /** How long erasures are gathered into a batch. */
   readonly gatherMs: number;
+  /** Called every few minutes with the time since which the oldest erasure is open; undefined if none is. */
+  readonly onOldest?: (sinceMs: number | undefined) => void;
   /** Minimum time between the acceptance of an erasure and its batch: all writers have read it by then. */
   readonly settleMs?: number;
 }
 
 const INTERVAL_MS = 30_000;
+/** How often the oldest erasure is looked for. */
+const OLDEST_EVERY_MS = 5 * 60_000;
 /** After this time every insert has ended that a writer began before it read the erasure. */
 const SETTLE_MS = 5 * 60_000;
 /** Limit on the ids of customers and clicks of a batch, because they are sent in the URL of a statement. */
@@ -300,7 +304,21 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     await lease?.during((lost) => step(AbortSignal.any([closing.signal, lost])));
   }
 
-  const task = startPeriodicTask(runUnderLease, {
+  let lookedForOldestAt = Number.NEGATIVE_INFINITY;
+
+  /** Reports the oldest erasure, in every writer: only one of them has the lease, and its steps may fail before they change anything. */
+  async function reportOldest(): Promise<void> {
+    if (options.onOldest === undefined || Math.abs(now() - lookedForOldestAt) < OLDEST_EVERY_MS) return;
+    options.onOldest(await catalog.erasures.openSince());
+    lookedForOldestAt = now();
+  }
+
+  const run = async () => {
+    await reportOldest().catch((err: unknown) => logger.warn({ err }, 'the oldest erasure is not known'));
+    await runUnderLease();
+  };
+
+  const task = startPeriodicTask(run, {
     intervalMs: options.intervalMs ?? INTERVAL_MS,
     onError: (err) => logger.error({ err }, 'erasures could not be continued; retrying'),
   });

@@ -108,6 +108,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const erasures = startErasures({
     ...{ catalog, redis, queueShards, waitReplicas, clickhouse, cluster, lateRows, logger },
     gatherMs: settings.erasureGatherMs,
+    onOldest: operations.noteOldestErasure,
   });
   const close = async () => {
     const jobs = [deliveries, abTests, retention, erasures];

@@ -32,10 +32,10 @@ afterAll(async () => {
   await Promise.all([server.stop(), database.drop()]);
 });
 
-const erasuresWith = (used: Catalog, shard = redis) =>
+const erasuresWith = (used: Catalog, shard = redis, more: Partial<Parameters<typeof startErasures>[0]> = {}) =>
   startErasures({
     ...{ catalog: used, redis, clickhouse: database.client, logger, lateRows: lateRowsOf(used), cluster: undefined },
-    ...{ queueShards: [shard], gatherMs: 0, settleMs: 0, intervalMs: 2 ** 30 },
+    ...{ queueShards: [shard], gatherMs: 0, settleMs: 0, intervalMs: 2 ** 30, ...more },
   });
 
 /** An export of customers that has begun. */
@@ -164,4 +164,22 @@ it('a batch of external ids that no customer has changes its erasures together, 
   await erasures.close();
   const ids = made.map(({ id }) => id);
   expect(calls).toEqual([ids, ids]);
+});
+
+it('every writer reports the oldest open erasure every five minutes, also if no step can begin', async () => {
+  const { workspace } = await catalog.workspaces.create({ name: 'Late', slug: 'late', plan: 'enterprise' });
+  const begun = () => Promise.reject(new Error('497: no right to read system.mutations'));
+  const refused = { ...catalog, erasures: { ...catalog.erasures, begun } };
+  const reports: (number | undefined)[] = [];
+  let nowMs = Date.now();
+  const onOldest = (sinceMs: number | undefined) => void reports.push(sinceMs);
+  const erasures = erasuresWith(refused, redis, { onOldest, now: () => nowMs });
+  await erasures.run();
+  const { createdAt } = await catalog.erasures.accept(workspace.id, { externalId: 'eve', customerIds: [] }, 'delete');
+  await erasures.run();
+  expect(reports).toEqual([undefined]);
+  nowMs += 300_000;
+  await erasures.run();
+  expect(reports).toEqual([undefined, Date.parse(createdAt)]);
+  await erasures.close();
 });

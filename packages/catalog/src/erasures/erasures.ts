@@ -60,6 +60,8 @@ const RULES: ResourceRules<ErasureRecord, New<ErasureRecord, 'mode'>, ErasureFil
 
 /** Maximum number of earlier erasures of one person that are read. */
 const EARLIER_MAX = 100;
+/** How many of the open erasures that have not changed for longest are compared. */
+const OLDEST_READ = 100;
 /** How many waiting erasures are read at a time. */
 const WAITING_PER_STEP = 400;
 /**
@@ -257,6 +259,23 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
 
     /** The erasures of all workspaces whose batch has begun, oldest first. */
     begun: (): Promise<ErasureRecord[]> => store.table.selectEverywhere(`status = 'processing'`, {}),
+
+    /**
+     * Since when the oldest erasure of any workspace is open, epoch milliseconds; undefined if none is. Of an erasure that had ended before it was
+     * continued, that is its last change.
+     */
+    async openSince(): Promise<number | undefined> {
+      const keys = await store.table.keysEverywhere(`status != 'erased'`, OLDEST_READ);
+      let oldest: number | undefined;
+      for await (const found of readErasures(selectByNumbers, keys)) {
+        for (const { record } of found) {
+          if (record.status === 'erased') continue;
+          const since = Date.parse(record.erasedAt === null ? record.createdAt : record.updatedAt);
+          oldest = Math.min(oldest ?? since, since);
+        }
+      }
+      return oldest;
+    },
 
     /**
      * The erasures of all workspaces that have waited for a batch for longest, since they were accepted or changed.

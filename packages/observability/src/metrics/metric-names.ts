@@ -49,6 +49,10 @@ export const METRICS = {
     'waymark_webhook_deliveries_dropped_total',
     'Deliveries of clicks, leads and sales to webhooks that were not queued, because too many wait and Redis is filling, by kind',
   ],
+  erasureAge: [
+    'waymark_oldest_erasure_age_seconds',
+    'Time since the oldest erasure of a person that has not ended was accepted, 0 when there is none; left out until it is known',
+  ],
   catalogLookups: [
     'waymark_catalog_lookups_total',
     'Records looked up, by kind and source: memory, redis or clickhouse',

@@ -38,7 +38,7 @@ export interface RegistryDeps {
   /** Delays of the event loop. Each scrape resets the histogram, so nothing else may read it. */
   readonly loopDelays: Histogram;
   readonly catalogLookups: (() => CatalogLookups) | undefined;
-  readonly writer: Pick<WriterCounts, 'all' | 'droppedDeliveries'> | undefined;
+  readonly writer: Pick<WriterCounts, 'all' | 'droppedDeliveries' | 'erasureAgeMs'> | undefined;
 }
 
 const DEAD_LETTERS = 'dead-letter';
@@ -126,6 +126,10 @@ function addWriter(registry: Registry, writer: NonNullable<RegistryDeps['writer'
   addCounter(registry, ...METRICS.webhooksDropped, () =>
     [...writer.droppedDeliveries()].map(([kind, value]) => ({ labels: { kind }, value })),
   );
+  addGauge(registry, ...METRICS.erasureAge, () => {
+    const ageMs = writer.erasureAgeMs();
+    return one(ageMs === undefined ? undefined : ageMs / 1000);
+  });
 }
 
 function addComponents(registry: Registry, components: RegistryDeps['components'], labelsOf: LabelsOf): void {

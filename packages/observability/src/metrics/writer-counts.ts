@@ -23,6 +23,10 @@ export interface WriterCounts {
   dropDeliveries(kind: string, deliveries: number): void;
   /** Their number by kind of event, also of kinds without any: an alert compares it with an earlier value. */
   droppedDeliveries(): ReadonlyMap<string, number>;
+  /** @param sinceMs since when the oldest erasure is open, epoch milliseconds; undefined if none is */
+  noteOldestErasure(sinceMs: number | undefined): void;
+  /** The age of the oldest erasure that is open; 0 if none is. Undefined before the first note of it. */
+  erasureAgeMs(): number | undefined;
   /** By kind of row. */
   all(): ReadonlyMap<string, KindCounts>;
 }
@@ -30,12 +34,15 @@ export interface WriterCounts {
 export interface WriterCountsOptions {
   readonly instance: string;
   readonly opsLog: Pick<OpsLog, 'add'>;
+  readonly now: () => number;
 }
 
 /** Creates the counts of a writer, which begin at 0. */
-export function createWriterCounts({ instance, opsLog }: WriterCountsOptions): WriterCounts {
+export function createWriterCounts({ instance, opsLog, now }: WriterCountsOptions): WriterCounts {
   const kinds = new Map<string, KindCounts>();
   const dropped = new Map<string, number>(['click', 'lead', 'sale'].map((kind) => [kind, 0]));
+
+  let oldestErasure: { readonly sinceMs: number | undefined } | undefined;
 
   function countsOf(kind: string): KindCounts {
     let counts = kinds.get(kind);
@@ -49,6 +56,14 @@ export function createWriterCounts({ instance, opsLog }: WriterCountsOptions): W
 
   return {
     all: () => kinds,
+    noteOldestErasure(sinceMs) {
+      oldestErasure = { sinceMs };
+    },
+    erasureAgeMs() {
+      if (oldestErasure === undefined) return undefined;
+      const { sinceMs } = oldestErasure;
+      return sinceMs === undefined ? 0 : Math.max(0, now() - sinceMs);
+    },
     droppedDeliveries: () => dropped,
     dropDeliveries: (kind, deliveries) => dropped.set(kind, (dropped.get(kind) ?? 0) + deliveries),
     count(batch) {
