@@ -34,7 +34,7 @@ export {
 } from './producer/event-producers.js';
 export { createGenerations } from './producer/generations.js';
 export type { StateValue } from './producer/transaction.js';
-export { listDeadLetters, replayDeadLetters } from './queue/dead-letters.js';
+export { discardDeadLetters, listDeadLetters, type RawLetter, replayDeadLetters } from './queue/dead-letters.js';
 export { type QueueDepth, queueDepths } from './queue/depths.js';
 export { expireTokens } from './queue/expire-tokens.js';
 export { areTokensKept, countInserts } from './queue/insert-counts.js';

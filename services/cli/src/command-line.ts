@@ -109,6 +109,11 @@ export function createParser(): CAC {
   cli
     .command('dead-letters replay [...ids]', 'Requeue all dead letters, or those with the given ids')
     .action(lazily(async () => (await import('./commands/dead-letters.js')).replayLetters));
+  cli
+    .command('dead-letters discard [...ids]', 'Remove dead letters for good, after their rows are in a file')
+    .option('--all', 'All of them, in place of ids')
+    .option('--output <file>', 'New file for the removed rows, one line of JSON each')
+    .action(lazily(async () => (await import('./commands/dead-letters.js')).discardLetters));
 
   cli
     .command('webhooks deliveries', 'List webhook delivery attempts, newest first')

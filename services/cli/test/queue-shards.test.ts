@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { insertRows } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
 import { queueDepths } from '@waymark/event-queue';
@@ -82,6 +83,38 @@ describe('with two queue shards', () => {
     expect(await clients[1].lrange('{waymark}:click:wait', 0, -1)).toEqual(['older']);
     expect(await json('dead-letters', 'replay')).toEqual({ replayed: 1 });
     expect(await clients[0].lrange('{waymark}:click:wait', 0, -1)).toEqual(['newer']);
+  });
+
+  it('dead letters of all of them are discarded, after a file has their rows', async () => {
+    for (const [index, id] of ['one', 'two', 'three'].entries()) await park(index === 1 ? 1 : 0, id, 1_000 + index);
+    const output = join(dataDir, 'discarded.jsonl');
+    const idsIn = (file: string) =>
+      readFileSync(file, 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).id);
+    const refused = [
+      await waymark('dead-letters', 'discard', '--output', output),
+      await waymark('dead-letters', 'discard', 'one', '--all', '--output', output),
+      await waymark('dead-letters', 'discard', '--all'),
+      await waymark('dead-letters', 'discard', '--all', '--output', join(dataDir, 'no', 'folder')),
+    ];
+    expect(refused.map(({ code }) => code)).toEqual([1, 1, 1, 1]);
+    expect((await json<{ total: number }>('dead-letters', 'list')).total).toBe(3);
+
+    const { code, stdout } = await waymark('dead-letters', 'discard', 'two', 'unknown', '--output', output);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^two +click +1970-01-01T00:00:01.001Z +refused$/m)]);
+    expect(idsIn(output)).toEqual(['two']);
+    expect(JSON.parse(readFileSync(output, 'utf8'))).toMatchObject({ kind: 'click', row: '[]', error: 'refused' });
+    expect(statSync(output).mode & 0o777).toBe(0o600);
+    expect((await waymark('dead-letters', 'discard', '--all', '--output', output)).code).toBe(1);
+
+    await clients[1].lpush('{waymark}:dead-letter:wait', 'without data');
+    const rest = join(dataDir, 'rest.jsonl');
+    const all = await json<{ discarded: number }>('dead-letters', 'discard', '--all', '--output', rest);
+    expect([all.discarded, idsIn(rest)]).toEqual([3, ['one', 'three', 'without data']]);
+    expect((await json<{ total: number }>('dead-letters', 'list')).total).toBe(0);
+    expect(await clients[0].exists('{waymark}:dead-letter:one')).toBe(0);
   });
 
   it('deliveries are queued again in the shard of their workspace', async () => {

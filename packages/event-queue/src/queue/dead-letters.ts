@@ -7,7 +7,7 @@ import { blockFilters } from '../claims/filter-marks.js';
 import { DiscardedTransactionError } from '../redis/execute-transaction.js';
 import { createJobAdder } from './job-adder.js';
 import { rowJobId } from './job-id.js';
-import { batchOfJobKey, DEAD_LETTER_QUEUE, jobKey, queueKey } from './keys.js';
+import { batchOfJobKey, DEAD_LETTER_QUEUE, jobKey, queueKey, rowsKey } from './keys.js';
 
 /** A row that ClickHouse or the checks of the writer refused. It is *parked*: stored in the dead-letter queue until it is replayed. */
 export interface DeadLetter {
@@ -164,4 +164,52 @@ export async function replayDeadLetters(
     }
   }
   return replayed;
+}
+
+/** A dead letter as Redis has it. */
+export interface RawLetter {
+  readonly id: string;
+  /** JSON, see {@link DeadLetter}; of a release that this one may not understand. Empty if there is only the id. */
+  readonly data: string;
+}
+
+/**
+ * Removes a letter if it is still as it was read, and returns whether it was there. The list is searched from its oldest letter, with which
+ * the command begins. KEYS: the list of letters, the letter, its rows. ARGV: its id, its data.
+ */
+const DISCARD_LETTER = `
+if (redis.call('HGET', KEYS[2], 'data') or '') ~= ARGV[2] then return 0 end
+redis.call('DEL', KEYS[2], KEYS[3])
+return redis.call('LREM', KEYS[1], -1, ARGV[1])
+`;
+
+/**
+ * Removes dead letters for good. One that is replayed, erased or discarded by somebody else meanwhile is left out.
+ *
+ * @param ids the letters to remove; undefined = all
+ * @param keep called with letters before they are removed; if it throws, they stay
+ * @returns the removed letters, oldest first if all are removed
+ */
+export async function discardDeadLetters(
+  redis: Redis,
+  ids: readonly string[] | undefined,
+  keep: (letters: readonly RawLetter[]) => Promise<void>,
+): Promise<RawLetter[]> {
+  const wait = queueKey(DEAD_LETTER_QUEUE, 'wait');
+  const listed = (await redis.lrange(wait, 0, -1)).reverse();
+  const known = new Set(listed);
+  const chosen = ids === undefined ? listed : ids.filter((id) => known.has(id));
+  const discarded: RawLetter[] = [];
+  for (let start = 0; start < chosen.length; start += LISTED_MAX) {
+    const some = chosen.slice(start, start + LISTED_MAX);
+    const data = await Promise.all(some.map((id) => redis.hget(jobKey(DEAD_LETTER_QUEUE, id), 'data')));
+    const letters = some.map((id, index) => ({ id, data: data[index] ?? '' }));
+    await keep(letters);
+    for (const letter of letters) {
+      const keys = [wait, jobKey(DEAD_LETTER_QUEUE, letter.id), rowsKey(DEAD_LETTER_QUEUE, letter.id)];
+      const removed = await redis.eval(DISCARD_LETTER, keys.length, ...keys, letter.id, letter.data);
+      if (Number(removed) > 0) discarded.push(letter);
+    }
+  }
+  return discarded;
 }

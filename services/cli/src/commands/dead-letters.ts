@@ -1,6 +1,7 @@
-import { listDeadLetters, replayDeadLetters } from '@waymark/event-queue';
+import { type FileHandle, open } from 'node:fs/promises';
+import { discardDeadLetters, listDeadLetters, type RawLetter, replayDeadLetters } from '@waymark/event-queue';
 import { CommandError } from '../command-error.js';
-import { type RawOption, rowLimit } from '../option-values.js';
+import { type RawOption, requiredText, rowLimit } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
 import { findTarget, withQueues } from '../stores.js';
 
@@ -48,4 +49,61 @@ export function replayLetters(ids: readonly string[]): Promise<CommandResult> {
     if (ids.length > 0 && replayed === 0) throw new CommandError('no such dead letter; see: waymark dead-letters list');
     return { data: { replayed }, lines: [`${replayed} put back into the queue`] };
   });
+}
+
+export interface DiscardOptions {
+  readonly all?: boolean;
+  readonly output?: RawOption;
+}
+
+/** What a discarded letter says; of one of another release as much as can be read. */
+function contentOf({ id, data }: RawLetter): Record<string, unknown> {
+  try {
+    return { id, ...(JSON.parse(data) as object) };
+  } catch {
+    return { id, data };
+  }
+}
+
+const lineOf = ({ id, ...letter }: Record<string, unknown>): string[] => [
+  String(id),
+  String(letter.kind ?? ''),
+  typeof letter.at === 'number' ? new Date(letter.at).toISOString() : '',
+  String(letter.error ?? '').split('\n')[0] ?? '',
+];
+
+/** Appends letters to the file, and waits until the disk has them. */
+async function store(file: FileHandle, letters: readonly RawLetter[]): Promise<void> {
+  await file.appendFile(letters.map((letter) => `${JSON.stringify(contentOf(letter))}\n`).join(''));
+  await file.sync();
+}
+
+/** `waymark dead-letters discard`: removes dead letters with the given ids, or with --all every one, once a new file has their rows. */
+export async function discardLetters(ids: readonly string[], options: DiscardOptions): Promise<CommandResult> {
+  if ((options.all === true) === ids.length > 0)
+    throw new CommandError('name the ids of dead letters, or all with --all');
+  const path = requiredText('output', options.output);
+  const file = await open(path, 'wx', 0o600).catch((err: unknown) => {
+    throw new CommandError(`--output must be a new file: ${(err as Error).message}`);
+  });
+  try {
+    return await withQueues(findTarget(), async (queues) => {
+      const letters: Record<string, unknown>[] = [];
+      for (const redis of queues) {
+        const discarded = await discardDeadLetters(redis, options.all ? undefined : ids, (some) => store(file, some));
+        letters.push(...discarded.map(contentOf));
+      }
+      if (ids.length > 0 && letters.length === 0) {
+        throw new CommandError('no such dead letter; see: waymark dead-letters list');
+      }
+      const rows = letters.map(lineOf);
+      const listed = rows.length === 0 ? [] : table([['ID', 'KIND', 'PARKED', 'ERROR'], ...rows]);
+      return {
+        data: { discarded: letters.length, file: path, letters },
+        lines: [...listed, `${letters.length} discarded; ${path} has their rows`],
+      };
+    });
+  } finally {
+    await file.close();
+  }
 }
