@@ -76,8 +76,17 @@ async function mayHaveDump(redis: Redis, info: Info): Promise<boolean> {
   return save !== '' || (isReplica && diskless === 'disabled') || existsSync(join(directory, file));
 }
 
+/** Empties the log of slow commands, which has the beginnings of their arguments. A server that does not allow it keeps them until newer ones come. */
+async function resetSlowLog(redis: Redis): Promise<void> {
+  try {
+    await redis.slowlog('RESET');
+  } catch (err) {
+    if (!(err instanceof Error && err.name === 'ReplyError')) throw err;
+  }
+}
+
 /**
- * Has Redis rewrite the files that may have removed values, and waits for the end: the append-only file, which has every command since the
+ * Empties the log of slow commands. Has Redis rewrite the files that may have removed values, and waits for the end: the append-only file, which has every command since the
  * last rewrite, and the dump, which has every value of the time at which it was made.
  *
  * @param withinMs how long to wait for each
@@ -87,6 +96,7 @@ async function mayHaveDump(redis: Redis, info: Info): Promise<boolean> {
  * @throws the error of Redis or the connection
  */
 export async function rewriteFiles(redis: Redis, withinMs: number, signal?: AbortSignal): Promise<boolean> {
+  await resetSlowLog(redis);
   const info = await readInfo(redis);
   if (info('aof_enabled') === '1' && !(await rewrite(redis, APPEND_ONLY_FILE, withinMs, signal))) return false;
   return !(await mayHaveDump(redis, info)) || rewrite(redis, DUMP, withinMs, signal);

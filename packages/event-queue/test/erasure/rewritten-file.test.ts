@@ -53,6 +53,17 @@ it('an append-only file is rewritten, and no dump is made where there was none',
   expect([isInLog(server), existsSync(dumpOf(server))]).toEqual([false, false]);
 });
 
+it('the log of slow commands is emptied, and its absence ends nothing', async () => {
+  const { redis } = await start({ args: ['--slowlog-log-slower-than', '0'] });
+  await addAndRemove(redis, async () => undefined);
+  const isInSlowLog = async () => JSON.stringify(await redis.slowlog('GET', 128)).includes(TEXT);
+  expect(await isInSlowLog()).toBe(true);
+  expect(await rewriteFiles(redis, WITHIN_MS)).toBe(true);
+  expect(await isInSlowLog()).toBe(false);
+  await redis.acl('SETUSER', 'default', '-slowlog');
+  expect(await rewriteFiles(redis, WITHIN_MS)).toBe(true);
+});
+
 it.each([
   ['of a server with save points', ['--save', '3600 1000000'], false],
   ['of a server with save points and without an append-only file', ['--save', '3600 1', '--appendonly', 'no'], false],
