@@ -29,6 +29,8 @@ export interface LinkCursor {
   /** Public id of the given link, which may have been removed. */
   readonly id: string;
   readonly side: 'after' | 'before';
+  /** Number of links between the given one and the page. */
+  readonly offset?: number;
 }
 
 /** The properties by which links can be counted, with the SQL expression for each. */
@@ -94,14 +96,15 @@ export function createLinkList({ store, clickhouse, readList, settings }: LinkLi
     },
 
     /** The links before or after a given one, in the order of the list. */
-    async listFrom(workspaceId: string, { filters, sortOrder, limit, id, side }: LinkCursor): Promise<LinkRecord[]> {
+    async listFrom(workspaceId: string, page: LinkCursor): Promise<LinkRecord[]> {
+      const { filters, sortOrder, limit, id, side, offset = 0 } = page;
       const number = numberOf('link', id);
       // Links before the cursor are those after it in the opposite order, nearest first.
       const order = side === 'after' ? sortOrder : sortOrder === 'asc' ? 'desc' : 'asc';
       const sql = order === 'asc' ? 'id > {cursor:UInt64}' : 'id < {cursor:UInt64}';
       const cursor: Condition = { sql, values: { cursor: BigInt(number) }, selects: 'ids' };
       const conditions = [...linkConditions(filters), cursor];
-      const found = await lists.list(workspaceId, { conditions, sort: BY_CREATION, order, limit, offset: 0 });
+      const found = await lists.list(workspaceId, { conditions, sort: BY_CREATION, order, limit, offset });
       return side === 'after' ? found : found.reverse();
     },
 

@@ -141,7 +141,8 @@ describe('a list of links', () => {
         side,
         place,
         fc.integer({ min: 1, max: 50 }),
-        async (filter, order, from, nat, limit) => {
+        fc.integer({ min: 0, max: 3 }),
+        async (filter, order, from, nat, limit, pagesBetween) => {
           const all = expected(filter, 'createdAt', order);
           const id = all[nat % Math.max(1, all.length)];
           if (id === undefined) return;
@@ -151,10 +152,12 @@ describe('a list of links', () => {
             limit,
             id,
             side: from,
+            offset: pagesBetween * limit,
           });
           const index = all.indexOf(id);
-          const wanted =
-            from === 'after' ? all.slice(index + 1, index + 1 + limit) : all.slice(Math.max(0, index - limit), index);
+          const rest = from === 'after' ? all.slice(index + 1) : all.slice(0, index).reverse();
+          const nearest = rest.slice(pagesBetween * limit, (pagesBetween + 1) * limit);
+          const wanted = from === 'after' ? nearest : nearest.reverse();
           expect(found.map((link) => link.id)).toEqual(wanted);
         },
       ),

@@ -130,8 +130,8 @@ export const expandedShape = {
 export const listCustomersQuerySchema = closedQuery({
   ...sortShape(['createdAt', 'saleAmount', 'firstSaleAt', 'subscriptionCanceledAt'], 'desc'),
   ...pageShape(),
-  startingAfter: queryText.describe('Lists the customers after the one with this id.'),
-  endingBefore: queryText.describe('Lists the customers before the one with this id.'),
+  startingAfter: queryText.describe('Lists the customers after the one with this id; `page` is ignored.'),
+  endingBefore: queryText.describe('Lists the customers before the one with this id; `page` is ignored.'),
   ...customerFilterShape,
   ...expandedShape,
 });

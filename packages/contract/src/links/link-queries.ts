@@ -33,8 +33,10 @@ export const listLinksQuerySchema = closedQuery({
   ...sortShape(LINK_SORTS, 'desc'),
   sort: queryEnum(LINK_SORTS).describe('Deprecated: use `sortBy`, which it replaces; `createdAt` is ignored.'),
   ...pageShape(),
-  startingAfter: queryText.describe('Lists the links after the one with this id.'),
-  endingBefore: queryText.describe('Lists the links before the one with this id.'),
+  startingAfter: queryText.describe('Lists the links after the one with this id; `page` counts from there.'),
+  endingBefore: queryText.describe(
+    'Lists the links before the one with this id; `page` counts from there, away from it.',
+  ),
 });
 export type ListLinksQuery = z.infer<typeof listLinksQuerySchema>;
 export type LinkFilterQuery = Pick<ListLinksQuery, keyof typeof linkFilterShape>;

@@ -31,6 +31,26 @@ it('lists links page by page, and counts them', async () => {
   expect(grouped).toMatchObject({ name: 'ResponseValidationError', rawValue: [{ _count: 8 }] });
 });
 
+it('lists each link next to another one once, page by page, in both directions', async () => {
+  const { workspaceId } = await aCaller(management);
+  const { token } = await management.catalog.keys.create({
+    ...{ workspaceId, name: 'pages', kind: 'secret', role: 'owner', scopes: [] },
+  });
+  const { links } = new Dub({ token, serverURL: dub._baseURL?.toString() });
+  const made: { id: string }[] = [];
+  for (let index = 0; index < 6; index++) made.push(await links.create({ url: `https://p.com/${index}` }));
+  const pages = async (request: { startingAfter?: string | undefined; endingBefore?: string | undefined }) => {
+    const seen: string[][] = [];
+    for await (const { result } of await links.list({ ...request, pageSize: 2 })) {
+      seen.push(result.map(({ url }) => url.replace('https://p.com/', '')));
+      if (seen.length > 5) throw new Error(`The pages do not end: ${JSON.stringify(seen)}`);
+    }
+    return seen;
+  };
+  expect(await pages({ startingAfter: made[4]?.id })).toEqual([['3', '2'], ['1', '0'], ['']]);
+  expect(await pages({ endingBefore: made[0]?.id })).toEqual([['2', '1'], ['4', '3'], ['5']]);
+});
+
 it('filters by tags as a list and as one', async () => {
   const tag = await management.catalog.tags.create(caller.workspaceId, { name: 'Sale' });
   const link = await dub.links.create({ url: 'https://b.com', tagNames: ['sale'] });

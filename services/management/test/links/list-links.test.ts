@@ -185,7 +185,12 @@ describe('GET /links', () => {
     for (const key of ['a', 'b', 'c', 'd', 'e']) made.push((await caller.post({ url: 'https://a.com', key })).body);
     const [a, , c, d] = made.map(({ id }) => id);
     expect(await keys(`?startingAfter=${d}`, caller)).toEqual(['c', 'b', 'a', '_root']);
-    expect(await keys(`?startingAfter=${d}&pageSize=2&page=7`, caller)).toEqual(['c', 'b']);
+    expect(await keys(`?startingAfter=${d}&pageSize=2&page=1`, caller)).toEqual(['c', 'b']);
+    expect(await keys(`?startingAfter=${d}&pageSize=2&page=2`, caller)).toEqual(['a', '_root']);
+    expect(await keys(`?startingAfter=${d}&pageSize=2&page=3`, caller)).toEqual([]);
+    expect(await keys(`?endingBefore=${a}&pageSize=3&page=2`, caller)).toEqual(['e']);
+    expect(await keys(`?endingBefore=${d}&sortOrder=asc&pageSize=2&page=2`, caller)).toEqual(['_root', 'a']);
+    expect(await refusal(`?startingAfter=${d}&page=1001`, caller)).toEqual([422, 'unprocessable_entity']);
     expect(await keys(`?endingBefore=${a}&pageSize=2`, caller)).toEqual(['c', 'b']);
     expect(await keys(`?startingAfter=${c}&sortOrder=asc`, caller)).toEqual(['d', 'e']);
     expect(await keys(`?endingBefore=${d}&sortOrder=asc&pageSize=2`, caller)).toEqual(['b', 'c']);

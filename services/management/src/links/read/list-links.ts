@@ -10,14 +10,16 @@ export async function listLinks(deps: LinkDeps, caller: LinkCaller, query: ListL
   const workspaceId = caller.workspace.id;
   const { sortOrder = 'desc', page, pageSize } = query;
   const cursor = await linkCursorOf(deps, caller, query);
-  if (cursor === undefined && page > LINK_PAGES_MAX) {
-    throw fieldError('too_big', 'page', `must be at most ${LINK_PAGES_MAX}; use a cursor to go further`);
+  if (page > LINK_PAGES_MAX) {
+    const further = cursor === undefined ? 'use a cursor to go further' : 'continue from a later link';
+    throw fieldError('too_big', 'page', `must be at most ${LINK_PAGES_MAX}; ${further}`);
   }
   const filters = await linkFiltersOf(deps, caller, query);
-  const shape = { filters, sortOrder, limit: pageSize };
+  // Pages are counted from the cursor: the iterator of `links.list` in the SDK sends it again with each following page.
+  const shape = { filters, sortOrder, limit: pageSize, offset: (page - 1) * pageSize };
   const records =
     cursor === undefined
-      ? await links.list(workspaceId, { ...shape, sortBy: linkSortOf(query), offset: (page - 1) * pageSize })
+      ? await links.list(workspaceId, { ...shape, sortBy: linkSortOf(query) })
       : await links.listFrom(workspaceId, { ...shape, ...cursor });
   return links.objects(workspaceId, records, linkVisibility(caller.apiKey));
 }
