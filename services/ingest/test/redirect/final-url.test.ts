@@ -44,6 +44,26 @@ describe('final URL', () => {
     );
   });
 
+  it.each([
+    ['?a=1', 'dub_client_reference_id=1', '?a=1&dub_client_reference_id=1&dub_id=ID'],
+    [
+      '',
+      'client_reference_id=x&dub_client_reference_id=1',
+      '?client_reference_id=x&dub_client_reference_id=1&dub_id=ID',
+    ],
+    ['?dub_client_reference_id=0', 'dub_client_reference_id=1', '?dub_client_reference_id=1&dub_id=ID'],
+    [
+      '?dub_client_reference_id=1',
+      'dub_client_reference_id=0',
+      '?dub_client_reference_id=0&client_reference_id=dub_id_ID',
+    ],
+    ['?dub_client_reference_id=1', 'dub_id=x', '?dub_id=x&client_reference_id=dub_id_ID'],
+    ['?dub_client_reference_id=1', 'client_reference_id=x', '?client_reference_id=x'],
+  ])('follows the request of the target, not of the visit: %j, visited with %s', (own, query, expected) => {
+    const final = of(`https://buy.com/${own}`, query).withClickId(CLICK_ID);
+    expect(final).toBe(`https://buy.com/${expected.replace('ID', CLICK_ID)}`);
+  });
+
   it('adds every incoming parameter, which replaces the target’s of the same name', () => {
     expect(of('https://acme.com/?a=1&b=2&a=3', 'b=9&c=%20x&flag').url).toBe(
       'https://acme.com/?a=1&b=9&a=3&c=%20x&flag',
@@ -100,7 +120,7 @@ describe('final URL', () => {
   const text = fc.oneof(
     fc.string({ maxLength: 5 }),
     fc.string({ unit: 'grapheme', maxLength: 3 }),
-    fc.constantFrom('a', 'b', '1', 'dub_id', 'via', 'qr'),
+    fc.constantFrom('a', 'b', '1', 'dub_id', 'via', 'qr', 'dub_client_reference_id', 'client_reference_id'),
   );
   const pairs = fc.array(fc.tuple(text, text), { maxLength: 5 });
   const encoded = pairs.map((list) => new URLSearchParams(list).toString());
@@ -113,13 +133,16 @@ describe('final URL', () => {
         for (const name of ['dub-no-track', 'redir_url']) incoming.delete(name);
         for (const name of ['qr', 'skip_deeplink_preview']) incoming.delete(name, '1');
         if (via !== undefined) expected.set('via', via);
+        const isReference = expected.has('dub_client_reference_id', '1');
+        if (isReference) expected.delete('dub_client_reference_id', '1');
         const seen = new Set<string>();
         for (const [name, value] of incoming) {
           if (seen.has(name)) expected.append(name, value);
           else expected.set(name, value);
           seen.add(name);
         }
-        if (!seen.has('dub_id')) expected.set('dub_id', CLICK_ID);
+        const [name, value] = isReference ? ['client_reference_id', `dub_id_${CLICK_ID}`] : ['dub_id', CLICK_ID];
+        if (!seen.has(name)) expected.set(name, value);
         const final = of(`https://acme.com/p?${own}#f`, query, { via }).withClickId(CLICK_ID);
         const url = new URL(final);
         expect([...url.searchParams]).toEqual([...expected]);

@@ -99,19 +99,22 @@ function unchangedDestination(target: string): Destination {
   };
 }
 
-function rewrittenDestination(split: SplitUrl, incoming: readonly string[]): Destination {
+/** @param incoming the parameters of the visit, which replace those of the target */
+function rewrittenDestination(target: SplitUrl, incoming: readonly string[]): Destination {
   const names = new Set(incoming.map(pieceName));
+  const pieces = overwrite(target.pieces, incoming);
   return {
-    url: joinUrl(split),
-    recorded: joinUrl({ ...split, pieces: split.pieces.filter((piece) => pieceName(piece) !== CLICK_ID) }),
+    url: joinUrl({ ...target, pieces }),
+    recorded: joinUrl({ ...target, pieces: pieces.filter((piece) => pieceName(piece) !== CLICK_ID) }),
     withClickId(clickId) {
-      const usesClientReference = split.pieces.some(isClientReferenceFlag);
+      // Only the target's own flag counts: one of the visit's must neither take the click id away nor bring it elsewhere.
+      const own = target.pieces.filter((piece) => !isClientReferenceFlag(piece));
+      const usesClientReference = own.length < target.pieces.length;
+      const split = { ...target, pieces: usesClientReference ? overwrite(own, incoming) : pieces };
       const name = usesClientReference ? CLIENT_REFERENCE : CLICK_ID;
-      const pieces = split.pieces.filter((piece) => !isClientReferenceFlag(piece));
       // A parameter of the visit takes precedence over the click id and over the target's parameter.
-      if (names.has(name)) return joinUrl({ ...split, pieces });
-      const value = usesClientReference ? `dub_id_${clickId}` : clickId;
-      return withPiece({ ...split, pieces }, writePiece(name, value));
+      if (names.has(name)) return joinUrl(split);
+      return withPiece(split, writePiece(name, usesClientReference ? `dub_id_${clickId}` : clickId));
     },
   };
 }
@@ -128,7 +131,7 @@ export function finalDestination(target: string, visit: PassThrough): Destinatio
   if (incoming.length === 0 && visit.via === undefined) return unchangedDestination(target);
   const split = splitUrl(target);
   const own = visit.via === undefined ? split.pieces : setPiece(split.pieces, writePiece('via', visit.via));
-  return rewrittenDestination({ ...split, pieces: overwrite(own, incoming) }, incoming);
+  return rewrittenDestination({ ...split, pieces: own }, incoming);
 }
 
 /** Schemes that `redir_url` may have, by that of the target: HTTPS must not be downgraded. */
