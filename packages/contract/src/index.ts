@@ -30,6 +30,7 @@ export * from './links/folder.js';
 export { IMAGE_DATA_URL_CHARS_MAX, parseImageDataUrl } from './links/image-data-url.js';
 export * from './links/link.js';
 export * from './links/link-body.js';
+export { ENCODED_KEY_CHARS_MAX, KEY_CHARS_MAX } from './links/link-key.js';
 export * from './links/link-queries.js';
 export * from './links/lookup-queries.js';
 export * from './links/metatags.js';

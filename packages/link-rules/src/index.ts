@@ -1,7 +1,7 @@
 export { changedLink, withoutShownTag } from './change-link.js';
 export { checkNotShared, domainSlug } from './domain-slug.js';
 export { checkBulkImage, completeLink, draftLink } from './draft-link.js';
-export { destinationOf, plainFields, variantsOf } from './link-fields.js';
+export { checkUtmValues, destinationOf, plainFields, variantsOf } from './link-fields.js';
 export { checkLinkQuota, linksThisMonth, withinLinkQuota } from './link-quota.js';
 export type { LinkRuleDeps } from './link-rule-deps.js';
 export { detachFromLost, settleStoredLinks } from './lost-references.js';

@@ -11,6 +11,7 @@ import {
   TITLE_CHARS_MAX,
   type UpdateLinkBody,
   URL_CHARS_MAX,
+  UTM_TEMPLATE_FIELDS,
 } from '@waymark/contract';
 
 const COUNTRY = /^[A-Z]{2}$/;
@@ -22,6 +23,23 @@ function urlOf(field: string, text: string): string {
   return url;
 }
 
+/** Maximum characters of a UTM value that a body sets. Those in a URL have only the limit of the URL. */
+const UTM_CHARS_MAX = 255;
+
+/**
+ * Checks the lengths of the UTM values of a body. A longer one is accepted if the destination has it already, because a link may be sent back
+ * as it was answered.
+ *
+ * @throws ApiError unprocessable_entity
+ */
+export function checkUtmValues(destination: string, body: UpdateLinkBody): void {
+  for (const field of UTM_TEMPLATE_FIELDS) {
+    const value = body[field] ?? '';
+    if (value.length <= UTM_CHARS_MAX || parseUrl(destination)?.searchParams.get(field)?.trim() === value) continue;
+    throw fieldError('too_big', field, `must have at most ${UTM_CHARS_MAX} characters`);
+  }
+}
+
 /**
  * A link's destination with its UTM parameters; empty for a root link without one.
  *
@@ -30,9 +48,12 @@ function urlOf(field: string, text: string): string {
  * @throws ApiError bad_request when it is missing, unprocessable_entity when it is not a URL
  */
 export function destinationOf(url: string, body: UpdateLinkBody, isRoot: boolean, kept?: UtmValues): string {
-  if (url.trim() !== '') {
-    const destination = urlOf('url', url);
-    const merged = mergeUtm(kept === undefined ? destination : keepUtm(destination, kept), body);
+  const isSet = url.trim() !== '';
+  const given = isSet ? urlOf('url', url) : '';
+  const destination = kept === undefined ? given : keepUtm(given, kept);
+  checkUtmValues(destination, body);
+  if (isSet) {
+    const merged = mergeUtm(destination, body);
     if (merged.length > URL_CHARS_MAX)
       throw fieldError('too_big', 'url', `must have at most ${URL_CHARS_MAX} characters with its UTM parameters`);
     return merged;

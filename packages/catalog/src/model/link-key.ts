@@ -1,5 +1,14 @@
 /// <reference path="./punycode.d.ts" />
-import { ApiError, BROWSER_TRACK_PATHS, fieldError, ROOT_KEY, SCRIPT_PATHS, trimCharacter } from '@waymark/contract';
+import {
+  ApiError,
+  BROWSER_TRACK_PATHS,
+  ENCODED_KEY_CHARS_MAX,
+  fieldError,
+  KEY_CHARS_MAX,
+  ROOT_KEY,
+  SCRIPT_PATHS,
+  trimCharacter,
+} from '@waymark/contract';
 import punycode from 'punycode/punycode.js';
 import { encodePunycode } from './encode-punycode.js';
 
@@ -8,9 +17,6 @@ const ASCII = /^[^\u0080-\uffff]*$/;
 // Digits, `#` and `*` have the property \p{Emoji} too, so narrower properties are used.
 const ALLOWED =
   /^[\w\-/.\u0080-\ud7ff\ue000-\uffff\u{e0020}-\u{e007f}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]*$/u;
-
-/** Maximum characters of a key, with the prefix of a random one. */
-const KEY_CHARS_MAX = 190;
 
 /** Keys that no link may have: paths that every link domain serves itself, or that browsers and robots request from every site. */
 const RESERVED: ReadonlySet<string> = new Set([
@@ -23,18 +29,15 @@ const RESERVED: ReadonlySet<string> = new Set([
   'apple-app-site-association',
 ]);
 
-/** More characters than any valid key has in punycode. Longer texts are not converted. */
-const CONVERTED_CHARS_MAX = 1024;
-
 /** More than a label of any key has: NFC makes at most three characters of one. A longer one is neither encoded nor decoded. */
 const LABEL_CHARS_MAX = 3 * KEY_CHARS_MAX;
 
 /** How often a label is folded: punycode in punycode in punycode is only written to keep the service busy. */
 const FOLDS_MAX = 2;
 
-/** Applies `change` to every part between slashes and dots, because each part is encoded in punycode by itself. */
+/** Applies `change` to every part between slashes and dots, because each part is encoded in punycode by itself. Longer texts are not converted. */
 function mapLabels(key: string, change: (label: string) => string): string {
-  if (key.length > CONVERTED_CHARS_MAX) return key;
+  if (key.length > ENCODED_KEY_CHARS_MAX) return key;
   return key
     .split(/([/.])/)
     .map((part) => (part === '/' || part === '.' ? part : change(part)))
@@ -120,7 +123,7 @@ function encodedWithSlashes(text: string): string {
  */
 export function otherKeyForms(key: string): string[] {
   const lookup = normaliseKey(key);
-  if (!lookup.includes('xn--') || lookup.length > CONVERTED_CHARS_MAX) return [];
+  if (!lookup.includes('xn--') || lookup.length > ENCODED_KEY_CHARS_MAX) return [];
   const text = mapLabels(lookup, decodeLabel);
   // These are looked up at every visit, so paths that no link can have are not encoded again.
   if (text.length > KEY_CHARS_MAX || !SLASH_OR_OTHER_STOP.test(text)) return [];
@@ -137,7 +140,8 @@ export function otherKeyForms(key: string): string[] {
  * @throws ApiError 422 for a malformed key, 403 for a reserved one
  */
 export function checkKey(key: string, field = 'key'): void {
-  if (key.length > KEY_CHARS_MAX) {
+  // As many characters as were given, also if the key is sent back in punycode, as it was answered.
+  if (mapLabels(key, decodeLabel).length > KEY_CHARS_MAX) {
     throw fieldError('too_big', field, `must have at most ${KEY_CHARS_MAX} characters, key and prefix together`);
   }
   if (!ALLOWED.test(key)) {

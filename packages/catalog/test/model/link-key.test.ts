@@ -203,6 +203,11 @@ describe('checking a key', () => {
     ['what pages post events to', 'Track/Lead/Client', 403],
     ['other keys beside those', 'track/order', 200],
     ['a reserved file in capitals', 'Favicon.ICO', 403],
+    ['as many characters as allowed', 'x'.repeat(190), 200],
+    ['one more', 'x'.repeat(191), 422],
+    ['as many in punycode', storedKey('日本'.repeat(95)), 200],
+    ['one more in punycode', storedKey(`${'日本'.repeat(95)}x`), 422],
+    ['a longer text that only looks like punycode', `xn--${'x'.repeat(187)}-`, 422],
   ])('%s: %s answers %i', (_what, key, status) => {
     expect(statusOf(key)).toBe(status);
   });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
 import { DATE_CHARS_MAX, DATE_FORMS } from '../values/query-values.js';
 import { IMAGE_FIELD_CHARS_MAX } from './image-data-url.js';
+import { linkKeySchema } from './link-key.js';
 import { utmShape } from './utm.js';
 
 /** To how many characters the title of a link's preview is cut. */
@@ -16,7 +17,8 @@ const nameText = z.string().max(255);
 const LIST_ITEMS_MAX = 1000;
 /** A list, separated by commas or as a JSON array. */
 const csvOrList = z.union([z.string().max(URL_CHARS_MAX), z.array(nameText).max(LIST_ITEMS_MAX)]);
-const utm = z.string().trim().max(255).nullish();
+/** Longer values than a body may set are in destinations, and so in answers, which may be sent back: `packages/link-rules` checks that. */
+const utm = z.string().trim().max(URL_CHARS_MAX).nullish();
 
 /** @param meaning what happens at that time, as a sentence */
 const date = (meaning: string) =>
@@ -39,12 +41,10 @@ export const createLinkBodySchema = z.object({
     .max(190)
     .nullish()
     .describe('Domain of the workspace, or the default domain. The primary domain of the workspace by default.'),
-  key: z
-    .string()
-    .max(190)
+  key: linkKeySchema
     .nullish()
     .describe(
-      'Key of the short link; random if absent or empty. Letters keep their case and are compared in any case.',
+      'Key of the short link, of at most 190 characters before they are encoded in punycode; random if absent or empty. Letters keep their case and are compared in any case.',
     ),
   keyLength: z.int().min(3).max(190).nullish().describe('Length of the random key; 7 by default.'),
   prefix: z.string().max(190).nullish().describe('Beginning of the random key, which is separated by a slash.'),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createLinkBodySchema } from '../links/link-body.js';
+import { linkKeySchema } from '../links/link-key.js';
 import { eachUtmField } from '../links/utm.js';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
@@ -154,7 +155,7 @@ const partnerSelector = {
 };
 const partnerLink = {
   ...partnerSelector,
-  key: z.string().max(190).nullish().describe('Key of the link; random by default.'),
+  key: linkKeySchema.nullish().describe('Key of the link; random by default.'),
   comments: z.string().max(URL_CHARS_MAX).nullish().describe('Comments on the link; visitors do not see them.'),
   linkProps: linkProps.describe('Other fields of the link.'),
 };

@@ -8,6 +8,7 @@ import {
   TITLE_CHARS_MAX,
   type UpdateLinkBody,
 } from '@waymark/contract';
+import { checkUtmValues } from '@waymark/link-rules';
 import { isRefusedRecord } from '../model/refusal.js';
 import type { Clearable, Lost, Source, SourceLink } from '../model/source-link.js';
 import { CLEARABLE_FLAGS, RowError } from '../model/source-link.js';
@@ -121,6 +122,7 @@ export async function planLink(
     ...withoutNulls({ externalId: externalId || link.sourceId }),
     ...{ url: fields.url, domain, key },
   });
+  checkUtmValues(body.url, body);
   const tags = [...options.tags.map((name) => ({ name })), ...link.tags];
   if (tags.length > TAGS_MAX) throw new RowError(`tags: more than ${TAGS_MAX}`);
   await resources.domain(domain);

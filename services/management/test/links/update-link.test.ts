@@ -1,3 +1,4 @@
+import { storedKey } from '@waymark/catalog';
 import { type Link, linkSchema } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
@@ -29,6 +30,9 @@ async function aLink(fields: object = {}, caller = acme): Promise<Link> {
   expect(status).toBe(200);
   return body;
 }
+/** All differ, which makes their punycode long. */
+const ideographs = (chars: number) =>
+  String.fromCharCode(...Array.from({ length: chars }, (_, at) => 0x4e00 + 97 * at));
 const NOTES = 'waymark:link-tests:ended';
 /** The noted ends of the link's A/B test. */
 async function notedEnds({ workspaceId, id }: Link): Promise<(string | undefined)[]> {
@@ -201,6 +205,42 @@ describe('PATCH /links/{linkId}', () => {
     const link = await aLink();
     expect(codeOf(await patch(link, { title: 'changed', ...body }))).toEqual([status, code]);
     expect((await acme.get(`/links/${link.id}`)).body).toEqual(link);
+  });
+
+  it.each([
+    ['a key that is longer in punycode', { url: `${URL_A}/long-key`, key: ideographs(190) }],
+    [
+      'UTM values of its url that are longer than a body may set',
+      { url: `${URL_A}/long-value?utm_source=${'s'.repeat(300)}` },
+    ],
+  ])('stays as it is when it is sent back as it was answered, with %s', async (_what, fields) => {
+    const link = await aLink(fields);
+    expect(Math.max(link.key.length - 190, (link.utm_source ?? '').length - 255)).toBeGreaterThan(0);
+    for (const [method, path] of [
+      ['PATCH', link.id],
+      ['PUT', link.id],
+      ['PUT', 'upsert'],
+    ] as const) {
+      const { status, body } = await acme.call(method, `/links/${path}`, { ...link });
+      expect([status, body]).toEqual([200, link]);
+    }
+    expect((await acme.call('DELETE', `/links/${link.id}`)).status).toBe(200);
+    const { body: copy } = await acme.post({ ...link });
+    expect([copy.shortLink, copy.url]).toEqual([link.shortLink, link.url]);
+  });
+
+  it('takes no longer key or UTM value than a new link', async () => {
+    const [link, key, value] = [await aLink(), ideographs(191), 's'.repeat(256)];
+    const fields = [{ key }, { key: storedKey(key) }, { key: 'x'.repeat(191) }, { utm_source: value }, { ref: value }];
+    for (const field of fields) {
+      const url = 'https://acme.com/lengths';
+      const answers = [
+        await patch(link, field),
+        await acme.post({ url, ...field }),
+        await acme.call('PUT', '/links/upsert', { url, ...field }),
+      ];
+      expect(answers.map(codeOf)).toEqual(answers.map(() => [422, 'unprocessable_entity']));
+    }
   });
 
   it('an unknown link and one of another workspace are not found', async () => {

@@ -1,5 +1,6 @@
 import { linkVisibility, mergeUtm, normaliseUrl, withRewrittenQuery } from '@waymark/catalog';
 import type { CreateLinkBody, Link } from '@waymark/contract';
+import { checkUtmValues } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
 import { updateFoundLink } from '../change/update-link.js';
 import type { LinkDeps } from '../link-deps.js';
@@ -16,6 +17,7 @@ export async function upsertLink(deps: LinkDeps, caller: LinkCaller, body: Creat
   const workspaceId = caller.workspace.id;
   const url = normaliseUrl(body.url);
   if (url === undefined) return createLink(deps, caller, body);
+  checkUtmValues(url, body);
   const merged = mergeUtm(url, body);
   const urls = [...new Set([merged, url, withRewrittenQuery(merged)])];
   return links.whileUrlsHeld(workspaceId, urls, async () => {
