@@ -47,7 +47,7 @@ export { fieldError, mapErrorFields, RULE_CODES, type RuleCode } from './values/
 export { exceededJsonSize } from './values/json-size.js';
 export * from './values/metadata-path.js';
 export * from './values/paging.js';
-export { parseUrl, URL_CHARS_MAX } from './values/parse-url.js';
+export { isWebAddress, parseUrl, URL_CHARS_MAX, WEB_ADDRESS_RULE } from './values/parse-url.js';
 export * from './values/query-values.js';
 export { randomUInt32 } from './values/random.js';
 export * from './values/resource-id.js';

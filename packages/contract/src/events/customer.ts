@@ -81,7 +81,11 @@ export const updateCustomerBodySchema = z.object({
   externalId: customerExternalIdSchema.optional().describe('Your own id of the customer, unique in the workspace.'),
   email: z.email().max(CUSTOMER_TEXT_CHARS_MAX).nullish().describe('Email of the customer.'),
   name: text.nullish().describe('Name of the customer.'),
-  avatar: webAddress(URL_CHARS_MAX).nullish().describe('URL of a picture of the customer, http or https.'),
+  avatar: z
+    .string()
+    .max(URL_CHARS_MAX)
+    .nullish()
+    .describe('URL of a picture of the customer, http or https; any other text only if it is the stored one.'),
   stripeCustomerId: z.string().max(255).nullish().describe('Id of the customer at Stripe.'),
   country: z
     .string()
@@ -96,6 +100,7 @@ export type UpdateCustomerBody = z.infer<typeof updateCustomerBodySchema>;
 /** Body of `POST /customers`. */
 export const createCustomerBodySchema = updateCustomerBodySchema.extend({
   externalId: customerExternalIdSchema.describe('Your own id of the customer, unique in the workspace.'),
+  avatar: webAddress(URL_CHARS_MAX).nullish().describe('URL of a picture of the customer, http or https.'),
   country: updateCustomerBodySchema.shape.country
     .unwrap()
     .unwrap()

@@ -34,13 +34,20 @@ export function parseUrl(text: string, base?: string): URL | undefined {
   }
 }
 
+/** Whether a text is an http or https URL. */
+export function isWebAddress(text: string): boolean {
+  return /^https?:$/.test(parseUrl(text)?.protocol ?? '');
+}
+
+/** What the message says about a text that is none. */
+export const WEB_ADDRESS_RULE = 'must be an http or https URL';
+
 /** The schema of an http or https URL with at most `charsMax` characters. */
 export function webAddress(charsMax: number) {
-  const isWebAddress = (text: string) => /^https?:$/.test(parseUrl(text)?.protocol ?? '');
   return z
     .string()
     .max(charsMax, { abort: true })
-    .check(formatCheck(isWebAddress, 'must be an http or https URL'))
+    .check(formatCheck(isWebAddress, WEB_ADDRESS_RULE))
     .meta({ format: 'uri' });
 }
 

@@ -1,5 +1,13 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
-import { ApiError, type CreateCustomerBody, EXTERNAL_ID_PREFIX, type UpdateCustomerBody } from '@waymark/contract';
+import {
+  ApiError,
+  type CreateCustomerBody,
+  EXTERNAL_ID_PREFIX,
+  fieldError,
+  isWebAddress,
+  type UpdateCustomerBody,
+  WEB_ADDRESS_RULE,
+} from '@waymark/contract';
 import { CUSTOMER_CLAIM_MS, customerClaim } from '@waymark/event-queue';
 import { findStoredAnswers, referencesInQueue, type StoredAnswerDeps } from './stored-answers.js';
 
@@ -34,7 +42,17 @@ function externalIdTaken(externalId: string): ApiError {
   return new ApiError('conflict', `A customer "${externalId}" exists already.`);
 }
 
-/** `PATCH /customers/{id}`. @throws ApiError not_found, conflict when the external id is taken */
+/**
+ * Checks a new avatar. `/track/lead` stores any text, so the stored one may be sent back.
+ *
+ * @throws ApiError unprocessable_entity
+ */
+function checkAvatar({ avatar: stored }: CustomerRecord, { avatar }: UpdateCustomerBody): void {
+  if (avatar == null || avatar === stored || isWebAddress(avatar)) return;
+  throw fieldError('invalid_format', 'avatar', WEB_ADDRESS_RULE);
+}
+
+/** `PATCH /customers/{id}`. @throws ApiError not_found, conflict when the external id is taken, unprocessable_entity */
 export async function updateCustomer(
   deps: StoredAnswerDeps,
   workspaceId: string,
@@ -44,6 +62,7 @@ export async function updateCustomer(
   const { catalog } = deps;
   const claims = await deps.claimsOf(workspaceId);
   const before = await findCustomer(catalog, workspaceId, id);
+  checkAvatar(before, body);
   const externalId = body.externalId ?? before.externalId;
   const removeClaims = async (externalIds: readonly string[]) => {
     await claims.blockFilters(workspaceId);

@@ -1,5 +1,5 @@
 import { normaliseUrl } from '@waymark/catalog';
-import { fieldError, type Metatags, metatagsQuerySchema, metatagsSchema } from '@waymark/contract';
+import { fieldError, type Metatags, metatagsQuerySchema, metatagsSchema, WEB_ADDRESS_RULE } from '@waymark/contract';
 import { type App, applyRateLimit } from '@waymark/http-kit';
 import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
@@ -20,7 +20,7 @@ export interface MetatagsDeps {
 function webUrl(text: string): string {
   const url = normaliseUrl(text);
   if (url !== undefined && /^https?:/i.test(url)) return url;
-  throw fieldError('invalid_format', 'url', 'must be an http or https URL');
+  throw fieldError('invalid_format', 'url', WEB_ADDRESS_RULE);
 }
 
 /** `GET /links/metatags`: title, description and image of a page, for previews. */

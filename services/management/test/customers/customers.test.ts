@@ -348,6 +348,27 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
   });
 });
 
+describe('an avatar that a lead has brought', () => {
+  it('may be sent back, but no other text that is no URL', async () => {
+    const { id } = await management.catalog.customers.create(acme.workspaceId, {
+      externalId: 'lead',
+      avatar: '/a.png',
+    });
+    const change = (avatar: string | null) => acme.call<Customer>('PATCH', `/customers/${id}`, { name: 'Ada', avatar });
+    const avatarOf = async (answer: Promise<Answer<Customer>>) => {
+      const { status, body } = await answer;
+      return [status, body.avatar];
+    };
+    expect(await avatarOf(change('/a.png'))).toEqual([200, '/a.png']);
+    expect(await change('/b.png')).toMatchObject({
+      ...{ status: 422, body: { error: { message: 'invalid_format: avatar: must be an http or https URL' } } },
+    });
+    expect(await avatarOf(change('https://acme.com/b.png'))).toEqual([200, 'https://acme.com/b.png']);
+    expect((await change('/a.png')).status).toBe(422);
+    expect(await avatarOf(change(null))).toEqual([200, null]);
+  });
+});
+
 describe('permissions', () => {
   it('need the plan business; viewers have no access, members full access, read-only keys cannot write', async () => {
     const pro = await aCaller(management, 'pro');
