@@ -100,16 +100,16 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
     return isPresent;
   }
 
-  /** Makes the oldest domain primary if none is. */
+  /** Makes the oldest domain primary if none is, an archived one only if all are. */
   async function ensurePrimary(workspaceId: string): Promise<void> {
     if ((await all(workspaceId)).some(({ primary }) => primary)) return;
     const lock = await deps.locks.take([`primary/${workspaceId}`]);
     await underLock(lock, async () => {
       for (;;) {
         const present = await all(workspaceId);
-        const [oldest] = present;
-        if (oldest === undefined || present.some(({ primary }) => primary)) return;
-        if (await setPrimary(workspaceId, oldest.id)) return;
+        const next = present.find(({ archived }) => !archived) ?? present[0];
+        if (next === undefined || present.some(({ primary }) => primary)) return;
+        if (await setPrimary(workspaceId, next.id)) return;
       }
     });
   }
@@ -158,7 +158,7 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
 
     /**
      * Removes the domain and its links. If the process is killed meanwhile, the domain remains and can be removed again. If the domain was
-     * primary, the oldest remaining one becomes primary.
+     * primary, the oldest remaining one that is not archived becomes primary, or else the oldest.
      *
      * @throws ApiError not_found
      */

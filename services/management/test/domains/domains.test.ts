@@ -285,6 +285,26 @@ describe('DELETE /domains/{slug}', () => {
     expect(await slugsOf(caller)).toEqual([caller.host, second]);
   });
 
+  it('makes an archived domain primary only if all others are archived', async () => {
+    const caller = await aCaller(management);
+    const [second, third] = [aSlug(), aSlug()];
+    for (const slug of [second, third]) await create(caller, { slug });
+    const archive = (slug: string, archived: boolean) => caller.call('PATCH', `/domains/${slug}`, { archived });
+    const primary = async () => {
+      const { body } = await caller.call<Domain[]>('GET', '/domains?archived=true');
+      return body.filter((domain) => domain.primary).map(({ slug }) => slug);
+    };
+    await archive(caller.host, true);
+    await caller.call('POST', `/domains/${third}/primary`);
+    await caller.call('DELETE', `/domains/${third}`);
+    expect(await primary()).toEqual([second]);
+    await archive(caller.host, false);
+    expect((await caller.post({ url: 'https://acme.com' })).body.domain).toBe(second);
+    await archive(caller.host, true);
+    await caller.call('DELETE', `/domains/${second}`);
+    expect(await primary()).toEqual([caller.host]);
+  });
+
   it('answers 403 for the domain of the partner program, even before it has links', async () => {
     const caller = await aCaller(management);
     expect(codeOf(await caller.call('DELETE', `/domains/${caller.host}`))).toEqual([403, 'forbidden']);
