@@ -47,7 +47,7 @@ export function requestedTags({
   tagId,
 }: ReferenceFields): { ids: string[]; names: string[] } | undefined {
   if (tagIds === undefined && tagNames === undefined && tagId === undefined) return undefined;
-  const ids = itemsOf(tagIds ?? (tagId ? [tagId] : []));
+  const ids = itemsOf(tagIds === undefined && tagId ? [tagId] : tagIds);
   return { ids: [...new Set(ids)], names: [...new Set(itemsOf(tagNames))] };
 }
 

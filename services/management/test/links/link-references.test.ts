@@ -44,6 +44,7 @@ describe('tags of a link', () => {
     ['names beside no ids', () => ({ tagIds: null, tagNames: ['news'] }), ['News']],
     ['the deprecated id and names', () => ({ tagId: sale, tagNames: 'news' }), ['Sale', 'News']],
     ['ids, which beat the deprecated id', () => ({ tagIds: [news], tagId: sale }), ['News']],
+    ['null for the ids, which beats the deprecated id', () => ({ tagIds: null, tagId: sale }), []],
     ['the deprecated id', () => ({ tagId: sale }), ['Sale']],
     ['none', () => ({ tagIds: [] }), []],
     ['null', () => ({ tagId: null }), []],
