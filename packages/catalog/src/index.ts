@@ -17,6 +17,7 @@ export {
   mergeUtm,
   normaliseUrl,
   readUtm,
+  requireUrl,
   type UtmValues,
   withRewrittenQuery,
 } from './links/link-url.js';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { keepUtm, type LinkRecord, mergeUtm, normaliseUrl, type UtmValues } from '@waymark/catalog';
+import { keepUtm, type LinkRecord, mergeUtm, requireUrl, type UtmValues } from '@waymark/catalog';
 import {
   cutText,
   DESCRIPTION_CHARS_MAX,
@@ -16,12 +16,6 @@ import {
 
 const COUNTRY = /^[A-Z]{2}$/;
 const PERCENT_TOTAL = 100;
-
-function urlOf(field: string, text: string): string {
-  const url = normaliseUrl(text);
-  if (url === undefined) throw fieldError('invalid_format', field, 'must be a URL');
-  return url;
-}
 
 /** Maximum characters of a UTM value that a body sets. Those in a URL have only the limit of the URL. */
 const UTM_CHARS_MAX = 255;
@@ -49,7 +43,7 @@ export function checkUtmValues(destination: string, body: UpdateLinkBody): void 
  */
 export function destinationOf(url: string, body: UpdateLinkBody, isRoot: boolean, kept?: UtmValues): string {
   const isSet = url.trim() !== '';
-  const given = isSet ? urlOf('url', url) : '';
+  const given = isSet ? requireUrl('url', url) : '';
   const destination = kept === undefined ? given : keepUtm(given, kept);
   checkUtmValues(destination, body);
   if (isSet) {
@@ -74,7 +68,7 @@ export function checkPassword(password: string | null | undefined): void {
 
 /** Normalises an optional URL of a link; null for none. */
 function optionalUrl(field: string, text: string | null | undefined): string | null {
-  return text ? urlOf(field, text) : null;
+  return text ? requireUrl(field, text) : null;
 }
 
 /** The validated destinations by country; null for none. @throws ApiError unprocessable_entity */
@@ -83,7 +77,7 @@ function geoTargets(geo: UpdateLinkBody['geo']): Record<string, string> | null {
   const entries = Object.entries(geo).map(([country, url]) => {
     if (!COUNTRY.test(country))
       throw fieldError('invalid_format', `geo.${country}`, 'its name must be two upper-case letters');
-    return [country, urlOf(`geo.${country}`, url)] as const;
+    return [country, requireUrl(`geo.${country}`, url)] as const;
   });
   return entries.length === 0 ? null : Object.fromEntries(entries);
 }
@@ -103,7 +97,7 @@ export function variantsOf(
   if (Math.abs(total - PERCENT_TOTAL) > 0.001)
     throw fieldError('invalid_value', 'testVariants', 'must have percentages that add up to 100');
   return testVariants.map(({ url, percentage }, index) => ({
-    url: urlOf(`testVariants[${index}].url`, url),
+    url: requireUrl(`testVariants[${index}].url`, url),
     percentage,
   }));
 }
@@ -127,7 +121,7 @@ function imageOf(image: string | null | undefined): string | null {
   const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost');
   if (isLocal || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0)
     throw fieldError('invalid_value', 'image', 'must be a URL whose host is a public name');
-  return urlOf('image', image);
+  return requireUrl('image', image);
 }
 
 /**

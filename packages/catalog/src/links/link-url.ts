@@ -1,18 +1,22 @@
-import { parseUrl, URL_CHARS_MAX, UTM_FIELDS, UTM_TEMPLATE_FIELDS } from '@waymark/contract';
+import { fieldError, parseUrl, URL_CHARS_MAX, UTM_FIELDS, UTM_TEMPLATE_FIELDS } from '@waymark/contract';
 import { storableText } from '../model/storable-text.js';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
+/** Matches texts that begin with a scheme and a host. */
+const HAS_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\//i;
+
 /**
  * The stored form of a destination: the text itself if it is a URL of any scheme, or else the text with `https://` in place of the slashes
- * and backslashes with which it begins, if that is a URL. Undefined if neither is a URL.
+ * and backslashes with which it begins, if it has no scheme and that is a URL. Undefined if neither is a URL.
  */
 export function normaliseUrl(text: string): string | undefined {
   if (text.length > URL_CHARS_MAX) return undefined;
   // URL parsers ignore these characters, and a Location header must not contain them.
   const clean = storableText(text.trim().replace(/[\t\n\r]/g, ''));
-  const mayLackScheme = clean.includes('.') && !clean.includes(' ');
+  // With `https://` in front of `http://acme.com:99999`, which is no URL, `http` would be the host.
+  const mayLackScheme = clean.includes('.') && !clean.includes(' ') && !HAS_AUTHORITY.test(clean);
   for (const url of mayLackScheme ? [clean, `https://${clean}`] : [clean]) {
     const parsed = parseUrl(url);
     if (parsed === undefined) continue;
@@ -21,6 +25,14 @@ export function normaliseUrl(text: string): string | undefined {
     return stored.length > URL_CHARS_MAX ? undefined : stored;
   }
   return undefined;
+}
+
+/** The stored form of a destination from a field of a request. @throws ApiError unprocessable_entity when it is not a URL */
+export function requireUrl(field: string, text: string): string {
+  const url = normaliseUrl(text);
+  if (url !== undefined) return url;
+  const rule = HAS_AUTHORITY.test(text.trim()) ? 'must be a URL with a valid host and port' : 'must be a URL';
+  throw fieldError('invalid_format', field, rule);
 }
 
 /**
@@ -66,10 +78,10 @@ export function withRewrittenQuery(url: string): string {
 /** The `utm_*` fields of a link. */
 export type UtmValues = Readonly<Record<(typeof UTM_FIELDS)[number], string | null>>;
 
-/** Matches URLs with a host. In others, such as `mailto:` and `tel:`, a query parameter would become part of the address. */
-const HAS_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\//i;
-
-/** Adds the values whose parameters the destination lacks. If there are none, the text is returned as it is. */
+/**
+ * Adds the values whose parameters the destination lacks. If there are none, or the destination has no host, the text is returned as it is:
+ * in `mailto:` and `tel:` a query parameter would become part of the address.
+ */
 export function keepUtm(url: string, values: UtmValues): string {
   const parsed = HAS_AUTHORITY.test(url) ? parseUrl(url) : undefined;
   if (parsed === undefined) return url;

@@ -22,6 +22,9 @@ describe('a destination', () => {
     ['https://acme.com/\ud800', 'https://acme.com/\ufffd'],
     ['nonsense', undefined],
     ['https://', undefined],
+    ['http://acme.com:99999/a', undefined],
+    ['http://[::1/a.b', undefined],
+    ['acme.com/to?url=http://b.com:99999', 'https://acme.com/to?url=http://b.com:99999'],
     ['', undefined],
   ])('%j is stored as %j', (given, stored) => {
     expect(normaliseUrl(given)).toBe(stored);

@@ -1,4 +1,4 @@
-import { type DomainRecord, normaliseUrl } from '@waymark/catalog';
+import { type DomainRecord, requireUrl } from '@waymark/catalog';
 import {
   ApiError,
   fieldError,
@@ -16,10 +16,7 @@ const GATED_FIELDS = ['logo', 'expiredUrl', 'notFoundUrl', 'assetLinks', 'appleA
 type DomainFields = Partial<Pick<DomainRecord, (typeof GATED_FIELDS)[number] | 'slug' | 'placeholder' | 'archived'>>;
 
 function urlOf(field: string, text: string | null): string | null {
-  if (!text) return null;
-  const url = normaliseUrl(text);
-  if (url === undefined) throw fieldError('invalid_format', field, 'must be a URL');
-  return url;
+  return text ? requireUrl(field, text) : null;
 }
 
 function logoOf(text: string | null): string | null {

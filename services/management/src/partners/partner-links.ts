@@ -1,4 +1,4 @@
-import { type Catalog, linkVisibility, normaliseUrl, type PartnerRecord, prefixedKey } from '@waymark/catalog';
+import { type Catalog, linkVisibility, type PartnerRecord, prefixedKey, requireUrl } from '@waymark/catalog';
 import {
   ApiError,
   type CreateLinkBody,
@@ -27,8 +27,7 @@ const bareHost = (url: string) => parseUrl(url)?.hostname.replace(/^www\./, '') 
 
 /** Validates a destination, which must be on the program's site if it has one. @throws ApiError bad_request, 422 */
 function destinationOf({ program }: PartnerCaller, requested: string): string {
-  const url = normaliseUrl(requested);
-  if (url === undefined) throw fieldError('invalid_format', 'url', 'must be a URL');
+  const url = requireUrl('url', requested);
   if (program.url === null) return url;
   const [host, allowed] = [bareHost(url), bareHost(program.url)];
   if (host === allowed || host.endsWith(`.${allowed}`)) return url;

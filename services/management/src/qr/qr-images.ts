@@ -1,5 +1,5 @@
-import { normaliseUrl } from '@waymark/catalog';
-import { fieldError, type QrQuery } from '@waymark/contract';
+import { requireUrl } from '@waymark/catalog';
+import type { QrQuery } from '@waymark/contract';
 import type { Outbound } from '@waymark/outbound';
 import { LRUCache } from 'lru-cache';
 import { chooseLogo, type LogoChoice, type LogoDeps } from './logo-choice.js';
@@ -57,8 +57,7 @@ export function createQrImages({ outbound, ...logos }: QrDeps) {
      * @throws ApiError unprocessable_entity for a wrong URL, a text that is too long, or an unusable logo of the request
      */
     async image(query: QrQuery): Promise<Buffer> {
-      const url = normaliseUrl(query.url);
-      if (url === undefined) throw fieldError('invalid_format', 'url', 'must be a URL');
+      const url = requireUrl('url', query.url);
       const logo = await chooseLogo(logos, query, url);
       const { size, level, fgColor, bgColor, margin } = query;
       const key = JSON.stringify([url, size, level, fgColor, bgColor, margin, logo?.source]);

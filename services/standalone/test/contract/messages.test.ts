@@ -154,7 +154,14 @@ it.each<[string, ExampleRequest['route'], Partial<ExampleRequest>, number, strin
     422,
     'invalid_format: key: must not begin with "_" or ".well-known", end with ".php" or ".php7", or have "." or ".." as a part of its path',
   ],
-  ['a destination', 'POST /links', { body: { url: 'http://' } }, 422, 'invalid_format: url: must be a URL'],
+  ['a destination', 'POST /links', { body: { url: 'no url' } }, 422, 'invalid_format: url: must be a URL'],
+  [
+    'the port of a destination',
+    'POST /links',
+    { body: { url: 'http://acme.com:99999' } },
+    422,
+    'invalid_format: url: must be a URL with a valid host and port',
+  ],
   ['no destination', 'POST /links', { body: { url: ' ' } }, 400, 'required: url: is required'],
   [
     'a date',
