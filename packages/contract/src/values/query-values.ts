@@ -63,9 +63,10 @@ export const queryBoolean = z.preprocess((value) => {
 
 /** Some clients have one type of numbers, so that a whole number has a fraction, which is zero. */
 const WHOLE_NUMBER = /^[+-]?\d+(?:\.0+)?$/;
+const DECIMAL_NUMBER = /^[+-]?\d+(?:\.\d+)?$/;
 
 /** Parses digits. A number beyond the range of doubles becomes the largest double, so that it is out of range and not of a wrong type. */
-function wholeNumber(digits: string): number {
+function decimalNumber(digits: string): number {
   return Math.min(Math.max(Number(digits), -Number.MAX_VALUE), Number.MAX_VALUE);
 }
 
@@ -73,15 +74,29 @@ function wholeNumber(digits: string): number {
 const wholeNumberMessage: z.core.$ZodErrorMap = ({ code }) =>
   code === 'invalid_type' ? 'must be a whole number' : undefined;
 
+interface NumberBounds {
+  readonly min: number;
+  readonly max: number;
+  readonly default: number;
+}
+
+function queryNumber(form: RegExp, number: z.ZodDefault<z.ZodNumber>) {
+  return z.preprocess((value) => {
+    const last = lastValue(value);
+    return typeof last === 'string' && form.test(last) ? decimalNumber(last) : last;
+  }, number);
+}
+
 /** A whole decimal number between the bounds; an empty string is an error. */
-export function queryInteger(bounds: { readonly min: number; readonly max: number; readonly default: number }) {
-  return z.preprocess(
-    (value) => {
-      const last = lastValue(value);
-      return typeof last === 'string' && WHOLE_NUMBER.test(last) ? wholeNumber(last) : last;
-    },
-    z.number({ error: wholeNumberMessage }).min(bounds.min).max(bounds.max).default(bounds.default),
-  );
+export function queryInteger(bounds: NumberBounds) {
+  const number = z.number({ error: wholeNumberMessage }).min(bounds.min).max(bounds.max);
+  return queryNumber(WHOLE_NUMBER, number.default(bounds.default));
+}
+
+/** A decimal number between the bounds, rounded to a whole one; an empty string is an error. */
+export function queryRounded(bounds: NumberBounds) {
+  const number = z.number().min(bounds.min).max(bounds.max).overwrite(Math.round);
+  return queryNumber(DECIMAL_NUMBER, number.default(bounds.default));
 }
 
 /** One of the given words; an empty string is an error. */

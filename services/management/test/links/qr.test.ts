@@ -118,6 +118,14 @@ describe('GET /qr', () => {
     expect(meanOpacity(small)).toBeCloseTo(meanOpacity(whole), 0);
   });
 
+  it('rounds fractions of size and margin, which are numbers in the SDK', async () => {
+    const query = { url: 'acme.com', fgColor: '#00f', bgColor: 'FFFF0080' };
+    const drawnAs = async (size: string, margin: string) => (await drawn({ ...query, size, margin })).png;
+    const rounded = await drawnAs('331.4', '3.5');
+    expect(rounded.width).toBe(331);
+    expect(rounded.data.equals((await drawnAs('331', '4')).data)).toBe(true);
+  });
+
   it('is drawn with its logo at every size with every margin', async () => {
     const url = `https://acme.com/${'x'.repeat(2900)}`;
     expect((await drawn({ url, size: '16', margin: '32' })).png.width).toBe(16);
@@ -140,6 +148,8 @@ describe('GET /qr', () => {
     ['level X', { url: 'acme.com', level: 'X' }, 422],
     ['a color by name', { url: 'acme.com', fgColor: 'red' }, 422],
     ['margin 33', { url: 'acme.com', margin: '33' }, 422],
+    ['margin 32.1', { url: 'acme.com', margin: '32.1' }, 422],
+    ['a margin that is no number', { url: 'acme.com', margin: '1e1' }, 400],
   ])('%s answers %i with the error body', async (_what, query, status) => {
     const response = await management.app.inject({ method: 'GET', url: '/qr', query, remoteAddress: '10.1.0.1' });
     expect([response.statusCode, Object.keys(response.json())]).toEqual([status, ['error']]);
