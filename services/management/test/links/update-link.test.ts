@@ -237,7 +237,7 @@ describe('PATCH /links/{linkId}', () => {
       const answers = [
         await patch(link, field),
         await acme.post({ url, ...field }),
-        await acme.call('PUT', '/links/upsert', { url, ...field }),
+        await acme.call<Link>('PUT', '/links/upsert', { url, ...field }),
       ];
       expect(answers.map(codeOf)).toEqual(answers.map(() => [422, 'unprocessable_entity']));
     }

@@ -108,7 +108,7 @@ it.each<[string, ExampleRequest['route'], Partial<ExampleRequest>, number, strin
     'POST /domains',
     { body: { slug: 'x.acme.com', expiredUrl: 'http://' } },
     422,
-    'invalid_format: expiredUrl: must be a URL',
+    'invalid_format: expiredUrl: must be a URL with a valid host and port',
   ],
   [
     'a username',
