@@ -139,7 +139,7 @@ export function createCatalog(options: CatalogOptions) {
   const settings = options.isReplicated ? REPLICATED : SINGLE_NODE;
   const feed = createCatalogFeed(redis, logger);
   const { isSubscribed } = feed;
-  const activeWebhooks = createActiveWebhooks({ clickhouse, read: settings.read, isSubscribed, now });
+  const activeWebhooks = createActiveWebhooks({ clickhouse, read: settings.read, isSubscribed, logger, now });
   const localNames = createLocalNames(Math.min(NAMES_KEPT, cachedMax), now);
   const namesTable = createNamesTable(clickhouse, settings.read);
   const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);

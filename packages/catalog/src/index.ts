@@ -43,6 +43,7 @@ export { LockedError, unavailable } from './model/errors.js';
 export { isExpired } from './model/is-expired.js';
 export * from './model/job-record-schemas.js';
 export { checkKey, normaliseKey, storedKey } from './model/link-key.js';
+export { isUnreadable } from './model/parse-record.js';
 export * from './model/record-schemas.js';
 export { openStores, type Stores } from './open-stores.js';
 export { linkInState } from './partners/partner-state.js';

@@ -70,3 +70,15 @@ describe('a record with a field of a later release', () => {
     expect(await read(catalog, caller.workspaceId, created.id)).toMatchObject(ADDED);
   });
 });
+
+it('a webhook is answered without triggers of a later release, and changes of its triggers keep them', async () => {
+  const { catalog } = management;
+  const body = { name: 'Hook', url: 'https://triggers.example/', triggers: ['link.created'] };
+  const { id } = (await caller.call<{ id: string }>('POST', '/webhooks', body)).body;
+  await catalog.webhooks.update(caller.workspaceId, id, ({ triggers }) => ({ triggers: [...triggers, 'lead.later'] }));
+  const answered = await caller.get<{ triggers: string[] }>(`/webhooks/${id}`);
+  expect(answered.body.triggers).toEqual(['link.created']);
+  const changed = await caller.call('PATCH', `/webhooks/${id}`, { triggers: ['sale.created'] });
+  expect([changed.status, changed.body]).toEqual([200, expect.objectContaining({ triggers: ['sale.created'] })]);
+  expect((await catalog.webhooks.get(caller.workspaceId, id))?.triggers).toEqual(['sale.created', 'lead.later']);
+});

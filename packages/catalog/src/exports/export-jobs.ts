@@ -3,6 +3,7 @@ import { type LinkVisibility, visibleTo } from '../links/link-visibility.js';
 import { isOneOf } from '../lists/list-conditions.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import type { ErasureRecord, ExportJobRecord } from '../model/job-record-schemas.js';
+import type { ReadRows } from '../model/parse-record.js';
 import { createJobs, UNFINISHED } from '../resources/jobs.js';
 import type { New, ResourceDeps, ResourceRules } from '../resources/resource.js';
 import { changeAll } from '../store/bulk-changes.js';
@@ -71,8 +72,8 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Expo
     },
 
     /** The open exports of all workspaces: those that wait, run, have a file, or have ended without their webhooks having been sent; oldest first. */
-    listOpen: (): Promise<ExportJobRecord[]> =>
-      store.table.selectEverywhere('status IN ({statuses:Array(String)}) OR unreported = 1', {
+    listOpen: (): Promise<ReadRows<ExportJobRecord>> =>
+      store.table.selectReadable('status IN ({statuses:Array(String)}) OR unreported = 1', {
         statuses: [...UNFINISHED, 'completed'],
       }),
   };

@@ -3,9 +3,10 @@ import type { SortOrder } from '@waymark/contract';
 import type { ReadList } from '../clickhouse/list-reads.js';
 import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf } from '../model/entity-type.js';
+import { parseData } from '../model/parse-record.js';
 import type { PendingRecords } from '../pending/pending-records.js';
 import { pendingStatements } from '../pending/pending-statements.js';
-import { parseData, type RecordTable } from '../store/record-table.js';
+import type { RecordTable } from '../store/record-table.js';
 import { type FirstRows, firstRows, mayBeAmongFirst } from './first-rows.js';
 import { type Condition, matchNothing } from './list-conditions.js';
 

@@ -52,7 +52,7 @@ export const exportJobRecordSchema = recordSchema({
 export type ExportJobRecord = z.infer<typeof exportJobRecordSchema>;
 
 /** A report of an import. */
-const importReportSchema = z.strictObject({ name: z.string(), rows: z.int(), bytes: z.int() });
+const importReportSchema = recordSchema({ name: z.string(), rows: z.int(), bytes: z.int() });
 export type ImportReportFile = z.infer<typeof importReportSchema>;
 
 /** An import of links. The credential of its source is in a separate file, not in the record, so that it can be erased. */
@@ -97,7 +97,7 @@ export const importJobRecordSchema = recordSchema({
 export type ImportJobRecord = z.infer<typeof importJobRecordSchema>;
 
 /** A file of a window that has been uploaded to the storage. */
-const scheduledFileSchema = z.strictObject({ name: z.string(), rows: z.int(), bytes: z.int(), sha256: z.string() });
+const scheduledFileSchema = recordSchema({ name: z.string(), rows: z.int(), bytes: z.int(), sha256: z.string() });
 export type ScheduledFile = z.infer<typeof scheduledFileSchema>;
 
 /** An export schedule. */
@@ -116,7 +116,7 @@ export const exportScheduleRecordSchema = recordSchema({
   /** What this key may not see. */
   hidesFolders: z.boolean(),
   hidesPasswords: z.boolean(),
-  destination: z.strictObject({
+  destination: recordSchema({
     type: z.literal('s3'),
     endpoint: text,
     region: z.string(),
@@ -131,20 +131,18 @@ export const exportScheduleRecordSchema = recordSchema({
   /** Start of the next window; everything before it has been exported. */
   exportedUntil: time,
   /** Progress of the next window; null = its export has not begun. */
-  run: z
-    .strictObject({
-      end: time,
-      /** The files that have certainly been uploaded. */
-      files: z.array(scheduledFileSchema),
-      /** Id of the last event in these files. */
-      lastId: text,
-      /** Text of the manifest once all files have been uploaded; then only the manifest is left to upload. */
-      manifest: text,
-    })
-    .nullable(),
+  run: recordSchema({
+    end: time,
+    /** The files that have certainly been uploaded. */
+    files: z.array(scheduledFileSchema),
+    /** Id of the last event in these files. */
+    lastId: text,
+    /** Text of the manifest once all files have been uploaded; then only the manifest is left to upload. */
+    manifest: text,
+  }).nullable(),
   /** Number of the latest attempt. What an earlier one still does has no effect. */
   attempt: z.int(),
-  lastWindow: exportedWindowSchema.nullable(),
+  lastWindow: recordSchema(exportedWindowSchema.shape).nullable(),
   error: text,
   /** Number of consecutive attempts that the storage has refused. */
   refusals: z.int(),
@@ -177,19 +175,17 @@ export const erasureRecordSchema = recordSchema({
   /** Id of the batch (`ErasureBatch`); null before it begins. */
   batch: text,
   /** How many of the ids, counted from the first, the running batch has. The others were found after its begin; undefined = it has all. */
-  inBatch: z.strictObject({ customers: z.int(), clicks: z.int() }).optional(),
+  inBatch: recordSchema({ customers: z.int(), clicks: z.int() }).optional(),
   /** How far a batch has taken its deleted events out of the counters, in one of its erasures; undefined = it has not begun to. */
-  subtraction: z
-    .strictObject({
-      /** Id of the batch. */
-      batch: z.string(),
-      isDone: z.boolean(),
-      /** `groups` of its `Subtraction`. */
-      groups: z.array(z.string()),
-      /** How many inserts the writers of each queue shard had started before it began. */
-      inserts: z.array(z.int()),
-    })
-    .optional(),
+  subtraction: recordSchema({
+    /** Id of the batch. */
+    batch: z.string(),
+    isDone: z.boolean(),
+    /** `groups` of its `Subtraction`. */
+    groups: z.array(z.string()),
+    /** How many inserts the writers of each queue shard had started before it began. */
+    inserts: z.array(z.int()),
+  }).optional(),
   events: z.int(),
   clicks: z.int(),
   startedAt: time.nullable(),

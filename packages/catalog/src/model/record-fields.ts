@@ -11,7 +11,7 @@ export const time = z.iso.datetime();
 export const common = { id: z.string(), workspaceId: z.string(), createdAt: time, updatedAt: time };
 
 /**
- * The schema of a record. Fields that only a later release has are accepted, and changes keep them: during an upgrade, and after a return to
+ * The schema of a record, or of an object in one. Fields that only a later release has are accepted, and changes keep them: during an upgrade, and after a return to
  * the release before, both releases read and change the same records.
  */
 export function recordSchema<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {

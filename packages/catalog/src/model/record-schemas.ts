@@ -8,7 +8,6 @@ import {
   TAG_COLORS,
   testVariantsSchema,
   webhookLinkScopeSchema,
-  webhookTriggerSchema,
 } from '@waymark/contract';
 import { z } from 'zod';
 import { common, recordSchema, text, time } from './record-fields.js';
@@ -84,7 +83,7 @@ export type DomainRecord = z.infer<typeof domainRecordSchema>;
 
 const count = z.int().min(0);
 /** What another system had counted for a link before it was imported. It is added to the counters of the link, and to no other count. */
-const linkBaselineSchema = z.strictObject({
+const linkBaselineSchema = recordSchema({
   source: z.string(),
   importedAt: time,
   clicks: count,
@@ -182,7 +181,8 @@ export const webhookRecordSchema = recordSchema({
   url: z.string(),
   /** The signing secret, encrypted with the instance key. */
   encryptedSecret: z.string(),
-  triggers: z.array(webhookTriggerSchema),
+  /** Those that only a later release has match no event of this one, and are kept. */
+  triggers: z.array(z.string()),
   /** Null = the webhook receives no clicks. */
   linkScope: webhookLinkScopeSchema.nullable(),
   folderIds: z.array(z.string()),

@@ -10,10 +10,10 @@ import type { Redis } from 'ioredis';
 import { type Name, numberOf } from '../model/entity-type.js';
 import { customerType } from '../model/entity-types.js';
 import { unavailable } from '../model/errors.js';
+import { parseData } from '../model/parse-record.js';
 import type { CustomerRecord } from '../model/record-schemas.js';
 import { storableText } from '../model/storable-text.js';
 import type { CommandConnections } from '../redis/connections.js';
-import { parseData } from '../store/record-table.js';
 import type { NameRow } from '../store/unique-names.js';
 import type { Peek, PendingRecords } from './pending-records.js';
 

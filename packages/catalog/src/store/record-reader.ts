@@ -1,5 +1,6 @@
 import { createRecentChanges } from '@waymark/cache';
 import { formatResourceId, parseResourceId } from '@waymark/contract';
+import { throttled } from '@waymark/event-queue';
 import {
   type CatalogRecord,
   type EntityType,
@@ -9,10 +10,11 @@ import {
   type Stored,
 } from '../model/entity-type.js';
 import { type CatalogLogger, unavailable, unavailableAfter } from '../model/errors.js';
+import { isUnreadable, parseData, UNREADABLE_LOG_MS } from '../model/parse-record.js';
 import type { PendingRecords } from '../pending/pending-records.js';
 import type { CachedName, NameOwner, RedisCache } from '../redis/record-cache.js';
 import type { LocalNames, LocalRecords } from './local-cache.js';
-import { parseData, type RecordTable } from './record-table.js';
+import type { RecordTable } from './record-table.js';
 import { createSharedLookUps, localKey } from './shared-look-ups.js';
 import type { NameRow, NamesTable } from './unique-names.js';
 
@@ -217,7 +219,14 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     }
   }
 
+  const warnOfUnreadable = throttled(deps.logger.warn.bind(deps.logger), UNREADABLE_LOG_MS, now);
+
   function noteFailure(err: unknown): void {
+    // The stores answer, so that others need no stale copies.
+    if (isUnreadable(err)) {
+      warnOfUnreadable({ err, table: kind.table }, 'a record cannot be read');
+      return;
+    }
     if (now() >= failingUntilMs)
       deps.logger.warn({ err, table: kind.table }, 'catalog read failed; serving stale copies');
     failingUntilMs = now() + FAILING_MS;

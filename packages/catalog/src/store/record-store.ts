@@ -106,7 +106,7 @@ export function createRecordStore<R extends CatalogRecord>(
 ): RecordStore<R> {
   const { clickhouse, settings, now } = deps;
   const { pending } = options;
-  const written = createRecordTable(kind, clickhouse, settings);
+  const written = createRecordTable(kind, clickhouse, settings, deps);
   const table = pending === undefined ? written : withPending(kind, written, deps.namesTable, pending);
   const localRecords = createLocalRecords<R>({ bound: options.cached, staleMsMax: kind.staleMsMax, now });
   const commit = createTableCommit(clickhouse, kind.table, recordColumns(kind), settings, now);

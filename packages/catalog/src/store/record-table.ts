@@ -4,6 +4,13 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { keyReadSettings, type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf, type Stored } from '../model/entity-type.js';
+import {
+  createRecordParser,
+  type ParserDeps,
+  parseData,
+  type ReadRows,
+  type UnreadableRow,
+} from '../model/parse-record.js';
 
 /** Maximum number of workspaces in one statement, because their ids are sent in its URL. */
 const WORKSPACES_PER_READ = 1_000;
@@ -43,12 +50,27 @@ export const rowKey = (workspaceNumber: string, number: string) => `${workspaceN
 /** The UInt64 of the ids of a workspace and of one of its records, as decimal text. */
 export type RecordKey = readonly [workspace: string, number: string];
 
+/** A row whose record cannot be read. Numbers are the UInt64 of ids as decimal text. */
+export interface UnreadableKey {
+  readonly workspace: string;
+  readonly number: string;
+  readonly version: number;
+}
+
+/** Rows of a workspace: the records that can be read, and the other rows. */
+export interface StoredRows<R> {
+  readonly stored: readonly Stored<R>[];
+  readonly unreadable: readonly UnreadableKey[];
+}
+
 /** Reads from the table of one type, without caches. */
 export function createRecordTable<R extends CatalogRecord>(
   kind: EntityType<R>,
   clickhouse: ClickHouseClient,
   { read: settings, isOneServer }: ReadSettings,
+  parser: ParserDeps,
 ) {
+  const parseRow = createRecordParser(kind, parser);
   const storedOf = ({ version, data }: Row): Stored<R> => ({ version: Number(version), record: parseData(kind, data) });
 
   async function select(workspaceId: string, tail: string, parameters: QueryParameters): Promise<Stored<R>[]> {
@@ -59,6 +81,18 @@ export function createRecordTable<R extends CatalogRecord>(
     });
     return rows.map(([version, data]) => storedOf({ version, data }));
   }
+
+  const publicIds = (workspaceNumber: string, number: string) => ({
+    workspaceId: formatResourceId('workspace', workspaceNumber),
+    id: formatResourceId(kind.resource, number),
+  });
+
+  /** Rows of all workspaces, by id. */
+  const selectRows = (condition: string, parameters: QueryParameters) =>
+    queryRows<[workspace: string, number: string, data: string]>(clickhouse, {
+      query: `SELECT workspace_id, id, data FROM ${kind.table} FINAL WHERE ${condition} ORDER BY id`,
+      ...{ parameters, settings },
+    });
 
   // With PREWHERE, ClickHouse does not read the data of neighbouring rows. With FINAL it is correct only for columns that all versions
   // share.
@@ -107,9 +141,19 @@ export function createRecordTable<R extends CatalogRecord>(
 
     /** Records of all workspaces, by id. @param condition constant SQL; values are passed only as `parameters` */
     async selectEverywhere(condition: string, parameters: QueryParameters): Promise<R[]> {
-      const query = `SELECT data FROM ${kind.table} FINAL WHERE ${condition} ORDER BY id`;
-      const rows = await queryRows<[string]>(clickhouse, { query, parameters, settings });
-      return rows.map(([data]) => parseData(kind, data));
+      return (await selectRows(condition, parameters)).map(([, , data]) => parseData(kind, data));
+    },
+
+    /** The same, and the rows that cannot be read apart: one of them must not stop the work for all workspaces. */
+    async selectReadable(condition: string, parameters: QueryParameters): Promise<ReadRows<R>> {
+      const records: R[] = [];
+      const unreadable: UnreadableRow[] = [];
+      for (const [workspace, number, data] of await selectRows(condition, parameters)) {
+        const record = parseRow(workspace, number, data);
+        if (record === undefined) unreadable.push({ ...publicIds(workspace, number), data });
+        else records.push(record);
+      }
+      return { records, unreadable };
     },
 
     /** Keys of records of all workspaces, those first that have not changed for longest. @param condition constant SQL */
@@ -143,23 +187,26 @@ ORDER BY workspace_id, id LIMIT ${KEYS_PER_PAGE}`;
       }
     },
 
-    /** Records of a workspace, parsed in turns of the event loop. @param numbers the UInt64 of their ids */
-    async selectByNumbers(workspace: string, numbers: readonly string[]): Promise<Stored<R>[]> {
+    /** Rows of a workspace, parsed in turns of the event loop. @param numbers the UInt64 of their ids */
+    async selectByNumbers(workspace: string, numbers: readonly string[]): Promise<StoredRows<R>> {
       const rows = await queryRows<[string, string, string, string]>(clickhouse, {
         query: IN_ONE,
         parameters: { workspace, ids: numbers.map(BigInt) },
         settings: { ...settings, ...keyReadSettings(numbers.length) },
       });
-      const found: Stored<R>[] = [];
+      const stored: Stored<R>[] = [];
+      const unreadable: UnreadableKey[] = [];
       let chars = 0;
-      for (const [, , version, data] of rows) {
-        found.push(storedOf({ version, data }));
+      for (const [, number, version, data] of rows) {
+        const record = parseRow(workspace, number, data);
+        if (record === undefined) unreadable.push({ workspace, number, version: Number(version) });
+        else stored.push({ version: Number(version), record });
         chars += data.length;
         if (chars < CHARS_PER_TURN) continue;
         chars = 0;
         await nextTurn();
       }
-      return found;
+      return { stored, unreadable };
     },
 
     /** The record as it is in the table at the time of the call, or later. Concurrent calls share a statement. */
@@ -188,8 +235,3 @@ WHERE workspace_id = {workspace:UInt64} AND id >= {from:UInt64} ${tail}`,
   };
 }
 export type RecordTable<R extends CatalogRecord> = ReturnType<typeof createRecordTable<R>>;
-
-/** Parses the stored JSON of a record. @throws Error when it does not fit the schema */
-export function parseData<R extends CatalogRecord>(kind: EntityType<R>, data: string): R {
-  return kind.schema.parse(JSON.parse(data));
-}

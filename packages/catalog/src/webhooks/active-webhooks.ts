@@ -4,9 +4,9 @@ import { formatResourceId } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import { webhookType } from '../model/entity-types.js';
+import { createRecordParser, type ParserDeps } from '../model/parse-record.js';
 import type { WebhookRecord } from '../model/record-schemas.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
-import { parseData } from '../store/record-table.js';
 
 const WORKSPACES_MAX = 10_000;
 /** TTL, in case an eviction is lost. */
@@ -14,19 +14,20 @@ const TTL_MS = 30_000;
 const WORKSPACES_PER_READ = 1_000;
 
 /** Dependencies of {@link createActiveWebhooks}. */
-export interface ActiveWebhooksDeps {
+export interface ActiveWebhooksDeps extends ParserDeps {
   readonly clickhouse: ClickHouseClient;
   /** Settings of every read. */
   readonly read: Readonly<Record<string, number>>;
   /** Whether this process receives the changes of others; while it does not, nothing is cached. */
   readonly isSubscribed: () => boolean;
-  readonly now: () => number;
 }
 
 /**
- * Reads the enabled webhooks of workspaces. They are cached in this process, because every insert of events reads them.
+ * Reads the enabled webhooks of workspaces. They are cached in this process, because every insert of events reads them. Those that cannot be
+ * read are left out, because one must not stop the inserts of all workspaces.
  */
-export function createActiveWebhooks({ clickhouse, read, isSubscribed, now }: ActiveWebhooksDeps) {
+export function createActiveWebhooks({ clickhouse, read, isSubscribed, logger, now }: ActiveWebhooksDeps) {
+  const parseRow = createRecordParser(webhookType, { logger, now });
   const cache = createTrackedCache<readonly WebhookRecord[]>({
     bound: { entriesMax: WORKSPACES_MAX },
     ttlMs: TTL_MS,
@@ -38,16 +39,18 @@ export function createActiveWebhooks({ clickhouse, read, isSubscribed, now }: Ac
     identify: (workspaceId) => workspaceId,
     group: () => '',
     async load(workspaceIds) {
-      const rows = await queryRows<[string, string]>(clickhouse, {
-        query: `SELECT workspace_id, data FROM ${webhookType.table} FINAL
+      const rows = await queryRows<[string, string, string]>(clickhouse, {
+        query: `SELECT workspace_id, id, data FROM ${webhookType.table} FINAL
 WHERE workspace_id IN ({workspaces:Array(UInt64)}) AND disabled = 0 ORDER BY workspace_id, id`,
         parameters: { workspaces: workspaceIds.map((id) => BigInt(numberOf('workspace', id))) },
         settings: read,
       });
       const found = new Map<string, WebhookRecord[]>();
-      for (const [workspace, data] of rows) {
+      for (const [workspace, number, data] of rows) {
+        const record = parseRow(workspace, number, data);
+        if (record === undefined) continue;
         const id = formatResourceId('workspace', workspace);
-        found.set(id, [...(found.get(id) ?? []), parseData(webhookType, data)]);
+        found.set(id, [...(found.get(id) ?? []), record]);
       }
       return found;
     },

@@ -90,9 +90,10 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     return !run.isStopped && !run.isOutdated;
   }
 
-  /** The events of people who were not erased since the job was planned. */
+  /** The events of people who were not erased since the job was planned. @throws ApiError when it is not known who was erased */
   async function notErased({ workspaceId }: WebhookJobData, events: readonly OutgoingEvent[]) {
     const people = events.length === 0 ? undefined : await catalog.erasures.people.current();
+    people?.checkKnown(workspaceId);
     return people === undefined ? events : events.filter((event) => !isErasedEvent(people, workspaceId, event));
   }
 

@@ -1,4 +1,4 @@
-import type { Catalog, WebhookRecord } from '@waymark/catalog';
+import { type Catalog, isUnreadable, type WebhookRecord } from '@waymark/catalog';
 import { formatResourceId, type WebhookTrigger } from '@waymark/contract';
 import { type EventTableKind, type RowIds, rowIds } from '@waymark/event-format';
 import type { PlanWebhookJobs } from '@waymark/event-queue';
@@ -52,7 +52,10 @@ function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, batchId: string,
  * are counted before they are queued, and left out as {@link EventJobLimit} describes.
  */
 export function createWebhookJobPlanner({ catalog, limit }: WebhookJobPlannerDeps): PlanWebhookJobs {
-  /** The events to send to a webhook. Only the scope `links` is checked here; folders are checked at delivery. */
+  /**
+   * The events to send to a webhook. Only the scope `links` is checked here; folders are checked at delivery, as are links that cannot be
+   * read: they must not stop the inserts of all workspaces.
+   */
   async function eventsInScope(
     { id, workspaceId, linkScope }: WebhookRecord,
     trigger: WebhookTrigger,
@@ -61,7 +64,11 @@ export function createWebhookJobPlanner({ catalog, limit }: WebhookJobPlannerDep
     if (trigger !== 'link.clicked' || linkScope !== 'links') return events;
     const numbers = [...new Set(events.map(({ linkId }) => linkId))];
     const idByNumber = new Map(numbers.map((number) => [number, formatResourceId('link', number)]));
-    const links = await catalog.links.getMany(workspaceId, [...idByNumber.values()]);
+    const links = await catalog.links.getMany(workspaceId, [...idByNumber.values()]).catch((err: unknown) => {
+      if (!isUnreadable(err)) throw err;
+      return undefined;
+    });
+    if (links === undefined) return events;
     const isListed = (number: string) => links.get(idByNumber.get(number) ?? '')?.webhookIds.includes(id) ?? false;
     return events.filter(({ linkId }) => isListed(linkId));
   }

@@ -98,13 +98,19 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
     mayBeUnused: (directory: string): Promise<void> =>
       files.setChanged(directory, now() - LEFT_OVER_MS + INSERT_MS_MAX),
 
-    /** Removes the files of expired imports, and directories that belong to no import. @returns the open imports */
+    /**
+     * Removes the files of expired imports, and directories that belong to no import: none while an import cannot be read, whose directory is
+     * not known.
+     *
+     * @returns the open imports
+     */
     async sweep(): Promise<readonly ImportJobRecord[]> {
       const unchanged = await files.unchangedFor(LEFT_OVER_MS, now());
-      const open = await importJobs.listOpen();
+      const { records: open, unreadable } = await importJobs.listOpen();
       for (const job of open) {
         if (isExpired(job, now()) && job.files.length > 0) await expire(job);
       }
+      if (unreadable.length > 0) return open;
       const used = new Set(open.map(({ directory }) => directory));
       for (const directory of unchanged) if (!used.has(directory)) await files.remove(directory);
       return open;
@@ -124,7 +130,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
           const sum = [...bytesOf.values()].reduce((total, one) => total + one, bytes);
           if (sum <= importBytesMax) return { bytes: sum, jobs: [] };
           // Files of imports that have not ended are needed.
-          const ended = (await importJobs.listOpen()).filter((job) => !isUnfinished(job));
+          const ended = (await importJobs.listOpen()).records.filter((job) => !isUnfinished(job));
           const jobs = ended.map((job) => ({
             ...{ job, workspaceId: job.workspaceId, bytes: bytesOf.get(job.directory) ?? 0 },
             finishedAt: job.finishedAt ?? '',

@@ -8,7 +8,12 @@ import {
   hasPermission,
   type UpdateWebhookBody,
   type Webhook,
+  type WebhookTrigger,
+  webhookTriggerSchema,
 } from '@waymark/contract';
+
+/** Whether this release has the trigger. A later one may have stored others. */
+const isKnown = (trigger: string): trigger is WebhookTrigger => webhookTriggerSchema.safeParse(trigger).success;
 
 /**
  * The webhook object of every response. Only keys that may change webhooks see the secret, because it can be used to sign deliveries
@@ -25,7 +30,7 @@ export function webhookObject(
     name,
     url,
     secret: hasPermission(role, scopes, 'webhooks.write') ? catalog.webhooks.secretOf(record) : HIDDEN_SECRET,
-    triggers,
+    triggers: triggers.filter(isKnown),
     linkScope,
     disabledAt,
     installationId: null,
@@ -105,10 +110,11 @@ export async function createWebhook(
 
 /**
  * Applies a body to a webhook. Without the trigger link.clicked it has no scope any more, unless the body sets one. A changed scope clears the
- * folders; enabling the webhook resets its count of failures.
+ * folders; enabling the webhook resets its count of failures. Triggers of a later release stay, because no caller of this one sees them.
  */
 function applyChanges(webhook: WebhookRecord, body: UpdateWebhookBody, nowMs: number): WebhookRecord {
-  const triggers = body.triggers === undefined ? webhook.triggers : [...new Set(body.triggers)];
+  const ofLater = webhook.triggers.filter((trigger) => !isKnown(trigger));
+  const triggers = body.triggers === undefined ? webhook.triggers : [...new Set([...body.triggers, ...ofLater])];
   const keptScope = triggers.includes('link.clicked') ? webhook.linkScope : null;
   const linkScope = body.linkScope === undefined ? keptScope : body.linkScope;
   const isSame = linkScope === webhook.linkScope;

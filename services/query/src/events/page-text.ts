@@ -144,7 +144,11 @@ export interface RowTexts {
   readonly erased: ErasedPeople | undefined;
 }
 
-/** Reads each link and customer of the rows once, and serialises it at most once. */
+/**
+ * Reads each link and customer of the rows once, and serialises it at most once.
+ *
+ * @throws ApiError 500 with `Retry-After` when it is not known who was erased
+ */
 export async function textsOfRows(
   deps: PageTextDeps,
   caller: Caller,
@@ -156,6 +160,7 @@ export async function textsOfRows(
     customersOf(deps, caller.workspaceId, kind, rows),
     deps.catalog.erasures.people.current(),
   ]);
+  erased?.checkKnown(caller.workspaceId);
   return { links, customers, erased };
 }
 

@@ -56,7 +56,7 @@ export async function exportJobs(app: App, deps: ExportJobsDeps): Promise<void> 
       const idsWithFiles = await files.ids();
       const open = await catalog.exportJobs.listOpen();
       await ends.sweep(idsWithFiles, open);
-      return open;
+      return open.records;
     },
     takeSlot: (workspaceId) => exportSlots.tryTake(workspaceId)?.free,
     run: async (job, signal, _slot, onProgress) => ends.complete(job, await runJob(runDeps, job, signal, onProgress)),

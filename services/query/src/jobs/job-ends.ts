@@ -21,6 +21,8 @@ export interface JobEndsDeps {
   readonly now: () => number;
 }
 
+type OpenJobs = Awaited<ReturnType<Catalog['exportJobs']['listOpen']>>;
+
 const NO_ROOM = 'The files of exports may have';
 
 /** Ends jobs in each possible way, and removes files. */
@@ -69,11 +71,11 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
      * @param idsWithFiles ids of the directories on disk
      * @param open every job that may have files, read after `idsWithFiles`
      */
-    async sweep(idsWithFiles: readonly string[], open: readonly ExportJobRecord[]): Promise<void> {
-      for (const job of open) {
+    async sweep(idsWithFiles: readonly string[], { records, unreadable }: OpenJobs): Promise<void> {
+      for (const job of records) {
         if (isExpired(job, now())) await expire(job);
       }
-      const known = new Set(open.map(({ id }) => id));
+      const known = new Set([...records, ...unreadable].map(({ id }) => id));
       for (const id of idsWithFiles) if (!known.has(id)) await files.remove(id);
     },
 
@@ -90,7 +92,7 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
           const bytesOf = await files.bytes();
           const bytes = [...bytesOf.values()].reduce((sum, one) => sum + one, 0);
           if (bytes <= bytesMax) return { bytes, jobs: [] };
-          const jobs = (await exportJobs.listOpen()).map((job) => ({
+          const jobs = (await exportJobs.listOpen()).records.map((job) => ({
             ...{ job, workspaceId: job.workspaceId, bytes: bytesOf.get(job.id) ?? 0 },
             finishedAt: job.status === 'completed' ? (job.finishedAt ?? '') : null,
           }));

@@ -179,7 +179,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   /** Starts what is due. @returns milliseconds until the next poll */
   async function poll(): Promise<number> {
     const startedMs = now();
-    const open = await exportSchedules.listOpen();
+    const { records: open } = await exportSchedules.listOpen();
     const known = new Set(open.map(({ id }) => id));
     for (const id of notBefore.keys()) if (!known.has(id)) notBefore.delete(id);
     const due = open.filter(isDue).sort(inTurn);
