@@ -12,7 +12,7 @@ export interface FrameChunk {
   readonly entries: readonly SpoolEntry[];
   /** Offset in the file after the last entry; after the last chunk, the size of the file. */
   readonly end: number;
-  /** Invalid bytes since the chunk before, in the middle of the file: corruption on disk. */
+  /** Bytes since the chunk before that cannot be read: corruption on disk, or an entry of a later release. */
   readonly damagedBytes: number;
   /** Invalid bytes at the end of the file: an entry whose write was interrupted, so that it was never acknowledged. */
   readonly tornBytes: number;
@@ -95,9 +95,14 @@ export async function* readFrames(handle: FileHandle, from: number): AsyncGenera
       if (await window.readMore(position)) continue;
       break;
     }
-    if (frame === undefined) {
+    if (frame === 'torn' || frame === 'unreadable') {
       const next = await window.findStart(position);
-      if (next === undefined) break;
+      if (next === undefined && frame === 'torn') break;
+      if (next === undefined) {
+        damagedBytes += size - position;
+        position = size;
+        break;
+      }
       damagedBytes += next + 1 - position;
       position = next + 1;
       continue;

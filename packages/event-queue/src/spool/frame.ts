@@ -13,15 +13,16 @@ export interface SpoolEntry extends JobDraft {
   readonly claimsUntil: number;
 }
 
-const headerSchema = z.strictObject({
+/** Fields that only a later release has are ignored: a spool file may be taken over by a process of the release before. */
+const headerSchema = z.object({
   jobId: z.string().min(1),
   version: z.int().min(1),
   rowCount: z.int().min(0),
   kind: z.enum(Object.keys(QUEUE_TABLES) as [QueueKind, ...QueueKind[]]),
   bytes: z.int().min(0),
   crc: z.int(),
-  marker: z.strictObject({ group: z.string(), bit: z.int().min(0) }),
-  claims: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+  marker: z.object({ group: z.string(), bit: z.int().min(0) }),
+  claims: z.array(z.object({ name: z.string(), value: z.string() })),
   claimsUntil: z.number(),
 });
 
@@ -37,9 +38,12 @@ export function encodeFrame(entry: SpoolEntry): Buffer {
   return Buffer.concat([Buffer.from(`${header}\n`), data, Buffer.from('\n')]);
 }
 
-function readHeader(line: string): z.infer<typeof headerSchema> | undefined {
+/** The part of a header that tells where its entry ends. */
+const sizeSchema = headerSchema.pick({ bytes: true });
+
+function parseJson(line: string): unknown {
   try {
-    return headerSchema.safeParse(JSON.parse(line)).data;
+    return JSON.parse(line);
   } catch {
     return undefined;
   }
@@ -56,19 +60,22 @@ interface Frame {
  * Parses the entry that begins at `start`.
  *
  * @param left bytes of the file from `start` on, of which `bytes` may have only the first ones
- * @returns `incomplete` if `bytes` ends before the entry does; undefined if the file has no entry there
+ * @returns `incomplete` if `bytes` ends before the entry does; `torn` if the file does; `unreadable` if bytes that the file has are no entry
  */
-export function decodeFrame(bytes: Buffer, start: number, left: number): Frame | 'incomplete' | undefined {
+export function decodeFrame(bytes: Buffer, start: number, left: number): Frame | 'incomplete' | 'torn' | 'unreadable' {
   const headerEnd = bytes.indexOf(NEWLINE, start);
-  if (headerEnd < 0) return bytes.length - start < left ? 'incomplete' : undefined;
-  const header = readHeader(bytes.toString('utf8', start, headerEnd));
-  if (header === undefined) return undefined;
-  const dataEnd = headerEnd + 1 + header.bytes;
-  if (dataEnd - start >= left) return undefined;
+  if (headerEnd < 0) return bytes.length - start < left ? 'incomplete' : 'torn';
+  const values = parseJson(bytes.toString('utf8', start, headerEnd));
+  const size = sizeSchema.safeParse(values).data;
+  if (size === undefined) return 'unreadable';
+  const dataEnd = headerEnd + 1 + size.bytes;
+  if (dataEnd - start >= left) return 'torn';
+  const header = headerSchema.safeParse(values).data;
+  if (header === undefined) return 'unreadable';
   if (dataEnd >= bytes.length) return 'incomplete';
-  if (bytes[dataEnd] !== NEWLINE) return undefined;
+  if (bytes[dataEnd] !== NEWLINE) return 'unreadable';
   const data = bytes.subarray(headerEnd + 1, dataEnd);
-  if (crc32(data) !== header.crc) return undefined;
+  if (crc32(data) !== header.crc) return 'unreadable';
   const { bytes: _, crc: __, ...rest } = header;
   return { entry: { ...rest, rows: data.toString('utf8') }, end: dataEnd + 1 };
 }

@@ -226,7 +226,7 @@ export function createSpool(options: SpoolOptions): Spool {
     if (damagedBytes === 0) return rm(path, { force: true });
     logger.error(
       { file: `${name}.damaged`, damagedBytes },
-      'a spool file was damaged on disk; its readable entries are queued',
+      'a spool file was damaged on disk, or has entries of a later release; the entries that can be read are queued',
     );
     await rename(path, `${path}.damaged`);
   };

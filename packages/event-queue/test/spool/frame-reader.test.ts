@@ -100,6 +100,27 @@ describe('a spool file is read', () => {
     }
   });
 
+  it('with fields of a later release in headers', async () => {
+    const entries = [anEntry('first'), anEntry('last')];
+    const text = fileOf(entries).toString();
+    const bytes = Buffer.from(
+      text.replaceAll('{"jobId"', '{"later":{"a":1},"jobId"').replaceAll('"bit":3', '"bit":3,"later":2'),
+    );
+    expect(await contentOf(bytes)).toEqual({ entries, damagedBytes: 0, tornBytes: 0 });
+  });
+
+  it('and a whole last entry that cannot be read is damage, not an interrupted write', async () => {
+    const [first, last] = [anEntry('first'), encodeFrame(anEntry('last'))];
+    const text = last.toString();
+    for (const unreadable of [text.replace('"click"', '"later"'), text.replace('last', 'lost'), 'no JSON\nlast\n']) {
+      const bytes = Buffer.concat([encodeFrame(first), Buffer.from(unreadable)]);
+      expect(await contentOf(bytes)).toEqual({ entries: [first], damagedBytes: unreadable.length, tornBytes: 0 });
+      expect(await contentOf(Buffer.from(unreadable))).toMatchObject({ damagedBytes: unreadable.length, tornBytes: 0 });
+    }
+    const torn = Buffer.from(text.replace('"click"', '"later"')).subarray(0, -1);
+    expect(await contentOf(torn)).toEqual({ entries: [], damagedBytes: 0, tornBytes: torn.length });
+  });
+
   it('without the entry that was being written', async () => {
     const [first, torn] = [anEntry('first'), encodeFrame(anEntry('x'.repeat(2 * MEBIBYTE)))];
     const bytes = Buffer.concat([encodeFrame(first), torn.subarray(0, -1)]);
