@@ -45,7 +45,7 @@ export {
   runLargeQuery,
 } from './run-query.js';
 export { addServers } from './shards/add-servers.js';
-export { applyPlacement } from './shards/apply-placement.js';
+export { applyPlacement, isPlacementApplied } from './shards/apply-placement.js';
 export {
   type CompleteReplicas,
   findCompleteReplicas,

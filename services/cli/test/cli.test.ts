@@ -323,9 +323,18 @@ describe('waymark', { timeout: 120_000 }, () => {
     const second = await runCli(fresh, 'migrate', 'up', '--json');
     const status = await runCli(fresh, 'migrate', 'status', '--json');
     const waited = await waiting;
+    const { name: applied } = (JSON.parse(status.stdout) as { migrations: { name: string }[] }).migrations[0] ?? {};
+    await database.client.command({
+      query: `INSERT INTO ${fresh.CLICKHOUSE_DATABASE}.schema_migrations
+SELECT * REPLACE ('other' AS checksum, applied_at + 1 AS applied_at) FROM ${fresh.CLICKHOUSE_DATABASE}.schema_migrations
+WHERE name = {applied:String}`,
+      query_params: { applied },
+    });
+    const changed = await runCli(fresh, 'migrate', 'wait', '--seconds', '60');
     await database.client.command({ query: `DROP DATABASE ${fresh.CLICKHOUSE_DATABASE}` });
     expect(hurried).toMatchObject({ code: 1, stderr: expect.stringContaining('migrations are not applied') });
     expect(JSON.parse(waited.stdout)).toEqual({ migrated: true });
+    expect(changed).toMatchObject({ code: 1, stderr: expect.stringContaining('1 migrations have changed since') });
     expect((JSON.parse(first.stdout) as { applied: string[] }).applied.length).toBeGreaterThan(0);
     expect((JSON.parse(second.stdout) as { applied: string[] }).applied).toEqual([]);
     const { migrations } = JSON.parse(status.stdout) as { migrations: { state: string }[] };

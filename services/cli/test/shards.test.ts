@@ -1,7 +1,13 @@
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { applyPlacement, type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
+import {
+  applyPlacement,
+  type ClickHouseClient,
+  createClickHouseClient,
+  isPlacementApplied,
+  migrate,
+} from '@waymark/clickhouse';
 import { environmentWith } from '@waymark/config';
 import { startTestCluster, type TestCluster, temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -19,12 +25,15 @@ let nodes: TestCluster;
 let client: ClickHouseClient;
 let dataDir: string;
 let env: Record<string, string>;
+/** Whether the tables followed the placement when the migrations were applied, and nothing more. */
+let isPlacedBefore: boolean;
 
 beforeAll(async () => {
   nodes = await startTestCluster({ shards: 2 });
   const [database = ''] = nodes.databases;
   client = createClickHouseClient({ url: nodes.url, database });
   await migrate(client, nodes);
+  isPlacedBefore = await isPlacementApplied(client, nodes);
   await applyPlacement(client, nodes);
   await client.command({
     query: `INSERT INTO click_events (workspace_id, timestamp, click_id, link_id)
@@ -55,6 +64,21 @@ const number = async (query: string, database?: string): Promise<number> => {
   if (of !== client) await of.close();
   return Number(row?.[0]);
 };
+
+test('migrate wait waits for the placement on shards, which follows the migrations', async () => {
+  expect(isPlacedBefore).toBe(false);
+  expect(await isPlacementApplied(client, nodes)).toBe(true);
+  const wait = () => runCli(env, 'migrate', 'wait', '--seconds', '0.1');
+  expect(await wait()).toMatchObject({ code: 0 });
+  const placed = 'SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = ';
+  const [[statement = ''] = []] = await client.rows<[string]>({ query: `${placed}'tags'` });
+  const on = `Distributed('${nodes.cluster}', currentDatabase(), tags_local, workspace_id)`;
+  await client.command({ query: `CREATE OR REPLACE TABLE tags AS tags ENGINE = ${on}` });
+  const other = await wait();
+  await client.command({ query: statement.replace('CREATE TABLE', 'CREATE OR REPLACE TABLE') });
+  expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('do not follow the placement') });
+  expect(await wait()).toMatchObject({ code: 0 });
+});
 
 /** Inserts clicks of the moved workspace, one at a time, and repeats what is refused, as a writer does. */
 function startWriting() {

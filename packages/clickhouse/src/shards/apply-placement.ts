@@ -78,3 +78,13 @@ export async function applyPlacement(
   const stored = await readPlacement(client, { cluster });
   return stored === undefined ? [] : placeTables(client, cluster, stored.shards);
 }
+
+/**
+ * Whether the tables of a cluster follow its placement. Until {@link applyPlacement} has run after the migrations, new tables have another
+ * one, so that rows would go to shards on which reads do not look for them. On one server it is always true.
+ */
+export async function isPlacementApplied(client: ClickHouseClient, { cluster }: PlacementTarget): Promise<boolean> {
+  if (cluster === undefined) return true;
+  const stored = await readPlacement(client, { cluster });
+  return stored !== undefined && (await tablesPlacedOtherwise(client, stored.shards)).length === 0;
+}

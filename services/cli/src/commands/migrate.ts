@@ -5,6 +5,7 @@ import {
   applyQueryLogView,
   applyRetention,
   type ClickHouseClient,
+  isPlacementApplied,
   migrate,
   migrationStatus,
 } from '@waymark/clickhouse';
@@ -53,12 +54,13 @@ export function showMigrations(): Promise<CommandResult> {
 }
 
 /**
- * `waymark migrate wait`: waits until another process has applied all migrations. Containers run it before their service.
+ * `waymark migrate wait`: waits until another process has applied all migrations, and the placement on shards. Containers run it before their
+ * service.
  *
  * Once ClickHouse has been unreachable for `--unreachable-seconds`, it succeeds as well, for services that work without ClickHouse. A server
  * that answers pings counts as reachable, whatever its other answers.
  *
- * @throws CommandError after `--seconds`
+ * @throws CommandError after `--seconds`, and at once when an applied migration has changed, which nobody will apply
  */
 export async function awaitMigrations(options: {
   readonly seconds: RawOption;
@@ -96,9 +98,18 @@ interface Waiting {
 async function missingMigrations(clickhouse: ClickHouseClient, cluster: string | undefined): Promise<Waiting> {
   try {
     const migrations = await answerWithin(migrationStatus(clickhouse, { cluster }), ANSWER_TIMEOUT_MS);
-    const pending = migrations.filter(({ state }) => state === 'pending').length;
-    return { missing: pending === 0 ? undefined : `${pending} migrations are not applied`, isReached: true };
+    const count = (wanted: string) => migrations.filter(({ state }) => state === wanted).length;
+    const [changed, pending] = [count('changed'), count('pending')];
+    if (changed > 0)
+      throw new CommandError(`${changed} migrations have changed since they were applied; see: waymark migrate status`);
+    if (pending > 0) return { missing: `${pending} migrations are not applied`, isReached: true };
+    const isPlaced = await answerWithin(isPlacementApplied(clickhouse, { cluster }), ANSWER_TIMEOUT_MS);
+    const missing = isPlaced
+      ? undefined
+      : 'tables do not follow the placement on shards, which waymark migrate up applies';
+    return { missing, isReached: true };
   } catch (err) {
+    if (err instanceof CommandError) throw err;
     const missing = err instanceof Error ? err.message : String(err);
     const isReached = await answerWithin(clickhouse.ping(), ANSWER_TIMEOUT_MS).then(
       ({ success }) => success,
