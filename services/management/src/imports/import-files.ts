@@ -70,9 +70,9 @@ export function createImportFiles(root: string) {
   const pathOf = (directory: string, ...names: readonly string[]) => join(root, directory, ...names);
   const attemptPath = ({ directory, attempt }: Attempt) => pathOf(directory, String(attempt));
 
+  /** Undefined also for a checkpoint that this release cannot read: the import begins again, and skips the links that exist. */
   async function checkpointIn(path: string): Promise<Checkpoint | undefined> {
-    const found = await readCheckpoint(path);
-    return found === undefined ? undefined : checkpointSchema.parse(found);
+    return checkpointSchema.safeParse(await readCheckpoint(path)).data;
   }
 
   /** Copies the reports of an earlier attempt up to its checkpoint. */

@@ -44,6 +44,20 @@ it('an attempt has the reports of the one before up to its checkpoint, and what 
   await next.close();
 });
 
+it('an attempt begins again after one whose checkpoint cannot be read, as that of another release', async () => {
+  const { files, root, directory, position } = await anImport();
+  const first = { directory, attempt: 1 };
+  await files.begin(first);
+  const reports = await files.openReports(first, undefined);
+  await reports.checkpoint(position(1));
+  await reports.close();
+  const path = join(root, directory, '1', 'checkpoint.json');
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"row":1', '"row":"one"'));
+  expect(await files.readCheckpoint(first)).toBeUndefined();
+  expect(await files.begin({ directory, attempt: 2 })).toBeUndefined();
+  expect(readdirSync(join(root, directory))).toEqual(['2']);
+});
+
 it('an attempt without a directory has nothing to continue, and makes none', async () => {
   const { files, root } = await anImport();
   expect(await files.begin({ directory: 'missing', attempt: 1 })).toBeUndefined();

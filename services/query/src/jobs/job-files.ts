@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { copyFile, type FileHandle, mkdir, open, readdir, rename, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { parseResourceId } from '@waymark/contract';
 import {
   beginAttempt,
@@ -25,6 +26,8 @@ const checkpointSchema = z.object({
   bytes: z.int(),
   /** Id of the last row that was written, after which to continue; null for a file that cannot be continued. */
   lastId: z.string().nullable(),
+  /** Names of the columns of the file. Absent in checkpoints of earlier releases. */
+  columns: z.array(z.string()).optional(),
 });
 
 /** How much of a file is synced to disk. */
@@ -68,11 +71,13 @@ export function createJobFiles(directory: string) {
    * Takes over the file of an earlier attempt, up to its checkpoint. A file that its attempt may still write is copied, because a process that
    * has lost its lease would write into that of its successor. Any other is moved, so that the file needs no room for a second one.
    *
+   * @param columns names of the columns of the new attempt. Those of a file of another release may be others
    * @returns undefined when the earlier attempt has no file that can be continued
    */
-  async function takeOver(before: string, own: string): Promise<Checkpoint | undefined> {
+  async function takeOver(before: string, own: string, columns: readonly string[]): Promise<Checkpoint | undefined> {
     const found = await checkpointIn(before);
     if (found === undefined || found.lastId === null) return undefined;
+    if (found.columns !== undefined && !isDeepStrictEqual(found.columns, columns)) return undefined;
     // The file has its final name if the process ended between completing the file and recording that in the job.
     const name = (await readdir(before)).find((one) => !one.startsWith(CHECKPOINT)) ?? PART;
     const source = join(before, name);
@@ -99,12 +104,14 @@ export function createJobFiles(directory: string) {
      * Prepares the directory of a new attempt: takes over the file of the latest earlier attempt up to its checkpoint, and removes all earlier
      * attempts.
      *
-     * @param isResumable whether a file of this format can be continued
+     * @param columns names of the columns of the file; undefined if a file of this format cannot be continued
      * @returns the checkpoint at which to continue; undefined to start over
      */
-    async begin({ id, attempt }: Attempt, isResumable: boolean): Promise<Checkpoint | undefined> {
+    async begin({ id, attempt }: Attempt, columns: readonly string[] | undefined): Promise<Checkpoint | undefined> {
       await mkdir(join(directory, id), { recursive: true, mode: DIRECTORY_MODE });
-      return beginAttempt(join(directory, id), attempt, isResumable ? takeOver : async () => undefined);
+      return beginAttempt(join(directory, id), attempt, async (before, own) =>
+        columns === undefined ? undefined : takeOver(before, own, columns),
+      );
     },
 
     /** Opens the file of an attempt that has begun. */

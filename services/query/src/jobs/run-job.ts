@@ -53,8 +53,9 @@ export async function runJob(
 
   const opened = await openJob(await jobCaller(catalog, job, now()), job, createdMs);
   const isResumable = opened.type === 'list' && format !== 'parquet';
-  const continued = await files.begin(job, isResumable);
-  const progress: Checkpoint = continued ?? { rows: 0, bytes: 0, lastId: null };
+  const names = opened.type === 'list' && isResumable ? opened.columns.map(({ name }) => name) : undefined;
+  const continued = await files.begin(job, names);
+  const progress: Checkpoint = { rows: 0, bytes: 0, lastId: null, ...continued, ...(names && { columns: names }) };
   const part = await files.openPart(job);
   try {
     const append = async (bytes: Uint8Array) => {

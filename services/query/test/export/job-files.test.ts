@@ -19,7 +19,7 @@ const CHECKPOINT = { rows: 1, bytes: 5, lastId: 'one' };
 
 /** Writes five bytes, a checkpoint and five more. */
 async function write(number: number) {
-  expect(await files.begin(attempt(number), true)).toBeUndefined();
+  expect(await files.begin(attempt(number), ['id'])).toBeUndefined();
   const part = await files.openPart(attempt(number));
   await part.append(Buffer.from('first'));
   await part.checkpoint(CHECKPOINT);
@@ -29,7 +29,7 @@ async function write(number: number) {
 
 /** Begins an attempt that continues after the first five bytes. */
 async function goesOn(number: number): Promise<void> {
-  expect(await files.begin(attempt(number), true)).toEqual(CHECKPOINT);
+  expect(await files.begin(attempt(number), ['id'])).toEqual(CHECKPOINT);
   expect(await readFile(pathOf(number), 'utf8')).toBe('first');
 }
 
@@ -72,5 +72,16 @@ it.each(['before it took the file over', 'after it'])('an attempt that was kille
 it('a file that cannot be continued is written again', async () => {
   const { part } = await write(1);
   await part.close();
-  expect(await files.begin(attempt(2), false)).toBeUndefined();
+  expect(await files.begin(attempt(2), undefined)).toBeUndefined();
+});
+
+it('a file with other columns than those of the new attempt is begun again', async () => {
+  expect(await files.begin(attempt(1), ['id', 'url'])).toBeUndefined();
+  const part = await files.openPart(attempt(1));
+  await part.append(Buffer.from('first'));
+  await part.checkpoint({ ...CHECKPOINT, columns: ['id', 'url'] });
+  await part.close();
+  expect(await files.begin(attempt(2), ['id', 'url'])).toMatchObject(CHECKPOINT);
+  expect(await files.begin(attempt(3), ['id', 'url', 'later'])).toBeUndefined();
+  await expect(stat(pathOf(2, ''))).rejects.toThrow('ENOENT');
 });
