@@ -230,6 +230,19 @@ describe('consistency with the code', () => {
     }
   });
 
+  it('each documented apply of the Job is followed by a wait for its end, because pods start when it fails after the migrations', () => {
+    const wait = 'kubectl wait --for=condition=complete job/migrate -n waymark --timeout=10m';
+    const blocks = readFileSync(join(ROOT, 'docs/production.md'), 'utf8').match(/```sh\n[^`]*```/g) ?? [];
+    const applying = [
+      ...blocks.filter(
+        (block) => block.includes('delete job migrate') || block.includes('apply -k deploy/kubernetes\n'),
+      ),
+      manifestText('config.yaml'),
+    ];
+    expect(applying.length).toBeGreaterThan(2);
+    for (const commands of applying) expect(commands).toContain(wait);
+  });
+
   it('every value of the config map that names a store, a host or addresses is marked to be changed', () => {
     const marked = [...manifestText('config.yaml').matchAll(/^ {2}(\w+): .* # change me$/gm)].map(([, name]) => name);
     const own = /_(URL|CLUSTER|DOMAIN|PROXIES)$/;
