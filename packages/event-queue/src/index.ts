@@ -17,6 +17,7 @@ export type { LateRows } from './erasure/late-rows.js';
 export { type QueuedReferences, queuedReferences } from './erasure/queued-references.js';
 export { rewriteFiles } from './erasure/rewrite-files.js';
 export { HistoryBusyError } from './history/history-state.js';
+export type { RefusedRow } from './history/part-writer.js';
 export type { ClickAlias, PastClaim, PastRow } from './history/past-batch.js';
 export { openPastEvents, type PastBatch, type PastEvents, type PastEventsOptions } from './history/past-events.js';
 export type { RecordedClick } from './producer/click-recorder.js';

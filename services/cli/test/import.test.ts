@@ -292,6 +292,36 @@ describe('waymark import', { timeout: 120_000 }, () => {
     expect(JSON.stringify(again)).not.toContain(KEY);
   });
 
+  it('of events that is killed and continued lists the rejected events of both runs', async () => {
+    const made = await runCommand(env, 'workspace', 'create', '--slug', 'twice', '--domain', 'go.twice.test');
+    expect(made.code).toBe(0);
+    const rows = Array.from({ length: 12_500 }, (_, n) => {
+      const key = [1, 2, 12_400].includes(n) ? 'gone' : 'Ab';
+      return `${n},2020-01-01 00:00:00,${key},direct,,,DE\n`;
+    });
+    const heading = 'click_id,click_time,shorturl,referrer,user_agent,ip_address,country_code\n';
+    const log = aFile('twice-log.csv', `${heading}${rows.join('')}`);
+    const links = aFile('twice.csv', 'keyword,url,title,timestamp,ip,clicks\nAb,https://a.test,A,,,9\n');
+    const report = join(dir, 'twice-events-rejected.csv');
+    const args = ['yourls', links, '--workspace', 'twice', '--timezone', 'UTC', '--history', 'events', '--log', log];
+    const named = ['import', ...args, '--report', join(dir, 'twice')];
+    const child = spawn(process.execPath, [BIN, ...named], { env: environmentWith(env), stdio: 'ignore' });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    await waitFor(async () => (await eventsOf('go.twice.test')).stored > 0, { what: 'the first batch' });
+    child.kill('SIGKILL');
+    await ended;
+    const reasons = () =>
+      readFileSync(report, 'utf8')
+        .split('\r\n')
+        .map((line) => line.split(',')[0]);
+    expect(reasons()).toEqual(['rejectedRow', '3', '4', '']);
+    const { code, stdout } = await runCommand(env, ...named);
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`${report}: 3 rows`)]);
+    expect(stdout).toContain('12500 events: 12497 clicks');
+    expect(reasons()).toEqual(['rejectedRow', '3', '4', '12402', '']);
+    expect(statSync(report).mode & 0o077).toBe(0);
+  });
+
   it('an import of events that is interrupted says how to go on', async () => {
     let isHeld = false;
     const link = { id: 'link_1', domain: 'old.test', key: 'held', url: 'https://a.test' };

@@ -23,8 +23,12 @@ export const NO_EVENTS: EventCounts = {
   ...{ repeated: 0, tooOld: 0, bots: 0, rejected: 0 },
 };
 
-/** Receives the results of an import of events. `rejected` is awaited, so that an implementation need not buffer. */
+/** Receives the results of an import of events. Calls that return a promise are awaited, so that an implementation need not buffer. */
 export interface EventReport {
+  /** Called before all others if the import continues an earlier run, whose rejected records are not rejected again. */
+  continued(earlier: EventCounts): Promise<void>;
   rejected(rejection: Rejection): Promise<void>;
+  /** Called before a batch is stored, behind which a later run would continue: the records rejected so far must be safe from now on. */
+  save(): Promise<void>;
   progress(counts: EventCounts): void;
 }

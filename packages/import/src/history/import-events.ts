@@ -9,6 +9,7 @@ import {
   type PastEvents,
   type PastEventsOptions,
   PENDING_TTL_MS,
+  type RefusedRow,
 } from '@waymark/event-queue';
 import type { LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
@@ -156,6 +157,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
       JSON.stringify({ next, counts: withoutDropped(counts, dropped) } satisfies Progress);
     // Before the rows are stored, because a killed import repeats the batch. A sale in between is attributed to the latest lead of that
     // moment.
+    await report.save();
     await evictLatestLeads({ shard, clickhouse: stores.clickhouse, workspaceNumber, now }, rows);
     counts = withoutDropped(counts, await past.write({ rows, aliases, claims: taken, progressAfter }));
     report.progress(counts);
@@ -197,12 +199,21 @@ export async function importEvents(history: HistorySource, options: EventImportO
     return counts;
   }
 
+  /** Rows of the batch that an earlier run has left, which are refused while it is completed. */
+  const refusedAtStart: RefusedRow[] = [];
+  let isOpen = false;
+  const rejectRefused = ({ row, error }: RefusedRow) =>
+    reject({ row: 0, record: row }, `the store refuses it: ${error}`);
+
   async function open(): Promise<PastEvents> {
     return openPastEvents({
       ...stores,
       ...{ workspaceNumber, shard, identity: history.identity, logger, now, signal: options.signal },
       ...{ onInserting: catalog.markTotals, onInserted: catalog.evictTotals },
-      onRefused: ({ row, error }) => reject({ row: 0, record: row }, `the store refuses it: ${error}`),
+      onRefused: async (refused) => {
+        if (isOpen) await rejectRefused(refused);
+        else refusedAtStart.push(refused);
+      },
     });
   }
 
@@ -210,8 +221,11 @@ export async function importEvents(history: HistorySource, options: EventImportO
     const past = await open();
     let isFinished = false;
     try {
+      isOpen = true;
       const progress = past.progress === undefined ? undefined : (JSON.parse(past.progress) as Progress);
       counts = withoutDropped(progress?.counts ?? NO_EVENTS, past.dropped);
+      if (progress !== undefined) await report.continued(counts);
+      for (const refused of refusedAtStart) await rejectRefused(refused);
       await readAll(progress?.next, (items, next) => store(past, items, next));
       isFinished = true;
     } finally {

@@ -131,7 +131,10 @@ describe('an import of the history of dub', () => {
     };
     const importing = history.events(acme, source, {
       deps: { catalog, defaultDomain: undefined, now: Date.now },
-      report: { rejected: async (rejection) => void rejections.push(rejection), progress: () => undefined },
+      report: {
+        ...{ continued: async () => undefined, save: async () => undefined, progress: () => undefined },
+        rejected: async (rejection) => void rejections.push(rejection),
+      },
     });
     await expect(importing).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
     expect(rejections.filter((one) => (one as { row: number }).row === 1)).toEqual([]);

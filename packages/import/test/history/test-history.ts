@@ -44,7 +44,10 @@ export async function startHistory(): Promise<TestHistory> {
       ...{ deps, workspace, source: 'dub', domains: parseDomainMap([workspace.host]), isDry: false },
       ...{ retentionDays: undefined, logger: { debug: silent, info: silent, warn: silent, error: silent } },
       stores: { queues: [imports.redis], clickhouse: database.client, leaseMs: 500 },
-      report: { rejected: async (rejection) => void rejections.push(rejection), progress: silent },
+      report: {
+        ...{ continued: async () => undefined, save: async () => undefined, progress: silent },
+        rejected: async (rejection) => void rejections.push(rejection),
+      },
       ...options,
     });
     return { ...counts, rejections };

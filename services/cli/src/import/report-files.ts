@@ -1,4 +1,5 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import {
   createReportLines,
@@ -6,8 +7,10 @@ import {
   type EventReport,
   type ImportCounts,
   type ImportReport,
+  NO_LINES,
 } from '@waymark/import';
 import { draftOf } from '../drafts.js';
+import { printStatus } from '../output.js';
 import { withProgress } from '../progress.js';
 
 const BUFFER_CHARS = 65_536;
@@ -22,13 +25,22 @@ function createReportFile(path: string, sourcePath?: string) {
   let handle: FileHandle | undefined;
   let buffer = '';
   let rows = 0;
+  let isContinued = false;
+  let isPublished = false;
+
+  /** Creates the draft, with the content of the file that it continues. */
+  async function createDraft(): Promise<FileHandle> {
+    // Only the owner can read it, because rows may contain passwords of links. `x`: another user may have put a file of theirs there.
+    const created = await open(writtenPath, 'wx', 0o600);
+    if (isContinued) for await (const chunk of createReadStream(path)) await created.appendFile(chunk as Buffer);
+    return created;
+  }
 
   async function flush(): Promise<void> {
     if (buffer === '') return;
     const text = buffer;
     buffer = '';
-    // Only the owner can read it, because rows may contain passwords of links. `x`: another user may have put a file of theirs there.
-    handle ??= await open(writtenPath, 'wx', 0o600);
+    handle ??= await createDraft();
     await handle.appendFile(text);
   }
 
@@ -40,14 +52,33 @@ function createReportFile(path: string, sourcePath?: string) {
       buffer += line;
       if (buffer.length > BUFFER_CHARS) await flush();
     },
+    /**
+     * Continues the file of an earlier run instead of replacing it. Call it before rows are added.
+     *
+     * @param earlier number of rows of that file
+     * @returns false when there is no such file
+     */
+    async continueFile(earlier: number): Promise<boolean> {
+      const found = await lstat(path).catch(() => undefined);
+      isContinued = found?.isFile() === true;
+      if (isContinued) rows = earlier;
+      return isContinued;
+    },
+    /** Gives the file its name before the end, so that its rows stay if this process is killed. */
+    async publish(): Promise<void> {
+      await flush();
+      if (handle === undefined || isPublished) return;
+      await rename(writtenPath, path);
+      isPublished = true;
+    },
     /** @param hasEnded whether all of the source was read */
     async close(hasEnded: boolean): Promise<void> {
       await flush();
       await handle?.close();
       const isSource = sourcePath !== undefined && resolve(sourcePath) === resolve(path);
       if (handle === undefined) {
-        if (hasEnded && !isSource) await rm(path, { force: true });
-      } else if (hasEnded || !isSource) await rename(writtenPath, path);
+        if (hasEnded && !isSource && !isContinued) await rm(path, { force: true });
+      } else if (!isPublished && (hasEnded || !isSource)) await rename(writtenPath, path);
     },
   };
 }
@@ -106,7 +137,8 @@ async function reported<Counts>(
 }
 
 /**
- * Runs an import of events with a report: a file with the rejected records, and the progress on standard error.
+ * Runs an import of events with a report: a file with the rejected records, and the progress on standard error. A run that continues an
+ * earlier one adds to its file.
  *
  * @param prefix as in {@link withLinkReport}
  */
@@ -115,9 +147,22 @@ export function withEventReport(
   work: (report: EventReport) => Promise<EventCounts>,
 ): Promise<Reported<EventCounts>> {
   const rejected = createReportFile(`${prefix}-events-rejected.csv`);
-  const lines = createReportLines(false);
+  let lines = createReportLines(false);
   return reported({ files: [rejected], text: eventCountsText, read: ({ read }) => read }, (progress) =>
-    work({ rejected: (rejection) => rejected.add(lines.rejected(rejection)), progress }),
+    work({
+      async continued(earlier) {
+        if (earlier.rejected === 0) return;
+        if (await rejected.continueFile(earlier.rejected))
+          lines = createReportLines(false, { ...NO_LINES, rejected: earlier.rejected });
+        else
+          printStatus(
+            `the report of the earlier run, with ${earlier.rejected} rejected events, is not at ${rejected.path}`,
+          );
+      },
+      rejected: (rejection) => rejected.add(lines.rejected(rejection)),
+      save: () => rejected.publish(),
+      progress,
+    }),
   );
 }
 

@@ -67,7 +67,8 @@ describe('after a switch from dub', { timeout: 120_000 }, () => {
       ...{ source: 'dub', credential: 'key', readsCounts: false, outbound, now: Date.now, wait: async () => undefined },
       address: `http://127.0.0.1:${(stub.address() as AddressInfo).port}`,
     };
-    const report = { rejected: async () => undefined, lost: async () => undefined, progress: () => undefined };
+    const ignore = async () => undefined;
+    const report = { rejected: ignore, lost: ignore, continued: ignore, save: ignore, progress: () => undefined };
     const shared = {
       source: 'dub',
       domains: parseDomainMap([`go.${workspace.slug}.test`]),

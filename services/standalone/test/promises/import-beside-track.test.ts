@@ -15,6 +15,7 @@ afterAll(() => two.close());
 const SOLD_MS = Date.parse('2026-01-02T03:04:05.678Z');
 const place = { country: 'DE', region: undefined, city: undefined, continent: undefined };
 const silent = () => undefined;
+const ignore = async () => undefined;
 
 function past(kind: 'lead' | 'sale', externalId: string, invoiceId: string | null = null): PastEvent {
   const click = {
@@ -54,7 +55,7 @@ const importPast = (events: readonly PastEvent[]) =>
       deps: { catalog, defaultDomain: undefined, now: Date.now },
       stores: { queues: [two.redisClient], clickhouse: two.database.client },
       ...{ workspace, source: 'dub', domains: parseDomainMap([two.domain]), retentionDays: undefined, isDry: false },
-      report: { rejected: async () => undefined, progress: silent },
+      report: { rejected: ignore, continued: ignore, save: ignore, progress: silent },
       logger: { debug: silent, info: silent, warn: silent, error: silent },
     });
   });
