@@ -19,6 +19,7 @@ import type { DomainMap } from '../run/domain-map.js';
 import { untilAborted } from '../run/until-aborted.js';
 import { createBatchReader, type EventBatch } from './event-batch.js';
 import { type EventCounts, type EventReport, NO_EVENTS } from './event-report.js';
+import { positionOf } from './history-items.js';
 import { evictLatestLeads } from './latest-leads.js';
 import { createPastCustomers } from './past-customers.js';
 import type { HistoryItem, HistorySource } from './past-event.js';
@@ -65,6 +66,9 @@ interface Progress {
   /** {@link HistoryPage.next} of the last page of the batch. */
   readonly next: string;
   readonly counts: EventCounts;
+  /** {@link DomainMap.identity} and {@link HistorySource.timezone} of the run; an earlier version stored neither. */
+  readonly domains?: string;
+  readonly timezone?: string | undefined;
 }
 
 /** Counts dropped sales as repeated. @param dropped number of sales that were not stored, because their invoice belongs to another sale */
@@ -74,9 +78,11 @@ function withoutDropped(counts: EventCounts, dropped: number): EventCounts {
 
 /**
  * Stores the history of a source, after its links were imported. The ids of events are derived from those of the source, and stored events
- * are left out, so a repeated import adds nothing. An import that was killed continues after its last batch.
+ * are left out, so a repeated import adds nothing. An import that was killed continues after its last batch, or starts again if other
+ * domains are mapped: events that were rejected may have links now.
  *
- * @throws ImportError when the source cannot be read, or another import of events runs in the workspace; stored batches stay
+ * @throws ImportError when the source cannot be read, another import of events runs in the workspace, or an import would continue with
+ * another time zone; stored batches stay
  */
 export async function importEvents(history: HistorySource, options: EventImportOptions): Promise<EventCounts> {
   const { deps, stores, workspace, source, report, logger, signal = new AbortController().signal } = options;
@@ -101,6 +107,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
   const ownDays = workspace.eventRetentionDays ?? Number.POSITIVE_INFINITY;
   // The retention of the installation deletes to the second, that of a workspace by whole days.
   const oldestMs = Math.max(now() - retentionDays * DAY_MS, Math.floor(now() / DAY_MS - ownDays) * DAY_MS);
+  const optionsNow = { domains: options.domains.identity, timezone: history.timezone };
   let counts = NO_EVENTS;
   let hasAliases = workspace.hasClickAliases === true;
 
@@ -154,7 +161,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
     await markAliases(batch.aliases);
     const { rows, aliases, claims: taken } = batch;
     const progressAfter = (dropped: number) =>
-      JSON.stringify({ next, counts: withoutDropped(counts, dropped) } satisfies Progress);
+      JSON.stringify({ next, counts: withoutDropped(counts, dropped), ...optionsNow } satisfies Progress);
     // Before the rows are stored, because a killed import repeats the batch. A sale in between is attributed to the latest lead of that
     // moment.
     await report.save();
@@ -199,6 +206,19 @@ export async function importEvents(history: HistorySource, options: EventImportO
     return counts;
   }
 
+  /** The progress to continue from; undefined to start at the beginning. @throws ImportError when the time zone is another one */
+  function continuable(text: string | undefined): Progress | undefined {
+    const progress = positionOf<Progress>(text);
+    if (progress === undefined) return undefined;
+    const { domains, timezone } = progress;
+    // The ids of the stored events contain their times: with another zone, they would be stored once more.
+    if (timezone !== undefined && timezone !== history.timezone)
+      throw new ImportError(`events of this import are stored with the time zone ${timezone}: continue with that one`);
+    if (domains === optionsNow.domains) return progress;
+    logger.warn({}, 'the interrupted run may have mapped other domains: the events are read again from the start');
+    return undefined;
+  }
+
   /** Rows of the batch that an earlier run has left, which are refused while it is completed. */
   const refusedAtStart: RefusedRow[] = [];
   let isOpen = false;
@@ -222,9 +242,11 @@ export async function importEvents(history: HistorySource, options: EventImportO
     let isFinished = false;
     try {
       isOpen = true;
-      const progress = past.progress === undefined ? undefined : (JSON.parse(past.progress) as Progress);
-      counts = withoutDropped(progress?.counts ?? NO_EVENTS, past.dropped);
-      if (progress !== undefined) await report.continued(counts);
+      const progress = continuable(past.progress);
+      if (progress !== undefined) {
+        counts = withoutDropped(progress.counts, past.dropped);
+        await report.continued(counts);
+      }
       for (const refused of refusedAtStart) await rejectRefused(refused);
       await readAll(progress?.next, (items, next) => store(past, items, next));
       isFinished = true;

@@ -93,6 +93,8 @@ export interface HistoryPage {
 export interface HistorySource {
   /** The same for each import of one account or file, and different for others: an import with the same identity continues. */
   readonly identity: string;
+  /** IANA zone of times without a zone, on which the ids of events depend; undefined where all times have one. */
+  readonly timezone?: string | undefined;
   /** @param from `next` of the last page that was stored; undefined for the start; @throws ImportError */
   read(from: string | undefined): AsyncGenerator<HistoryPage>;
 }

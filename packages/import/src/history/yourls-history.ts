@@ -57,6 +57,7 @@ export interface YourlsHistoryOptions {
 export function yourlsHistory({ format, open, timezone, identity }: YourlsHistoryOptions): HistorySource {
   return {
     identity,
+    timezone,
     async *read(from): AsyncGenerator<HistoryPage> {
       const done = positionOf<{ readonly rows: number }>(from)?.rows ?? 0;
       let rows = 0;

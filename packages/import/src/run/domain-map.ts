@@ -10,6 +10,8 @@ const SHARED = new Set(
 
 /** Maps domains of the source to domains of the workspace. */
 export interface DomainMap {
+  /** The same for maps that map all domains in the same way. */
+  readonly identity: string;
   /**
    * The domain in Waymark; undefined for a link without a domain when none was given for it.
    *
@@ -40,6 +42,7 @@ export function parseDomainMap(options: readonly string[]): DomainMap {
     else others = from;
   }
   return {
+    identity: JSON.stringify([[...named].toSorted(([one], [other]) => (one < other ? -1 : 1)), others ?? null]),
     domainOf(sourceDomain) {
       const from = sourceDomain?.toLowerCase().replace(/^www\./, '') ?? '';
       const to = named.get(from) ?? named.get(sourceDomain?.toLowerCase() ?? '') ?? others;

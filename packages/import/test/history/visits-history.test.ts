@@ -1,6 +1,6 @@
 import { API_READ, normaliseKey } from '@waymark/catalog';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type FileFormat, openFileHistory } from '../../src/index.js';
+import { type FileFormat, openFileHistory, parseDomainMap } from '../../src/index.js';
 import { type StubAnswer, type StubRequest, startStub } from '../apis/stub-server.js';
 import { startHistory, type TestHistory, type Workspace } from './test-history.js';
 
@@ -71,25 +71,44 @@ INSERT INTO \`yourls_url\` VALUES ('Ab','https://a.test','A','2020-01-01 00:00:0
     expect(await clicksOf(acme, 'Ab')).toBe(3);
   });
 
-  it('goes on where it was after a failure in the middle', async () => {
+  /** A workspace with a link, and a log of 7,000 visits of it that cannot be read to its end at first. */
+  async function brokenLog() {
     const acme = await history.workspace();
     await history.table(acme, 'url,key\nhttps://a.test,Ab\n');
     const rows = Array.from({ length: 7_000 }, (_, n) => `${n};2020-03-01 12:00:00;Ab;direct;;;DE`);
     const content = ['click_id;click_time;shorturl;referrer;user_agent;ip_address;country_code', ...rows].join('\n');
-    let isBroken = true;
-    const source = openFileHistory({
-      ...{ source: 'yourls', format: 'csv', name: 'log', timezone: 'UTC' },
-      async *open() {
-        for (let at = 0; at < content.length; at += 16_384) {
-          if (isBroken && at > content.length * 0.9) throw new Error('the disk is gone');
-          yield Buffer.from(content.slice(at, at + 16_384));
-        }
-      },
-    });
-    await expect(history.events(acme, source, { source: 'yourls' })).rejects.toThrow('the disk is gone');
+    const state = { isBroken: true };
+    const logIn = (timezone: string) =>
+      openFileHistory({
+        ...{ source: 'yourls', format: 'csv', name: 'log', timezone },
+        async *open() {
+          for (let at = 0; at < content.length; at += 16_384) {
+            if (state.isBroken && at > content.length * 0.9) throw new Error('the disk is gone');
+            yield Buffer.from(content.slice(at, at + 16_384));
+          }
+        },
+      });
+    return { acme, state, logIn };
+  }
+
+  it('goes on where it was after a failure in the middle, in the same zone only', async () => {
+    const { acme, state, logIn } = await brokenLog();
+    const read = (timezone: string) => history.events(acme, logIn(timezone), { source: 'yourls' });
+    await expect(read('UTC')).rejects.toThrow('the disk is gone');
     expect(await clicksOf(acme, 'Ab')).toBe(5_000);
-    isBroken = false;
-    expect(await history.events(acme, source, { source: 'yourls' })).toMatchObject({ read: 7_000, clicks: 7_000 });
+    state.isBroken = false;
+    await expect(read('Europe/Berlin')).rejects.toThrow('stored with the time zone UTC: continue with that one');
+    expect(await read('UTC')).toMatchObject({ read: 7_000, clicks: 7_000 });
+    expect(await clicksOf(acme, 'Ab')).toBe(7_000);
+  });
+
+  it('is read from its start again with other domains, where events were rejected', async () => {
+    const { acme, state, logIn } = await brokenLog();
+    const read = (domain: string) =>
+      history.events(acme, logIn('UTC'), { source: 'yourls', domains: parseDomainMap([domain]) });
+    await expect(read('wrong.example')).rejects.toThrow('the disk is gone');
+    state.isBroken = false;
+    expect(await read(acme.host)).toMatchObject({ read: 7_000, clicks: 7_000, rejected: 0 });
     expect(await clicksOf(acme, 'Ab')).toBe(7_000);
   });
 });
