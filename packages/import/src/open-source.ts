@@ -64,6 +64,8 @@ export interface ApiSourceOptions {
   readonly account?: string | undefined;
   /** Whether to read counters also from a source that needs a request per link for them. */
   readonly readsCounts: boolean;
+  /** Number of rows that an earlier run of the import has processed; 0 by default. No request is sent for a single one of them. */
+  readonly doneRows?: number;
   readonly outbound: Outbound;
   /** Waits that many milliseconds, at the request of the source. @throws to end the import */
   readonly wait: (ms: number) => Promise<void>;
@@ -86,11 +88,11 @@ export function checkApi(source: Source, address: string | undefined): void {
 }
 
 function connect(options: ApiSourceOptions) {
-  const { source, credential, account, readsCounts } = options;
+  const { source, credential, account, readsCounts, doneRows = 0 } = options;
   const { api, address } = apiOf(source, options.address);
   const headers = { ...api.headers(credential), ...(account === undefined ? {} : { workspace: account }) };
   const client = createSourceClient({ ...options, headers });
-  const requests: ApiOptions = { client, address, credential, readsCounts };
+  const requests: ApiOptions = { client, address, credential, readsCounts, doneRows };
   return { api, requests };
 }
 

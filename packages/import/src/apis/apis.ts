@@ -2,6 +2,7 @@ import { isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
 import type { Source } from '../model/source-link.js';
 import { dubFolders, dubPages } from './dub-links.js';
+import { type Extension, oneByOne } from './one-by-one.js';
 import { listIn, textIn, unrepeated } from './pages.js';
 import type { SourceClient } from './source-client.js';
 
@@ -14,6 +15,8 @@ export interface ApiOptions {
   readonly credential: string;
   /** Whether to read counters also from a source that needs a request per link for them. */
   readonly readsCounts: boolean;
+  /** Number of rows that an earlier run of the import has processed: no request is sent for a single one of them. */
+  readonly doneRows: number;
 }
 
 /** @param folderNames what {@link Api.folders} has read; empty for sources without folders */
@@ -33,14 +36,6 @@ export interface Api {
 
 const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
 
-/** Pages of one link each, to which a request adds something: the answers for a whole page of links could be too much for the memory. */
-async function* oneByOne(
-  pages: AsyncIterable<readonly unknown[]>,
-  extended: (link: unknown) => Promise<unknown>,
-): AsyncGenerator<readonly unknown[]> {
-  for await (const page of pages) for (const link of page) yield [await extended(link)];
-}
-
 /** The query string of the next page. The host of its address is ignored, because the key is only sent to the configured host. */
 function nextQuery(pagination: unknown): string | undefined {
   const next = textIn(pagination, 'next');
@@ -49,12 +44,16 @@ function nextQuery(pagination: unknown): string | undefined {
   return after && `size=100&archived=both&search_after=${encodeURIComponent(after)}`;
 }
 
-async function withClicks({ client, address }: ApiOptions, link: unknown) {
-  const id = textIn(link, 'id');
-  if (id === undefined || !isObject(link)) return link;
-  const answer = await client.getJson(`${address}/bitlinks/${id}/clicks/summary?unit=month&units=-1`);
-  return { ...link, total_clicks: isObject(answer) ? answer.total_clicks : null };
-}
+const clicksOf = ({ client, address }: ApiOptions): Extension => ({
+  field: 'total_clicks',
+  read(link) {
+    const id = textIn(link, 'id');
+    if (id === undefined || !isObject(link)) return undefined;
+    return client
+      .getJson(`${address}/bitlinks/${id}/clicks/summary?unit=month&units=-1`)
+      .then((answer) => ({ ...link, total_clicks: isObject(answer) ? answer.total_clicks : null }));
+  },
+});
 
 async function* bitlyPages({ client, address }: ApiOptions) {
   for (const group of listIn(await client.getJson(`${address}/groups`), 'groups')) {
@@ -111,14 +110,18 @@ async function* yourlsPages({ client, address, credential }: ApiOptions) {
   }
 }
 
-async function withRules({ client, address }: ApiOptions, link: unknown) {
-  if (!isObject(link) || link.hasRedirectRules !== true) return link;
-  const domain = textIn(link, 'domain');
-  const code = encodeURIComponent(textIn(link, 'shortCode') ?? '');
-  const url = `${address}/rest/v3/short-urls/${code}/redirect-rules`;
-  const answer = await client.getJson(domain === undefined ? url : `${url}?domain=${encodeURIComponent(domain)}`);
-  return { ...link, redirectRules: listIn(answer, 'redirectRules') };
-}
+const rulesOf = ({ client, address }: ApiOptions): Extension => ({
+  field: 'redirectRules',
+  read(link) {
+    if (!isObject(link) || link.hasRedirectRules !== true) return undefined;
+    const domain = textIn(link, 'domain');
+    const code = encodeURIComponent(textIn(link, 'shortCode') ?? '');
+    const url = `${address}/rest/v3/short-urls/${code}/redirect-rules`;
+    return client
+      .getJson(domain === undefined ? url : `${url}?domain=${encodeURIComponent(domain)}`)
+      .then((answer) => ({ ...link, redirectRules: listIn(answer, 'redirectRules') }));
+  },
+});
 
 async function* shlinkPages({ client, address }: ApiOptions) {
   for (let page = 1; ; page++) {
@@ -156,7 +159,7 @@ export const APIS: Readonly<Partial<Record<Source, Api>>> = {
     headers: bearer,
     pages: (options, folderNames) =>
       options.readsCounts
-        ? oneByOne(guardedBitly(options, folderNames), (link) => withClicks(options, link))
+        ? oneByOne(guardedBitly(options, folderNames), options.doneRows, clicksOf(options))
         : guardedBitly(options, folderNames),
   },
   'short.io': {
@@ -172,7 +175,7 @@ export const APIS: Readonly<Partial<Record<Source, Api>>> = {
   yourls: { headers: () => ({}), pages: guarded(yourlsPages) },
   shlink: {
     headers: (credential) => ({ 'x-api-key': credential }),
-    pages: (options, folderNames) => oneByOne(guardedShlink(options, folderNames), (link) => withRules(options, link)),
+    pages: (options, folderNames) => oneByOne(guardedShlink(options, folderNames), options.doneRows, rulesOf(options)),
   },
   kutt: { headers: (credential) => ({ 'x-api-key': credential }), pages: guarded(kuttPages) },
 };

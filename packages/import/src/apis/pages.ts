@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { asJson } from '../model/as-json.js';
 import { isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
-import type { SourceRow } from '../model/source-link.js';
+import type { Lost, SourceRow } from '../model/source-link.js';
 import { textChars } from '../model/text-chars.js';
 
 /** The list `name` of an answer, or the answer itself when the name is empty. @throws ImportError when it is no list */
@@ -63,13 +63,23 @@ export class UnreadRecord {
   ) {}
 }
 
+/** A record of which the source did not return all. */
+export class PartialRecord {
+  constructor(
+    readonly record: unknown,
+    readonly lost: readonly Lost[],
+  ) {}
+}
+
 /** The records of all pages, numbered from 1. */
 export async function* numbered(pages: AsyncIterable<readonly unknown[]>): AsyncGenerator<SourceRow> {
   let row = 0;
   for await (const page of pages) {
     for (const found of page) {
-      const { record, error } = found instanceof UnreadRecord ? found : { record: found };
-      yield { row: ++row, record, ...(error !== undefined && { error }) };
+      row++;
+      if (found instanceof UnreadRecord) yield { row, record: found.record, error: found.error };
+      else if (found instanceof PartialRecord) yield { row, record: found.record, lost: found.lost };
+      else yield { row, record: found };
     }
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isBotAgent } from '@waymark/visit';
 import { listIn, textIn } from '../apis/pages.js';
+import { createRefusals } from '../apis/refusals.js';
 import type { SourceClient } from '../apis/source-client.js';
 import { fieldsOf, isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
@@ -78,7 +79,7 @@ export interface ShlinkHistoryOptions {
 
 /**
  * Reads the visits of one link after the other. Visits have no ids, so each is identified by its content, and equal ones by their order. A
- * link whose number of visits changes while they are read is read again.
+ * link whose number of visits changes while they are read is read again. One that the source refuses, as after it was deleted, is rejected.
  */
 export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryOptions): HistorySource {
   async function linkPage(page: number) {
@@ -106,6 +107,18 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
     };
   }
 
+  const refusals = createRefusals();
+  /** Runs a request for one link. @returns the error when the source refuses that link; @throws ImportError when it refuses many in a row */
+  async function readOrRefused<T>(request: () => Promise<T>): Promise<T | ImportError> {
+    try {
+      const found = await request();
+      refusals.answered();
+      return found;
+    } catch (err) {
+      return refusals.refused(err);
+    }
+  }
+
   function addressIn(link: unknown): PastAddress | undefined {
     const key = textIn(link, 'shortCode');
     return key === undefined ? undefined : { domain: textIn(link, 'domain') ?? hostOf(textIn(link, 'shortUrl')), key };
@@ -115,7 +128,15 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
   async function* visitsOf(of: PastAddress, from: Position): AsyncGenerator<HistoryPage & { readonly at: Position }> {
     let at = from;
     for (let changes = 0; ; ) {
-      const { visits, isLast, total } = await visitPage(of, at);
+      const page = await readOrRefused(() => visitPage(of, at));
+      if (page instanceof ImportError) {
+        const row = at.row + 1;
+        at = { ...at, link: at.link + 1, visits: 1, total: undefined, row, second: '', counts: {} };
+        const error = `the source does not return its visits: ${page.message}`;
+        yield { items: [{ row, record: of, error }], next: JSON.stringify(at), at };
+        return;
+      }
+      const { visits, isLast, total } = page;
       if (at.total !== undefined && total !== undefined && at.total !== total) {
         if (++changes > CHANGES_MAX) throw new ImportError(`the visits of ${of.key} change while they are read`);
         at = { ...at, visits: 1, total: undefined, second: '', counts: {} };

@@ -105,6 +105,8 @@ export interface SourceRow {
   readonly record: unknown;
   /** Why the record could not be read. */
   readonly error?: string;
+  /** What the source did not return of the record. */
+  readonly lost?: readonly Lost[];
   /** Columns of the table, for a row that could not be read. */
   readonly columns?: readonly string[];
 }

@@ -74,12 +74,12 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
   }
 
   /** Plans the links of a record. Reports a record that is rejected: then the plans are those before its first wrong link. */
-  async function plansOf({ row, record, error, columns }: SourceRow): Promise<LinkPlan[]> {
+  async function plansOf({ row, record, error, columns, lost = [] }: SourceRow): Promise<LinkPlan[]> {
     const plans: LinkPlan[] = [];
     try {
       if (error !== undefined) throw new RowError(error);
       for (const link of options.mapRecord(record, options.mapping))
-        plans.push(await planLink({ row, record, link }, planOptions));
+        plans.push(await planLink({ row, record, link: { ...link, lost: [...link.lost, ...lost] } }, planOptions));
     } catch (err) {
       if (!isErrorOfRecord(err)) throw err;
       await reject({ row, record, reason: err.message, columns });

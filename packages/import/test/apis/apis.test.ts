@@ -13,6 +13,7 @@ afterAll(() => outbound.close());
 interface Reading {
   readonly readsCounts?: boolean;
   readonly account?: string;
+  readonly doneRows?: number;
 }
 
 /** All links of a stub's API, mapped; and how long the import waited. */
@@ -39,14 +40,16 @@ async function read(
   });
   const mapping = { timezone: 'UTC', ...(opened.folderNames && { folderNames: opened.folderNames }) };
   const errors: string[] = [];
-  for await (const { row, record, error } of opened.rows) {
+  const lost: unknown[] = [];
+  for await (const { row, record, error, lost: ofRow = [] } of opened.rows) {
+    lost.push(...ofRow.map(({ field, reason }) => ({ row, field, reason })));
     if (error !== undefined) {
       errors.push(error);
       continue;
     }
     for (const link of opened.mapRecord(record, mapping)) links.push({ row, ...link });
   }
-  return { links, errors, waits, requests: stub.requests, keys: links.map(({ key }) => key) };
+  return { links, errors, lost, waits, requests: stub.requests, keys: links.map(({ key }) => key) };
 }
 
 describe('an API', () => {
@@ -180,6 +183,65 @@ describe('an API', () => {
       '/bitlinks/b.test/a/b/clicks/summary',
       '/bitlinks/b.test/c/clicks/summary',
     ]);
+  });
+
+  describe('with a request for each link', () => {
+    const answersOf =
+      (count: number, refusals: Readonly<Record<number, number>>) =>
+      ({ path }: StubRequest): StubAnswer => {
+        if (path === '/groups') return { json: { groups: [{ guid: 'g1' }] } };
+        const number = Number(/b\.test\/(\d+)\//.exec(path)?.[1]);
+        if (refusals[number] !== undefined) return { status: refusals[number], json: { message: 'NO' } };
+        if (path.endsWith('/summary')) return { json: { total_clicks: number } };
+        return {
+          json: {
+            links: Array.from({ length: count }, (_, n) => ({ id: `b.test/${n + 1}`, long_url: 'https://a.test' })),
+          },
+        };
+      };
+    const bitly = (count: number, refusals: Record<number, number>, options: Reading = {}) =>
+      read('bitly', answersOf(count, refusals), { readsCounts: true, ...options });
+
+    it('is read to its end if some links are deleted or refused', async () => {
+      const { links, errors, lost } = await bitly(5, { 2: 403, 3: 404, 5: 402 });
+      expect(links.map(({ row, key, counts }) => [row, key, counts?.clicks])).toEqual([
+        [1, '1', 1],
+        [2, '2', undefined],
+        [4, '4', 4],
+        [5, '5', undefined],
+      ]);
+      expect(errors).toEqual([expect.stringMatching(/answers 404: .*NO/)]);
+      expect(lost).toEqual([
+        { row: 2, field: 'total_clicks', reason: expect.stringMatching(/^the source does not return it: .*403.*NO/) },
+        { row: 5, field: 'total_clicks', reason: expect.stringContaining('402') },
+      ]);
+    });
+
+    it('ends at many refusals in a row, and has passed on none of these links', async () => {
+      const refusals = Object.fromEntries(Array.from({ length: 25 }, (_, n) => [n + 3, 403]));
+      const stub = await startStub(answersOf(30, refusals));
+      onTestFinished(() => stub.close());
+      const { rows } = await openApi({
+        ...{ source: 'bitly', address: stub.address, credential: KEY, outbound, readsCounts: true },
+        ...{ now: () => NOW, wait: async () => undefined },
+      });
+      const passed: number[] = [];
+      const reading = (async () => {
+        for await (const { row } of rows) passed.push(row);
+      })();
+      await expect(reading).rejects.toThrow('refuses the credentials (403)');
+      expect(passed).toEqual([1, 2]);
+      expect(stub.requests.filter(({ path }) => path.endsWith('/summary')).length).toBe(22);
+    });
+
+    it('sends none for links that an earlier run has processed', async () => {
+      const { links, requests } = await bitly(5, {}, { doneRows: 3 });
+      expect(links.map(({ row }) => row)).toEqual([1, 2, 3, 4, 5]);
+      expect(requests.flatMap(({ path }) => (path.endsWith('/summary') ? [path] : []))).toEqual([
+        '/bitlinks/b.test/4/clicks/summary',
+        '/bitlinks/b.test/5/clicks/summary',
+      ]);
+    });
   });
 
   it('of Short.io is read in all domains, by the tokens of their pages', async () => {

@@ -176,6 +176,19 @@ describe('the visits of Shlink', () => {
     expect(await clicksOf(acme, 'none')).toBe(0);
   });
 
+  it('are read to the end if links are deleted meanwhile', async () => {
+    const acme = await history.workspace();
+    const links = { a: [visit('2021-05-01T00:00:00+00:00')], gone: [], b: [visit('2021-05-01T00:00:00+00:00')] };
+    const address = await shlink(links, ({ path }) =>
+      path.endsWith('/gone/visits') ? { status: 404, json: { title: 'Short URL not found' } } : undefined,
+    );
+    const imported = await history.api(acme, 'shlink', address);
+    expect(imported).toMatchObject({ read: 3, clicks: 2, rejected: 1 });
+    expect(imported.rejections).toMatchObject([
+      { record: { key: 'gone' }, reason: expect.stringMatching(/^the source does not return its visits: .*404/) },
+    ]);
+  });
+
   it('are read again when some appear while pages are read, and none is doubled', async () => {
     const acme = await history.workspace();
     const visits = Array.from({ length: 1_500 }, (_, n) =>

@@ -112,7 +112,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     const { address, sourceWorkspace, history } = job;
     return openApi({
       ...{ source, address: address ?? undefined, credential, account: sourceWorkspace ?? undefined },
-      ...{ readsCounts: history === 'counts', outbound, wait, now },
+      ...{ readsCounts: history === 'counts', doneRows: start.row, outbound, wait, now },
     });
   }
 

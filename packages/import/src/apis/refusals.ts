@@ -1,0 +1,30 @@
+import { ImportError } from '../model/import-error.js';
+
+/** So many refusals one after the other are not due to single records, but to the key, the plan of the account or the address. */
+const IN_A_ROW_MAX = 20;
+
+/** Whether the source refuses what was asked for. Credentials that it refuses altogether (401) are due to no record. */
+function isRefusal(err: unknown): err is ImportError {
+  return err instanceof ImportError && err.status !== undefined && err.status >= 400 && err.status !== 401;
+}
+
+/** Distinguishes a source that refuses single records, which may have been deleted meanwhile, from one that refuses all of them. */
+export interface Refusals {
+  /** Notes a request that was answered. */
+  answered(): void;
+  /** Notes a request that failed. @returns the error; @throws it, unless it is the refusal of a single record */
+  refused(err: unknown): ImportError;
+}
+
+export function createRefusals(): Refusals {
+  let inARow = 0;
+  return {
+    answered() {
+      inARow = 0;
+    },
+    refused(err) {
+      if (!isRefusal(err) || ++inARow >= IN_A_ROW_MAX) throw err;
+      return err;
+    },
+  };
+}
