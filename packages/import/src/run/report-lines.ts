@@ -13,6 +13,8 @@ export interface ReportState {
 
 export const NO_LINES: ReportState = { rejected: 0, lost: 0, columns: [] };
 
+/** The columns that rejected rows get. They are left out of the columns of a report that is imported: otherwise they would be there twice. */
+const REJECTION_HEADING = ['rejectedRow', 'rejectedReason'];
 const LOSS_HEADING = ['row', 'link', 'field', 'value', 'reason'];
 
 /** A value as a field of CSV, quoted if necessary. */
@@ -22,6 +24,10 @@ function field(value: unknown): string {
 }
 
 const line = (values: readonly unknown[]) => `${values.map(field).join(',')}\r\n`;
+
+function columnsOf({ record, columns }: Rejection): string[] {
+  return typeof record === 'object' && record !== null ? Object.keys(record) : [...new Set(columns)];
+}
 
 /**
  * Formats the reports of an import as CSV, one line at a time; the first line of each report is preceded by its heading.
@@ -42,10 +48,8 @@ export function createReportLines(isTable: boolean, begin: ReportState = NO_LINE
     state: (): ReportState => ({ rejected, lost, columns }),
 
     rejected(rejection: Rejection): string {
-      const { record } = rejection;
-      if (rejected === 0)
-        columns = typeof record === 'object' && record !== null ? Object.keys(record) : [...new Set(rejection.columns)];
-      const heading = ['rejectedRow', 'rejectedReason', ...(isTable ? columns : ['record'])];
+      if (rejected === 0) columns = columnsOf(rejection).filter((name) => !REJECTION_HEADING.includes(name));
+      const heading = [...REJECTION_HEADING, ...(isTable ? columns : ['record'])];
       const text = line(rejectedRow(rejection));
       return rejected++ === 0 ? line(heading) + text : text;
     },

@@ -18,3 +18,17 @@ it('rejected rows keep their columns when the first of them could not be read', 
     '',
   ]);
 });
+
+it('a report of rejected rows can be imported again and again', async () => {
+  let file = 'url,key\r\nnot a url,a\r\n';
+  for (let times = 0; times < 3; times++) {
+    const lines = createReportLines(true);
+    let report = '';
+    const chunks = (async function* () {
+      yield Buffer.from(file);
+    })();
+    for await (const { row, record } of readCsv(chunks)) report += lines.rejected({ row, record, reason: 'no URL' });
+    file = report;
+    expect(file).toBe('rejectedRow,rejectedReason,url,key\r\n2,no URL,not a url,a\r\n');
+  }
+});
