@@ -1,3 +1,4 @@
+import { domainName } from '@waymark/contract';
 import { ImportError } from '../model/import-error.js';
 
 /** Domains of providers, which all their customers share. Nobody can move them to Waymark, so their links need another domain. */
@@ -13,7 +14,14 @@ export interface DomainMap {
   /** The same for maps that map all domains in the same way. */
   readonly identity: string;
   /**
-   * The domain in Waymark; undefined for a link without a domain when none was given for it.
+   * The domain in Waymark as the options or the source write it, in lower case: the keys of links without one are derived from it, and stay
+   * the same at each import.
+   *
+   * @throws like `domainOf`
+   */
+  writtenDomainOf(sourceDomain: string | null): string | undefined;
+  /**
+   * The domain in Waymark, international names in punycode, as the catalog has them; undefined for a link without a domain when none was given for it.
    *
    * @throws ImportError for an unmapped shared domain
    */
@@ -34,21 +42,28 @@ export function parseDomainMap(options: readonly string[]): DomainMap {
     if (from === '' || to === '' || rest.length > 0 || (!isPair && others !== undefined)) {
       throw new ImportError(`domain "${option}" must be old=new, or one new domain for all others`);
     }
-    const before = named.get(from);
-    if (isPair && before !== undefined && before !== to) {
+    const before = named.get(domainName(from));
+    if (isPair && before !== undefined && domainName(before) !== domainName(to)) {
       throw new ImportError(`domain "${option}": the links of ${from} go to ${before} already`);
     }
-    if (isPair) named.set(from, to);
+    if (isPair) named.set(domainName(from), to);
     else others = from;
   }
+  function writtenDomainOf(sourceDomain: string | null): string | undefined {
+    const written = sourceDomain?.toLowerCase() ?? '';
+    const from = written.replace(/^www\./, '');
+    const to = named.get(domainName(from)) ?? named.get(domainName(written)) ?? others;
+    if (to !== undefined) return to;
+    if (SHARED.has(from)) throw new ImportError(`links of ${from} need a domain of yours: domain ${from}=…`);
+    return from || undefined;
+  }
+
   return {
     identity: JSON.stringify([[...named].toSorted(([one], [other]) => (one < other ? -1 : 1)), others ?? null]),
+    writtenDomainOf,
     domainOf(sourceDomain) {
-      const from = sourceDomain?.toLowerCase().replace(/^www\./, '') ?? '';
-      const to = named.get(from) ?? named.get(sourceDomain?.toLowerCase() ?? '') ?? others;
-      if (to !== undefined) return to;
-      if (SHARED.has(from)) throw new ImportError(`links of ${from} need a domain of yours: domain ${from}=…`);
-      return from || undefined;
+      const written = writtenDomainOf(sourceDomain);
+      return written && domainName(written);
     },
   };
 }

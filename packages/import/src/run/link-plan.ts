@@ -111,10 +111,11 @@ export async function planLink(
   { row, record, link }: { readonly row: number; readonly record: unknown; readonly link: SourceLink },
   options: PlanOptions,
 ): Promise<LinkPlan> {
-  const { resources, history, source, importedAt } = options;
-  const domain = options.domains.domainOf(link.domain) ?? options.fallbackDomain;
+  const { resources, history, source, importedAt, domains, fallbackDomain } = options;
+  const domain = domains.domainOf(link.domain) ?? fallbackDomain;
   if (domain === undefined) throw new RowError('the link has no domain: name one with the option domain');
-  const key = link.key === '' ? ROOT_KEY : (link.key ?? madeKey(domain, link.fields.url));
+  const made = () => madeKey(domains.writtenDomainOf(link.domain) ?? domain, link.fields.url);
+  const key = link.key === '' ? ROOT_KEY : (link.key ?? made());
   checkKey(key);
   const { externalId, ...fields } = link.fields;
   const body = checkedBody({

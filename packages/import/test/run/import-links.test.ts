@@ -1,6 +1,7 @@
 import { API_READ, normaliseKey, type WorkspaceRecord } from '@waymark/catalog';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { importLinks, openFile, parseDomainMap } from '../../src/index.js';
+import { madeKey } from '../../src/run/link-plan.js';
 import { startImports, type TestImport } from './test-import.js';
 
 describe('an import', () => {
@@ -381,5 +382,26 @@ describe('an import', () => {
     expect((await find(acme.host, 'a'))?.url).toBe('https://a.test');
     expect(await imports.table(acme, table, { onConflict: 'update' })).toMatchObject({ updated: 1, skipped: 1 });
     expect((await find(acme.host, 'a'))?.url).toBe('https://b.test');
+  });
+
+  it('takes domains in Unicode and in punycode for the same, in rows and in options, and again', async () => {
+    const acme = await imports.workspace();
+    const mark = acme.host.split('.')[1];
+    const unicode = `bücher-${mark}.example`;
+    const host = new URL(`https://${unicode}`).host;
+    const table = `url,short link\nhttps://a.test,https://${unicode}/a\nhttps://b.test,https://${host}/b\nhttps://a.test,https://${unicode}/A\n`;
+    expect(await imports.table(acme, table, { isDry: true })).toMatchObject({ rejected: 0 });
+    expect(await imports.table(acme, table)).toMatchObject({ created: 2, rejected: 1 });
+    expect(await imports.table(acme, table)).toMatchObject({ skipped: 2, rejected: 1 });
+    expect((await find(host, 'a'))?.url).toBe('https://a.test');
+    for (const domains of [[`${unicode}=${acme.host}`], [`${host}=${acme.host}`]]) {
+      const mapped = parseDomainMap(domains);
+      expect([mapped.domainOf(unicode), mapped.domainOf(host)]).toEqual([acme.host, acme.host]);
+    }
+    const keyless = `url\nhttps://c.test\n`;
+    expect(await imports.table(acme, keyless, { domains: [unicode] })).toMatchObject({ created: 1 });
+    expect(await imports.table(acme, keyless, { domains: [unicode] })).toMatchObject({ skipped: 1 });
+    // As earlier versions have made it.
+    expect(await find(host, madeKey(unicode, 'https://c.test'))).toBeDefined();
   });
 });
