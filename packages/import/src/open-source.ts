@@ -91,7 +91,7 @@ function connect(options: ApiSourceOptions) {
   const { source, credential, account, readsCounts, doneRows = 0 } = options;
   const { api, address } = apiOf(source, options.address);
   const headers = { ...api.headers(credential), ...(account === undefined ? {} : { workspace: account }) };
-  const client = createSourceClient({ ...options, headers });
+  const client = createSourceClient({ ...options, headers, hasAnswered: doneRows > 0 });
   const requests: ApiOptions = { client, address, credential, readsCounts, doneRows };
   return { api, requests };
 }

@@ -5,13 +5,18 @@ import { parseJsonInTurns, TooManyValuesError } from './json-in-turns.js';
 
 const TIMEOUT_MS = 60_000;
 const PAGE_BYTES_MAX = 64 * 1024 ** 2;
-/** Attempts of a request that fails. Answers with 429 do not count: such a request is repeated without limit. */
-const TRIES_MAX = 6;
+/**
+ * Attempts of a request that fails, while the source has not answered any: its address may be wrong. Answers with 429 do not count: such a
+ * request is repeated without limit.
+ */
+const FIRST_TRIES_MAX = 6;
+/** The same for a source that has answered before: with the growing pauses, ten minutes, for a restart or maintenance. */
+const TRIES_MAX = 16;
 const BACKOFF_MS = 1_000;
 const BACKOFF_MS_MAX = 60_000;
-/** Shortest pause after a 429, also for `Retry-After: 0`. */
+/** Shortest pause that a source may request, also for `Retry-After: 0`. */
 const RETRY_AFTER_MS_MIN = 1_000;
-/** Longest pause after a 429: no source has a longer rate-limit window. */
+/** Longest pause that a source may request: none has a longer rate-limit window. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
 const MESSAGE_CHARS = 200;
 /** Enough of a body for a message, also if it has the API key many times. */
@@ -24,6 +29,8 @@ export interface SourceClientDeps {
   readonly headers: Readonly<Record<string, string>>;
   /** The API key. Errors never contain it, although an answer may quote it. */
   readonly credential: string;
+  /** Whether the source has answered an earlier run of the import. */
+  readonly hasAnswered: boolean;
   /** Waits that many milliseconds. @throws when the import is stopped meanwhile */
   readonly wait: (ms: number) => Promise<void>;
   readonly now: () => number;
@@ -48,7 +55,10 @@ function requestedPauseMs(header: string | undefined, nowMs: number): number | u
 const backoffMs = (tries: number) => Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_MS_MAX);
 
 /** Sends requests to a source. Waits after a 429, and repeats requests that fail. */
-export function createSourceClient({ outbound, headers, credential, wait, now }: SourceClientDeps): SourceClient {
+export function createSourceClient(deps: SourceClientDeps): SourceClient {
+  const { outbound, headers, credential, wait, now } = deps;
+  let { hasAnswered } = deps;
+
   /** The beginning of a text of the source, without the API key, which is replaced first: the end would cut it in two otherwise. */
   function quoted(text: string): string {
     const open = text.replace(CONTROL_CHARACTERS, ' ');
@@ -89,22 +99,29 @@ export function createSourceClient({ outbound, headers, credential, wait, now }:
       const { origin } = new URL(url);
       for (let failures = 0, waits = 0; ; ) {
         let reason: string;
+        let pauseMs: number | undefined;
         try {
           const response = await attempt(url, form);
           if (response.status === 429) {
             await wait(requestedPauseMs(response.retryAfter, now()) ?? backoffMs(waits++));
             continue;
           }
-          if (response.status < 500) return await checked(origin, response);
+          if (response.status < 500) {
+            const answer = await checked(origin, response);
+            hasAnswered = true;
+            return answer;
+          }
           reason = `answers ${response.status}`;
+          pauseMs = requestedPauseMs(response.retryAfter, now());
         } catch (err) {
           if (err instanceof ImportError) throw err;
           if (err instanceof AddressRefusedError) throw new ImportError(`${origin} cannot be read: ${err.message}`);
           reason = err instanceof Error ? err.message : String(err);
         }
         failures++;
-        if (failures >= TRIES_MAX) throw new ImportError(`${origin} does not answer: ${reason}`);
-        await wait(backoffMs(failures - 1));
+        if (failures >= (hasAnswered ? TRIES_MAX : FIRST_TRIES_MAX))
+          throw new ImportError(`${origin} does not answer: ${reason}`);
+        await wait(pauseMs ?? backoffMs(failures - 1));
       }
     },
   };

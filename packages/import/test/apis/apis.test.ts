@@ -358,6 +358,38 @@ describe('an API', () => {
     expect(waits).toEqual([1000, 2000, 30_000]);
   });
 
+  it('that is away for some minutes after it has answered is waited for, as long as it asks if it does', async () => {
+    const page = (skip: string | undefined) => ({
+      json: { data: skip === '0' ? [{ address: 'a', target: 'https://a.test', domain: 'k.test' }] : [] },
+    });
+    const { keys, waits } = await read('kutt', ({ query }, number) => {
+      if (number === 2) return { status: 503, headers: { 'retry-after': '600' } };
+      return number > 2 && number <= 12 ? { status: 502 } : page(query.skip);
+    });
+    expect(keys).toEqual(['a']);
+    const growing = [2000, 4000, 8000, 16_000, 32_000];
+    expect(waits).toEqual([600_000, ...growing, ...Array(5).fill(60_000)]);
+  });
+
+  it('that stays away after it has answered ends the import after some ten minutes', async () => {
+    const waits: number[] = [];
+    const stub = await startStub((_request, number) =>
+      number === 1
+        ? { json: { data: [{ address: 'a', target: 'https://a.test', domain: 'k.test' }] } }
+        : { status: 502 },
+    );
+    onTestFinished(() => stub.close());
+    const { rows } = await openApi({
+      ...{ source: 'kutt', address: stub.address, credential: KEY, outbound, readsCounts: false },
+      ...{ now: () => NOW, wait: async (ms) => void waits.push(ms) },
+    });
+    const reading = (async () => {
+      for await (const _row of rows);
+    })();
+    await expect(reading).rejects.toThrow('does not answer: answers 502');
+    expect(waits.reduce((sum, ms) => sum + ms) / 60_000).toBeCloseTo(10, 0);
+  });
+
   it('that refuses for a while without Retry-After is retried after growing pauses, a minute at most', async () => {
     const { waits } = await read('kutt', (_request, number) =>
       number <= 9 ? { status: 429 } : { json: { data: [] } },
