@@ -12,6 +12,8 @@ export interface Cursor {
   readonly pivot: string;
   /** Ids of the records that follow the pivot, at most a page. Whichever of them still exists, all records before the pivot are before it. */
   readonly following?: readonly string[];
+  /** Ids of the other records of the page before, those next to the cursor first. */
+  readonly nearby?: readonly string[];
 }
 
 const idsOf = (records: readonly unknown[]) => records.flatMap((record) => textIn(record, 'id') ?? []);
@@ -22,8 +24,8 @@ export function isRefusedCursor(cursor: Cursor | undefined, err: unknown): boole
 }
 
 /**
- * Reads the page at the cursor. If the record of the cursor was deleted after all records behind the pivot were read, those before it are
- * read from the next record that follows the pivot: then some records come again.
+ * Reads the page at the cursor. If the record of the cursor was deleted meanwhile, the list is read from the nearest record of the page before
+ * that exists or, if none does and all records behind the pivot were read, from the next one that follows the pivot: then some come again.
  *
  * @returns the records, and the cursor at which they are
  */
@@ -34,10 +36,20 @@ export async function readAtCursor(
   try {
     return { records: await read(cursorQuery(cursor)), cursor };
   } catch (err) {
-    const [id, ...following] = cursor?.following ?? [];
-    if (!isRefusedCursor(cursor, err) || cursor?.parameter !== 'endingBefore' || id === undefined) throw err;
-    return readAtCursor({ ...cursor, id, following }, read);
+    const next = cursor && nextBest(cursor);
+    if (!isRefusedCursor(cursor, err) || next === undefined) throw err;
+    return readAtCursor(next, read);
   }
+}
+
+/** The cursor to continue at if the record of the cursor was deleted; undefined if no record is known at which the list continues. */
+function nextBest(cursor: Cursor): Cursor | undefined {
+  const [near, ...nearby] = cursor.nearby ?? [];
+  // The list turns at the pivot, so it must be a record that the source has.
+  if (near !== undefined)
+    return { ...cursor, id: near, nearby, pivot: cursor.id === cursor.pivot ? near : cursor.pivot };
+  const [id, ...following] = cursor.following ?? [];
+  return cursor.parameter === 'startingAfter' || id === undefined ? undefined : { ...cursor, id, following };
 }
 
 /** Parameters of a query for the page at the cursor; undefined = the first page. */
@@ -52,10 +64,11 @@ export function nextCursor(cursor: Cursor | undefined, records: readonly unknown
   const following = isAtPivot ? idsOf(records) : cursor?.following;
   if (records.length === 0) {
     return cursor?.parameter === 'startingAfter'
-      ? { ...cursor, parameter: 'endingBefore', id: cursor.pivot }
+      ? { ...cursor, parameter: 'endingBefore', id: cursor.pivot, nearby: [] }
       : undefined;
   }
   const id = textIn(parameter === 'startingAfter' ? records.at(-1) : records[0], 'id');
   if (id === undefined || id === cursor?.id) throw new ImportError('the records of a page have no ids of their own');
-  return { parameter, id, pivot: cursor?.pivot ?? id, ...(following && { following }) };
+  const others = idsOf(parameter === 'startingAfter' ? records.toReversed() : records).slice(1);
+  return { parameter, id, pivot: cursor?.pivot ?? id, nearby: others, ...(following && { following }) };
 }

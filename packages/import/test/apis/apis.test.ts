@@ -103,6 +103,24 @@ describe('an API', () => {
     expect(found.keys.toSorted()).toEqual(keys);
   });
 
+  it.each([1, 2])('of dub is read to its end if the last links of page %i are deleted meanwhile', async (page) => {
+    const account = emptyAccount();
+    // In the order of their ids, links that dub has imported come last, and in that of creation first.
+    for (let n = 501; n <= 650; n++) account.links.push(dubLink(n, { createdAt: `2015-01-01T00:00:00.${n}Z` }));
+    for (let n = 1; n <= 350; n++) account.links.push(dubLink(n, { createdAt: `2023-01-01T00:00:00.${n + 100}Z` }));
+    const keys = account.links.map(({ key }) => key).toSorted();
+    let pages = 0;
+    const found = await read('dub', ({ path, query }) => {
+      const last = query.startingAfter;
+      if (last !== undefined && ++pages === page) {
+        const index = account.links.findIndex(({ id }) => id === last);
+        account.links.splice(index - 1, 2);
+      }
+      return dubAnswer(account, path, query);
+    });
+    expect(found.keys.toSorted()).toEqual(keys);
+  });
+
   it('of dub names the folders that the key may not read', async () => {
     const account = emptyAccount();
     account.folders.push({ id: 'fold_1', name: 'Finance' }, { id: 'fold_2', name: 'Open' });
