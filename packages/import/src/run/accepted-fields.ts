@@ -1,14 +1,36 @@
 import type { LinkRecord } from '@waymark/catalog';
 import type { CreateLinkBody, UpdateLinkBody } from '@waymark/contract';
-import { checkBulkImage, plainFields, variantsOf } from '@waymark/link-rules';
+import { checkBulkImage, type LinkContext, plainFields, variantsOf } from '@waymark/link-rules';
 import { shownValue } from '../model/fields.js';
 import { isRefusedRecord } from '../model/refusal.js';
 import type { Lost } from '../model/source-link.js';
+import type { LinkPlan } from './link-plan.js';
 
 const URL_FIELDS = ['expiredUrl', 'ios', 'android'] as const;
 
 function without(body: CreateLinkBody, fields: readonly string[]): CreateLinkBody {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !fields.includes(name))) as CreateLinkBody;
+}
+
+/**
+ * The body of a plan without tags and a folder that were deleted since the import has looked them up by their names, which it does once. They
+ * are added to the lost values of the plan.
+ */
+export function knownReferences(
+  { body, names, lost }: Pick<LinkPlan, 'body' | 'names' | 'lost'>,
+  { tagIds, folders }: Pick<LinkContext['references'], 'tagIds' | 'folders'>,
+): CreateLinkBody {
+  const lose = (field: string, id: string) =>
+    void lost.push({ field, value: names.get(id) ?? id, reason: 'was deleted during the import' });
+  const { tagIds: named = [], folderId, ...others } = body;
+  const known = (Array.isArray(named) ? named : []).filter((id) => tagIds.has(id) || lose('tags', id));
+  const isFolderGone = typeof folderId === 'string' && !folders.has(folderId);
+  if (isFolderGone) lose('folder', folderId);
+  return {
+    ...others,
+    ...(known.length > 0 && { tagIds: known }),
+    ...(folderId !== undefined && !isFolderGone && { folderId }),
+  };
 }
 
 /**

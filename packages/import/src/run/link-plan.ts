@@ -27,6 +27,8 @@ export interface LinkPlan {
   readonly body: CreateLinkBody;
   /** What an update takes from the link besides, because the source has no value for it. */
   readonly cleared: UpdateLinkBody;
+  /** The names of the tags and the folder of the body, by their ids. */
+  readonly names: ReadonlyMap<string, string>;
   /** Whether `externalId` is the id at the source. It is left out if another link has it. */
   readonly hasSourceId: boolean;
   readonly createdAt: string | undefined;
@@ -128,17 +130,19 @@ export async function planLink(
   if (tags.length > TAGS_MAX) throw new RowError(`tags: more than ${TAGS_MAX}`);
   await resources.domain(domain);
   const lost = [...link.lost, ...shortenings(link.fields)];
-  const tagIds: string[] = [];
+  const names = new Map<string, string>();
   for (const tag of tags) {
     const id = await orLost(lost, 'tags', tag.name, async () => resources.tag(tag));
-    if (id !== undefined && !tagIds.includes(id)) tagIds.push(id);
+    if (id !== undefined && !names.has(id)) names.set(id, tag.name);
   }
+  const tagIds = [...names.keys()];
   const { folder, counts } = link;
   const folderId =
     folder === null ? undefined : await orLost(lost, 'folder', folder, async () => resources.folder(folder));
+  if (folderId !== undefined) names.set(folderId, folder ?? '');
   const hasSourceId = !externalId && link.sourceId !== null;
   return {
-    ...{ row, record, domain, key: storedKey(key), hasSourceId, lost },
+    ...{ row, record, domain, key: storedKey(key), hasSourceId, names, lost },
     body: { ...body, ...(folderId !== undefined && { folderId }), ...(tagIds.length > 0 && { tagIds }) },
     cleared: clearingOf(link.cleared ?? [], tags.length),
     createdAt: link.createdAt ?? undefined,

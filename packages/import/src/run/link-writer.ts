@@ -15,7 +15,7 @@ import {
 } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { isRefusedRecord } from '../model/refusal.js';
-import { acceptedFields } from './accepted-fields.js';
+import { acceptedFields, knownReferences } from './accepted-fields.js';
 import { addressKey, type LinkPlan } from './link-plan.js';
 import { madeByOthers } from './made-by-others.js';
 import { whenUnlocked } from './when-unlocked.js';
@@ -254,7 +254,8 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
         // Other requests run in between: the checks of a large link take milliseconds.
         await nextTurn();
         const record = found[index];
-        const plan = { ...given, body: acceptedFields(given.body, record, given.lost) };
+        const known = knownReferences(given, context.references);
+        const plan = { ...given, body: acceptedFields(known, record, given.lost) };
         if (record !== undefined) {
           const outcome = existingOutcome(context, record, plan);
           if (outcome === undefined) updates.push({ index, record, plan });

@@ -404,4 +404,29 @@ describe('an import', () => {
     // As earlier versions have made it.
     expect(await find(host, madeKey(unicode, 'https://c.test'))).toBeDefined();
   });
+
+  it('makes links without a tag and a folder that are deleted during the import, and lists them', async () => {
+    const acme = await imports.workspace();
+    const rows = Array.from({ length: 150 }, (_, n) => `https://a.test/${n},k${n},red,Campaigns\n`).join('');
+    const losses: unknown[] = [];
+    let isRemoved = false;
+    const remove = async () => {
+      if (isRemoved) return;
+      isRemoved = true;
+      const tag = await imports.catalog.tags.findByName(acme.id, 'red');
+      const folder = await imports.catalog.folders.findByName(acme.id, 'Campaigns');
+      await imports.catalog.tags.remove(acme.id, tag?.id ?? '');
+      await imports.catalog.folders.remove(acme.id, folder?.id ?? '');
+    };
+    const result = await imports.table(acme, `url,key,tags,folder\n${rows}`, {
+      report: { rejected: async () => undefined, lost: async (loss) => void losses.push(loss), progress: remove },
+    });
+    expect(result).toMatchObject({ created: 150, rejected: 0 });
+    expect(losses.length).toBe(100);
+    const reason = 'was deleted during the import';
+    expect(losses.slice(0, 2)).toEqual([
+      { row: 102, link: `${acme.host}/k100`, field: 'tags', value: 'red', reason },
+      { row: 102, link: `${acme.host}/k100`, field: 'folder', value: 'Campaigns', reason },
+    ]);
+  });
 });
