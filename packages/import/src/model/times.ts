@@ -1,7 +1,7 @@
 import { zoneOf } from '@waymark/event-query';
 import { RowError } from './source-link.js';
 
-const PARTS = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?\s*(Z|[+-]\d\d:?\d\d)?$/i;
+const PARTS = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?$/i;
 const DIGITS = /^\d{1,17}(?:\.\d{1,6})?$/;
 /** Larger numbers are milliseconds since 1970, smaller ones seconds. */
 const SECONDS_MAX = 100_000_000_000;
@@ -32,7 +32,8 @@ export function isTimezone(name: string): boolean {
 
 function offsetMs(zone: string): number {
   if (zone.toUpperCase() === 'Z') return 0;
-  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
+  // ISO 8601 allows a zone of hours only, which PostgreSQL writes.
+  const minutes = Number(zone.slice(1, 3)) * 60 + (zone.length > 3 ? Number(zone.slice(-2)) : 0);
   return minutes * 60_000 * (zone.startsWith('-') ? -1 : 1);
 }
 
