@@ -25,7 +25,11 @@ export interface EventBatch {
 
 export interface BatchReaderOptions {
   readonly rows: PastRows;
-  readonly links: { find(address: PastAddress): Promise<LinkRecord> };
+  readonly links: {
+    /** Looks up links together that `find` returns afterwards. */
+    prepare(addresses: readonly PastAddress[]): Promise<void>;
+    find(address: PastAddress): Promise<LinkRecord>;
+  };
   readonly customers: PastCustomers;
   readonly stored: StoredEvents;
   /** `UInt64` as text. */
@@ -73,6 +77,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     orRejected: OrRejected,
   ): Promise<EventBatch> {
     const found: { kind: 'click'; id: string; timeMs: number; event: PastClick; link: LinkRecord }[] = [];
+    await links.prepare(items.map(({ event }) => event.address));
     for (const { item, event } of items) {
       const link = await orRejected(item, () => links.find(event.address));
       if (link !== undefined)
@@ -187,6 +192,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     orRejected: OrRejected,
   ): Promise<EventBatch> {
     const found: Conversion[] = [];
+    await links.prepare(items.map(({ event }) => event.click.address));
     for (const { item, event } of items) {
       const link = await orRejected(item, async () => {
         checkConversion(event);

@@ -5,6 +5,8 @@ import type { PastAddress } from './past-event.js';
 
 const LINKS_MAX = 20_000;
 const LINKS_PER_UPDATE = 250;
+/** Look-ups at the same time, which the catalog combines. */
+const LOOKUPS_AT_ONCE = 100;
 
 export interface PastLinksOptions {
   readonly catalog: Pick<Catalog, 'links' | 'domains'>;
@@ -26,17 +28,39 @@ export function createPastLinks({ catalog, workspaceId, source, domains, fallbac
     return link?.workspaceId === workspaceId ? link : undefined;
   }
 
+  /** @throws RowError or ImportError when the link has no domain */
+  function addressOf({ domain: sourceDomain, key }: PastAddress) {
+    const domain = domains.domainOf(sourceDomain) ?? fallbackDomain;
+    if (domain === undefined) throw new RowError('the link has no domain: name one with the option domain');
+    return { domain, key, address: `${domain}/${key}` };
+  }
+
+  /** Removes the older half of a full cache: the links of a batch are among the others. */
+  function evict(): void {
+    if (found.size < LINKS_MAX) return;
+    for (const address of [...found.keys()].slice(0, LINKS_MAX / 2)) found.delete(address);
+  }
+
+  function lookUp(of: PastAddress): Promise<LinkRecord | undefined> {
+    const { domain, key, address } = addressOf(of);
+    evict();
+    const loading = found.get(address) ?? load(domain, key);
+    found.set(address, loading);
+    return loading;
+  }
+
   return {
+    /** Looks up links together that {@link find} returns afterwards, which also throws what is thrown here. */
+    async prepare(addresses: readonly PastAddress[]): Promise<void> {
+      const distinct = [...new Map(addresses.map((of) => [`${of.domain}/${of.key}`, of])).values()];
+      const attempt = async (of: PastAddress) => lookUp(of);
+      while (distinct.length > 0) await Promise.allSettled(distinct.splice(0, LOOKUPS_AT_ONCE).map(attempt));
+    },
+
     /** @throws RowError or ImportError when the workspace has no such link */
-    async find({ domain: sourceDomain, key }: PastAddress): Promise<LinkRecord> {
-      const domain = domains.domainOf(sourceDomain) ?? fallbackDomain;
-      if (domain === undefined) throw new RowError('the link has no domain: name one with the option domain');
-      const address = `${domain}/${key}`;
-      if (found.size >= LINKS_MAX) found.clear();
-      const loading = found.get(address) ?? load(domain, key);
-      found.set(address, loading);
-      const link = await loading;
-      if (link === undefined) throw new RowError(`there is no link ${address} in this workspace`);
+    async find(of: PastAddress): Promise<LinkRecord> {
+      const link = await lookUp(of);
+      if (link === undefined) throw new RowError(`there is no link ${addressOf(of).address} in this workspace`);
       return link;
     },
 
