@@ -9,6 +9,7 @@ export * from './events/customer-data.js';
 export * from './events/erasure.js';
 export * from './events/event.js';
 export * from './events/events-query.js';
+export * from './events/metadata.js';
 export * from './events/track.js';
 export { EXAMPLE_TIME, exampleEventId, exampleId } from './examples/example-id.js';
 export type { ExampleAnswer, ExampleRequest } from './examples/example-request.js';

@@ -10,8 +10,10 @@ import {
   hasPermission,
   linkSchema,
   listLinksQuerySchema,
+  METADATA_CHARS_MAX,
   planAtLeast,
   trackLeadBodySchema,
+  trackLeadClientBodySchema,
   trackSaleBodySchema,
   trackSaleClientBodySchema,
 } from '../src/index.js';
@@ -136,6 +138,44 @@ test('metadata longer than 10,000 characters as JSON is rejected', () => {
   const lead = { clickId: 'x', eventName: 'Sign up', customerExternalId: 'c' };
   expect(trackLeadBodySchema.safeParse({ ...lead, metadata: { a: 'x'.repeat(9_992) } }).success).toBe(true);
   expect(trackLeadBodySchema.safeParse({ ...lead, metadata: { a: 'x'.repeat(9_993) } }).success).toBe(false);
+});
+
+test('metadata of ordinary shapes is accepted up to 10,000 characters as JSON', () => {
+  const line = { productInformation: { sku: 'A-1', size: { w: 1, h: 1 } } };
+  const shapes = {
+    'a list of numbers': { measurementsInMillimetres: Array(4_980).fill(1) },
+    'a list of empty texts': { answers: { comments: Array(3_300).fill('') } },
+    'many names': Object.fromEntries(Array.from({ length: 900 }, (_none, at) => [`f${at}`, at])),
+    'lines of an order': { orderInformation: { lineItems: Array(165).fill(line) } },
+    'a text in Chinese': { 备注: '文'.repeat(9_980) },
+    'a text of quotes': { note: '"'.repeat(4_990) },
+  };
+  for (const [name, metadata] of Object.entries(shapes)) {
+    expect(JSON.stringify(metadata).length, name).toBeGreaterThan(9_500);
+    const lead = { clickId: 'x', eventName: 'Sign up', customerExternalId: 'c', metadata };
+    expect(trackLeadBodySchema.safeParse(lead).error, name).toBeUndefined();
+  }
+});
+
+test('metadata with many values below a long path is rejected', () => {
+  const lead = { clickId: 'x', eventName: 'Sign up', customerExternalId: 'c' };
+  const sale = { customerExternalId: 'c', amount: 1 };
+  const deep = Array.from({ length: 90 }).reduce<unknown>((inner) => ({ a: inner }), Array(4_000).fill(1));
+  for (const metadata of [
+    { ['.'.repeat(4_980)]: Array(2_500).fill(1) },
+    { deep },
+    { ['я'.repeat(60)]: Array(3_300).fill([]) },
+  ]) {
+    expect(JSON.stringify(metadata).length).toBeLessThanOrEqual(METADATA_CHARS_MAX);
+    for (const parsed of [
+      trackLeadBodySchema.safeParse({ ...lead, metadata }),
+      trackLeadClientBodySchema.safeParse({ ...lead, metadata }),
+      trackSaleBodySchema.safeParse({ ...sale, metadata }),
+      trackSaleClientBodySchema.safeParse({ ...sale, metadata }),
+    ]) {
+      expect(firstIssueCode(parsed)).toBe('too_big');
+    }
+  }
 });
 
 test('a permission must be granted by both the role and a scope', () => {

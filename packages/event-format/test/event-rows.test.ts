@@ -1,4 +1,4 @@
-import { clickSchema } from '@waymark/contract';
+import { clickSchema, METADATA_PAIRS_BYTES_MAX, metadataPairsBytes } from '@waymark/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
@@ -155,6 +155,36 @@ test('an empty object or list has a pair of its own, which differs from that of 
 
 test('NUL and lone surrogates are replaced by U+FFFD, in keys and in values', () => {
   expect(metadataPairs({ 'a\0': 'x\0y', '\ud800': '\udc00' })).toEqual(['a\ufffd=x\ufffdy', '\ufffd=\ufffd']);
+});
+
+test('the size of the pairs is computed exactly, without making them', () => {
+  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '.', '=', '\\', '"', '\ud800', '\0', 'é'));
+  const { metadata } = fc.letrec<{ metadata: Record<string, unknown>; value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      text,
+      fc.double(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(tie('value')),
+      tie('metadata'),
+    ),
+    metadata: fc.dictionary(text, tie('value'), { maxKeys: 4 }),
+  }));
+  fc.assert(
+    fc.property(metadata, (sent) => {
+      const pairs = metadataPairs(sent);
+      const bytes = pairs.reduce((sum, pair) => sum + Buffer.byteLength(`${JSON.stringify(pair)},`), 0);
+      expect(metadataPairsBytes(sent, Number.POSITIVE_INFINITY)).toBe(bytes);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('the size of pairs is counted to the limit only', () => {
+  const metadata = { ['.'.repeat(4_980)]: Array(2_500).fill(1) };
+  expect(metadataPairsBytes(metadata, Number.POSITIVE_INFINITY)).toBeGreaterThan(37_000_000);
+  expect(metadataPairsBytes(metadata, METADATA_PAIRS_BYTES_MAX)).toBeLessThan(METADATA_PAIRS_BYTES_MAX + 15_000);
 });
 
 test('two different paths never give the same pair', () => {

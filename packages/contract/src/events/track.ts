@@ -4,18 +4,7 @@ import { jsonValueSchema } from '../values/json-value.js';
 import { parseUrl, URL_CHARS_MAX } from '../values/parse-url.js';
 import { customerExternalIdSchema } from './customer.js';
 import { paymentProcessorSchema } from './event.js';
-
-/** Maximum characters of the metadata of an event as JSON. */
-export const METADATA_CHARS_MAX = 10_000;
-
-const metadata = z
-  .record(z.string(), jsonValueSchema)
-  .nullish()
-  .check(({ value, issues }) => {
-    if (value == null || JSON.stringify(value).length <= METADATA_CHARS_MAX) return;
-    const message = `must have at most ${METADATA_CHARS_MAX} characters as JSON`;
-    issues.push({ code: 'too_big', origin: 'string', maximum: METADATA_CHARS_MAX, input: value, message });
-  });
+import { metadataSchema } from './metadata.js';
 
 const customerFields = {
   customerName: z.string().max(100).nullish().describe('Name of a new customer.'),
@@ -85,9 +74,7 @@ const leadFields = {
       '`async` and `wait` record the lead. `deferred` only creates the customer, or gives a customer without a click this one; a later call without `clickId` records the lead.',
     ),
   eventQuantity: z.int().min(1).max(100).nullish().describe('How many leads the call counts for.'),
-  metadata: metadata.describe(
-    'Object of at most 10,000 characters as JSON, which events show and `query` can filter by.',
-  ),
+  metadata: metadataSchema,
 };
 
 /** Body of `POST /track/lead`. */
@@ -147,9 +134,7 @@ const saleSchema = z.object({
     .max(255)
     .nullish()
     .describe('Idempotency key: a sale with an invoice that is stored already is not recorded again.'),
-  metadata: metadata.describe(
-    'Object of at most 10,000 characters as JSON, which events show and `query` can filter by.',
-  ),
+  metadata: metadataSchema,
   leadEventName: z
     .string()
     .trim()

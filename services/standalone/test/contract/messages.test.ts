@@ -207,6 +207,13 @@ it.each<[string, ExampleRequest['route'], Partial<ExampleRequest>, number, strin
     'too_big: metadata: must have at most 10000 characters as JSON',
   ],
   [
+    'metadata with many values under a long path',
+    'POST /track/lead',
+    { body: { eventName: 'x', customerExternalId: 'x', metadata: { ['.'.repeat(4_900)]: Array(2_500).fill(1) } } },
+    422,
+    'too_big: metadata: must have at most 200000 bytes when each value is written with its whole path: shorten the names, or send fewer values',
+  ],
+  [
     'no click',
     'POST /track/lead',
     { body: { eventName: 'x', customerExternalId: 'nobody' } },
