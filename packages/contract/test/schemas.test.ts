@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   ApiError,
+  createExportBodySchema,
   customerSchema,
   deletedCustomer,
   ERROR_STATUS,
@@ -26,6 +27,13 @@ test('a list in a query has at most 1000 items, because each may need a look-up'
   const parse = (items: number) => listLinksQuerySchema.safeParse({ tagNames: `${'a,'.repeat(items - 1)}a` });
   expect(parse(1000).success).toBe(true);
   expect(firstIssueCode(parse(1001))).toBe('too_big');
+});
+
+test('a list of a thousand UUIDs, as own ids of links too, is accepted', () => {
+  const ids = Array.from({ length: 1000 }, () => `ext_${crypto.randomUUID()}`).join(',');
+  expect(listLinksQuerySchema.safeParse({ linkIds: ids }).error).toBeUndefined();
+  expect(eventsQuerySchema.safeParse({ linkId: `-${ids}`, tenantId: ids }).error).toBeUndefined();
+  expect(createExportBodySchema.safeParse({ resource: 'events', filters: { linkId: ids } }).error).toBeUndefined();
 });
 
 test('every error code has the anchor of its documentation with hyphens only', () => {

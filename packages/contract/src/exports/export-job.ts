@@ -5,7 +5,7 @@ import { eventFilterShape, eventListShape } from '../events/events-query.js';
 import { linkFilterShape } from '../links/link-queries.js';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
-import { queryList } from '../values/query-values.js';
+import { LIST_CHARS_MAX, queryList } from '../values/query-values.js';
 import { EXPORT_FORMATS } from './export-parameters.js';
 
 /** What an export job can export (docs/reference/exports.md): lists, and groupings of analytics as an archive of CSV files. */
@@ -29,9 +29,8 @@ export const EXPORT_FILTER_SCHEMAS = {
   analytics: closedQuery({ event: analyticsEvent, ...eventFilterShape, groupBy: queryList }),
 } as const;
 
-const TEXT_CHARS_MAX = 32_000;
 const LIST_ITEMS_MAX = 1000;
-const text = z.string().max(TEXT_CHARS_MAX);
+const text = z.string().max(LIST_CHARS_MAX);
 
 /** The values of filters as the caller sent them, by the name of the parameter. */
 export const exportFiltersSchema = z.record(

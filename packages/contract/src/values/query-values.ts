@@ -16,8 +16,8 @@ export function lastValue(value: unknown): unknown {
 
 /** More characters than any id, name or key has. */
 const TEXT_CHARS_MAX = 4096;
-/** Enough for a thousand ids, or for the longest URL. */
-const LIST_CHARS_MAX = 32_000;
+/** Maximum characters of a list: enough for a thousand UUIDs after `ext_` or `-`, or for the longest URL. */
+export const LIST_CHARS_MAX = 64_000;
 
 /** Free text of bounded length; an empty value counts as absent. */
 export function queryTextUpTo(charsMax: number) {
