@@ -24,7 +24,7 @@ import { evictLatestLeads } from './latest-leads.js';
 import { createPastCustomers } from './past-customers.js';
 import type { HistoryItem, HistorySource } from './past-event.js';
 import { createPastLinks } from './past-links.js';
-import { createPastRows } from './past-rows.js';
+import { createPastRows, eventChars } from './past-rows.js';
 import { createStoredEvents } from './stored-events.js';
 
 /** The stores that events are written to. */
@@ -51,6 +51,8 @@ export interface EventImportOptions {
 
 /** Records of one insert: enough for an efficient insert, in a few megabytes of memory. */
 const BATCH_MAX = 5_000;
+/** Characters after which a batch is full too, because an event may have 300 kB. The last page of a batch may exceed it. */
+const BATCH_CHARS_MAX = 32_000_000;
 /** Pages after which the position is stored, also if none of them has a record. */
 const BATCH_PAGES_MAX = 100;
 const DAY_MS = 24 * 3_600_000;
@@ -183,12 +185,14 @@ export async function importEvents(history: HistorySource, options: EventImportO
     let items: HistoryItem[] = [];
     let last: string | undefined;
     let pages = 0;
+    let chars = 0;
     const kindOf = (some: readonly HistoryItem[]) => some.find(({ event }) => event !== undefined)?.event?.kind;
     const flush = async () => {
       if (last !== undefined) await take(items, last);
       items = [];
       last = undefined;
       pages = 0;
+      chars = 0;
     };
     for await (const page of untilAborted(history.read(from), signal)) {
       // The clicks must be stored before their leads are read, because leads look them up.
@@ -196,7 +200,8 @@ export async function importEvents(history: HistorySource, options: EventImportO
       items.push(...page.items);
       last = page.next;
       pages++;
-      if (items.length >= BATCH_MAX || pages >= BATCH_PAGES_MAX) await flush();
+      for (const { event } of page.items) chars += event === undefined ? 0 : eventChars(event);
+      if (items.length >= BATCH_MAX || pages >= BATCH_PAGES_MAX || chars >= BATCH_CHARS_MAX) await flush();
     }
     await flush();
   }

@@ -3,7 +3,11 @@ import type { LinkRecord } from '@waymark/catalog';
 import {
   cutText,
   derivedEventId,
+  exceededJsonSize,
   METADATA_CHARS_MAX,
+  METADATA_PAIRS_BYTES_MAX,
+  metadataFault,
+  metadataPairsBytes,
   parseResourceId,
   URL_CHARS_MAX,
   withoutWww,
@@ -13,6 +17,7 @@ import type { ClickAlias, PastRow } from '@waymark/event-queue';
 import { createAgentReader, DIRECT, readReferer, toPlace } from '@waymark/visit';
 import { asJson } from '../model/as-json.js';
 import { RowError, type Source } from '../model/source-link.js';
+import { textChars } from '../model/text-chars.js';
 import type { PastClick, PastEvent } from './past-event.js';
 
 /** As for clicks that are recorded. */
@@ -21,9 +26,17 @@ const WORD_CHARS_MAX = 100;
 const EVENT_NAME_CHARS_MAX = 255;
 const INVOICE_CHARS_MAX = 255;
 const AMOUNT_MAX = 1e15;
+/** As deep as in a request. The number of values is limited by that of characters. */
+const METADATA_SIZE = { levels: 100, values: METADATA_CHARS_MAX };
 
 /** A lead or a sale of the source. */
 export type PastConversionEvent = Extract<PastEvent, { kind: 'lead' | 'sale' }>;
+
+/** About the characters of an event in memory, with those of its row. */
+export function eventChars(event: PastEvent): number {
+  const metadata = 'metadata' in event ? event.metadata : null;
+  return textChars(event) + (metadata === null ? 0 : metadataPairsBytes(metadata, METADATA_PAIRS_BYTES_MAX));
+}
 
 /** The referrer columns of a click. Some sources have only the host of the referrer, which is stored in place of its URL. */
 function refererOf(referrer: string | null) {
@@ -38,9 +51,10 @@ export function checkConversion(event: PastConversionEvent): void {
   if (event.eventName.length > EVENT_NAME_CHARS_MAX)
     throw new RowError(`eventName has more than ${EVENT_NAME_CHARS_MAX} characters`);
   const metadata = asJson(event.metadata);
-  if (metadata === undefined) throw new RowError('metadata is nested too deeply');
-  if (metadata.length > METADATA_CHARS_MAX)
-    throw new RowError(`metadata has more than ${METADATA_CHARS_MAX} characters as JSON`);
+  if (metadata === undefined || exceededJsonSize(metadata, METADATA_SIZE) === 'levels')
+    throw new RowError('metadata is nested too deeply');
+  const fault = event.metadata === null ? undefined : metadataFault(event.metadata, metadata);
+  if (fault !== undefined) throw new RowError(`metadata ${fault.message}`);
   if (event.kind === 'lead') return;
   if ((event.invoiceId?.length ?? 0) > INVOICE_CHARS_MAX)
     throw new RowError(`invoiceId has more than ${INVOICE_CHARS_MAX} characters`);

@@ -59,9 +59,12 @@ describe('an import of the history of dub', () => {
       aDubClick(23, new Date(Date.now() + 3_600_000).toISOString()),
     );
     const late = '2024-06-01T00:00:00.000Z';
+    const nested = Array.from({ length: 4_000 }).reduce<unknown>((inner) => [inner], 1);
     account.leads.push(
       aDubLead(30, late, click, aDubCustomer(4), { metadata: 'no JSON' }),
       aDubLead(31, late, click, aDubCustomer(5), { metadata: { text: 'x'.repeat(10_001) } }),
+      aDubLead(35, late, click, aDubCustomer(5), { metadata: { ['.'.repeat(4_900)]: Array(2_500).fill(1) } }),
+      aDubLead(36, late, click, aDubCustomer(5), { metadata: { a: nested } }),
       aDubLead(32, late, click, aDubCustomer(6), { eventId: undefined }),
       aDubLead(33, late, click, aDubCustomer(7, { externalId: ' ', id: ' ' })),
       aDubLead(34, late, click, aDubCustomer(7, { externalId: ' ', id: ' ' })),
@@ -77,7 +80,9 @@ describe('an import of the history of dub', () => {
     expect(reasons).toEqual([
       'id is missing',
       `there is no link ${acme.host}/gone in this workspace`,
-      ...['metadata must be an object', 'eventId is missing', 'metadata has more than 10000 characters as JSON'],
+      ...['metadata must be an object', 'eventId is missing', 'metadata must have at most 10000 characters as JSON'],
+      'metadata must have at most 200000 bytes when each value is written with its whole path: shorten the names, or send fewer values',
+      'metadata is nested too deeply',
       // Both leads of the customer, not only the first.
       ...Array(2).fill('customer.externalId is not one that a customer may have here'),
       'amount must be a whole number',
@@ -139,6 +144,36 @@ describe('an import of the history of dub', () => {
     await expect(importing).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
     expect(rejections.filter((one) => (one as { row: number }).row === 1)).toEqual([]);
     expect(isClosed).toBe(true);
+  });
+
+  it('stores fewer events at a time when they are large', async () => {
+    const acme = await history.workspace();
+    const event = {
+      kind: 'lead',
+      ...{ timeMs: Date.now(), identity: 'x', eventName: 'Sign up', click: {}, customer: {} },
+    } as unknown as PastEvent;
+    const batchesOf = async (metadata: Readonly<Record<string, unknown>>) => {
+      const batches: number[] = [];
+      const source: HistorySource = {
+        identity: 'a source',
+        async *read() {
+          for (let page = 1; page <= 8; page++) {
+            yield {
+              items: Array(50).fill({ row: page, record: {}, event: { ...event, metadata } }),
+              next: String(page),
+            };
+          }
+        },
+      };
+      const report = {
+        rejected: async () => undefined,
+        progress: ({ leads }: { leads: number }) => void batches.push(leads),
+      };
+      await history.events(acme, source, { isDry: true, report });
+      return batches;
+    };
+    expect(await batchesOf({ plan: 'pro' })).toEqual([400]);
+    expect(await batchesOf({ measurements: Array(4_980).fill(1) })).toEqual([150, 300, 400]);
   });
 
   it('gives clicks the ids of the source as aliases in their own workspace', async () => {
