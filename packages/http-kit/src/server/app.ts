@@ -19,6 +19,7 @@ import { afterAnswer } from '../requests/after-answer.js';
 import { acceptForwardedAddresses } from '../requests/client-address.js';
 import { CROSS_ORIGIN_HEADERS } from '../requests/cross-origin.js';
 import { acceptJsonOnly } from '../requests/json-bodies.js';
+import { refuseInvalidQueryText } from '../requests/query-text.js';
 import { refuseHead } from '../requests/refuse-head.js';
 import { createRequestIds } from '../requests/request-id.js';
 import { createRequestLogger, logAnswer, SilentLogController } from '../requests/request-logger.js';
@@ -187,6 +188,7 @@ export function createApp(options: CreateAppOptions): App {
 
   const systemRoutes = options.systemRoutes !== false;
   app.addHook('onRoute', describeRoute);
+  app.addHook('onRoute', refuseInvalidQueryText);
   app.addHook('onRoute', refuseHead);
   if (systemRoutes) {
     const title = options.title ?? 'Waymark';
