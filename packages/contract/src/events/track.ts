@@ -251,7 +251,10 @@ export const trackSaleResponseSchema = z.strictObject({
         .describe('Currency of the amount: `usd`, or as it was sent if it has no rate, and by `/track/sale/client`.'),
       paymentProcessor: paymentProcessorSchema.describe('Where the payment was made.'),
       invoiceId: z.string().nullable().describe('Your own id of the invoice.'),
-      metadata: z.record(z.string(), jsonValueSchema).nullable().describe('Metadata of the sale, as it was sent.'),
+      metadata: z
+        .record(z.string(), jsonValueSchema)
+        .nullable()
+        .describe('Metadata of the sale, its numbers as doubles.'),
     })
     .nullable()
     .describe('The recorded sale; `null` when nothing was recorded.'),
