@@ -15,6 +15,8 @@ const LONG_DEADLINE_MS = 10_000;
 
 export interface QueuedJob {
   readonly id: string;
+  /** The rows as JSON. */
+  readonly texts: string[];
   readonly rows: unknown[][];
   readonly progress: string | null;
 }
@@ -57,11 +59,11 @@ export async function startQueueFixture(redisArgs: readonly string[] = []): Prom
     async queued(kind) {
       const ids = (await admin.lrange(queueKey(kind, 'wait'), 0, -1)).reverse();
       return Promise.all(
-        ids.map(async (id) => ({
-          id,
-          rows: splitRows((await admin.get(rowsKey(kind, id))) ?? '').map((row): unknown[] => JSON.parse(row)),
-          progress: await admin.hget(jobKey(kind, id), 'progress'),
-        })),
+        ids.map(async (id) => {
+          const texts = splitRows((await admin.get(rowsKey(kind, id))) ?? '');
+          const rows = texts.map((row): unknown[] => JSON.parse(row));
+          return { id, texts, rows, progress: await admin.hget(jobKey(kind, id), 'progress') };
+        }),
       );
     },
     async reset() {

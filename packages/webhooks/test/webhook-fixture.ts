@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Catalog, type CustomerRecord, createCatalog, type LinkRecord, type NewLink } from '@waymark/catalog';
 import { createEventId, parseResourceId } from '@waymark/contract';
-import type { EventRow, LeadFields, SaleFields } from '@waymark/event-format';
+import { EVENT_TABLES, type EventRow, type LeadFields, type SaleFields } from '@waymark/event-format';
 import {
   createEventProducer,
   createEventWriter,
@@ -26,6 +26,7 @@ import {
   type WebhookWorkerOptions,
 } from '../src/index.js';
 
+const EVENT_ID = EVENT_TABLES.lead.columns[1].indexOf('event_id');
 const silent: QueueLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
 export type NewHook = Parameters<Catalog['webhooks']['create']>[1];
@@ -139,13 +140,10 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
     },
     async leads(quantity, click, customer, facts = {}) {
       const timestampMs = facts.timestampMs ?? Date.now();
-      const aRow = () => aLead({ click, timestampMs, customerId: numberOf(customer), ...facts });
-      const rows = Array.from({ length: quantity }, aRow);
-      await producer.commit({
-        rows: rows.map((row, index) => ({ kind: 'lead', row, isSilent: index > 0 })),
-        finals: [],
-      });
-      return rows;
+      const row = aLead({ click, timestampMs, customerId: numberOf(customer), ...facts });
+      const copyIds = Array.from({ length: quantity - 1 }, () => createEventId(timestampMs));
+      await producer.commit({ rows: [{ kind: 'lead', row, copyIds }], finals: [] });
+      return [row, ...copyIds.map((id) => row.with(EVENT_ID, id))];
     },
     async sale(click, customer, facts = {}) {
       const timestampMs = Date.now();

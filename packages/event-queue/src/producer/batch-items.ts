@@ -1,9 +1,16 @@
 import { ApiError } from '@waymark/contract';
-import type { EventRow, QueueKind } from '@waymark/event-format';
+import { EVENT_TABLES, type EventRow, type QueueKind } from '@waymark/event-format';
+import { silentRow } from '../queue/job-rows.js';
 import type { EntryFinal, StateValue } from './transaction.js';
 
-/** Limit on the size of a row, as JSON. */
-export const ROW_BYTES_MAX = 100_000;
+/** Limit on the row of a click, as JSON. */
+const CLICK_BYTES_MAX = 100_000;
+
+/**
+ * Limit on the rows of a commit together, as JSON. The largest lead has 350 kB: its click, 200 kB of metadata for queries and 30 kB to show. A
+ * hundred leads with 10,000 letters of metadata and a URL of ordinary length have 2.1 MB.
+ */
+const COMMIT_BYTES_MAX = 3_000_000;
 
 /** A click that waits for its batch. */
 export interface ClickItem {
@@ -34,17 +41,41 @@ export interface CommitItem {
 
 export type BatchItem = ClickItem | CommitItem;
 
-/** The error for a row that is too large; undefined for other rows. @param text the row as JSON */
-export function rowSizeFault(text: string): ApiError | undefined {
+/** The error for a click whose row is too large; undefined for others. @param text the row as JSON */
+export function clickSizeFault(text: string): ApiError | undefined {
   // A UTF-16 code unit is at most three bytes, so most rows need no byte count.
-  if (text.length * 3 <= ROW_BYTES_MAX || Buffer.byteLength(text) <= ROW_BYTES_MAX) return undefined;
-  return new ApiError('unprocessable_entity', `The event is larger than ${ROW_BYTES_MAX} bytes.`);
+  if (text.length * 3 <= CLICK_BYTES_MAX || Buffer.byteLength(text) <= CLICK_BYTES_MAX) return undefined;
+  return new ApiError('unprocessable_entity', `The event is larger than ${CLICK_BYTES_MAX} bytes.`);
 }
 
-/** The row as JSON. @throws ApiError unprocessable_entity when it is larger than {@link ROW_BYTES_MAX} */
-export function rowText(row: EventRow): string {
-  const text = JSON.stringify(row);
-  const fault = rowSizeFault(text);
-  if (fault !== undefined) throw fault;
-  return text;
+/** A row for the queue of its kind, and rows that differ from it only in their id. */
+export interface QueuedRow {
+  readonly kind: QueueKind;
+  readonly row: EventRow;
+  /** Ids of further events, which are equal otherwise. No webhook is sent for them, because that of the row stands for all. */
+  readonly copyIds?: readonly string[];
+}
+
+const EVENT_ID = EVENT_TABLES.lead.columns[1].indexOf('event_id');
+
+/** The texts of a row's copies. The id is replaced in the row's text: serializing each copy would take a millisecond for each 50 kB. */
+function copyTexts(row: EventRow, text: string, copyIds: readonly string[]): string[] {
+  if (copyIds.length === 0) return [];
+  const start = JSON.stringify(row.slice(0, EVENT_ID)).length;
+  const end = start + JSON.stringify(row[EVENT_ID]).length;
+  return copyIds.map((id) => silentRow(text.slice(0, start) + JSON.stringify(id) + text.slice(end)));
+}
+
+/** The rows of a commit as JSON. @throws ApiError unprocessable_entity when they are larger than {@link COMMIT_BYTES_MAX} together */
+export function rowTexts(rows: readonly QueuedRow[]): CommitItem['rows'] {
+  let bytes = 0;
+  return rows.flatMap(({ kind, row, copyIds = [] }) => {
+    const text = JSON.stringify(row);
+    bytes += Buffer.byteLength(text) * (1 + copyIds.length);
+    if (bytes > COMMIT_BYTES_MAX) {
+      const message = `The events of this request have more than ${COMMIT_BYTES_MAX} bytes: send a smaller eventQuantity, or less metadata.`;
+      throw new ApiError('unprocessable_entity', message);
+    }
+    return [text, ...copyTexts(row, text, copyIds)].map((one) => ({ kind, text: one }));
+  });
 }

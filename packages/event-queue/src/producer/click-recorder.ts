@@ -1,4 +1,4 @@
-import { type ClickItem, rowSizeFault } from './batch-items.js';
+import { type ClickItem, clickSizeFault } from './batch-items.js';
 import type { MicroBatcher } from './micro-batcher.js';
 import type { RecentClicks } from './recent-clicks.js';
 
@@ -60,7 +60,7 @@ export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): 
     if (countedId !== undefined) return Promise.resolve({ clickId: countedId, recorded: false });
     const first = inFlight.get(click.claim);
     if (first === undefined) {
-      const fault = rowSizeFault(click.rowText);
+      const fault = clickSizeFault(click.rowText);
       return fault === undefined ? submit(click) : Promise.reject(fault);
     }
     return first.then(

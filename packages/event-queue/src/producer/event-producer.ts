@@ -1,11 +1,10 @@
 import { ApiError } from '@waymark/contract';
-import type { EventRow, QueueKind } from '@waymark/event-format';
+import type { QueueKind } from '@waymark/event-format';
 import { checkWritable, createReplication } from '@waymark/redis';
 import { finalValue, OWNER_GIVES_UP_MS, pendingValue } from '../claims/claim-value.js';
 import { ClaimHeldError, type Claims, createClaims, notRecorded } from '../claims/claims.js';
 import { type FilterMark, openFilterMark } from '../claims/filter-marks.js';
 import { createJobAdder, keepAddingScripts } from '../queue/job-adder.js';
-import { silentRow } from '../queue/job-rows.js';
 import { claimKey, QUEUE_PREFIX } from '../queue/keys.js';
 import { oldestQueuedMs } from '../queue/oldest-job.js';
 import { connectProducer } from '../redis/connection.js';
@@ -15,7 +14,7 @@ import type { QueueLogger } from '../redis/throttled-log.js';
 import { createSpoolReplayer } from '../spool/replayer.js';
 import { createSpool } from '../spool/spool.js';
 import { createSpoolAges } from '../spool/spool-ages.js';
-import { type BatchItem, type CommitItem, rowText } from './batch-items.js';
+import { type BatchItem, type CommitItem, type QueuedRow, rowTexts } from './batch-items.js';
 import { createBatchSender } from './batch-sender.js';
 import { createClickClaimReader } from './click-claim-reader.js';
 import { type Click, createClickRecorder, type RecordedClick } from './click-recorder.js';
@@ -23,14 +22,6 @@ import { createMicroBatcher } from './micro-batcher.js';
 import { findQueuedClick } from './queued-clicks.js';
 import { createRecentClicks } from './recent-clicks.js';
 import type { EntryFinal, StateValue } from './transaction.js';
-
-/** A row for the queue of its kind. */
-export interface QueuedRow {
-  readonly kind: QueueKind;
-  readonly row: EventRow;
-  /** True if no webhook is sent for this row, because another row of the commit sends one for both. */
-  readonly isSilent?: boolean;
-}
 
 /** A claim that the commit makes final. */
 export interface FinalClaim {
@@ -71,7 +62,7 @@ export interface EventProducer {
    * Queues rows, finalizes claims and sets state, all or nothing.
    *
    * @throws ApiError with `Retry-After`: 429 when Redis is short of memory, so that nothing was queued; otherwise 500, although the rows may
-   * have been queued. A retry of a request with a claim is safe: it finds the claim's final value. ApiError 422 when a row is too large
+   * have been queued. A retry of a request with a claim is safe: it finds the claim's final value. ApiError 422 when the rows are too large
    * @throws ClaimHeldError when a claim that had to be free is held, or Redis has another mark than `filterMark`
    */
   commit(request: CommitRequest): Promise<void>;
@@ -206,10 +197,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
 
   const submit = (request: CommitRequest, until: number): Promise<void> =>
     new Promise((resolve, reject) => {
-      const rows = request.rows.map(({ kind, row, isSilent = false }) => {
-        const text = rowText(row);
-        return { kind, text: isSilent ? silentRow(text) : text };
-      });
+      const rows = rowTexts(request.rows);
       const finals: EntryFinal[] = request.finals.map(({ name, owner, value, ttlMs }) => ({
         key: claimKey(name),
         pending: owner === undefined ? '' : pendingValue(owner),

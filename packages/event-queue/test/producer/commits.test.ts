@@ -10,6 +10,7 @@ import {
   readPendingCustomers,
   stateKey,
 } from '../../src/index.js';
+import { isSilentRow } from '../../src/queue/job-rows.js';
 import { claimKey } from '../../src/queue/keys.js';
 import { aVisit, type QueueFixture, startQueueFixture } from '../queue-fixture.js';
 
@@ -126,6 +127,27 @@ describe('commits', () => {
     expect(await queue.admin.get(stateKey(`customer:${name}`))).toBe('one');
     await producer.claims.release([name], 'one');
     expect(await producer.claims.read([name])).toMatchObject([{ state: 'final' }]);
+  });
+
+  it('queue copies of a row under their own ids, silently, whatever the row has in it', async () => {
+    const producer = await queue.aProducer();
+    const row = aLead({ eventName: '","id" "two" ]' });
+    const id = String(row[2]);
+    await producer.commit({ rows: [{ kind: 'lead', row, copyIds: ['two', 'three'] }], finals: [] });
+    const texts = (await queue.queued('lead')).flatMap(({ texts }) => texts);
+    expect(texts.map((text) => JSON.parse(text))).toEqual([id, 'two', 'three'].map((one) => row.with(2, one)));
+    expect(texts.map(isSilentRow)).toEqual([false, true, true]);
+  });
+
+  it('are refused before anything is queued when their rows have more than 3 MB, copies included', async () => {
+    const producer = await queue.aProducer();
+    const row = aLead({ metadata: { note: 'x'.repeat(9_980) } });
+    const commit = (copies: number) =>
+      producer.commit({ rows: [{ kind: 'lead', row, copyIds: Array(copies).fill('copy') }], finals: [] });
+    await expect(commit(199)).rejects.toMatchObject({ code: 'unprocessable_entity' });
+    expect(await queue.queued('lead')).toEqual([]);
+    await commit(99);
+    expect((await queue.queued('lead'))[0]?.rows).toHaveLength(100);
   });
 
   it('take free claims in the same transaction, and record nothing when one of them is held', async () => {

@@ -168,7 +168,7 @@ export function headerUrl(url: string): string {
   return ascii.replace(/[^\x21-\x7e]+/g, (run) => encodeURI(Buffer.from(run).toString('utf8')));
 }
 
-/** Limit on a recorded URL. A row is at most 100 kB; it contains the URL up to three times, and up to 20 kB of metadata. */
+/** Limit on a recorded URL. The row of a click is at most 100 kB, and contains the URL up to three times. */
 const RECORDED_BYTES_MAX = 24_000;
 
 /** The URL as it is recorded. A URL that is too long for a row is cut at the end of a parameter. */

@@ -1,9 +1,7 @@
 import type { CustomerRecord } from '@waymark/catalog';
 import { createEventId, parseResourceId } from '@waymark/contract';
-import { EVENT_TABLES, type EventRow, leadRow } from '@waymark/event-format';
+import { type EventRow, leadRow } from '@waymark/event-format';
 import { type FinalClaim, LEAD_CLAIM_MS, leadClaim, type QueuedRow } from '@waymark/event-queue';
-
-const EVENT_ID = EVENT_TABLES.lead.columns[1].indexOf('event_id');
 
 /** A lead of a request. */
 export interface LeadToRecord {
@@ -15,18 +13,17 @@ export interface LeadToRecord {
   readonly quantity: number;
 }
 
-/** The rows of a lead. Webhooks receive only the first. */
-export function leadRows(lead: LeadToRecord, nowMs: number): QueuedRow[] {
-  const first = leadRow(lead.click, {
+/** The row of a lead, with a copy for each further one of its quantity. */
+export function queuedLead(lead: LeadToRecord, nowMs: number): QueuedRow {
+  const row = leadRow(lead.click, {
     eventId: createEventId(nowMs),
     eventName: lead.eventName,
     timestampMs: nowMs,
     customerId: parseResourceId('customer', lead.customerId) ?? '0',
     metadata: lead.metadata,
   });
-  // The others differ only in their id; copying avoids serializing the metadata again.
-  const others = Array.from({ length: lead.quantity - 1 }, () => first.with(EVENT_ID, createEventId(nowMs)));
-  return [{ kind: 'lead', row: first }, ...others.map((row) => ({ kind: 'lead' as const, row, isSilent: true }))];
+  const copyIds = Array.from({ length: lead.quantity - 1 }, () => createEventId(nowMs));
+  return { kind: 'lead', row, copyIds };
 }
 
 /**

@@ -9,7 +9,7 @@ import { readClick } from './click-rows.js';
 import { newCustomer, type TrackedCustomers } from './customers.js';
 import { withClaims } from './held-claims.js';
 import type { LatestLeads } from './latest-leads.js';
-import { firstLeadClaim, leadRows } from './lead-rows.js';
+import { firstLeadClaim, queuedLead } from './lead-rows.js';
 
 export interface LeadTracker {
   /** @throws ApiError */
@@ -51,7 +51,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     const lead = { click, customerId: customer.id, eventName, metadata, quantity: eventQuantity ?? 1 };
     const newCustomers = isNew ? [newCustomer(customer)] : [];
     return {
-      rows: [...newCustomers.map(({ row }) => row), ...(isDeferred ? [] : leadRows(lead, now()))],
+      rows: [...newCustomers.map(({ row }) => row), ...(isDeferred ? [] : [queuedLead(lead, now())])],
       state: [
         ...newCustomers.flatMap(({ state }) => state),
         ...(isDeferred ? [] : leads.state(customer, eventName, click)),

@@ -28,7 +28,7 @@ import { readClick } from './click-rows.js';
 import { newCustomer, type TrackedCustomers } from './customers.js';
 import { type HeldClaims, withClaims } from './held-claims.js';
 import type { LatestLeads } from './latest-leads.js';
-import { firstLeadClaim, leadRows } from './lead-rows.js';
+import { firstLeadClaim, queuedLead } from './lead-rows.js';
 import { buyerKey, invoiceKey, type SaleStore } from './sale-store.js';
 import type { KeyFilter, StoredKeys } from './stored-keys.js';
 
@@ -156,7 +156,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
       customer,
       click,
       link,
-      rows: [row, ...leadRows(lead, now())],
+      rows: [row, queuedLead(lead, now())],
       finals: [firstLeadClaim(customer, eventName, readClick(click).clickId)],
       state: [...state, ...leads.state(customer, eventName, click)],
       isNewCustomer: true,
