@@ -1,5 +1,5 @@
 export { customerObjects } from './customers/customer-objects.js';
-export { checkCustomerCursor, customerFiltersOf, customerLinkIdOf } from './customers/customer-query.js';
+export { customerCursorOf, customerFiltersOf, customerLinkIdOf } from './customers/customer-query.js';
 export { expandedCustomers } from './customers/expanded-customers.js';
 export { CUSTOMER_COLUMN_SOURCES, exportCustomers } from './customers/export-customers.js';
 export { exportLinks, LINK_COLUMN_SOURCES } from './links/export-links.js';

@@ -2,11 +2,12 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { type Customer, createResourceId } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
 import { everExisted } from '../clickhouse/ever-existed.js';
+import type { CursorPage } from '../lists/record-list.js';
 import { recordRow } from '../model/entity-type.js';
 import { customerExternalId, customerType } from '../model/entity-types.js';
 import type { CustomerRecord } from '../model/record-schemas.js';
 import type { PendingRecords } from '../pending/pending-records.js';
-import { CUSTOMER_RULES, type NewCustomer } from '../resources/named-resources.js';
+import { CUSTOMER_RULES, type CustomerFilters, type NewCustomer } from '../resources/named-resources.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from '../totals/counters.js';
@@ -50,6 +51,10 @@ export interface CustomersDeps extends ResourceDeps {
 export function createCustomers(store: RecordStore<CustomerRecord>, deps: CustomersDeps) {
   return {
     ...createResources(store, CUSTOMER_RULES, deps),
+
+    /** The customers before or after a given one, in the order of creation. */
+    listFrom: (workspaceId: string, filters: CustomerFilters, page: CursorPage): Promise<CustomerRecord[]> =>
+      store.lists.listFrom(workspaceId, CUSTOMER_RULES.conditions(filters), page),
 
     /** Finds a customer by the caller's own id, without the prefix `ext_`. */
     findByExternalId(workspaceId: string, externalId: string): Promise<CustomerRecord | undefined> {

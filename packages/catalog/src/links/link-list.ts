@@ -3,8 +3,8 @@ import { formatResourceId, type SortOrder } from '@waymark/contract';
 import { everExisted } from '../clickhouse/ever-existed.js';
 import type { ReadList } from '../clickhouse/list-reads.js';
 import { mayBeAmongFirst } from '../lists/first-rows.js';
-import { type Condition, equals, matchNothing } from '../lists/list-conditions.js';
-import { BY_CREATION, type SortRule } from '../lists/record-list.js';
+import { equals, matchNothing } from '../lists/list-conditions.js';
+import { BY_CREATION, type CursorPage, type SortRule } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
@@ -19,18 +19,6 @@ export interface LinkPage {
   readonly sortOrder: SortOrder;
   readonly limit: number;
   readonly offset: number;
-}
-
-/** A page that begins next to a given link, in the order of creation. */
-export interface LinkCursor {
-  readonly filters: LinkFilters;
-  readonly sortOrder: SortOrder;
-  readonly limit: number;
-  /** Public id of the given link, which may have been removed. */
-  readonly id: string;
-  readonly side: 'after' | 'before';
-  /** Number of links between the given one and the page. */
-  readonly offset?: number;
 }
 
 /** The properties by which links can be counted, with the SQL expression for each. */
@@ -95,18 +83,9 @@ export function createLinkList({ store, clickhouse, readList, settings }: LinkLi
       return lists.list(workspaceId, { ...request, sort: byTotal(sortBy) });
     },
 
-    /** The links before or after a given one, in the order of the list. */
-    async listFrom(workspaceId: string, page: LinkCursor): Promise<LinkRecord[]> {
-      const { filters, sortOrder, limit, id, side, offset = 0 } = page;
-      const number = numberOf('link', id);
-      // Links before the cursor are those after it in the opposite order, nearest first.
-      const order = side === 'after' ? sortOrder : sortOrder === 'asc' ? 'desc' : 'asc';
-      const sql = order === 'asc' ? 'id > {cursor:UInt64}' : 'id < {cursor:UInt64}';
-      const cursor: Condition = { sql, values: { cursor: BigInt(number) }, selects: 'ids' };
-      const conditions = [...linkConditions(filters), cursor];
-      const found = await lists.list(workspaceId, { conditions, sort: BY_CREATION, order, limit, offset });
-      return side === 'after' ? found : found.reverse();
-    },
+    /** The links before or after a given one, in the order of creation. */
+    listFrom: (workspaceId: string, filters: LinkFilters, page: CursorPage): Promise<LinkRecord[]> =>
+      lists.listFrom(workspaceId, linkConditions(filters), page),
 
     /** Whether the workspace has, or ever had, a link with that id: a cursor stays valid when its link is removed. */
     everExisted: (workspaceId: string, id: string): Promise<boolean> =>

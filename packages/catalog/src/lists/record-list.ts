@@ -29,6 +29,17 @@ export interface ListRequest {
   readonly offset: number;
 }
 
+/** A page that begins next to a given record, in the order of creation. */
+export interface CursorPage {
+  readonly order: SortOrder;
+  readonly limit: number;
+  /** Public id of the given record, which may have been removed. */
+  readonly id: string;
+  readonly side: 'after' | 'before';
+  /** Number of records between the given one and the page; 0 by default. */
+  readonly offset?: number;
+}
+
 /** The order of creation, because ids begin with the time of creation. Every type has this order. */
 export const BY_CREATION: SortRule = { by: 'id' };
 
@@ -176,6 +187,20 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
     settings,
   });
 
+  /**
+   * A page of records. Where few rows are read for it, one statement reads them with their records; otherwise the first one reads small
+   * columns only, to find the ids of the page.
+   */
+  async function list(workspaceId: string, request: ListRequest): Promise<R[]> {
+    if (matchNothing(request.conditions)) return [];
+    const first = firstRowsOf(request);
+    const isSmall = first === undefined ? kind.isNumerous !== true : first.count <= ROWS_WITH_RECORDS_MAX;
+    const pendingIds = await readPendingIds(workspaceId, request.conditions);
+    if (!isSmall || pendingIds.length > 0) return listByIds(workspaceId, request, first, pendingIds);
+    const records = await readColumn(workspaceId, request, 'data', pendingIds, first);
+    return records?.map((data) => parseData(kind, data)) ?? listByIds(workspaceId, request, undefined, pendingIds);
+  }
+
   return {
     /** The ids of a page. */
     async listIds(workspaceId: string, request: ListRequest): Promise<string[]> {
@@ -184,19 +209,23 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
       return pageIds(workspaceId, request, firstRowsOf(request), pendingIds);
     },
     read,
+    list,
 
-    /**
-     * A page of records. Where few rows are read for it, one statement reads them with their records; otherwise the first one reads small
-     * columns only, to find the ids of the page.
-     */
-    async list(workspaceId: string, request: ListRequest): Promise<R[]> {
-      if (matchNothing(request.conditions)) return [];
-      const first = firstRowsOf(request);
-      const isSmall = first === undefined ? kind.isNumerous !== true : first.count <= ROWS_WITH_RECORDS_MAX;
-      const pendingIds = await readPendingIds(workspaceId, request.conditions);
-      if (!isSmall || pendingIds.length > 0) return listByIds(workspaceId, request, first, pendingIds);
-      const records = await readColumn(workspaceId, request, 'data', pendingIds, first);
-      return records?.map((data) => parseData(kind, data)) ?? listByIds(workspaceId, request, undefined, pendingIds);
+    /** The records before or after a given one, in the order of creation. */
+    async listFrom(workspaceId: string, conditions: readonly Condition[], page: CursorPage): Promise<R[]> {
+      const { order, limit, id, side, offset = 0 } = page;
+      const cursor = { cursor: BigInt(numberOf(kind.resource, id)) };
+      // Records before the cursor are those after it in the opposite order, nearest first.
+      const readOrder = side === 'after' ? order : order === 'asc' ? 'desc' : 'asc';
+      const sql = readOrder === 'asc' ? 'id > {cursor:UInt64}' : 'id < {cursor:UInt64}';
+      const found = await list(workspaceId, {
+        conditions: [...conditions, { sql, values: cursor, selects: 'ids' }],
+        sort: BY_CREATION,
+        order: readOrder,
+        limit,
+        offset,
+      });
+      return side === 'after' ? found : found.reverse();
     },
 
     /**

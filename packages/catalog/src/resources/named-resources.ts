@@ -11,7 +11,6 @@ import {
   isOneOf,
 } from '../lists/list-conditions.js';
 import { BY_CREATION, type SortRule } from '../lists/record-list.js';
-import { numberOf } from '../model/entity-type.js';
 import { folderName, partnerTagName, tagName, utmTemplateName, webhookUrl } from '../model/entity-types.js';
 import type {
   CustomerRecord,
@@ -103,10 +102,6 @@ export interface CustomerFilters {
   readonly linkId?: string | undefined;
   readonly programId?: string | undefined;
   readonly partnerId?: string | undefined;
-  /** Only customers created before this one, by id. */
-  readonly beforeId?: string | undefined;
-  /** Only customers created after this one, by id. */
-  readonly afterId?: string | undefined;
 }
 
 function customerTotals(column: string, aggregate: string): SortRule {
@@ -136,7 +131,7 @@ export const CUSTOMER_RULES: ResourceRules<
     subscriptionCanceledAt: null,
     ...input,
   }),
-  conditions: ({ email, externalId, search, country, linkId, programId, partnerId, beforeId, afterId }) => [
+  conditions: ({ email, externalId, search, country, linkId, programId, partnerId }) => [
     ...ifDefined(email, (value) => equalsIgnoringCase('email', value)),
     ...ifDefined(externalId, (value) => equals('external_id', value)),
     ...ifDefined(search, (text) =>
@@ -148,16 +143,6 @@ export const CUSTOMER_RULES: ResourceRules<
     ...ifDefined(linkId, (id) => hasId('link_id', 'link', [id])),
     ...ifDefined(programId, (id) => equalsId(dataText('programId'), 'program', id, 'program')),
     ...ifDefined(partnerId, (id) => equalsId(dataText('partnerId'), 'partner', id, 'partner')),
-    ...ifDefined(beforeId, (id) => ({
-      sql: 'id < {before:UInt64}',
-      values: { before: BigInt(numberOf('customer', id)) },
-      selects: 'ids',
-    })),
-    ...ifDefined(afterId, (id) => ({
-      sql: 'id > {after:UInt64}',
-      values: { after: BigInt(numberOf('customer', id)) },
-      selects: 'ids',
-    })),
   ],
   sorts: {
     createdAt: BY_CREATION,

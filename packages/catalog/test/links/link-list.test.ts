@@ -146,13 +146,8 @@ describe('a list of links', () => {
           const all = expected(filter, 'createdAt', order);
           const id = all[nat % Math.max(1, all.length)];
           if (id === undefined) return;
-          const found = await catalog.links.listFrom(workspaceId, {
-            filters: filter,
-            sortOrder: order,
-            limit,
-            id,
-            side: from,
-            offset: pagesBetween * limit,
+          const found = await catalog.links.listFrom(workspaceId, filter, {
+            ...{ order, limit, id, side: from, offset: pagesBetween * limit },
           });
           const index = all.indexOf(id);
           const rest = from === 'after' ? all.slice(index + 1) : all.slice(0, index).reverse();

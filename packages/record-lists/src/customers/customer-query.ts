@@ -1,24 +1,18 @@
 import { type Catalog, linkVisibility } from '@waymark/catalog';
-import { type CustomerFilterQuery, fieldError, parseResourceId } from '@waymark/contract';
+import { type CustomerFilterQuery, type ListCustomersQuery, parseResourceId } from '@waymark/contract';
+import { type CursorQuery, cursorOf } from '../cursor.js';
 import { type LinkCaller, visibleLinks } from '../links/link-caller.js';
 
-/**
- * Checks the customer id in a cursor parameter. The cursor stays valid when its customer is removed.
- *
- * @param parameter name of the parameter, for the error
- * @throws ApiError 422 when the workspace has never had the customer
- */
-export async function checkCustomerCursor(
-  catalog: Catalog,
+/** The cursor of a query of customers. @throws ApiError 422; see {@link cursorOf} */
+export function customerCursorOf(
+  { customers }: Catalog,
   workspaceId: string,
-  parameter: string,
-  id: string,
-): Promise<void> {
-  if (parseResourceId('customer', id) !== undefined) {
-    if ((await catalog.customers.get(workspaceId, id)) !== undefined) return;
-    if (await catalog.customers.everExisted(workspaceId, id)) return;
-  }
-  throw fieldError('invalid_value', parameter, 'must be the id of a customer');
+  query: CursorQuery & Pick<ListCustomersQuery, 'sortBy'>,
+) {
+  return cursorOf('customer', query, query.sortBy ?? 'createdAt', async (id) => {
+    const customer = await customers.get(workspaceId, id);
+    return customer !== undefined || customers.everExisted(workspaceId, id);
+  });
 }
 
 /** Converts the filters of a query to those of `catalog.customers.list`. */

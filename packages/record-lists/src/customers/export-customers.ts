@@ -4,7 +4,7 @@ import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waym
 import { type ExportPart, isInPart, PAGE_CHARS, PAGE_ROWS, readFurtherPage } from '../export-part.js';
 import type { LinkCaller } from '../links/link-caller.js';
 import { customerObjects } from './customer-objects.js';
-import { checkCustomerCursor, customerFiltersOf, customerLinkIdOf } from './customer-query.js';
+import { customerCursorOf, customerFiltersOf, customerLinkIdOf } from './customer-query.js';
 import { expandedCustomers } from './expanded-customers.js';
 
 function field(name: keyof Customer, type: ColumnType = 'text'): Column<Customer> {
@@ -40,24 +40,26 @@ export async function exportCustomers(
   query: ExportCustomersQuery,
   part: ExportPart = {},
 ): Promise<ExportSource> {
+  const { customers } = catalog;
   const workspaceId = caller.workspace.id;
-  const { startingAfter, sortOrder = 'desc' } = query;
-  if (startingAfter !== undefined) await checkCustomerCursor(catalog, workspaceId, 'startingAfter', startingAfter);
+  const { startingAfter, sortOrder: order = 'desc' } = query;
+  const cursor = await customerCursorOf(catalog, workspaceId, { startingAfter });
   const linkId = query.linkId && (await customerLinkIdOf(catalog, caller, query.linkId));
   if (query.linkId !== undefined && linkId === undefined) return noSlices();
   const filters = customerFiltersOf({ ...query, linkId });
-  const page = { sortBy: 'createdAt', sortOrder, page: 1 } as const;
+  const start = part.after ?? cursor?.id;
 
   return slicesOf<CustomerRecord>({
     pageChars: PAGE_CHARS,
     async readPage(last, rowsMax) {
-      const id = last?.id ?? part.after ?? startingAfter;
-      const bounds = sortOrder === 'desc' ? { beforeId: id } : { afterId: id };
-      const pageSize = Math.min(PAGE_ROWS, rowsMax);
+      const id = last?.id ?? start;
+      const limit = Math.min(PAGE_ROWS, rowsMax);
       const readPage = () =>
-        catalog.customers.list(workspaceId, { ...page, pageSize, filters: { ...filters, ...bounds } });
+        id === undefined
+          ? customers.list(workspaceId, { filters, sortBy: 'createdAt', sortOrder: order, page: 1, pageSize: limit })
+          : customers.listFrom(workspaceId, filters, { order, limit, id, side: 'after' });
       const rows = await (last === undefined ? readPage() : readFurtherPage(readPage, part));
-      return { rows, limit: pageSize };
+      return { rows, limit };
     },
     async itemsOf(records) {
       const included = records.filter(({ id }) => isInPart('customer', id, part));

@@ -64,7 +64,7 @@ export async function exportLinks(
   const workspaceId = caller.workspace.id;
   const cursor = await linkCursorOf(deps, caller, query);
   const filters = await linkFiltersOf(deps, caller, query);
-  const shape = { filters, sortOrder: query.sortOrder ?? 'desc' } as const;
+  const order = query.sortOrder ?? 'desc';
   const start = part.after ?? cursor?.id;
 
   return slicesOf<LinkRecord>({
@@ -74,8 +74,8 @@ export async function exportLinks(
       const limit = Math.min(PAGE_ROWS, rowsMax);
       const readPage = () =>
         id === undefined
-          ? links.list(workspaceId, { ...shape, limit, sortBy: 'createdAt', offset: 0 })
-          : links.listFrom(workspaceId, { ...shape, limit, id, side: 'after' });
+          ? links.list(workspaceId, { filters, sortBy: 'createdAt', sortOrder: order, limit, offset: 0 })
+          : links.listFrom(workspaceId, filters, { order, limit, id, side: 'after' });
       const rows = await (last === undefined ? readPage() : readFurtherPage(readPage, part));
       return { rows, limit };
     },

@@ -10,12 +10,11 @@ import {
   ApiError,
   csvItems,
   domainName,
-  fieldError,
   type LinkFilterQuery,
   type ListLinksQuery,
   NO_FOLDER,
-  parseResourceId,
 } from '@waymark/contract';
+import { type CursorQuery, cursorOf } from '../cursor.js';
 import { type LinkCaller, visibleLinks } from './link-caller.js';
 
 /** Dependencies of lists of links. */
@@ -79,7 +78,7 @@ export async function linkFiltersOf(
   return { ...named, hasTags: query.withTags, hidesFolders, showArchived: query.showArchived ?? false };
 }
 
-/** Whether the id belongs to a visible or a deleted link: a cursor stays valid when its link is deleted. */
+/** Whether the id belongs to a visible or a deleted link. */
 async function linkExistsOrExisted(catalog: Catalog, caller: LinkCaller, id: string): Promise<boolean> {
   const link = await catalog.links.find(caller.workspace.id, id);
   if (link === undefined) return catalog.links.everExisted(caller.workspace.id, id);
@@ -91,26 +90,11 @@ export function linkSortOf({ sort, sortBy }: Partial<Pick<ListLinksQuery, 'sort'
   return sort === undefined || sort === 'createdAt' ? (sortBy ?? 'createdAt') : sort;
 }
 
-/**
- * The cursor of a query, `startingAfter` or `endingBefore`; undefined when it has neither and selects its page by number.
- *
- * @throws ApiError 422 for both parameters, for another order than that of creation, and for an id that the workspace has never had
- */
-export async function linkCursorOf(
+/** The cursor of a query of links. @throws ApiError 422; see {@link cursorOf} */
+export function linkCursorOf(
   { catalog }: LinkListDeps,
   caller: LinkCaller,
-  query: Partial<Pick<ListLinksQuery, 'startingAfter' | 'endingBefore' | 'sort' | 'sortBy'>>,
+  query: CursorQuery & Partial<Pick<ListLinksQuery, 'sort' | 'sortBy'>>,
 ) {
-  const { startingAfter, endingBefore } = query;
-  if (startingAfter !== undefined && endingBefore !== undefined) {
-    throw fieldError('invalid_combination', 'endingBefore', 'cannot be used together with startingAfter');
-  }
-  const id = startingAfter ?? endingBefore;
-  if (id === undefined) return undefined;
-  const parameter = startingAfter === undefined ? 'endingBefore' : 'startingAfter';
-  if (linkSortOf(query) !== 'createdAt')
-    throw fieldError('invalid_combination', parameter, 'cannot be used together with sortBy');
-  const isKnown = parseResourceId('link', id) !== undefined && (await linkExistsOrExisted(catalog, caller, id));
-  if (!isKnown) throw fieldError('invalid_value', parameter, 'must be the id of a link');
-  return { id, side: startingAfter === undefined ? ('before' as const) : ('after' as const) };
+  return cursorOf('link', query, linkSortOf(query), (id) => linkExistsOrExisted(catalog, caller, id));
 }

@@ -8,7 +8,7 @@ import type { LinkDeps } from '../link-deps.js';
 export async function listLinks(deps: LinkDeps, caller: LinkCaller, query: ListLinksQuery): Promise<Link[]> {
   const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
-  const { sortOrder = 'desc', page, pageSize } = query;
+  const { sortOrder = 'desc', page, pageSize: limit } = query;
   const cursor = await linkCursorOf(deps, caller, query);
   if (page > LINK_PAGES_MAX) {
     const further = cursor === undefined ? 'use a cursor to go further' : 'continue from a later link';
@@ -16,11 +16,11 @@ export async function listLinks(deps: LinkDeps, caller: LinkCaller, query: ListL
   }
   const filters = await linkFiltersOf(deps, caller, query);
   // Pages are counted from the cursor: the iterator of `links.list` in the SDK sends it again with each following page.
-  const shape = { filters, sortOrder, limit: pageSize, offset: (page - 1) * pageSize };
+  const offset = (page - 1) * limit;
   const records =
     cursor === undefined
-      ? await links.list(workspaceId, { ...shape, sortBy: linkSortOf(query) })
-      : await links.listFrom(workspaceId, { ...shape, ...cursor });
+      ? await links.list(workspaceId, { filters, sortBy: linkSortOf(query), sortOrder, limit, offset })
+      : await links.listFrom(workspaceId, filters, { order: sortOrder, limit, offset, ...cursor });
   return links.objects(workspaceId, records, linkVisibility(caller.apiKey));
 }
 
