@@ -3,7 +3,7 @@ export * from './describe-settings.js';
 export * from './embedded-password.js';
 export * from './environment.js';
 export * from './instance-key.js';
-export { createKeyFile } from './key-file.js';
+export { createKeyFile, type KeyFiles } from './key-file.js';
 export * from './process-identity.js';
 export * from './reloaded-file.js';
 export * from './restored-mark.js';

@@ -1,11 +1,19 @@
-import { createHmac, randomBytes } from 'node:crypto';
-import { join } from 'node:path';
-import { createKeyFile, readKeyFile, rotateKeyFile } from './key-file.js';
+import { createHmac } from 'node:crypto';
+import { createKeyFiles } from './key-file.js';
 import type { Settings } from './settings.js';
 import { SettingsError } from './settings-error.js';
 
-const KEY_BYTES = 32;
 const MARK_CHARS = 16;
+const PATTERN = /^[0-9a-fA-F]{64}$/;
+const MESSAGE = 'must be 64 hexadecimal digits';
+
+/** The files of the instance key. Without that key, nothing sealed can be read. */
+export const instanceKeyFiles = createKeyFiles({
+  name: 'instance',
+  pattern: PATTERN,
+  message: MESSAGE,
+  encoding: 'hex',
+});
 
 /** The keys of the installation, 32 bytes each. Outside of a rotation there is only the current one. */
 export interface InstanceKeys {
@@ -30,32 +38,25 @@ interface NamedKey {
   readonly key: Buffer;
 }
 
-const keyFile = (dataDir: string) => join(dataDir, 'instance.key');
-
-/** The file in `dataDir` that holds the previous key during a rotation. */
-export function previousInstanceKeyFile(dataDir: string): string {
-  return join(dataDir, 'instance-previous.key');
-}
-
 function namedKey(text: string | undefined, origin: string): NamedKey | undefined {
   if (text === undefined) return undefined;
   const digits = text.trim();
-  if (!/^[0-9a-fA-F]{64}$/.test(digits)) throw new SettingsError([`${origin}: must be 64 hexadecimal digits`]);
+  if (!PATTERN.test(digits)) throw new SettingsError([`${origin}: ${MESSAGE}`]);
   return { origin, key: Buffer.from(digits, 'hex') };
 }
 
-const keyIn = (file: string) => namedKey(readKeyFile(file), file);
-
 function currentKey({ instanceKey, dataDir }: KeySettings): NamedKey {
-  const current = namedKey(instanceKey, 'INSTANCE_KEY') ?? keyIn(keyFile(dataDir));
+  const file = instanceKeyFiles.fileIn(dataDir);
+  const current = namedKey(instanceKey, 'INSTANCE_KEY') ?? namedKey(instanceKeyFiles.read(dataDir), file);
   if (current !== undefined) return current;
-  throw new SettingsError([`INSTANCE_KEY: is required, as there is no ${keyFile(dataDir)}`]);
+  throw new SettingsError([`INSTANCE_KEY: is required, as there is no ${file}`]);
 }
 
 /** The file of the previous key is read only if the current key is in a file too: keys from settings and from files are not mixed. */
 function previousKey({ instanceKey, instanceKeyPrevious, dataDir }: KeySettings): NamedKey | undefined {
   const given = namedKey(instanceKeyPrevious, 'INSTANCE_KEY_PREVIOUS');
-  return given ?? (instanceKey === undefined ? keyIn(previousInstanceKeyFile(dataDir)) : undefined);
+  if (given !== undefined || instanceKey !== undefined) return given;
+  return namedKey(instanceKeyFiles.readPrevious(dataDir), instanceKeyFiles.previousFileIn(dataDir));
 }
 
 /** @throws SettingsError naming the setting or file of a key that is given twice */
@@ -98,22 +99,4 @@ export interface KeyMarks {
 export function keyMarks({ current, others }: Pick<InstanceKeys, 'current' | 'others'>): KeyMarks {
   const markOf = (key: Buffer) => createHmac('sha256', key).update('mark').digest('base64url').slice(0, MARK_CHARS);
   return { current: markOf(current), accepted: [current, ...others].map(markOf) };
-}
-
-const newKey = () => randomBytes(KEY_BYTES).toString('hex');
-
-/** Creates the key file of `dataDir` on the first start; later starts keep its key. Without that key, nothing sealed can be read. */
-export function ensureInstanceKey(dataDir: string): void {
-  if (keyIn(keyFile(dataDir)) === undefined) createKeyFile(keyFile(dataDir), newKey());
-}
-
-/**
- * Creates a new key in `dataDir`; the current one becomes the previous one.
- *
- * @throws SettingsError when there is no key, or the previous key of an earlier rotation has not been removed
- */
-export function rotateInstanceKey(dataDir: string): void {
-  // Throws if there is no valid current key.
-  currentKey({ instanceKey: undefined, instanceKeyNext: undefined, instanceKeyPrevious: undefined, dataDir });
-  rotateKeyFile({ file: keyFile(dataDir), previousFile: previousInstanceKeyFile(dataDir), key: newKey() });
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import {
   closeSync,
   fsyncSync,
@@ -10,11 +10,13 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { SettingsError } from './settings-error.js';
 
+const KEY_BYTES = 32;
+
 /** The content of a key file; undefined when the file does not exist. */
-export function readKeyFile(file: string): string | undefined {
+function readKeyFile(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (err) {
@@ -57,30 +59,64 @@ export function createKeyFile(file: string, key: string): void {
   }
 }
 
-/** Arguments of {@link rotateKeyFile}. */
-export interface KeyRotation {
-  /** The file of the current key. */
-  readonly file: string;
-  /** The file that the current key is copied to. */
-  readonly previousFile: string;
-  /** The new key. */
-  readonly key: string;
+/** What distinguishes one kind of key from others. */
+export interface KeyRules {
+  /** The beginning of the names of the files. */
+  readonly name: string;
+  readonly pattern: RegExp;
+  /** The error for a key that does not match the pattern. */
+  readonly message: string;
+  /** How the random bytes of a new key are written. */
+  readonly encoding: 'base64url' | 'hex';
 }
 
 /**
- * Copies the current key to `previousFile` and puts the new one into `file`. After a crash in between, both files have the current key,
- * and another call completes the rotation.
- *
- * @throws SettingsError when there is no key, or `previousFile` holds the previous key of an earlier rotation
+ * The files in `dataDir` that hold a key when its setting is not given: the current key and, during a rotation, the previous one. All
+ * functions throw a SettingsError for a file with an invalid key.
  */
-export function rotateKeyFile({ file, previousFile, key }: KeyRotation): void {
-  const current = readKeyFile(file);
-  if (current === undefined) throw new SettingsError([`${file}: there is no key to rotate`]);
-  createKeyFile(previousFile, current);
-  if (readKeyFile(previousFile) !== current) {
-    throw new SettingsError([
-      `${previousFile}: has the key of an earlier rotation: finish that one, then remove the file`,
-    ]);
+export function createKeyFiles({ name, pattern, message, encoding }: KeyRules) {
+  const fileIn = (dataDir: string) => join(dataDir, `${name}.key`);
+  const previousFileIn = (dataDir: string) => join(dataDir, `${name}-previous.key`);
+  const newKey = () => randomBytes(KEY_BYTES).toString(encoding);
+
+  /** The key in a file; undefined when the file does not exist. */
+  function keyIn(file: string): string | undefined {
+    const key = readKeyFile(file);
+    if (key !== undefined && !pattern.test(key)) throw new SettingsError([`${file}: ${message}`]);
+    return key;
   }
-  placeKeyFile(file, key, (draft) => renameSync(draft, file));
+
+  return {
+    name,
+    fileIn,
+    previousFileIn,
+    read: (dataDir: string) => keyIn(fileIn(dataDir)),
+    readPrevious: (dataDir: string) => keyIn(previousFileIn(dataDir)),
+
+    /** Creates the current key on the first start; later starts keep it. */
+    ensure(dataDir: string): void {
+      const file = fileIn(dataDir);
+      if (keyIn(file) === undefined) createKeyFile(file, newKey());
+    },
+
+    /**
+     * Creates a new key; the current one becomes the previous one. After a crash in between, both files have the current key, and another
+     * call completes the rotation.
+     *
+     * @throws SettingsError when there is no key, or the previous key of an earlier rotation has not been removed
+     */
+    rotate(dataDir: string): void {
+      const [file, previousFile] = [fileIn(dataDir), previousFileIn(dataDir)];
+      const current = keyIn(file);
+      if (current === undefined) throw new SettingsError([`${file}: there is no key to rotate`]);
+      createKeyFile(previousFile, current);
+      if (readKeyFile(previousFile) !== current) {
+        throw new SettingsError([
+          `${previousFile}: has the key of an earlier rotation: finish that one, then remove the file`,
+        ]);
+      }
+      placeKeyFile(file, newKey(), (draft) => renameSync(draft, file));
+    },
+  };
 }
+export type KeyFiles = ReturnType<typeof createKeyFiles>;

@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ensureInstanceKey, keyMarks, readInstanceKeys, rotateInstanceKey, SettingsError } from '../src/index.js';
+import { instanceKeyFiles, keyMarks, readInstanceKeys } from '../src/index.js';
 
 let dataDir: string;
 beforeEach(() => {
@@ -22,19 +19,8 @@ const keysOf = (settings: Partial<Parameters<typeof readInstanceKeys>[0]> = {}) 
 const hex = (pair: string) => pair.repeat(32);
 const bytes = (pair: string) => Buffer.from(hex(pair), 'hex');
 
-it('creates a key file that only its owner can read, and keeps an existing one', () => {
-  const nested = join(dataDir, 'not', 'yet', 'there');
-  ensureInstanceKey(nested);
-  const { current } = keysOf({ dataDir: nested });
-  expect(current).toHaveLength(32);
-  expect(statSync(join(nested, 'instance.key')).mode & 0o777).toBe(0o600);
-  expect(readdirSync(nested)).toEqual(['instance.key']);
-  ensureInstanceKey(nested);
-  expect(keysOf({ dataDir: nested })).toEqual({ current, previous: undefined, others: [], deriving: current });
-});
-
 it('the environment takes precedence over the file', () => {
-  ensureInstanceKey(dataDir);
+  instanceKeyFiles.ensure(dataDir);
   expect(keysOf({ instanceKey: 'Ab'.repeat(32) }).current.toString('hex')).toBe('ab'.repeat(32));
 });
 
@@ -42,13 +28,7 @@ it('names the missing setting when there is no key', () => {
   expect(() => keysOf()).toThrow(/INSTANCE_KEY: is required/);
 });
 
-it('rejects a damaged file instead of creating a second key', () => {
-  writeFileSync(join(dataDir, 'instance.key'), 'abc');
-  expect(() => ensureInstanceKey(dataDir)).toThrow(SettingsError);
-  expect(readFileSync(join(dataDir, 'instance.key'), 'utf8')).toBe('abc');
-});
-
-describe('a rotation by settings', () => {
+describe('a rotation', () => {
   it('accepts the next key beside the current one, then the previous one; what is derived stays the same in both', () => {
     const before = keysOf({ instanceKey: hex('aa'), instanceKeyNext: hex('bb') });
     expect(before).toEqual({
@@ -80,9 +60,12 @@ describe('a rotation by settings', () => {
     },
   );
 
-  it('the file of the previous key is ignored when the current key is a setting', () => {
-    ensureInstanceKey(dataDir);
-    rotateInstanceKey(dataDir);
+  it('of the key file has the same effect; its previous key is ignored when the current key is a setting', () => {
+    instanceKeyFiles.ensure(dataDir);
+    const old = keysOf();
+    expect(old).toEqual({ current: old.current, previous: undefined, others: [], deriving: old.current });
+    instanceKeyFiles.rotate(dataDir);
+    expect(keysOf()).toMatchObject({ previous: old.current, others: [old.current], deriving: old.current });
     expect(keysOf({ instanceKey: hex('aa') }).others).toEqual([]);
   });
 
@@ -92,51 +75,4 @@ describe('a rotation by settings', () => {
     expect(new Set(accepted).size).toBe(2);
     expect(JSON.stringify(accepted)).not.toMatch(/(?:aa|bb){4}/);
   });
-});
-
-describe('a rotation of the key file', () => {
-  const file = (name: string) => join(dataDir, name);
-
-  it('makes a new key and keeps the current one as the previous one, both for the owner only', () => {
-    ensureInstanceKey(dataDir);
-    const { current: old } = keysOf();
-    rotateInstanceKey(dataDir);
-    const { current, others, deriving } = keysOf();
-    expect(current.equals(old)).toBe(false);
-    expect([others, deriving]).toEqual([[old], old]);
-    expect(readdirSync(dataDir).sort()).toEqual(['instance-previous.key', 'instance.key']);
-    for (const name of readdirSync(dataDir)) expect(statSync(file(name)).mode & 0o777).toBe(0o600);
-  });
-
-  it('is refused while the previous key of an earlier one is there, and where there is no key', () => {
-    expect(() => rotateInstanceKey(dataDir)).toThrow(/INSTANCE_KEY: is required/);
-    ensureInstanceKey(dataDir);
-    rotateInstanceKey(dataDir);
-    const keys = keysOf();
-    expect(() => rotateInstanceKey(dataDir)).toThrow(/instance-previous\.key: has the key of an earlier rotation/);
-    expect(keysOf()).toEqual(keys);
-  });
-
-  it('continues after a crash between its two writes; until then a start is refused', () => {
-    ensureInstanceKey(dataDir);
-    const { current: old } = keysOf();
-    copyFileSync(file('instance.key'), file('instance-previous.key'));
-    expect(() => keysOf()).toThrow(/instance-previous\.key: must be another key than .*instance\.key/);
-    rotateInstanceKey(dataDir);
-    expect(keysOf().others).toEqual([old]);
-  });
-});
-
-it('processes that start at the same time use the same key', async () => {
-  const source = fileURLToPath(new URL('../dist/instance-key.js', import.meta.url));
-  const settings = `{ dataDir: ${JSON.stringify(dataDir)} }`;
-  const script = `import(${JSON.stringify(source)}).then(({ ensureInstanceKey, readInstanceKeys }) => {
-    ensureInstanceKey(${JSON.stringify(dataDir)});
-    console.log(readInstanceKeys(${settings}).current.toString('hex'));
-  })`;
-  const runs = await Promise.all(
-    Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, ['-e', script])),
-  );
-  expect(new Set(runs.map(({ stdout }) => stdout.trim()))).toEqual(new Set([keysOf().current.toString('hex')]));
-  expect(readdirSync(dataDir)).toEqual(['instance.key']);
 });

@@ -73,14 +73,14 @@ export function createParser(): CAC {
 
   cli
     .command('instance-key rotate', 'Make a new instance key in DATA_DIR; the current one stays accepted')
-    .action(lazily(async () => (await import('./commands/keys/instance-key.js')).rotateKey));
+    .action(lazily(async () => (await import('./commands/keys/rotate-key.js')).rotateInstanceKey));
   cli
     .command('instance-key reseal', 'Seal what the previous instance key has sealed with the current one')
     .option('--check', 'Only count the values; fails while the previous key is needed')
     .action(lazily(async () => (await import('./commands/keys/instance-key.js')).resealValues));
   cli
     .command('admin-key rotate', 'Make a new admin key in DATA_DIR; the current one stays accepted')
-    .action(lazily(async () => (await import('./commands/keys/admin-key.js')).rotateKey));
+    .action(lazily(async () => (await import('./commands/keys/rotate-key.js')).rotateAdminKey));
 
   cli
     .command('migrate up', 'Apply all pending migrations')

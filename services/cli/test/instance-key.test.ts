@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Catalog, createCatalog } from '@waymark/catalog';
-import { ensureAdminKey, ensureInstanceKey, environmentWith, keyMarks } from '@waymark/config';
+import { adminKeyFiles, environmentWith, instanceKeyFiles, keyMarks } from '@waymark/config';
 import { parseResourceId } from '@waymark/contract';
 import { createInstanceRegistry, type Instance } from '@waymark/observability';
 import {
@@ -247,8 +247,7 @@ describe('waymark instance-key', { timeout: 120_000 }, () => {
   });
 
   it('rotate makes a new key file, keeps the previous one, and is refused where keys are settings', async () => {
-    ensureInstanceKey(dataDir);
-    ensureAdminKey(dataDir);
+    for (const keyFiles of [instanceKeyFiles, adminKeyFiles]) keyFiles.ensure(dataDir);
     const files = () => ['instance', 'admin'].map((name) => readFileSync(join(dataDir, `${name}.key`), 'utf8').trim());
     const before = files();
     for (const kind of ['instance-key', 'admin-key']) {

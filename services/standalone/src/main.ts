@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { adminKeyFile, describeSettings, environmentWith, loadSettings, type Settings } from '@waymark/config';
+import { adminKeyFiles, describeSettings, environmentWith, loadSettings, type Settings } from '@waymark/config';
 import { createLogger, fileDestination, type Logger, runService } from '@waymark/http-kit';
 import { createDataDir } from './data-dir/create-data-dir.js';
 import { limitLogs, openLog } from './data-dir/log-files.js';
@@ -54,7 +54,7 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
   const apiKeyFile = isShown ? undefined : findFirstKey(settings.dataDir);
   console.log(nextSteps({ api, links, domain, dataDir: settings.dataDir, apiKey, apiKeyFile, suffix }));
   if (isShown) removeFirstKey(settings.dataDir);
-  const adminKey = settings.adminKey === undefined ? adminKeyFile(settings.dataDir) : 'ADMIN_KEY';
+  const adminKey = settings.adminKey === undefined ? adminKeyFiles.fileIn(settings.dataDir) : 'ADMIN_KEY';
   console.log(`Metrics and operations pages: ${api}/metrics and ${api}/ops, with the admin key in ${adminKey}`);
   console.log('Ctrl-C stops it.');
   return {

@@ -9,11 +9,11 @@ import {
   newEmbeddedPassword,
 } from '@waymark/clickhouse-embedded';
 import {
+  adminKeyFiles,
   endProcesses,
-  ensureAdminKey,
-  ensureInstanceKey,
   environmentWith,
   type InstanceKeys,
+  instanceKeyFiles,
   prepareStoreSockets,
   readAdminKeys,
   readInstanceKeys,
@@ -81,8 +81,8 @@ function entryOf(packageName: string): URL {
 
 /** Creates the keys on the first start, and checks those of later ones. @throws SettingsError */
 function prepareKeys(settings: Settings): InstanceKeys {
-  if (settings.instanceKey === undefined) ensureInstanceKey(settings.dataDir);
-  if (settings.adminKey === undefined) ensureAdminKey(settings.dataDir);
+  if (settings.instanceKey === undefined) instanceKeyFiles.ensure(settings.dataDir);
+  if (settings.adminKey === undefined) adminKeyFiles.ensure(settings.dataDir);
   readAdminKeys(settings);
   return readInstanceKeys(settings);
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Catalog, SealedCounts, SealedReport } from '@waymark/catalog';
-import { keyMarks, previousInstanceKeyFile, readInstanceKeys, rotateInstanceKey } from '@waymark/config';
+import { instanceKeyFiles, keyMarks, readInstanceKeys } from '@waymark/config';
 import { createInstanceRegistry, type Instance } from '@waymark/observability';
 import { CommandError } from '../../command-error.js';
 import { walkImportCredentials } from '../../import/sealed-credentials.js';
@@ -9,23 +9,6 @@ import { withProgress } from '../../progress.js';
 import { findTarget, type Target, withCatalog, withQueues } from '../../stores.js';
 
 const RUNBOOK = 'docs/runbooks/rotating-keys.md';
-
-/** Makes a new instance key in DATA_DIR and keeps the current one as the previous one. */
-export async function rotateKey(): Promise<CommandResult> {
-  const { dataDir, instanceKey } = findTarget().settings;
-  if (instanceKey !== undefined) {
-    throw new CommandError(`INSTANCE_KEY is set, and this command changes only key files: see ${RUNBOOK}`);
-  }
-  rotateInstanceKey(dataDir);
-  const previous = previousInstanceKeyFile(dataDir);
-  return {
-    data: { previous },
-    lines: [
-      `A new instance key is in ${dataDir}; the previous one is in ${previous}.`,
-      'Restart Waymark, then run: npx waymark instance-key reseal',
-    ],
-  };
-}
 
 /**
  * The names of running processes for which `hasKeys` is false. Processes of earlier releases do not report their keys, and are listed too.
@@ -110,7 +93,8 @@ export async function resealValues({ check: isCheck = false }: { readonly check?
   const late = await processesWithout(target, ({ current }) => current === mark);
   const sum = sumOf(Object.values(counts));
   const open = obstacles(sum, unreadable, late);
-  const previous = instanceKeyPrevious === undefined ? previousInstanceKeyFile(dataDir) : 'INSTANCE_KEY_PREVIOUS';
+  const previous =
+    instanceKeyPrevious === undefined ? instanceKeyFiles.previousFileIn(dataDir) : 'INSTANCE_KEY_PREVIOUS';
   const end = keys.previous === undefined ? [] : [`${previous} can be removed; then restart Waymark.`];
   return {
     data: { counts, unreadable, processesWithOtherKey: late, isPreviousKeyNeeded: open.length > 0 },
