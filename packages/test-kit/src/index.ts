@@ -9,10 +9,11 @@ export {
   aWorkspaceRecord,
   BUILDER_WORKSPACE_ID,
 } from './builders/records.js';
-export { endingOf } from './child-process.js';
+export { endingOf, endProcess } from './child-process.js';
 export { startTestCluster, type TestCluster } from './cluster/start-cluster.js';
 export { type ReplicaState, setReplicaState, startTestReplicas, type TestReplicas } from './cluster/test-replicas.js';
 export { type EventStreamClient, openEventStream } from './event-stream.js';
+export { type ForkedService, forkService, storeSettings, TEST_INSTANCE_KEY } from './fork-service.js';
 export { freePort } from './free-port.js';
 export { elapsedMs, leastOf } from './least-of.js';
 export { runAsStranger } from './run-as-stranger.js';

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -6,16 +6,24 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Catalog, createCatalog, type LinkRecord } from '@waymark/catalog';
-import { environmentWith } from '@waymark/config';
 import { createEventId, parseResourceId } from '@waymark/contract';
 import { createEventProducer, type EventProducer } from '@waymark/event-queue';
-import { aClick, createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import {
+  aClick,
+  createTestDatabase,
+  forkService,
+  startRedis,
+  storeSettings,
+  TEST_INSTANCE_KEY,
+  type TestDatabase,
+  type TestRedis,
+  waitFor,
+} from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-const WRITER = new URL('../dist/main.js', import.meta.url).pathname;
-const HALTED_WRITER = new URL('./halted-writer.ts', import.meta.url).pathname;
-const INSTANCE_KEY = '07'.repeat(32);
+const WRITER = new URL('../dist/main.js', import.meta.url);
+const HALTED_WRITER = new URL('./halted-writer.ts', import.meta.url);
 
 let redis: TestRedis;
 let database: TestDatabase;
@@ -37,7 +45,7 @@ beforeAll(async () => {
   ]);
   client = new Redis(redis.url);
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
-  const instanceKey = Buffer.from(INSTANCE_KEY, 'hex');
+  const instanceKey = Buffer.from(TEST_INSTANCE_KEY, 'hex');
   const baseUrl = 'https://api.example.com';
   catalog = createCatalog({
     redis: client,
@@ -95,19 +103,10 @@ afterAll(async () => {
   await Promise.all([redis.stop(), database.drop(), rm(spool, { recursive: true, force: true })]);
 });
 
-function forkWriter(entry: string): ChildProcess {
-  const child = fork(entry, [], {
-    execArgv: entry === HALTED_WRITER ? ['--import', 'tsx'] : [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: environmentWith({
-      REDIS_URL: redis.url,
-      CLICKHOUSE_URL: database.url,
-      CLICKHOUSE_DATABASE: database.database,
-      INSTANCE_KEY,
-      OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8',
-      WRITER_PORT: '0',
-      LOG_LEVEL: 'silent',
-    }),
+function forkWriter(entry: URL): ChildProcess {
+  const { child } = forkService(entry, {
+    ...{ ...storeSettings(redis, database), OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8' },
+    ...{ WRITER_PORT: '0', LOG_LEVEL: 'silent' },
   });
   children.push(child);
   return child;

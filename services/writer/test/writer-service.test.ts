@@ -1,18 +1,19 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCatalog } from '@waymark/catalog';
-import { environmentWith } from '@waymark/config';
 import { createEventId, formatResourceId } from '@waymark/contract';
 import { createEventProducer, createWebhookJobSender } from '@waymark/event-queue';
 import {
   aClick,
   createTestDatabase,
+  type ForkedService,
+  forkService,
   freePort,
   startRedis,
+  storeSettings,
   type TestDatabase,
   type TestRedis,
   waitFor,
@@ -20,45 +21,34 @@ import {
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-const ENTRY = new URL('../dist/main.js', import.meta.url).pathname;
 let redis: TestRedis;
 let database: TestDatabase;
-let child: ChildProcess | undefined;
+let started: ForkedService | undefined;
 let port = 0;
 
 beforeAll(async () => {
   [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
   port = await freePort();
 });
-afterEach(() => child?.kill('SIGKILL'));
+afterEach(() => started?.kill9());
 afterAll(async () => {
   await Promise.all([redis.stop(), database.drop()]);
 });
 
-async function startWriterProcess(overrides: Record<string, string> = {}): Promise<ChildProcess> {
-  child = fork(ENTRY, [], {
-    execArgv: [],
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    env: environmentWith({
-      REDIS_URL: redis.url,
-      CLICKHOUSE_URL: database.url,
-      CLICKHOUSE_DATABASE: database.database,
-      INSTANCE_KEY: '07'.repeat(32),
-      WRITER_PORT: String(port),
-      SHUTDOWN_DEADLINE_MS: '5000',
-      LOG_LEVEL: 'error',
-      ...overrides,
-    }),
+function startWriterProcess(overrides: Record<string, string> = {}): ForkedService {
+  started = forkService(new URL('../dist/main.js', import.meta.url), {
+    ...{ ...storeSettings(redis, database), WRITER_PORT: String(port), SHUTDOWN_DEADLINE_MS: '5000' },
+    ...overrides,
   });
-  return child;
+  return started;
 }
 
 const statusOf = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
 
 describe('the writer process', () => {
   it('answers health and readiness probes, and stops on SIGTERM', async () => {
-    const writer = await startWriterProcess();
-    await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer' });
+    const { child: writer, ready } = startWriterProcess();
+    await ready();
     expect(await statusOf('/healthz')).toBe(200);
     const readiness = await (await fetch(`http://127.0.0.1:${port}/readyz`)).json();
     expect(readiness).toEqual({ status: 'ready', checks: { queue: 'ok', progress: 'ok', clickhouse: 'ok' } });
@@ -66,13 +56,13 @@ describe('the writer process', () => {
     await waitFor(async () => (await statusOf('/readyz')) === 503, { what: 'the writer to be not ready' });
     expect(await statusOf('/healthz')).toBe(200);
     await redis.restart();
-    await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer to be ready again' });
+    await ready();
     writer.kill('SIGTERM');
     expect(await once(writer, 'exit')).toEqual([0, null]);
   });
 
   it('publishes which totals have changed to the other processes', async () => {
-    const writer = await startWriterProcess();
+    const { child: writer } = startWriterProcess();
     const client = new Redis(redis.url);
     const logger = { debug() {}, info() {}, warn() {}, error() {} };
     // A catalog whose clock does not advance: its cached totals never expire, so only an invalidation evicts them.
@@ -109,11 +99,11 @@ describe('the writer process', () => {
     // Four starts of a process, each with a limit of its own.
     timeout: 90_000,
   }, async () => {
-    const writer = await startWriterProcess();
+    const { child: writer, ready } = startWriterProcess();
     const client = new Redis(redis.url);
     const registered = async () => (await client.hkeys('{waymark}:instances')).map((name) => name.split(':')[0]);
     try {
-      await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer' });
+      await ready();
       expect(readFileSync(`/proc/${writer.pid}/task/${writer.pid}/children`, 'utf8')).toBe('');
       // A job that no version supports, so it stays in the queue.
       const data = JSON.stringify({ ofNoVersion: true });
@@ -123,7 +113,7 @@ describe('the writer process', () => {
       await once(writer, 'exit');
       expect(await registered()).not.toContain('webhooks');
       await client.del('{waymark}:webhook:wait', '{waymark}:webhook:active', '{waymark}:webhook:delayed');
-      await startWriterProcess();
+      startWriterProcess();
       await waitFor(async () => (await registered()).includes('webhooks'), { what: 'its process' });
     } finally {
       client.disconnect();
@@ -131,8 +121,8 @@ describe('the writer process', () => {
   });
 
   it('stops in time while its stores are down', async () => {
-    const writer = await startWriterProcess();
-    await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer' });
+    const { child: writer, ready } = startWriterProcess();
+    await ready();
     await redis.kill9();
     writer.kill('SIGTERM');
     const [code] = await once(writer, 'exit');
@@ -141,13 +131,9 @@ describe('the writer process', () => {
   });
 
   it('names the missing settings and exits when no store is configured', async () => {
-    const writer = await startWriterProcess({ REDIS_URL: '', CLICKHOUSE_URL: '' });
-    let output = '';
-    writer.stdout?.on('data', (data) => {
-      output += String(data);
-    });
+    const { child: writer, output } = startWriterProcess({ REDIS_URL: '', CLICKHOUSE_URL: '' });
     const [code] = await once(writer, 'exit');
     expect(code).toBe(1);
-    expect(output).toContain('REDIS_URL and CLICKHOUSE_URL');
+    expect(output()).toContain('REDIS_URL and CLICKHOUSE_URL');
   });
 });

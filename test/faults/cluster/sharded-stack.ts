@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import {
   createTestDatabase,
+  endProcess,
   freePort,
   startRedis,
   type TestDatabase,
@@ -13,7 +14,7 @@ import {
   waitFor,
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { forkProcess, kill9 } from '../queue/child-process.js';
+import { forkProcess } from '../queue/child-process.js';
 import { untilDrained } from '../until-drained.js';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -104,7 +105,7 @@ export class ShardedStack {
 
   /** Kills the process, if it runs, and starts it with the shards as they are now. */
   async #restart(slot: Slot, readyPort: number): Promise<void> {
-    if (slot.child !== undefined) await kill9(slot.child);
+    if (slot.child !== undefined) await endProcess(slot.child, 'SIGKILL');
     await this.#start(slot, readyPort);
   }
 
@@ -118,7 +119,7 @@ export class ShardedStack {
 
   async killWriter(): Promise<void> {
     const { child } = this.#slots[2];
-    if (child !== undefined) await kill9(child);
+    if (child !== undefined) await endProcess(child, 'SIGKILL');
   }
 
   /** The checks of each process that runs. */
@@ -179,7 +180,7 @@ export class ShardedStack {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#slots.map(({ child }) => child && kill9(child)));
+    await Promise.all(this.#slots.map(({ child }) => child && endProcess(child, 'SIGKILL')));
     await Promise.all([...this.shards.map((shard) => shard.stop()), this.database.drop()]);
     rmSync(this.directory, { recursive: true, force: true });
   }

@@ -5,10 +5,17 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
 import { createEventProducer } from '@waymark/event-queue';
-import { startMigratedClickHouse, startRedis, type TestClickHouse, type TestRedis, waitFor } from '@waymark/test-kit';
+import {
+  endProcess,
+  startMigratedClickHouse,
+  startRedis,
+  type TestClickHouse,
+  type TestRedis,
+  waitFor,
+} from '@waymark/test-kit';
 import { FAULTS } from '../fault-length.js';
 import { untilDrained } from '../until-drained.js';
-import { bundleProcess, forkProcess, kill9 } from './child-process.js';
+import { bundleProcess, forkProcess } from './child-process.js';
 import type { ProducerReport, ProducerTask } from './messages.js';
 import { SentEvents } from './sent-events.js';
 
@@ -82,7 +89,7 @@ export class WritePath {
   async killWriter(number: number): Promise<void> {
     const index = number % this.#writers.length;
     const writer = this.#writers[index];
-    if (writer !== undefined) await kill9(writer);
+    if (writer !== undefined) await endProcess(writer, 'SIGKILL');
     this.#writers[index] = this.#forkWriter();
   }
 
@@ -99,7 +106,7 @@ export class WritePath {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#writers.map(kill9));
+    await Promise.all(this.#writers.map((writer) => endProcess(writer, 'SIGKILL')));
     await this.client.close();
     await Promise.all([this.ownRedis?.stop(), this.clickhouse.stop()]);
     await rm(this.spoolDirectory, { recursive: true, force: true });
@@ -175,7 +182,7 @@ export class Traffic {
   async killProducer(number: number): Promise<void> {
     const slot = this.#slots[number % this.#slots.length];
     if (slot === undefined) return;
-    await kill9(slot.child);
+    await endProcess(slot.child, 'SIGKILL');
     slot.child = this.#fork(slot.prefix);
   }
 

@@ -1,9 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { environmentWith } from '@waymark/config';
-import { freePort, waitFor } from '@waymark/test-kit';
+import { type ForkedService, forkService, freePort } from '@waymark/test-kit';
 
 /** An API process behind a proxy that does something after a number of bytes, so that it never comes too early or too late. */
 export interface KillableApi {
@@ -21,19 +18,12 @@ export interface KillableApi {
 /** @param env settings of the process: the stores and DATA_DIR */
 export async function startKillableApi(env: Readonly<Record<string, string>>): Promise<KillableApi> {
   const [apiPort, linkPort] = [await freePort(), await freePort()];
-  let child: ChildProcess;
+  let api: ForkedService;
   async function start(): Promise<void> {
-    child = fork(fileURLToPath(new URL('../../../standalone/dist/http.js', import.meta.url)), [], {
-      execArgv: [],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: environmentWith({ ...env, API_PORT: String(apiPort), LINK_PORT: String(linkPort), LOG_LEVEL: 'error' }),
+    api = forkService(new URL('../../../standalone/dist/http.js', import.meta.url), {
+      ...{ ...env, API_PORT: String(apiPort), LINK_PORT: String(linkPort) },
     });
-    const isReady = async () => (await fetch(`http://127.0.0.1:${apiPort}/readyz`)).ok;
-    await waitFor(isReady, { what: 'the API' });
-  }
-  async function kill(): Promise<void> {
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    await api.ready();
   }
 
   const sockets = new Set<Socket>();
@@ -72,14 +62,14 @@ export async function startKillableApi(env: Readonly<Record<string, string>>): P
     },
     pass,
     async restart() {
-      await kill();
+      await api.kill9();
       pass();
       await start();
     },
     async stop() {
       for (const socket of sockets) socket.destroy();
       proxy.close();
-      await kill();
+      await api.kill9();
     },
   };
 }

@@ -1,19 +1,19 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Catalog, createCatalog } from '@waymark/catalog';
-import { environmentWith } from '@waymark/config';
 import { type ExportJob, parseResourceId } from '@waymark/contract';
 import { createLogger } from '@waymark/http-kit';
 import {
   aClick,
   createTestDatabase,
+  type ForkedService,
+  forkService,
   insertClicks,
   startRedis,
   startTcpProxy,
+  storeSettings,
   type TcpProxy,
+  TEST_INSTANCE_KEY,
   type TestDatabase,
   type TestRedis,
   waitFor,
@@ -27,46 +27,33 @@ import { removeDataDir, temporaryDataDir } from './run-up.js';
 // the job, so that the kill never comes too late.
 
 const CLICKS = 40_000;
-const INSTANCE_KEY = '07'.repeat(32);
 
 let redis: TestRedis;
 let database: TestDatabase;
 let proxy: TcpProxy;
 let client: Redis;
 let catalog: Catalog;
-let url: string;
 let key: string;
-let child: ChildProcess;
+let query: ForkedService;
 const dataDir = temporaryDataDir();
 
 async function startQuery(): Promise<void> {
-  const port = await stablePort(`query ${dataDir}`);
-  url = `http://127.0.0.1:${port}`;
   const clickhouse = new URL(database.url);
   clickhouse.port = String(proxy.port);
-  child = fork(fileURLToPath(new URL('../../../query/dist/main.js', import.meta.url)), [], {
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: environmentWith({
-      ...{ DATA_DIR: dataDir, REDIS_URL: redis.url, INSTANCE_KEY, API_PORT: String(port), LOG_LEVEL: 'error' },
-      ...{ CLICKHOUSE_URL: clickhouse.href, CLICKHOUSE_DATABASE: database.database },
-    }),
+  query = forkService(new URL('../../../query/dist/main.js', import.meta.url), {
+    ...{ ...storeSettings(redis, database), CLICKHOUSE_URL: clickhouse.href },
+    ...{ DATA_DIR: dataDir, API_PORT: String(await stablePort(`query ${dataDir}`)) },
   });
-  await waitFor(async () => (await fetch(`${url}/readyz`)).ok, { what: 'the service' });
-}
-
-async function kill(): Promise<void> {
-  child.kill('SIGKILL');
-  await once(child, 'exit');
+  await query.ready();
 }
 
 const headers = () => ({ authorization: `Bearer ${key}`, 'accept-encoding': 'identity' });
-const get = (path: string) => fetch(`${url}${path}`, { headers: headers() });
+const get = (path: string) => fetch(`${query.url}${path}`, { headers: headers() });
 const jobOf = async (id: string) => (await (await get(`/exports/${id}`)).json()) as ExportJob;
 
 async function created(body: object): Promise<ExportJob> {
   const request = { method: 'POST', headers: { ...headers(), 'content-type': 'application/json' } };
-  const answer = await fetch(`${url}/exports`, { ...request, body: JSON.stringify(body) });
+  const answer = await fetch(`${query.url}/exports`, { ...request, body: JSON.stringify(body) });
   expect(answer.status).toBe(202);
   return (await answer.json()) as ExportJob;
 }
@@ -79,7 +66,12 @@ beforeAll(async () => {
   proxy = await startTcpProxy(Number(new URL(database.url).port));
   client = new Redis(redis.url);
   catalog = createCatalog({
-    ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.from(INSTANCE_KEY, 'hex'), now: Date.now },
+    ...{
+      redis: client,
+      clickhouse: database.client,
+      instanceKey: Buffer.from(TEST_INSTANCE_KEY, 'hex'),
+      now: Date.now,
+    },
     ...{ logger: createLogger({ name: 'test', level: 'silent' }), baseUrl: 'https://api.example.com' },
   });
   const { workspace, apiKey } = await catalog.workspaces.create({
@@ -100,7 +92,7 @@ beforeAll(async () => {
   await startQuery();
 }, 120_000);
 afterAll(async () => {
-  child.kill('SIGKILL');
+  await query.kill9();
   await catalog.close();
   client.disconnect();
   await proxy.stop();
@@ -126,7 +118,7 @@ it.each([
       await waitFor(() => rows() > before, { what: 'a checkpoint' });
       proxy.holdAnswers();
       rowsAtKill.push(rows());
-      await kill();
+      await query.kill9();
       expect(readdirSync(join(directoryOf(id), String(attempt)))).toContain('part');
       // The proxy drops the answers that it held back, which were for the killed process.
       proxy.cut();

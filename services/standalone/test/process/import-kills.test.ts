@@ -1,13 +1,19 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Catalog, createCatalog } from '@waymark/catalog';
-import { environmentWith } from '@waymark/config';
 import type { ImportJob } from '@waymark/contract';
 import { createLogger } from '@waymark/http-kit';
-import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import {
+  createTestDatabase,
+  type ForkedService,
+  forkService,
+  startRedis,
+  storeSettings,
+  TEST_INSTANCE_KEY,
+  type TestDatabase,
+  type TestRedis,
+  waitFor,
+} from '@waymark/test-kit';
 import { parse } from 'csv-parse/sync';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -17,7 +23,6 @@ import { removeDataDir, temporaryDataDir } from './run-up.js';
 // An import whose process is killed continues in the next one, and ends as it would have without the kills.
 
 const ROWS = 3000;
-const INSTANCE_KEY = '07'.repeat(32);
 
 let redis: TestRedis;
 let database: TestDatabase;
@@ -25,30 +30,17 @@ let client: Redis;
 let catalog: Catalog;
 let workspaceId: string;
 let key: string;
-const children = new Set<ChildProcess>();
+const started: ForkedService[] = [];
 const dataDir = temporaryDataDir();
 
-async function startManagement(name: string) {
+async function startManagement(name: string): Promise<ForkedService> {
   const port = await stablePort(`${name} ${dataDir}`);
-  const child = fork(fileURLToPath(new URL('../../../management/dist/main.js', import.meta.url)), [], {
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: environmentWith({
-      ...{ DATA_DIR: dataDir, REDIS_URL: redis.url, INSTANCE_KEY, API_PORT: String(port), LOG_LEVEL: 'error' },
-      ...{ CLICKHOUSE_URL: database.url, CLICKHOUSE_DATABASE: database.database },
-    }),
+  const management = forkService(new URL('../../../management/dist/main.js', import.meta.url), {
+    ...{ ...storeSettings(redis, database), DATA_DIR: dataDir, API_PORT: String(port) },
   });
-  children.add(child);
-  const url = `http://127.0.0.1:${port}`;
-  await waitFor(async () => (await fetch(`${url}/readyz`)).ok, { what: 'the service' });
-  return {
-    url,
-    async kill() {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-      children.delete(child);
-    },
-  };
+  started.push(management);
+  await management.ready();
+  return management;
 }
 
 const headers = () => ({ authorization: `Bearer ${key}` });
@@ -69,7 +61,12 @@ beforeAll(async () => {
   [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
   client = new Redis(redis.url);
   catalog = createCatalog({
-    ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.from(INSTANCE_KEY, 'hex'), now: Date.now },
+    ...{
+      redis: client,
+      clickhouse: database.client,
+      instanceKey: Buffer.from(TEST_INSTANCE_KEY, 'hex'),
+      now: Date.now,
+    },
     ...{ logger: createLogger({ name: 'test', level: 'silent' }), baseUrl: 'https://api.example.com' },
   });
   const { workspace, apiKey } = await catalog.workspaces.create({
@@ -79,7 +76,7 @@ beforeAll(async () => {
   key = apiKey.token;
 }, 120_000);
 afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL');
+  for (const management of started) await management.kill9();
   await catalog.close();
   client.disconnect();
   removeDataDir(dataDir);
@@ -107,7 +104,7 @@ it('an import whose process is killed ends as if it had not been, and two proces
   };
   for (let kill = 1, before = 0; kill <= 2; kill++) {
     await waitFor(async () => rowsDone() > before, { what: 'a checkpoint' });
-    await server.kill();
+    await server.kill9();
     before = rowsDone();
     expect(before).toBeLessThan(ROWS);
     server = await startManagement(`after kill ${kill}`);

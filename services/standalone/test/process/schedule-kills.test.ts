@@ -1,11 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, request as requestHttp, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { type Catalog, createCatalog } from '@waymark/catalog';
-import { environmentWith } from '@waymark/config';
 import { type ExportManifest, type ExportSchedule, parseResourceId } from '@waymark/contract';
 import { QUEUE_PREFIX } from '@waymark/event-queue';
 import { createLogger } from '@waymark/http-kit';
@@ -13,10 +9,14 @@ import {
   aClick,
   BUCKET,
   createTestDatabase,
+  type ForkedService,
+  forkService,
   insertClicks,
   type S3Server,
   startRedis,
   startS3Server,
+  storeSettings,
+  TEST_INSTANCE_KEY,
   type TestDatabase,
   type TestRedis,
   waitFor,
@@ -31,7 +31,6 @@ import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 const CLICKS = 5500;
 const HOUR_MS = 3_600_000;
-const INSTANCE_KEY = '07'.repeat(32);
 
 let redis: TestRedis;
 let database: TestDatabase;
@@ -39,11 +38,10 @@ let storage: S3Server;
 let proxy: Server;
 let client: Redis;
 let catalog: Catalog;
-let url: string;
 let key: string;
 let workspaceId: string;
 let linkId: string;
-let child: ChildProcess;
+let query: ForkedService;
 const dataDir = temporaryDataDir();
 
 /** The request that the proxy does not answer, and when it has come. */
@@ -75,23 +73,11 @@ function startProxy(): Server {
 }
 
 async function startQuery(): Promise<void> {
-  const port = await stablePort(`query ${dataDir}`);
-  url = `http://127.0.0.1:${port}`;
-  child = fork(fileURLToPath(new URL('../../../query/dist/main.js', import.meta.url)), [], {
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: environmentWith({
-      ...{ DATA_DIR: dataDir, REDIS_URL: redis.url, INSTANCE_KEY, API_PORT: String(port), LOG_LEVEL: 'error' },
-      ...{ CLICKHOUSE_URL: database.url, CLICKHOUSE_DATABASE: database.database },
-      OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8',
-    }),
+  query = forkService(new URL('../../../query/dist/main.js', import.meta.url), {
+    ...{ ...storeSettings(redis, database), DATA_DIR: dataDir },
+    ...{ API_PORT: String(await stablePort(`query ${dataDir}`)), OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8' },
   });
-  await waitFor(async () => (await fetch(`${url}/readyz`)).ok, { what: 'the service' });
-}
-
-async function kill(): Promise<void> {
-  child.kill('SIGKILL');
-  await once(child, 'exit');
+  await query.ready();
 }
 
 /** The start of the window that a webhook job is about. */
@@ -110,7 +96,12 @@ beforeAll(async () => {
   proxy = startProxy().listen(0, '127.0.0.1');
   client = new Redis(redis.url);
   catalog = createCatalog({
-    ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.from(INSTANCE_KEY, 'hex'), now: Date.now },
+    ...{
+      redis: client,
+      clickhouse: database.client,
+      instanceKey: Buffer.from(TEST_INSTANCE_KEY, 'hex'),
+      now: Date.now,
+    },
     ...{ logger: createLogger({ name: 'test', level: 'silent' }), baseUrl: 'https://api.example.com' },
   });
   const { workspace, apiKey } = await catalog.workspaces.create({
@@ -136,7 +127,7 @@ beforeAll(async () => {
   await startQuery();
 }, 120_000);
 afterAll(async () => {
-  child.kill('SIGKILL');
+  await query.kill9();
   await catalog.close();
   client.disconnect();
   proxy.closeAllConnections();
@@ -164,7 +155,7 @@ it('a window whose process is killed has every event once, in files that are tho
     ...{ bucket: BUCKET, accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
   };
   const since = new Date(startMs).toISOString();
-  const made = await fetch(`${url}/exports/schedules`, {
+  const made = await fetch(`${query.url}/exports/schedules`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -178,7 +169,7 @@ it('a window whose process is killed has every event once, in files that are tho
   const uploadsAtKill: number[] = [];
   for (const [index, step] of steps.entries()) {
     await step.isReached;
-    await kill();
+    await query.kill9();
     uploadsAtKill.push(uploads.length);
     expect(await storage.get(`${folder}/manifest.json`)).toEqual(index === 2 ? expect.any(String) : undefined);
     // A file that is written again has other bytes from here on.
@@ -188,7 +179,7 @@ it('a window whose process is killed has every event once, in files that are tho
   }
   await waitFor(
     async () => {
-      const answer = await fetch(`${url}/exports/schedules/${id}`, { headers });
+      const answer = await fetch(`${query.url}/exports/schedules/${id}`, { headers });
       return ((await answer.json()) as ExportSchedule).nextWindow.start > since;
     },
     { what: 'the window' },

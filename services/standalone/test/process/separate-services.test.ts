@@ -1,9 +1,15 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { environmentWith } from '@waymark/config';
-import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import {
+  createTestDatabase,
+  type ForkedService,
+  forkService,
+  startRedis,
+  storeSettings,
+  type TestDatabase,
+  type TestRedis,
+  waitFor,
+} from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stablePort } from '../stable-port.js';
 import { removeDataDir, temporaryDataDir } from './run-up.js';
@@ -11,13 +17,12 @@ import { removeDataDir, temporaryDataDir } from './run-up.js';
 /** Services that run as separate processes, as in a cluster. */
 
 const SERVICES = ['ingest', 'query', 'management'] as const;
-const START_MS_MAX = 60_000;
 const ADMIN_KEY = 'an-admin-key'.repeat(3);
 
 let redis: TestRedis;
 let database: TestDatabase;
 const dataDir = temporaryDataDir();
-const children = new Map<string, ChildProcess>();
+const started = new Map<string, ForkedService>();
 const ports = new Map<string, number>();
 
 async function start(
@@ -28,28 +33,12 @@ async function start(
   const port = await stablePort(`${name} ${dataDir}`);
   const linkPort = await stablePort(`${name} links ${dataDir}`);
   ports.set(name, port).set(`${name} links`, linkPort);
-  const entry = fileURLToPath(new URL(`../../../${service}/dist/main.js`, import.meta.url));
-  const child = fork(entry, [], {
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: environmentWith({
-      DATA_DIR: dataDir,
-      REDIS_URL: redis.url,
-      CLICKHOUSE_URL: database.url,
-      CLICKHOUSE_DATABASE: database.database,
-      INSTANCE_KEY: '07'.repeat(32),
-      ADMIN_KEY,
-      API_PORT: String(port),
-      LINK_PORT: String(linkPort),
-      LOG_LEVEL: 'error',
-      ...settings,
-    }),
+  const forked = forkService(new URL(`../../../${service}/dist/main.js`, import.meta.url), {
+    ...{ ...storeSettings(redis, database), DATA_DIR: dataDir, ADMIN_KEY },
+    ...{ API_PORT: String(port), LINK_PORT: String(linkPort), ...settings },
   });
-  children.set(name, child);
-  await waitFor(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, {
-    what: `${name} to be ready`,
-    timeoutMs: START_MS_MAX,
-  });
+  started.set(name, forked);
+  await forked.ready();
 }
 
 beforeAll(async () => {
@@ -57,7 +46,7 @@ beforeAll(async () => {
   for (const service of SERVICES) await start(service);
 }, 180_000);
 afterAll(async () => {
-  for (const child of children.values()) child.kill('SIGKILL');
+  for (const { child } of started.values()) child.kill('SIGKILL');
   removeDataDir(dataDir);
   await Promise.all([redis.stop(), database.drop()]);
 });
@@ -92,7 +81,7 @@ it('on the link port /metrics may be a short link', async () => {
 });
 
 it('a stopped service deregisters, so that it does not count as killed', async () => {
-  const child = children.get('query') as ChildProcess;
+  const { child } = started.get('query') as ForkedService;
   child.kill('SIGTERM');
   await once(child, 'exit');
   const line = (name: string) => `waymark_component_${name}{component="query",service="management"}`;

@@ -1,20 +1,24 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { request as httpRequest } from 'node:http';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { type Catalog, createCatalog } from '@waymark/catalog';
-import { environmentWith } from '@waymark/config';
 import { connectRedis } from '@waymark/redis';
-import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import {
+  createTestDatabase,
+  forkService,
+  startRedis,
+  storeSettings,
+  TEST_INSTANCE_KEY,
+  type TestDatabase,
+  type TestRedis,
+} from '@waymark/test-kit';
 import { Dub } from 'dub';
 import type { Redis } from 'ioredis';
 import { removeDataDir, temporaryDataDir } from '../process/run-up.js';
 import { stablePort } from '../stable-port.js';
 import { startLatePubSub } from './late-pub-sub.js';
 
-const INSTANCE_KEY = '07'.repeat(32);
 const ADMIN_KEY = '08'.repeat(32);
-const START_MS_MAX = 120_000;
 const BROWSER =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
@@ -92,7 +96,12 @@ export async function startTwoApis(options: TwoApisOptions = {}): Promise<TwoApi
     const client = connectRedis(directUrl);
     client.on('error', () => undefined);
     const catalog = createCatalog({
-      ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.from(INSTANCE_KEY, 'hex'), now: Date.now },
+      ...{
+        redis: client,
+        clickhouse: database.client,
+        instanceKey: Buffer.from(TEST_INSTANCE_KEY, 'hex'),
+        now: Date.now,
+      },
       ...{ logger: { warn: () => undefined }, baseUrl: 'https://api.example.com' },
     });
     try {
@@ -106,26 +115,19 @@ export async function startTwoApis(options: TwoApisOptions = {}): Promise<TwoApi
   async function start(entry: string, name: string) {
     const dataDir = temporaryDataDir();
     dataDirs.push(dataDir);
-    const [api, link, writer] = await Promise.all(
-      ['api', 'links', 'writer'].map((port) => stablePort(`${port} of ${name} ${dataDir}`)),
+    const [port, linkPort] = await Promise.all(
+      ['api', 'links'].map((one) => stablePort(`${one} of ${name} ${dataDir}`)),
     );
-    const child = fork(fileURLToPath(new URL(entry, import.meta.url)), [], {
-      execArgv: [],
-      stdio: ['ignore', onLog === undefined ? 'ignore' : 'pipe', 'inherit', 'ipc'],
-      env: environmentWith({
-        ...{ DATA_DIR: dataDir, REDIS_URL: redisUrl, CLICKHOUSE_URL: database.url },
-        ...{ INSTANCE_KEY, ADMIN_KEY },
-        ...{ CLICKHOUSE_DATABASE: database.database, OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8' },
-        LOG_LEVEL: onLog === undefined ? 'silent' : 'warn',
-        ...{ API_PORT: String(api), LINK_PORT: String(link), WRITER_PORT: String(writer) },
-        ...settings,
-      }),
+    const service = forkService(new URL(entry, import.meta.url), {
+      ...{ ...storeSettings({ url: redisUrl }, database), ADMIN_KEY, DATA_DIR: dataDir },
+      ...{ OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8', LOG_LEVEL: onLog === undefined ? 'silent' : 'warn' },
+      ...(name === 'writer' ? { WRITER_PORT: String(port) } : { API_PORT: String(port), LINK_PORT: String(linkPort) }),
+      ...settings,
     });
+    const { child, url } = service;
     if (child.stdout !== null && onLog !== undefined) createInterface(child.stdout).on('line', onLog);
-    const port = name === 'writer' ? writer : api;
-    const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
-    await waitFor(ready, { what: `${name} to be ready`, timeoutMs: START_MS_MAX });
-    return { child, url: `http://127.0.0.1:${api}`, linkPort: link };
+    await service.ready();
+    return { child, url, linkPort };
   }
 
   const domain = 'go.acme.example';
