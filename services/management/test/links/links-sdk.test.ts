@@ -60,6 +60,25 @@ it('filters by tags as a list and as one', async () => {
   }
 });
 
+it('creates a link and gets it by id, external id and address', async () => {
+  const link = await dub.links.create({
+    url: 'https://acme.com',
+    key: 'sdk',
+    externalId: 'sdk-1',
+    trackConversion: true,
+    utmSource: 'sdk',
+    geo: { FR: 'https://acme.fr' },
+    testVariants: [
+      { url: 'https://a.com', percentage: 50 },
+      { url: 'https://b.com', percentage: 50 },
+    ],
+  });
+  expect(link).toMatchObject({ key: 'sdk', url: 'https://acme.com/?utm_source=sdk', utmSource: 'sdk' });
+  expect(await dub.links.get({ linkId: link.id })).toEqual(link);
+  expect(await dub.links.get({ externalId: 'ext_sdk-1' })).toEqual(link);
+  expect(await dub.links.get({ domain: caller.host, key: 'SDK' })).toEqual(link);
+});
+
 it('updates, upserts and deletes a link', async () => {
   const link = await dub.links.create({ url: 'https://c.com', externalId: 'c', password: 'secret' });
   const updated = await dub.links.update('ext_c', { key: 'moved', title: 'Title', password: null, utmSource: 'sdk' });
@@ -116,4 +135,11 @@ it('throws its own typed errors', async () => {
   await expect(new Dub({ token: 'x', serverURL: dub._baseURL?.toString() }).links.count()).rejects.toBeInstanceOf(
     errors.Unauthorized,
   );
+});
+
+it('lists domains, page by page', async () => {
+  await management.catalog.domains.create(caller.workspaceId, { slug: `two.${caller.host}` });
+  const slugs: string[] = [];
+  for await (const page of await dub.domains.list({ pageSize: 1 })) slugs.push(...page.result.map(({ slug }) => slug));
+  expect(slugs).toEqual([caller.host, `two.${caller.host}`]);
 });
