@@ -1,5 +1,6 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { changedRooms } from './packages/test-kit/src/run/changed-rooms.js';
+import { LeftProcesses } from './packages/test-kit/src/run/left-processes.js';
 import { LongFilesFirst } from './packages/test-kit/src/run/long-files-first.js';
 import { SlowestFiles } from './packages/test-kit/src/run/slowest-files.js';
 import { type ProjectName, TOGETHER, testFiles } from './packages/test-kit/src/run/test-projects.js';
@@ -85,10 +86,12 @@ export default defineConfig(({ mode }) => {
       reporters: [
         'default',
         new SlowestFiles(),
+        new LeftProcesses(),
         ...(mode === 'verify' ? [JSON_REPORTER, new UnhandledErrors('node_modules/.cache/unhandled-errors')] : []),
       ],
-      // For removing the files of the thousands of tables in the shared ClickHouse.
-      teardownTimeout: 60_000,
+      // For ending the shared ClickHouse and removing its files, which takes seconds on a busy machine. What keeps the run alive longer is
+      // named by `LeftProcesses`, such as a process that a test has left: it holds the output of its worker open.
+      teardownTimeout: 15_000,
       // More than the two cores of most machines that run the tests, because tests of stores and processes often wait. With four system
       // files at once, two cores had twenty processes to run, and time limits of the product were reached.
       maxWorkers: isLong ? 1 : 3,
