@@ -1,3 +1,4 @@
+import { migrate } from '@waymark/clickhouse';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import {
@@ -9,7 +10,9 @@ import {
   insertLeads,
   insertSales,
   startRedis,
+  type TestDatabase,
 } from '../src/index.js';
+import { readSchema } from '../src/stores/database-reuse.js';
 
 test('built events of every kind can be inserted and are counted by the views', async () => {
   const { client, drop } = await createTestDatabase();
@@ -56,6 +59,21 @@ test.each([
   });
   expect(found).toEqual([]);
   await next.drop();
+});
+
+test('a database made from the first one of the run equals one that was migrated', async () => {
+  // Databases that are free are reused, so one of three is a copy at least.
+  const copies = await Promise.all(Array.from({ length: 3 }, () => createTestDatabase()));
+  const migrated = await createTestDatabase({ migrated: false });
+  await migrate(migrated.client);
+  const schemaOf = async ({ client, database }: TestDatabase) => (await readSchema(client)).replaceAll(database, 'db');
+  const expected = await schemaOf(migrated);
+  for (const copy of copies) {
+    expect(await schemaOf(copy)).toBe(expected);
+    expect((await migrate(copy.client)).applied).toEqual([]);
+    await copy.drop();
+  }
+  await migrated.drop();
 });
 
 test('a Redis of a test keeps its data and its port after kill -9', async () => {

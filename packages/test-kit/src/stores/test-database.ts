@@ -3,6 +3,7 @@ import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark
 import { inject } from 'vitest';
 import { waitFor } from '../wait-for.js';
 import { emptyTables, keepDatabase, readSchema, takeDatabase } from './database-reuse.js';
+import { makeTables } from './database-template.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -44,10 +45,17 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const database = kept?.database ?? `test_${randomBytes(6).toString('hex')}`;
   const open = (name: string) => createClickHouseClient({ url, user, password, database: name });
   const client = open(database);
+  async function createWithTables(): Promise<string> {
+    const server = open('default');
+    await server.command({ query: 'CREATE DATABASE {name:Identifier}', query_params: { name: database } });
+    await server.close();
+    return makeTables(client, database);
+  }
   await waitFor(async () => (await client.ping()).success, { what: 'the ClickHouse of the tests' });
+  let schema = kept?.schema;
   if (kept !== undefined) await emptyTables(client);
+  else if (isReusable) schema = await createWithTables();
   else if (migrated) await migrate(client);
-  const schema = kept?.schema ?? (isReusable ? await readSchema(client) : undefined);
   return {
     url,
     database,
