@@ -7,17 +7,32 @@ import { createExportSlots } from '@waymark/export';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
-import { createTestDatabase, startRedis, type TestDatabase, temporaryDirectory } from '@waymark/test-kit';
+import {
+  createTestDatabase,
+  startRedis,
+  type TestDatabase,
+  type TestRedis,
+  temporaryDirectory,
+} from '@waymark/test-kit';
 import { createWebhookNotifier } from '@waymark/webhooks';
 import { Redis } from 'ioredis';
 import { buildApp, type ManagementDeps } from '../src/index.js';
 
 export const DEFAULT_DOMAIN = 'shared.example';
 
+type Stores = Pick<TestManagement, 'database' | 'server'>;
+
+async function startStores(): Promise<Stores> {
+  const [database, server] = await Promise.all([createTestDatabase(), startRedis()]);
+  return { database, server };
+}
+
 export interface TestManagement {
   readonly app: App;
   readonly catalog: Catalog;
   readonly database: TestDatabase;
+  /** Its Redis server. */
+  readonly server: TestRedis;
   readonly dataDir: string;
   readonly redis: Redis;
   /** A separate catalog on the same stores, like that of another process. */
@@ -44,13 +59,18 @@ export interface Answer<Body = Link & ErrorBody> {
   readonly body: Body;
 }
 
-/** Starts the service on real stores, without a port. */
+/**
+ * Starts the service on real stores, without a port.
+ *
+ * @param stores of another one that runs; it closes them. Default: its own
+ */
 export async function startManagement(
   now: () => number = Date.now,
   settings: Partial<Pick<ManagementDeps, 'importBytesMax' | 'importFileBytesMax' | 'defaultDomain'>> = {},
+  stores?: Stores,
 ): Promise<TestManagement> {
-  const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
-  const client = new Redis(redis.url);
+  const { database, server } = stores ?? (await startStores());
+  const client = new Redis(server.url);
   const logger = createLogger({ name: 'test', level: 'silent' });
   const catalogs: Catalog[] = [];
   function openCatalog(): Catalog {
@@ -92,6 +112,7 @@ export async function startManagement(
     app,
     catalog,
     database,
+    server,
     dataDir,
     redis: client,
     anotherCatalog: openCatalog,
@@ -103,7 +124,7 @@ export async function startManagement(
       await rateLimiter.close();
       client.disconnect();
       rmSync(dataDir, { recursive: true, force: true });
-      await Promise.all([redis.stop(), database.drop()]);
+      if (stores === undefined) await Promise.all([server.stop(), database.drop()]);
     },
   };
 }

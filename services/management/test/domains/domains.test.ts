@@ -83,7 +83,7 @@ describe('POST /domains', () => {
   });
 
   it('answers 409 for the host of the default domain, which has a port', async () => {
-    const other = await startManagement(Date.now, { defaultDomain: 'go.example.com:8443' });
+    const other = await startManagement(Date.now, { defaultDomain: 'go.example.com:8443' }, management);
     onTestFinished(() => other.close());
     const caller = await aCaller(other);
     expect(codeOf(await create(caller, { slug: 'go.example.com' }))).toEqual([409, 'conflict']);
@@ -94,7 +94,7 @@ describe('POST /domains', () => {
   });
 
   it('a change that repeats the slug is accepted, also if the default domain got a port since', async () => {
-    const other = await startManagement(Date.now, { defaultDomain: 'own.example.com:8443' });
+    const other = await startManagement(Date.now, { defaultDomain: 'own.example.com:8443' }, management);
     onTestFinished(() => other.close());
     const caller = await aCaller(other);
     await other.catalog.domains.create(caller.workspaceId, { slug: 'own.example.com' });
