@@ -85,7 +85,7 @@ export default defineConfig(({ mode }) => {
       sequence: { sequencer: LongFilesFirst },
       reporters: [
         'default',
-        new SlowestFiles(),
+        new SlowestFiles(mode === 'verify' ? 'node_modules/.cache/durations.json' : undefined),
         new LeftProcesses(),
         ...(mode === 'verify' ? [JSON_REPORTER, new UnhandledErrors('node_modules/.cache/unhandled-errors')] : []),
       ],

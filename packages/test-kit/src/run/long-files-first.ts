@@ -1,10 +1,15 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { LONG_FILES } from './long-files.js';
 import { TOGETHER, testFiles } from './test-projects.js';
 
 const PROJECTS = ['system', 'measured', 'unit', 'stores'];
+/**
+ * The seconds of the test files of a whole run that take at least {@link LISTED_SECONDS_MIN}, the longest first, because a fresh clone has no
+ * durations of an earlier run. Every `npm run verify` leaves its own in `node_modules/.cache/durations.json`; copy them when they differ much.
+ */
+const DURATIONS = 'packages/test-kit/src/run/durations.json';
+export const LISTED_SECONDS_MIN = 10;
 
 /**
  * Runs long files first, so that at the end no worker runs a long file while the others are idle. Where the projects run together,
@@ -18,15 +23,15 @@ export class LongFilesFirst extends BaseSequencer {
    */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const missing = LONG_FILES.filter((path) => !existsSync(path));
-    if (missing.length > 0) throw new Error(`long-files.ts lists files that do not exist: ${missing.join(', ')}`);
+    const seconds: Readonly<Record<string, number>> = JSON.parse(readFileSync(DURATIONS, 'utf8'));
+    const missing = Object.keys(seconds).filter((path) => !existsSync(path));
+    if (missing.length > 0) throw new Error(`${DURATIONS} lists files that do not exist: ${missing.join(', ')}`);
     const isTogether = sorted.some(({ project }) => project.name === TOGETHER);
-    const place = ({ project, moduleId }: TestSpecification) => {
-      const index = LONG_FILES.findIndex((path) => moduleId.endsWith(`/${path}`));
-      const ofProject = isTogether ? 0 : PROJECTS.indexOf(project.name);
-      return ofProject * (LONG_FILES.length + 1) + (index === -1 ? LONG_FILES.length : index);
-    };
-    const placed = sorted.toSorted((one, other) => place(one) - place(other));
+    const projectOf = ({ project }: TestSpecification) => (isTogether ? 0 : PROJECTS.indexOf(project.name));
+    const secondsOf = ({ moduleId }: TestSpecification) => seconds[relative('.', moduleId)] ?? 0;
+    const placed = sorted.toSorted(
+      (one, other) => projectOf(one) - projectOf(other) || secondsOf(other) - secondsOf(one),
+    );
     return isTogether ? alternated(placed) : placed;
   }
 }
