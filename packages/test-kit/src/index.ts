@@ -16,6 +16,7 @@ export { type EventStreamClient, openEventStream } from './event-stream.js';
 export { type ForkedService, forkService, storeSettings, TEST_INSTANCE_KEY } from './fork-service.js';
 export { freePort } from './free-port.js';
 export { elapsedMs, leastOf } from './least-of.js';
+export { rounds } from './run/rounds.js';
 export { runAsStranger } from './run-as-stranger.js';
 export { startClickHouse, type TestClickHouse } from './stores/clickhouse.js';
 export { makeMigratedStore, startMigratedClickHouse } from './stores/migrated-store.js';

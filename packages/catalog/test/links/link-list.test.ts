@@ -1,6 +1,6 @@
 import { insertRows } from '@waymark/clickhouse';
 import { createResourceId } from '@waymark/contract';
-import { aClick, aLinkRecord, aSale, insertClicks, insertSales } from '@waymark/test-kit';
+import { aClick, aLinkRecord, aSale, insertClicks, insertSales, rounds } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog, LinkRecord } from '../../src/index.js';
@@ -127,7 +127,7 @@ describe('a list of links', () => {
         const wanted = expected(filter, by, order).slice(offset, offset + limit);
         expect(found.map(({ id }) => id)).toEqual(wanted);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60, 20) },
     );
   });
 
@@ -156,7 +156,7 @@ describe('a list of links', () => {
           expect(found.map((link) => link.id)).toEqual(wanted);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: rounds(40, 15) },
     );
   });
 

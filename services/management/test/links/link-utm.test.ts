@@ -1,6 +1,7 @@
 import { readUtm } from '@waymark/catalog';
 import { createLinkBodySchema, type Link } from '@waymark/contract';
 import { destinationOf } from '@waymark/link-rules';
+import { rounds } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
@@ -192,6 +193,6 @@ describe('the utm fields of a link', () => {
         expect(link).toMatchObject(expected(before, change));
       }
     });
-    await fc.assert(property, { numRuns: 8 });
+    await fc.assert(property, { numRuns: rounds(8, 4) });
   });
 });

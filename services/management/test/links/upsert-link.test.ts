@@ -1,4 +1,5 @@
 import { type Link, linkSchema } from '@waymark/contract';
+import { rounds } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement, withKey } from '../test-management.js';
@@ -54,7 +55,7 @@ describe('PUT /links/upsert', () => {
       expect(await upsert(body)).toEqual(first);
       expect(await count()).toBe(before);
     });
-    await fc.assert(property, { numRuns: 40 });
+    await fc.assert(property, { numRuns: rounds(40, 12) });
   }, 120_000);
 
   it('prefers a link with the UTM values to one without them', async () => {

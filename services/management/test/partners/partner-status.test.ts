@@ -1,4 +1,5 @@
 import type { Link, Partner } from '@waymark/contract';
+import { rounds } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
@@ -229,6 +230,6 @@ describe('any sequence of changes to partners and links', () => {
         else expect(shown.expiresAt).toBe(expiresAt);
       }
     });
-    await fc.assert(property, { numRuns: 6 });
+    await fc.assert(property, { numRuns: rounds(6, 3) });
   });
 });

@@ -1,4 +1,4 @@
-import { waitFor } from '@waymark/test-kit';
+import { rounds, waitFor } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BROWSER, startWholeApi, type WholeApi } from './whole-api.js';
@@ -87,7 +87,7 @@ describe('any external id', () => {
       const upserted = await send<Named>('PATCH', `/links/${made.body.id}`, { externalId });
       expect(idOf(upserted)).toEqual(idOf(made));
     });
-    await fc.assert(property, { numRuns: 25 });
+    await fc.assert(property, { numRuns: rounds(25, 8) });
   }, 120_000);
 
   it('is the same customer in POST /customers and in events', async () => {
@@ -112,7 +112,7 @@ describe('any external id', () => {
       const listed = await waitFor(async () => (await list()).body[0] && list(), { what: 'the customer of an event' });
       expect(listed.body.map(({ id }) => id)).toEqual([found.body.id]);
     });
-    await fc.assert(property, { numRuns: 25 });
+    await fc.assert(property, { numRuns: rounds(25, 8) });
   }, 120_000);
 });
 
