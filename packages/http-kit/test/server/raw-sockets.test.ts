@@ -1,5 +1,6 @@
 import { METHODS } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { rounds } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -87,23 +88,27 @@ describe('bytes that are not a valid request', () => {
     expect(await talk(port, 'GET /echo HTTP/1.0\r\n\r\n').answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it.each(METHODS.filter((method) => method !== 'CONNECT' && method !== 'GET' && method !== 'HEAD'))(
-    'an unexpected %s is rejected, whatever headers and body it has',
-    async (method) => {
-      const port = await listen();
-      for (const rest of [
-        '\r\n',
-        'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
-        'Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx',
-        'Content-Length: 1\r\n\r\nx',
-      ]) {
-        const ask = (path: string) =>
-          talk(port, `${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}`).answer;
-        expect(await ask('/nope')).toMatch(/^HTTP\/1\.1 404 [\s\S]*"code":"not_found"/);
-        expect(await ask('/echo')).toMatch(method === 'POST' ? /^HTTP\/1\.1 400 / : /^HTTP\/1\.1 404 /);
+  const unexpected = METHODS.filter((method) => method !== 'CONNECT' && method !== 'GET' && method !== 'HEAD');
+  it('every unexpected method is rejected, whatever headers and body it has', async () => {
+    const port = await listen();
+    const rests = [
+      '\r\n',
+      'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+      'Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx',
+      'Content-Length: 1\r\n\r\nx',
+    ];
+    for (const method of unexpected) {
+      const ask = (path: string, rest: string) =>
+        talk(port, `${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}`).answer;
+      const answers = (path: string) => Promise.all(rests.map((rest) => ask(path, rest)));
+      for (const answer of await answers('/nope')) {
+        expect(answer, method).toMatch(/^HTTP\/1\.1 404 [\s\S]*"code":"not_found"/);
       }
-    },
-  );
+      for (const answer of await answers('/echo')) {
+        expect(answer, method).toMatch(method === 'POST' ? /^HTTP\/1\.1 400 / : /^HTTP\/1\.1 404 /);
+      }
+    }
+  });
 
   it('no input makes a 500 or stops the server', async () => {
     const port = await listen();
@@ -128,9 +133,9 @@ describe('bytes that are not a valid request', () => {
           expect(text).not.toMatch(/^HTTP\/1\.1 (5|405|413|415|417|431)/);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: rounds(300, 100) },
     );
-    expect(answers).toBeGreaterThan(250);
+    expect(answers).toBeGreaterThan(rounds(250, 80));
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200);
   });
 });
@@ -229,7 +234,8 @@ describe('slow clients', () => {
 });
 
 describe('a large answer', () => {
-  const LARGE = 40_000_000;
+  /** Twice what the buffers of a connection within a machine hold. */
+  const LARGE = 20_000_000;
   async function listenLarge(unreadAnswer: number): Promise<number> {
     ({ app } = aTestApp(
       { timeoutsMs: { headers: 1000, request: 1000, checkInterval: 1000, unreadAnswer } },
