@@ -73,7 +73,9 @@ describe('POST /webhooks', () => {
 
 it('a workspace has at most a hundred webhooks', async () => {
   const caller = await aCaller(management);
-  for (let count = 0; count < 100; count++) expect((await create(caller, aBody())).status).toBe(201);
+  // At once, so that they share statements; the last one alone.
+  expect(await statusesOf(99, () => create(caller, aBody()))).toEqual({ 201: 99 });
+  expect((await create(caller, aBody())).status).toBe(201);
   expect((await create(caller, aBody())).status).toBe(403);
   expect((await create(acme, aBody())).status).toBe(201);
 });
