@@ -166,7 +166,7 @@ describe('an import of the history of dub', () => {
         },
       };
       const report = {
-        rejected: async () => undefined,
+        ...{ continued: async () => undefined, save: async () => undefined, rejected: async () => undefined },
         progress: ({ leads }: { leads: number }) => void batches.push(leads),
       };
       await history.events(acme, source, { isDry: true, report });
