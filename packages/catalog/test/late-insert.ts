@@ -1,6 +1,6 @@
 import { UnknownOutcomeError } from '@waymark/clickhouse';
+import type { TestStores } from '@waymark/test-kit';
 import { expect } from 'vitest';
-import type { TestStores } from './test-catalog.js';
 
 /**
  * Runs `work` while the first insert of links is held back and its answer is lost, and removes the locks that `work` has left.

@@ -29,6 +29,7 @@ export { BUCKET, type S3Server, startS3Server } from './stores/s3-server.js';
 export { temporaryDirectory } from './stores/temporary-directory.js';
 export { createTestDatabase, type TestDatabase } from './stores/test-database.js';
 export type { TestRedis } from './stores/test-server.js';
+export { startStores, type TestStores } from './stores/test-stores.js';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 export { type EngineSession, startEngineAs } from './users/start-engine-as.js';
 export type { EngineUser } from './users/users-xml.js';

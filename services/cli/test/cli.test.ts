@@ -3,44 +3,35 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Catalog, createCatalog } from '@waymark/catalog';
 import { parseResourceId } from '@waymark/contract';
 import {
   aClick,
-  createTestDatabase,
   freePort,
   insertClicks,
-  startRedis,
+  startStores,
+  storeSettings,
   type TestDatabase,
-  type TestRedis,
+  type TestStores,
   temporaryDirectory,
   waitFor,
 } from '@waymark/test-kit';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CliRun, runCli, runCommand } from './run-cli.js';
 
-const INSTANCE_KEY = 'ab'.repeat(32);
-
 describe('waymark', { timeout: 120_000 }, () => {
-  let redis: TestRedis;
+  let stores: TestStores;
   let database: TestDatabase;
   let dataDir: string;
   let env: Record<string, string>;
 
   beforeAll(async () => {
     dataDir = temporaryDirectory('waymark-cli-');
-    [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
-    env = {
-      DATA_DIR: dataDir,
-      REDIS_URL: redis.url,
-      CLICKHOUSE_URL: database.url,
-      CLICKHOUSE_DATABASE: database.database,
-      INSTANCE_KEY,
-    };
+    stores = await startStores();
+    ({ database } = stores);
+    env = { ...storeSettings(stores.redis, database), DATA_DIR: dataDir };
   });
   afterAll(async () => {
-    await Promise.all([redis.stop(), database.drop()]);
+    await stores.close();
     rmSync(dataDir, { recursive: true });
   });
 
@@ -51,26 +42,8 @@ describe('waymark', { timeout: 120_000 }, () => {
     return JSON.parse(stdout) as T;
   }
 
-  /** Calls `use` with a separate catalog, so with empty caches. */
-  async function withStores<T>(use: (catalog: Catalog) => Promise<T>): Promise<T> {
-    const client = new Redis(redis.url);
-    const catalog = createCatalog({
-      redis: client,
-      clickhouse: database.client,
-      instanceKey: Buffer.from(INSTANCE_KEY, 'hex'),
-      now: Date.now,
-      logger: { warn: () => undefined },
-      baseUrl: 'http://127.0.0.1:3000',
-    });
-    try {
-      return await use(catalog);
-    } finally {
-      await catalog.close();
-      client.disconnect();
-    }
-  }
-
-  const authenticate = (token: string) => withStores(({ keys }) => keys.authenticate(token));
+  /** Asks a catalog of its own, so one with empty caches. */
+  const authenticate = (token: string) => stores.catalog().keys.authenticate(token);
 
   interface Created {
     workspace: { id: string; slug: string; plan: string; requestsPerMinute: number };
@@ -165,16 +138,15 @@ describe('waymark', { timeout: 120_000 }, () => {
     const own = ['--domain', 'go.programs.example'];
     const { workspace } = await json<Created>('workspace', 'create', '--slug', 'domains', ...own);
     const set = (host: string) => waymark('workspace', 'update', 'domains', '--program-domain', host);
-    const programDomain = () =>
-      withStores(async ({ domains, programs, workspaces }) => {
-        const { defaultProgramId } = await workspaces.withProgram(workspace.id);
-        const { domainId } = await programs.require(workspace.id, defaultProgramId ?? '');
-        return domainId && (await domains.get(workspace.id, domainId))?.slug;
-      });
-    await withStores(async ({ domains }) => {
-      await domains.create(workspace.id, { slug: 'partners.example' });
-      await domains.create(workspace.id, { slug: 'archived.example', archived: true });
-    });
+    const programDomain = async () => {
+      const { domains, programs, workspaces } = stores.catalog();
+      const { defaultProgramId } = await workspaces.withProgram(workspace.id);
+      const { domainId } = await programs.require(workspace.id, defaultProgramId ?? '');
+      return domainId && (await domains.get(workspace.id, domainId))?.slug;
+    };
+    const { domains } = stores.catalog();
+    await domains.create(workspace.id, { slug: 'partners.example' });
+    await domains.create(workspace.id, { slug: 'archived.example', archived: true });
     for (const [host, message] of [
       ['elsewhere.example', 'the workspace "domains" has no domain "elsewhere.example"'],
       ['nowhere.example', 'has no domain "nowhere.example"'],
@@ -365,13 +337,12 @@ WHERE name = {applied:String}`,
   it('status does not fail for migrations of a newer release, and warns of what needs attention though all answers', async () => {
     const query = "INSERT INTO schema_migrations (number, name, checksum) VALUES (9999, 'of a newer release', 'x')";
     await database.client.command({ query });
-    const client = new Redis(redis.url);
+    const { client } = stores;
     await client.lpush('{waymark}:dead-letter:wait', 'one');
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
     const { stdout } = await waymark('status');
     await client.config('SET', 'maxmemory-policy', 'noeviction');
     await client.del('{waymark}:dead-letter:wait');
-    client.disconnect();
     expect(stdout).toMatch(/^clickhouse +\d+ migrations applied, and 1 of a newer release$/m);
     expect(stdout).toMatch(/^api +failed: http:\/\/127.0.0.1:3000 does not answer \(this is BASE_URL: with --api, /m);
     expect(stdout).toMatch(/^warning +REDIS_URL: maxmemory-policy is allkeys-lru, not noeviction/m);

@@ -1,48 +1,29 @@
 import { rmSync } from 'node:fs';
-import { createCatalog } from '@waymark/catalog';
 import { insertRows } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
 import { queueDepths } from '@waymark/event-queue';
-import {
-  createTestDatabase,
-  startRedis,
-  type TestDatabase,
-  type TestRedis,
-  temporaryDirectory,
-  waitFor,
-} from '@waymark/test-kit';
-import { Redis } from 'ioredis';
+import { startStores, storeSettings, type TestStores, temporaryDirectory, waitFor } from '@waymark/test-kit';
+import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from './run-cli.js';
 
-const INSTANCE_KEY = 'ab'.repeat(32);
 const FAILED = `evt_${'a'.repeat(25)}`;
 const DELIVERED = `evt_${'b'.repeat(25)}`;
 const HOOK_URL = 'https://hooks.example/';
 
 describe('waymark webhooks', { timeout: 120_000 }, () => {
-  let redis: TestRedis;
+  let stores: TestStores;
   let client: Redis;
-  let database: TestDatabase;
   let dataDir: string;
   let workspaceId: string;
   let webhookId: string;
 
   const waymark = (...args: string[]) =>
-    runCommand(
-      {
-        DATA_DIR: dataDir,
-        REDIS_URL: redis.url,
-        CLICKHOUSE_URL: database.url,
-        CLICKHOUSE_DATABASE: database.database,
-        INSTANCE_KEY,
-      },
-      ...args,
-    );
+    runCommand({ ...storeSettings(stores.redis, stores.database), DATA_DIR: dataDir }, ...args);
 
   /** Writes attempts to the log: id of the event, status of the response and body of the request. */
   const addAttempts = (...attempts: readonly (readonly [string, number, string])[]) =>
-    insertRows(database.client, {
+    insertRows(stores.database.client, {
       table: 'webhook_deliveries',
       columns: [
         'workspace_id',
@@ -70,16 +51,9 @@ describe('waymark webhooks', { timeout: 120_000 }, () => {
 
   beforeAll(async () => {
     dataDir = temporaryDirectory('waymark-cli-');
-    [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
-    client = new Redis(redis.url);
-    const catalog = createCatalog({
-      redis: client,
-      clickhouse: database.client,
-      instanceKey: Buffer.from(INSTANCE_KEY, 'hex'),
-      now: Date.now,
-      logger: { warn: () => undefined },
-      baseUrl: 'http://127.0.0.1:3000',
-    });
+    stores = await startStores();
+    ({ client } = stores);
+    const catalog = stores.catalog();
     const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'business' });
     workspaceId = workspace.id;
     ({ id: webhookId } = await catalog.webhooks.create(workspace.id, {
@@ -87,12 +61,10 @@ describe('waymark webhooks', { timeout: 120_000 }, () => {
       url: HOOK_URL,
       triggers: ['link.updated'],
     }));
-    await catalog.close();
     await addAttempts([FAILED, 500, '{}'], [DELIVERED, 200, '{}']);
   });
   afterAll(async () => {
-    client.disconnect();
-    await Promise.all([redis.stop(), database.drop()]);
+    await stores.close();
     rmSync(dataDir, { recursive: true });
   });
 

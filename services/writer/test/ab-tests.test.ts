@@ -1,17 +1,16 @@
-import { type Catalog, createCatalog, type LinkRecord } from '@waymark/catalog';
+import type { Catalog, LinkRecord } from '@waymark/catalog';
 import { parseResourceId } from '@waymark/contract';
 import type { Logger } from '@waymark/http-kit';
 import {
   aClick,
   aLead,
-  createTestDatabase,
   insertLeads,
-  startRedis,
+  startStores,
   type TestDatabase,
-  type TestRedis,
+  type TestStores,
   waitFor,
 } from '@waymark/test-kit';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAbTests } from '../src/ab-tests.js';
 
@@ -24,8 +23,8 @@ const B = 'https://acme.com/b?x=1';
 const NOTES = 'waymark:link-tests:ended';
 const FAILED = 'waymark:link-tests:failed';
 
+let stores: TestStores;
 let database: TestDatabase;
-let redis: TestRedis;
 let client: Redis;
 let catalog: Catalog;
 let workspaceId: string;
@@ -35,16 +34,9 @@ let changed: LinkRecord[] = [];
 let aheadMs = 0;
 
 beforeAll(async () => {
-  [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
-  client = new Redis(redis.url);
-  catalog = createCatalog({
-    redis: client,
-    clickhouse: database.client,
-    instanceKey: Buffer.alloc(32, 1),
-    now: () => Date.now() + aheadMs,
-    logger: { warn() {}, error() {}, info() {}, debug() {} } as never,
-    baseUrl: 'https://api.example.com',
-  });
+  stores = await startStores();
+  ({ database, client } = stores);
+  catalog = stores.catalog({ now: () => Date.now() + aheadMs });
   const made = await catalog.workspaces.create({ name: 'T', slug: 'tests', plan: 'enterprise', domain: HOST });
   workspaceId = made.workspace.id;
 });
@@ -53,11 +45,7 @@ beforeEach(async () => {
   aheadMs = 0;
   await client.del('waymark:link-tests:until', NOTES, FAILED);
 });
-afterAll(async () => {
-  await catalog.close();
-  client.disconnect();
-  await Promise.all([database.drop(), redis.stop()]);
-});
+afterAll(() => stores.close());
 
 /** A destination with a parameter that the visit added, before its fragment. */
 function visited(url: string): string {

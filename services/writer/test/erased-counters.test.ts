@@ -1,4 +1,4 @@
-import { type Catalog, createCatalog } from '@waymark/catalog';
+import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
 import { expireTokens } from '@waymark/event-queue';
@@ -6,22 +6,21 @@ import {
   aClick,
   aLead,
   aSale,
-  createTestDatabase,
   insertClicks,
   insertLeads,
   insertSales,
-  startRedis,
+  startStores,
   type TestDatabase,
-  type TestRedis,
+  type TestStores,
   waitFor,
 } from '@waymark/test-kit';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { lateRowsOf, startErasures } from '../src/index.js';
 
 const COUNTED = ['link_totals', 'workspace_slots', 'link_days'] as const;
 
-let server: TestRedis;
+let stores: TestStores;
 let database: TestDatabase;
 let redis: Redis;
 let catalog: Catalog;
@@ -32,22 +31,15 @@ const logger = {
 };
 
 beforeAll(async () => {
-  [server, database] = await Promise.all([startRedis(), createTestDatabase()]);
-  redis = new Redis(server.url);
-  catalog = createCatalog({
-    ...{ redis, clickhouse: database.client, instanceKey: Buffer.alloc(32, 7), now: Date.now, logger },
-    baseUrl: 'https://api.example.com',
-  });
+  stores = await startStores();
+  ({ database, client: redis } = stores);
+  catalog = stores.catalog();
 });
 beforeEach(async () => {
   errors.length = 0;
   await setTokenWindow(10_000);
 });
-afterAll(async () => {
-  await catalog.close();
-  redis.disconnect();
-  await Promise.all([server.stop(), database.drop()]);
-});
+afterAll(() => stores.close());
 
 /** With 0, ClickHouse drops all tokens and accepts repeated inserts, as it does after many others. */
 async function setTokenWindow(blocks: number): Promise<void> {

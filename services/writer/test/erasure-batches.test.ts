@@ -1,24 +1,21 @@
-import { type Catalog, createCatalog } from '@waymark/catalog';
+import type { Catalog } from '@waymark/catalog';
 import { createResourceId } from '@waymark/contract';
 import { QUEUE_PREFIX } from '@waymark/event-queue';
-import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
-import { Redis } from 'ioredis';
+import { startStores, type TestDatabase, type TestStores, waitFor } from '@waymark/test-kit';
+import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { lateRowsOf, startErasures } from '../src/index.js';
 
-let server: TestRedis;
+let stores: TestStores;
 let database: TestDatabase;
 let redis: Redis;
 let catalog: Catalog;
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 beforeAll(async () => {
-  [server, database] = await Promise.all([startRedis(), createTestDatabase()]);
-  redis = new Redis(server.url);
-  catalog = createCatalog({
-    ...{ redis, clickhouse: database.client, instanceKey: Buffer.alloc(32, 7), now: Date.now, logger },
-    baseUrl: 'https://api.example.com',
-  });
+  stores = await startStores();
+  ({ database, client: redis } = stores);
+  catalog = stores.catalog();
 });
 afterEach(async () => {
   const waiting = await catalog.erasures.waiting({ erasures: 100, ids: 1_000 });
@@ -26,11 +23,7 @@ afterEach(async () => {
     await catalog.erasures.update(workspaceId, id, () => ({ status: 'erased' }));
   }
 });
-afterAll(async () => {
-  await catalog.close();
-  redis.disconnect();
-  await Promise.all([server.stop(), database.drop()]);
-});
+afterAll(() => stores.close());
 
 const erasuresWith = (used: Catalog, shard = redis, more: Partial<Parameters<typeof startErasures>[0]> = {}) =>
   startErasures({

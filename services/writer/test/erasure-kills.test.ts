@@ -1,63 +1,45 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { type Catalog, createCatalog } from '@waymark/catalog';
+import type { Catalog } from '@waymark/catalog';
 import { environmentWith } from '@waymark/config';
 import { parseResourceId } from '@waymark/contract';
 import {
   aClick,
   aLead,
   aSale,
-  createTestDatabase,
   insertClicks,
   insertLeads,
   insertSales,
-  startRedis,
+  startStores,
+  storeSettings,
   type TestDatabase,
-  type TestRedis,
+  type TestStores,
   waitFor,
 } from '@waymark/test-kit';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const ERASING_WRITER = new URL('./erasing-writer.ts', import.meta.url).pathname;
 const COUNTED = ['link_totals', 'workspace_slots', 'link_days'] as const;
 
-let server: TestRedis;
+let stores: TestStores;
 let database: TestDatabase;
 let redis: Redis;
 let catalog: Catalog;
 
 beforeAll(async () => {
-  [server, database] = await Promise.all([startRedis(), createTestDatabase()]);
-  redis = new Redis(server.url);
-  const logger = { debug() {}, info() {}, warn() {}, error() {} };
-  const instanceKey = Buffer.alloc(32, 7);
-  const clickhouse = database.client;
-  catalog = createCatalog({
-    redis,
-    clickhouse,
-    instanceKey,
-    now: Date.now,
-    logger,
-    baseUrl: 'https://api.example.com',
-  });
+  stores = await startStores();
+  ({ database, client: redis } = stores);
+  catalog = stores.catalog();
 });
-afterAll(async () => {
-  await catalog.close();
-  redis.disconnect();
-  await Promise.all([server.stop(), database.drop()]);
-});
+afterAll(() => stores.close());
 
 /** Runs the step of a batch in a process of its own. @returns whether it came to its end */
 async function runWriter(...writes: string[]): Promise<boolean> {
   const child = fork(ERASING_WRITER, writes, {
     execArgv: ['--conditions=waymark-source', '--import', 'tsx'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: environmentWith({
-      REDIS_URL: server.url,
-      CLICKHOUSE_URL: database.url,
-      CLICKHOUSE_DATABASE: database.database,
-    }),
+    env: environmentWith(storeSettings(stores.redis, database)),
   });
   const [code] = (await once(child, 'exit')) as [number | null];
   // As if the lease and the locks of a killed process had expired.

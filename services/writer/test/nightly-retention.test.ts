@@ -1,19 +1,18 @@
-import { type Catalog, createCatalog, type WorkspacePatch } from '@waymark/catalog';
+import type { Catalog, WorkspacePatch } from '@waymark/catalog';
 import { parseResourceId } from '@waymark/contract';
 import {
   aClick,
   aLead,
   aSale,
-  createTestDatabase,
   insertClicks,
   insertLeads,
   insertSales,
-  startRedis,
+  startStores,
   type TestDatabase,
-  type TestRedis,
+  type TestStores,
   waitFor,
 } from '@waymark/test-kit';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startNightlyRetention } from '../src/nightly-retention.js';
 
@@ -21,8 +20,8 @@ const DAY_MS = 86_400_000;
 /** Half past two at night. */
 const NOW = Math.floor(Date.now() / DAY_MS) * DAY_MS + 2.5 * 3_600_000;
 
+let stores: TestStores;
 let database: TestDatabase;
-let redis: TestRedis;
 let client: Redis;
 let catalog: Catalog;
 const logged: object[] = [];
@@ -33,23 +32,16 @@ const logger = {
 };
 
 beforeAll(async () => {
-  [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
-  client = new Redis(redis.url);
-  catalog = createCatalog({
-    ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.alloc(32, 1), now: () => NOW },
-    ...{ logger: { warn() {} }, baseUrl: 'https://api.example.com' },
-  });
+  stores = await startStores();
+  ({ database, client } = stores);
+  catalog = stores.catalog({ now: () => NOW });
 });
 beforeEach(async () => {
   logged.length = 0;
   const leases = await client.keys('waymark:retention:*');
   if (leases.length > 0) await client.del(...leases);
 });
-afterAll(async () => {
-  await catalog.close();
-  client.disconnect();
-  await Promise.all([database.drop(), redis.stop()]);
-});
+afterAll(() => stores.close());
 
 let count = 0;
 async function aWorkspace(patch: WorkspacePatch): Promise<string> {

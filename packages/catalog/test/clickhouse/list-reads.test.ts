@@ -1,10 +1,10 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { createResourceId, parseResourceId } from '@waymark/contract';
-import { waitFor } from '@waymark/test-kit';
+import { startStores, type TestStores, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createListReads } from '../../src/clickhouse/list-reads.js';
 import type { Catalog } from '../../src/index.js';
-import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace } from '../test-catalog.js';
 
 const LINKS = 200_000;
 const LISTS = 90;

@@ -1,11 +1,20 @@
 import { insertRows } from '@waymark/clickhouse';
 import { customerSchema } from '@waymark/contract';
 import { customerNameRow, NAMES_TABLE, QUEUE_TABLES } from '@waymark/event-format';
-import { aClick, aCustomerRecord, aLead, aSale, insertLeads, insertSales } from '@waymark/test-kit';
+import {
+  aClick,
+  aCustomerRecord,
+  aLead,
+  aSale,
+  insertLeads,
+  insertSales,
+  startStores,
+  type TestStores,
+} from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Catalog, customerRow, generatedName } from '../../src/index.js';
 import { numberOf } from '../../src/model/entity-type.js';
-import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace } from '../test-catalog.js';
 
 let stores: TestStores;
 let catalog: Catalog;

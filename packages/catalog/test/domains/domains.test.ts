@@ -1,11 +1,11 @@
 import { insertRows } from '@waymark/clickhouse';
 import { NAMES_TABLE } from '@waymark/event-format';
-import { waitFor } from '@waymark/test-kit';
+import { startStores, type TestStores, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Catalog, DomainRecord, LinkRecord } from '../../src/index.js';
 import { nameRow, numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
 import { domainHost, domainType, linkAddress, linkType } from '../../src/model/entity-types.js';
-import { aWorkspace, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
+import { aWorkspace, wipeCaches } from '../test-catalog.js';
 
 let stores: TestStores;
 let catalog: Catalog;

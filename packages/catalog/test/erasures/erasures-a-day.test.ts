@@ -1,10 +1,11 @@
 import { insertRows } from '@waymark/clickhouse';
 import { createResourceId, formatResourceId } from '@waymark/contract';
+import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
 import { erasureType } from '../../src/model/entity-types.js';
 import type { ErasureRecord } from '../../src/model/job-record-schemas.js';
-import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace } from '../test-catalog.js';
 
 const PER_DAY = 20_000;
 const DAY_MS = 24 * 3_600_000;

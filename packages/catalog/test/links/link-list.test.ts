@@ -1,12 +1,21 @@
 import { insertRows } from '@waymark/clickhouse';
 import { createResourceId } from '@waymark/contract';
-import { aClick, aLinkRecord, aSale, insertClicks, insertSales, rounds } from '@waymark/test-kit';
+import {
+  aClick,
+  aLinkRecord,
+  aSale,
+  insertClicks,
+  insertSales,
+  rounds,
+  startStores,
+  type TestStores,
+} from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog, LinkRecord } from '../../src/index.js';
 import { numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
 import { linkType } from '../../src/model/entity-types.js';
-import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace } from '../test-catalog.js';
 
 const LINKS = 1_200;
 const FIRST_MS = Date.UTC(2026, 0, 1);

@@ -1,13 +1,22 @@
 import { insertRows } from '@waymark/clickhouse';
 import { linkSchema } from '@waymark/contract';
 import { NAMES_TABLE } from '@waymark/event-format';
-import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@waymark/test-kit';
+import {
+  aClick,
+  aLead,
+  aSale,
+  insertClicks,
+  insertLeads,
+  insertSales,
+  startStores,
+  type TestStores,
+} from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { API_READ, type Catalog, NO_LINK_COUNTERS, normaliseKey, storedKey } from '../../src/index.js';
 import { nameRow, numberOf } from '../../src/model/entity-type.js';
 import { linkAddresses } from '../../src/model/entity-types.js';
 import { createCounters } from '../../src/totals/counters.js';
-import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace } from '../test-catalog.js';
 
 let stores: TestStores;
 let catalog: Catalog;

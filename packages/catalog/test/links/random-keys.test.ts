@@ -1,6 +1,7 @@
+import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import type { Catalog } from '../../src/index.js';
-import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace, outcomes } from '../test-catalog.js';
 
 /** The name rows of random keys are inserted before it is checked that the keys are free. */
 

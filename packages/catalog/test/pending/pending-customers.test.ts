@@ -5,7 +5,9 @@ import {
   addPendingCustomer,
   aSale,
   insertSales,
+  startStores,
   startTcpProxy,
+  type TestStores,
   waitFor,
   writePendingCustomer,
 } from '@waymark/test-kit';
@@ -15,7 +17,7 @@ import { type Catalog, type CustomerRecord, draftCustomer, type NewCustomer } fr
 import { numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
 import { customerType } from '../../src/model/entity-types.js';
 import type { CustomerFilters } from '../../src/resources/named-resources.js';
-import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
+import { aWorkspace, connected, wipeCaches } from '../test-catalog.js';
 
 /** Customers of events whose rows the writer has not inserted yet: reads return them as if it had. */
 

@@ -1,7 +1,8 @@
+import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { numberOf } from '../../src/model/entity-type.js';
-import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace } from '../test-catalog.js';
 
 let stores: TestStores;
 let catalog: Catalog;

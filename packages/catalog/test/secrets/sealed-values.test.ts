@@ -1,6 +1,7 @@
+import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Catalog, LinkRecord, WebhookRecord } from '../../src/index.js';
-import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace } from '../test-catalog.js';
 
 const OLD = Buffer.alloc(32, 1);
 const NEW = Buffer.alloc(32, 2);

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { parseResourceId } from '@waymark/contract';
-import { startTcpProxy, waitFor } from '@waymark/test-kit';
+import { startStores, startTcpProxy, type TestStores, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { linkAddress } from '../../src/model/entity-types.js';
 import { createCacheMemory } from '../../src/redis/cache-memory.js';
 import { openConnections, type RedisConnections } from '../../src/redis/connections.js';
 import { createRedisCache } from '../../src/redis/record-cache.js';
-import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
+import { aWorkspace, connected, wipeCaches } from '../test-catalog.js';
 
 let stores: TestStores;
 let catalog: Catalog;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { startStores } from '@waymark/test-kit';
 import { expect, it } from 'vitest';
-import { startStores } from '../test-catalog.js';
 
 it('a catalog that is closed at any stage of connecting logs no warning', { timeout: 60_000 }, async () => {
   const stores = await startStores();

@@ -1,8 +1,9 @@
+import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { linkAddress } from '../../src/model/entity-types.js';
 import { nameLock } from '../../src/store/write-context.js';
-import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace, outcomes } from '../test-catalog.js';
 
 /** Concurrent creations of single links in a workspace share inserts, and a failing one does not affect the others. */
 

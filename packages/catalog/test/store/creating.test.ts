@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { insertRows, UnknownOutcomeError } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { NAMES_TABLE } from '@waymark/event-format';
-import { aDomainRecord, aLinkRecord, waitFor } from '@waymark/test-kit';
+import { aDomainRecord, aLinkRecord, startStores, type TestStores, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import {
@@ -17,7 +17,7 @@ import {
 } from '../../src/model/entity-type.js';
 import { domainType, linkType } from '../../src/model/entity-types.js';
 import { withLateInsert } from '../late-insert.js';
-import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace, outcomes } from '../test-catalog.js';
 import { startGate } from './store-gate.js';
 
 let stores: TestStores;

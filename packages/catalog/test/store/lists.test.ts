@@ -1,6 +1,7 @@
+import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
-import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace, outcomes } from '../test-catalog.js';
 
 let stores: TestStores;
 let catalog: Catalog;

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { startTcpProxy, type TcpProxy, waitFor } from '@waymark/test-kit';
+import { startStores, startTcpProxy, type TcpProxy, type TestStores, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Catalog } from '../../src/index.js';
-import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
+import { aWorkspace, connected, wipeCaches } from '../test-catalog.js';
 
 /*
  * Look-ups for which ClickHouse has read a link already, and whose answer is held back while links change. A change that was answered has

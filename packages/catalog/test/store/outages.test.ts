@@ -1,8 +1,8 @@
-import { elapsedMs, leastOf, startTcpProxy, waitFor } from '@waymark/test-kit';
+import { elapsedMs, leastOf, startStores, startTcpProxy, type TestStores, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Catalog, normaliseKey } from '../../src/index.js';
-import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
+import { aWorkspace, connected, wipeCaches } from '../test-catalog.js';
 import { type StoreGate, startGate } from './store-gate.js';
 
 let stores: TestStores;

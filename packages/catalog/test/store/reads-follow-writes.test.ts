@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { elapsedMs, leastOf, startTcpProxy, waitFor } from '@waymark/test-kit';
+import { elapsedMs, leastOf, startStores, startTcpProxy, type TestStores, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
-import { aWorkspace, connected, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace, connected } from '../test-catalog.js';
 import { startGate } from './store-gate.js';
 
 const HOLDERS = 'waymark:catalog:holders';

@@ -1,11 +1,12 @@
 import { insertRows } from '@waymark/clickhouse';
 import { NAMES_TABLE } from '@waymark/event-format';
+import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { nameRow, numberOf } from '../../src/model/entity-type.js';
 import { linkAddress } from '../../src/model/entity-types.js';
 import { withLateInsert } from '../late-insert.js';
-import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace, outcomes } from '../test-catalog.js';
 
 let stores: TestStores;
 let catalog: Catalog;

@@ -1,9 +1,18 @@
 import { createEventId, formatResourceId, parseResourceId } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
-import { aClick, aLead, aSale, insertClicks, insertSales, waitFor } from '@waymark/test-kit';
+import {
+  aClick,
+  aLead,
+  aSale,
+  insertClicks,
+  insertSales,
+  startStores,
+  type TestStores,
+  waitFor,
+} from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { affectedTotalsOf } from '../../src/totals/affected-totals.js';
-import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace } from '../test-catalog.js';
 
 const text = (rows: readonly EventRow[]) => rows.map((row) => JSON.stringify(row));
 const id = (kind: 'workspace' | 'link' | 'customer', number: number | string) => formatResourceId(kind, String(number));

@@ -1,6 +1,6 @@
-import { waitFor } from '@waymark/test-kit';
+import { startStores, type TestStores, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aWorkspace, connected, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace, connected } from '../test-catalog.js';
 
 let stores: TestStores;
 

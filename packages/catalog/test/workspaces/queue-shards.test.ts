@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createClickHouseClient } from '@waymark/clickhouse';
-import { startRedis, type TestRedis } from '@waymark/test-kit';
+import { startRedis, startStores, type TestRedis, type TestStores } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog, WorkspaceRecord } from '../../src/index.js';
-import { startStores, type TestStores } from '../test-catalog.js';
 
 /** A list by which `pick` shows its choice. */
 const NUMBERS = [0, 1, 2, 3];

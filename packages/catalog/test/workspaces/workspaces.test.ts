@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { domainSchema } from '@waymark/contract';
+import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Catalog, workspaceLimits } from '../../src/index.js';
-import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace } from '../test-catalog.js';
 
 let stores: TestStores;
 let catalog: Catalog;

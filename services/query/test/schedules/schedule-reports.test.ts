@@ -1,24 +1,19 @@
-import { createCatalog, type ExportScheduleRecord } from '@waymark/catalog';
+import type { ExportScheduleRecord } from '@waymark/catalog';
 import { createExportSlots } from '@waymark/export';
-import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
-import { Redis } from 'ioredis';
+import { startStores, waitFor } from '@waymark/test-kit';
 import { expect, test } from 'vitest';
 import { createScheduleRunner } from '../../src/schedules/schedule-runner.js';
 
 const notDue = () => Promise.reject(new Error('no window is due'));
 
 test('the end of the next window is reported, too, if another process has exported it while this one reported the last', async () => {
-  const [database, server] = await Promise.all([createTestDatabase(), startRedis()]);
-  const redis = new Redis(server.url);
+  const stores = await startStores();
+  const catalog = stores.catalog();
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
-  const catalog = createCatalog({
-    ...{ redis, clickhouse: database.client, instanceKey: Buffer.alloc(32, 7), now: Date.now, logger },
-    baseUrl: 'https://api.example.com',
-  });
   const { exportSchedules } = catalog;
   const reported: number[] = [];
   const runner = createScheduleRunner({
-    ...{ catalog, redis, logger, now: Date.now, exportSlots: createExportSlots() },
+    ...{ catalog, redis: stores.client, logger, now: Date.now, exportSlots: createExportSlots() },
     ...{ openWindow: notDue, openStorage: () => Promise.reject(new Error('no window is due')) },
     async report({ workspaceId, id, attempt }: ExportScheduleRecord) {
       reported.push(attempt);
@@ -43,8 +38,6 @@ test('the end of the next window is reported, too, if another process has export
     expect(reported).toEqual([1, 2]);
   } finally {
     await runner.close();
-    await catalog.close();
-    redis.disconnect();
-    await Promise.all([server.stop(), database.drop()]);
+    await stores.close();
   }
 });

@@ -1,8 +1,6 @@
-import { createCatalog } from '@waymark/catalog';
 import { createExportSlots } from '@waymark/export';
 import { JobStopped } from '@waymark/jobs';
-import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
-import { Redis } from 'ioredis';
+import { startStores, waitFor } from '@waymark/test-kit';
 import { expect, test } from 'vitest';
 import { createScheduleRunner } from '../../src/schedules/schedule-runner.js';
 
@@ -10,13 +8,9 @@ const HOUR_MS = 3_600_000;
 const NOW = Date.parse('2026-11-25T12:30:00Z');
 
 test('workspaces whose schedules have many windows to catch up with leave turns to the others, and so do the schedules of one', async () => {
-  const [database, server] = await Promise.all([createTestDatabase(), startRedis()]);
-  const redis = new Redis(server.url);
+  const stores = await startStores();
+  const catalog = stores.catalog({ now: () => NOW });
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
-  const catalog = createCatalog({
-    ...{ redis, clickhouse: database.client, instanceKey: Buffer.alloc(32, 7), now: () => NOW, logger },
-    baseUrl: 'https://api.example.com',
-  });
   const { exportSchedules, workspaces } = catalog;
   async function addSchedule(workspaceId: string, bucket: string, hoursBehind: number) {
     await exportSchedules.create(workspaceId, {
@@ -32,7 +26,7 @@ test('workspaces whose schedules have many windows to catch up with leave turns 
   }
   const started: string[] = [];
   const runner = createScheduleRunner({
-    ...{ catalog, redis, logger, now: () => NOW, exportSlots: createExportSlots() },
+    ...{ catalog, redis: stores.client, logger, now: () => NOW, exportSlots: createExportSlots() },
     ...{ report: async () => undefined, openWindow: () => Promise.reject(new Error('it is not reached')) },
     // Each attempt ends at once, and leaves its schedule due.
     async openStorage({ bucket }) {
@@ -57,8 +51,6 @@ test('workspaces whose schedules have many windows to catch up with leave turns 
     expect(Math.abs(one - oneToo)).toBeLessThanOrEqual(1);
   } finally {
     await runner.close();
-    await catalog.close();
-    redis.disconnect();
-    await Promise.all([server.stop(), database.drop()]);
+    await stores.close();
   }
 });
