@@ -1,5 +1,6 @@
+import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+import { aWorkspace } from '../test-catalog.js';
 
 let stores: TestStores;
 beforeAll(async () => {

@@ -1,6 +1,7 @@
+import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Catalog, isUnreadable } from '../../src/index.js';
-import { aWorkspace, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
+import { aWorkspace, wipeCaches } from '../test-catalog.js';
 
 let stores: TestStores;
 /** Makes records that {@link replaceIn} changes. */
