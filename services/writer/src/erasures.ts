@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Catalog, type ErasureRecord, isUnreadable, type Stores } from '@waymark/catalog';
+import type { Catalog, ErasureRecord, Stores } from '@waymark/catalog';
 import {
   type ClickHouseClient,
   countEvents,
@@ -104,8 +104,6 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   /**
    * Removes the records of the people, and exports that may contain them. The request has done this already, unless it ended early
    * (services/management/src/erasures/erase-customer.ts).
-   *
-   * @throws an error that `isUnreadable` when it is not known what the records contain
    */
   async function removeRecords(workspaceId: string, erasures: readonly ErasureRecord[]): Promise<void> {
     const customerIds = erasures.flatMap((erasure) => erasure.customerIds);
@@ -124,16 +122,10 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     if (!waiting.some((erasure) => ageOf(erasure) >= gatherMs)) return [];
     const batch = randomUUID();
     const startedAt = new Date(now()).toISOString();
-    const erasures: ErasureRecord[] = [];
-    for (const [workspaceId, some] of byWorkspace(fitting(waiting.filter((one) => ageOf(one) >= settleMs)))) {
+    const erasures = fitting(waiting.filter((one) => ageOf(one) >= settleMs));
+    for (const [workspaceId, ofWorkspace] of byWorkspace(erasures)) {
       if (lost.aborted) return [];
-      try {
-        await removeRecords(workspaceId, some);
-        erasures.push(...some);
-      } catch (err) {
-        if (!isUnreadable(err)) throw err;
-        logger.error({ err, workspaceId }, 'erasures of a workspace wait: one of its records cannot be read');
-      }
+      await removeRecords(workspaceId, ofWorkspace);
     }
     const begun: ErasureRecord[] = [];
     for (const [workspaceId, some] of stepsOf(erasures)) {

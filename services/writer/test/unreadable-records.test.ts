@@ -8,9 +8,7 @@ import {
   createEventWriter,
   type EventProducer,
   type EventWriter,
-  listDeadLetters,
   queueDepths,
-  replayDeadLetters,
   WEBHOOK_QUEUE,
 } from '@waymark/event-queue';
 import { aClick, createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
@@ -22,6 +20,8 @@ import { lateRowsOf } from '../src/index.js';
 /** Values that this release does not have, as a later one may store them. */
 const OF_LATER = 'of a later release';
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
+/** Lines of the writer about inserts that it tries again. */
+const refusals: string[] = [];
 
 let redis: TestRedis;
 let database: TestDatabase;
@@ -99,13 +99,13 @@ const isQueueEmpty = async () => {
   return click !== undefined && click.waiting + click.active + click.delayed === 0;
 };
 
-it('records that a writer cannot read stop no insert of other workspaces, and lose no event of their own', async () => {
+it('records that a writer cannot read stop no insert; while it cannot read an erasure, all inserts wait, and nothing is lost', async () => {
   const [bad, good] = [await aWorkspace('bad'), await aWorkspace('good')];
   const linkIn = (workspaceId: string, slug: string) =>
     later.links.create(workspaceId, { domain: `go.${slug}.example`, key: 'a', url: 'https://acme.example/' });
   const [badLink, goodLink] = [await linkIn(bad, 'bad'), await linkIn(good, 'good')];
   const aHook = (url: string) => ({ name: 'Hook', url, triggers: ['link.clicked'], linkScope: 'workspace' as const });
-  // A webhook and a link that its scope is looked up in; an erasure follows.
+  // A webhook, and a link that its scope is looked up in; an erasure follows.
   const hook = await later.webhooks.create(bad, aHook('https://bad.example/'));
   const listing = await later.webhooks.create(bad, aHook('https://links.example/'));
   await later.webhooks.create(good, aHook('https://good.example/'));
@@ -114,7 +114,8 @@ it('records that a writer cannot read stop no insert of other workspaces, and lo
   await replaceIn('links', badLink.id, '"tagIds":[]', `"tagIds":"${OF_LATER}"`);
 
   writer = createEventWriter({
-    ...{ redisUrl: redis.url, clickhouse: database.client, logger, limits: { batchDelayMs: 10 }, closeMs: 2_000 },
+    ...{ redisUrl: redis.url, clickhouse: database.client, limits: { batchDelayMs: 10 }, closeMs: 2_000 },
+    logger: { ...logger, warn: (_context: object, message: string) => void refusals.push(message) },
     lateRows: lateRowsOf(catalog),
     webhookJobsOf: createWebhookJobPlanner({
       catalog,
@@ -131,18 +132,13 @@ it('records that a writer cannot read stop no insert of other workspaces, and lo
   await replaceIn('erasures', erasure.id, '"anonymise"', `"${OF_LATER}"`);
   catalog.erasures.people.onGap();
   const during = { bad: await clicksOf(bad, badLink.id, 3), good: await clicksOf(good, goodLink.id, 3) };
-  await waitFor(isQueueEmpty, { what: 'all clicks to be acknowledged' });
-  expect([await storedIn(bad), await storedIn(good)]).toEqual([before.bad, [...before.good, ...during.good].sort()]);
-  const { letters } = await listDeadLetters(client);
-  const clickIds = letters.map(({ row }) => String((JSON.parse(row) as unknown[])[2])).sort();
-  expect(clickIds).toEqual(during.bad);
+  await waitFor(() => refusals.length > 1, { what: 'the second attempt of an insert' });
+  expect([await storedIn(bad), await storedIn(good)]).toEqual([before.bad, before.good]);
 
   // A release that can read it: here the record is replaced by one of this release.
   await replaceIn('erasures', erasure.id, OF_LATER, 'anonymise');
   catalog.erasures.people.onGap();
-  const own = new Redis(redis.url);
-  expect(await replayDeadLetters(own)).toBe(3);
-  own.disconnect();
-  await waitFor(isQueueEmpty, { what: 'the replay' });
+  await waitFor(isQueueEmpty, { what: 'the inserts that waited' });
   expect(await storedIn(bad)).toEqual([...before.bad, ...during.bad].sort());
+  expect(await storedIn(good)).toEqual([...before.good, ...during.good].sort());
 });

@@ -9,7 +9,7 @@ import type { SubjectHash } from './subject-hash.js';
 
 /**
  * Reads {@link ErasedPeople}. Every process keeps a copy in memory. When an erasure is added or changed, only that one is read again; when
- * changes may have been missed, the versions of all are compared. Of an erasure that cannot be read, the workspace is known: see `unknownIn`.
+ * changes may have been missed, the versions of all are compared.
  */
 export interface ErasedPeopleReader {
   /** The current people; undefined when there are none. @throws when the erasures cannot be read */
@@ -94,15 +94,10 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
       const removed = new Set(wanted.keys());
       if (isWhole) await compareVersions(wanted);
       for await (const found of readErasures(read, wanted.values())) {
-        for (const stored of found.stored) {
+        for (const stored of found) {
           const { workspaceId, id } = stored.record;
           const key = rowKey(parseResourceId('workspace', workspaceId) ?? '', parseResourceId('erasure', id) ?? '');
           index.put(key, stored);
-          removed.delete(key);
-        }
-        for (const unreadable of found.unreadable) {
-          const key = rowKey(unreadable.workspace, unreadable.number);
-          index.putUnreadable(key, unreadable);
           removed.delete(key);
         }
       }

@@ -1,8 +1,6 @@
-import { type ErasureMode, formatResourceId, parseResourceId, resourceIdTime } from '@waymark/contract';
+import { type ErasureMode, formatResourceId, resourceIdTime } from '@waymark/contract';
 import type { Stored } from '../model/entity-type.js';
-import { unavailable } from '../model/errors.js';
 import type { ErasureRecord } from '../model/job-record-schemas.js';
-import type { UnreadableKey } from '../store/record-table.js';
 import type { SubjectHash } from './subject-hash.js';
 
 /** What {@link ErasedPeople} keep of an erasure. */
@@ -30,10 +28,6 @@ export interface ErasedPeople {
   erasureOf(workspaceNumber: string, customerNumber: string, externalId: string): KnownErasure | undefined;
   /** The erasures of a customer whose records do not contain the click yet. */
   erasuresWithout(workspaceNumber: string, customerNumber: string, clickId: string): readonly KnownErasure[];
-  /** The numbers of the workspaces with an erasure that cannot be read, so that any of their people may be erased. */
-  readonly unknownIn: { readonly size: number; has(workspaceNumber: string): boolean };
-  /** @throws ApiError 500 with `Retry-After` when the workspace is one of {@link unknownIn} */
-  checkKnown(workspaceId: string): void;
 }
 
 /** {@link ErasedPeople} of erasures that are added, replaced and removed one by one. A key identifies an erasure. */
@@ -45,8 +39,6 @@ export interface ErasureIndex {
   readonly versionOf: (key: string) => number | undefined;
   /** Adds an erasure, or replaces an earlier version of it. */
   readonly put: (key: string, stored: Stored<ErasureRecord>) => void;
-  /** The same for an erasure that cannot be read. */
-  readonly putUnreadable: (key: string, row: UnreadableKey) => void;
   readonly remove: (key: string) => void;
 }
 
@@ -61,8 +53,7 @@ interface OfWorkspace {
 
 interface Entry {
   readonly version: number;
-  /** The UInt64 of the workspace, for an erasure that cannot be read. */
-  readonly erasure: KnownErasure | string;
+  readonly erasure: KnownErasure;
 }
 
 function allOf(erasures: KnownErasure | Set<KnownErasure> | undefined): Iterable<KnownErasure> {
@@ -114,20 +105,12 @@ function known(record: ErasureRecord): KnownErasure {
 export function createErasureIndex(subjects: SubjectHash): ErasureIndex {
   const entries = new Map<string, Entry>();
   const workspaces = new Map<string, OfWorkspace>();
-  /** The number of erasures that cannot be read, by the UInt64 of their workspace. */
-  const unreadable = new Map<string, number>();
 
   function remove(key: string): void {
     const entry = entries.get(key);
     if (entry === undefined) return;
     entries.delete(key);
     const { erasure } = entry;
-    if (typeof erasure === 'string') {
-      const left = (unreadable.get(erasure) ?? 1) - 1;
-      if (left === 0) unreadable.delete(erasure);
-      else unreadable.set(erasure, left);
-      return;
-    }
     const own = workspaces.get(erasure.workspaceId);
     if (own === undefined) return;
     for (const [map, id] of placesOf(own, erasure)) removeFrom(map, id, erasure);
@@ -145,14 +128,6 @@ export function createErasureIndex(subjects: SubjectHash): ErasureIndex {
     for (const [map, id] of placesOf(own, erasure)) addTo(map, id, erasure);
   }
 
-  function putUnreadable(key: string, { workspace, version }: UnreadableKey): void {
-    const before = entries.get(key);
-    if (before !== undefined && before.version >= version) return;
-    remove(key);
-    entries.set(key, { version, erasure: workspace });
-    unreadable.set(workspace, (unreadable.get(workspace) ?? 0) + 1);
-  }
-
   const modeOfId = (workspaceId: string, id: string) => modeOf(workspaces.get(workspaceId)?.customers.get(id));
   const modeOfClickId = (workspaceId: string, clickId: string) =>
     modeOf(workspaces.get(workspaceId)?.clicks.get(clickId));
@@ -166,14 +141,8 @@ export function createErasureIndex(subjects: SubjectHash): ErasureIndex {
     keys: () => entries.keys(),
     versionOf: (key) => entries.get(key)?.version,
     put,
-    putUnreadable,
     remove,
     people: {
-      unknownIn: unreadable,
-      checkKnown(workspaceId) {
-        if (!unreadable.has(parseResourceId('workspace', workspaceId) ?? '')) return;
-        throw unavailable('an erasure of the workspace cannot be read');
-      },
       modeOfId,
       modeOfClickId,
       modeOfCustomer: (workspace, customer) => modeOf(ofCustomer(ofNumber(workspace), customer)),

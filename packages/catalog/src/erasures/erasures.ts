@@ -114,15 +114,6 @@ const waitsSince = ({ updatedAt, id }: ErasureRecord) => `${updatedAt} ${id}`;
 const countInBatch = ({ inBatch, customerIds, clickIds }: ErasureRecord) =>
   inBatch ?? { customers: customerIds.length, clicks: clickIds.length };
 
-/** The batch of an erasure that cannot be read; undefined if that cannot be read either. */
-function batchIn(data: string): unknown {
-  try {
-    return (JSON.parse(data) as { readonly batch?: unknown } | null)?.batch;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Dependencies of {@link createErasures}. */
 export interface ErasuresDeps extends ResourceDeps {
   readonly clickhouse: ClickHouseClient;
@@ -266,15 +257,8 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     isBefore: (customerId: string, { createdAt }: Pick<ErasureRecord, 'createdAt'>): boolean =>
       (resourceIdTime('customer', customerId) ?? 0) <= Date.parse(createdAt),
 
-    /**
-     * The erasures of all workspaces whose batch has begun, oldest first. Batches with an erasure that cannot be read are left out, because
-     * the steps of a batch are to be repeated with all of its erasures: the release that has written it continues them.
-     */
-    async begun(): Promise<ErasureRecord[]> {
-      const { records, unreadable } = await store.table.selectReadable(`status = 'processing'`, {});
-      const withoutAll = new Set(unreadable.map(({ data }) => batchIn(data)));
-      return records.filter(({ batch }) => !withoutAll.has(batch));
-    },
+    /** The erasures of all workspaces whose batch has begun, oldest first. */
+    begun: (): Promise<ErasureRecord[]> => store.table.selectEverywhere(`status = 'processing'`, {}),
 
     /**
      * Since when the oldest erasure of any workspace is open, epoch milliseconds; undefined if none is. Of an erasure that had ended before it was
@@ -284,7 +268,7 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
       const keys = await store.table.keysEverywhere(`status != 'erased'`, OLDEST_READ);
       let oldest: number | undefined;
       for await (const found of readErasures(selectByNumbers, keys)) {
-        for (const { record } of found.stored) {
+        for (const { record } of found) {
           if (record.status === 'erased') continue;
           const since = Date.parse(record.erasedAt === null ? record.createdAt : record.updatedAt);
           oldest = Math.min(oldest ?? since, since);
@@ -294,8 +278,7 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     },
 
     /**
-     * The erasures of all workspaces that have waited for a batch for longest, since they were accepted or changed. Those that cannot be read
-     * wait on.
+     * The erasures of all workspaces that have waited for a batch for longest, since they were accepted or changed.
      *
      * @param most how many; fewer are returned if they have more than this many ids together
      */
@@ -306,7 +289,7 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
       for (let start = 0; start < keys.length && ids <= most.ids; start += WAITING_PER_STEP) {
         const some: ErasureRecord[] = [];
         for await (const found of readErasures(selectByNumbers, keys.slice(start, start + WAITING_PER_STEP))) {
-          some.push(...found.stored.map(({ record }) => record));
+          some.push(...found.map(({ record }) => record));
         }
         const accepted = some.filter(({ status }) => status === 'accepted');
         for (const { customerIds, clickIds } of accepted) ids += customerIds.length + clickIds.length;

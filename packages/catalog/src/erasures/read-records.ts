@@ -1,8 +1,9 @@
+import type { Stored } from '../model/entity-type.js';
 import type { ErasureRecord } from '../model/job-record-schemas.js';
-import type { RecordKey, StoredRows } from '../store/record-table.js';
+import type { RecordKey } from '../store/record-table.js';
 
 /** Reads erasures of a workspace by the UInt64 of their ids. */
-export type ReadErasures = (workspace: string, numbers: readonly string[]) => Promise<StoredRows<ErasureRecord>>;
+export type ReadErasures = (workspace: string, numbers: readonly string[]) => Promise<readonly Stored<ErasureRecord>[]>;
 
 /** Erasures in one statement: with ten thousand clicks each they have 60 MB. */
 const ERASURES_PER_READ = 200;
@@ -30,7 +31,7 @@ function* groupsOf(keys: Iterable<RecordKey>): Generator<readonly [workspace: st
 export async function* readErasures(
   read: ReadErasures,
   keys: Iterable<RecordKey>,
-): AsyncGenerator<StoredRows<ErasureRecord>> {
+): AsyncGenerator<readonly Stored<ErasureRecord>[]> {
   let reads: ReturnType<ReadErasures>[] = [];
   for (const [workspace, numbers] of groupsOf(keys)) {
     reads.push(read(workspace, numbers));

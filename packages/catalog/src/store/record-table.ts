@@ -50,19 +50,6 @@ export const rowKey = (workspaceNumber: string, number: string) => `${workspaceN
 /** The UInt64 of the ids of a workspace and of one of its records, as decimal text. */
 export type RecordKey = readonly [workspace: string, number: string];
 
-/** A row whose record cannot be read. Numbers are the UInt64 of ids as decimal text. */
-export interface UnreadableKey {
-  readonly workspace: string;
-  readonly number: string;
-  readonly version: number;
-}
-
-/** Rows of a workspace: the records that can be read, and the other rows. */
-export interface StoredRows<R> {
-  readonly stored: readonly Stored<R>[];
-  readonly unreadable: readonly UnreadableKey[];
-}
-
 /** Reads from the table of one type, without caches. */
 export function createRecordTable<R extends CatalogRecord>(
   kind: EntityType<R>,
@@ -187,26 +174,23 @@ ORDER BY workspace_id, id LIMIT ${KEYS_PER_PAGE}`;
       }
     },
 
-    /** Rows of a workspace, parsed in turns of the event loop. @param numbers the UInt64 of their ids */
-    async selectByNumbers(workspace: string, numbers: readonly string[]): Promise<StoredRows<R>> {
+    /** Records of a workspace, parsed in turns of the event loop. @param numbers the UInt64 of their ids */
+    async selectByNumbers(workspace: string, numbers: readonly string[]): Promise<Stored<R>[]> {
       const rows = await queryRows<[string, string, string, string]>(clickhouse, {
         query: IN_ONE,
         parameters: { workspace, ids: numbers.map(BigInt) },
         settings: { ...settings, ...keyReadSettings(numbers.length) },
       });
-      const stored: Stored<R>[] = [];
-      const unreadable: UnreadableKey[] = [];
+      const found: Stored<R>[] = [];
       let chars = 0;
-      for (const [, number, version, data] of rows) {
-        const record = parseRow(workspace, number, data);
-        if (record === undefined) unreadable.push({ workspace, number, version: Number(version) });
-        else stored.push({ version: Number(version), record });
+      for (const [, , version, data] of rows) {
+        found.push(storedOf({ version, data }));
         chars += data.length;
         if (chars < CHARS_PER_TURN) continue;
         chars = 0;
         await nextTurn();
       }
-      return { stored, unreadable };
+      return found;
     },
 
     /** The record as it is in the table at the time of the call, or later. Concurrent calls share a statement. */

@@ -15,8 +15,6 @@ const change = (number: number) => ({
 });
 
 let stored: Map<string, { version: number; record: ErasureRecord }>;
-/** Versions of erasures that cannot be read. */
-let unreadable: Map<string, number>;
 let reads: string[];
 let nowMs: number;
 let isSubscribed: boolean;
@@ -39,24 +37,14 @@ function reader() {
   const deps: ErasedPeopleDeps = {
     async *versions() {
       reads.push('versions');
-      const versions = new Map([
-        ...[...stored].map(([number, { version }]) => [number, version] as const),
-        ...unreadable,
-      ]);
-      const page = [...versions].map(([number, version]) => ['7', number, String(version)] as const);
+      const page = [...stored].map(([number, { version }]) => ['7', number, String(version)] as const);
       await before();
       yield page;
     },
     async read(_workspace, numbers) {
       reads.push(numbers.join(' '));
       await before();
-      const [readable, others] = [numbers.filter((number) => !unreadable.has(number)), [...unreadable]];
-      return {
-        stored: readable.flatMap((number) => stored.get(number) ?? []),
-        unreadable: others
-          .filter(([number]) => numbers.includes(number))
-          .map(([number, version]) => ({ workspace: '7', number, version })),
-      };
+      return numbers.flatMap((number) => stored.get(number) ?? []);
     },
     ...{ subjects, isSubscribed: () => isSubscribed, now: () => nowMs },
   };
@@ -65,7 +53,6 @@ function reader() {
 
 beforeEach(() => {
   stored = new Map();
-  unreadable = new Map();
   reads = [];
   nowMs = 1_000_000;
   isSubscribed = true;
@@ -191,36 +178,4 @@ it('of several erasures of an external id, a queued customer belongs to the olde
   const createdAt = (ms: number) => now?.erasureOf('7', String(BigInt(ms) << 22n), 'ann')?.createdAt;
   expect([500, 1_500, 2_500, 3_500].map(createdAt)).toEqual([at(1_000), at(2_000), at(3_000), undefined]);
   expect(now?.erasureOf('8', '1', 'ann')).toBeUndefined();
-});
-
-it('an erasure that cannot be read leaves unknown who is erased in its workspace, until a version of it can be read', async () => {
-  store(1, 5);
-  unreadable.set('2', 6);
-  const people = reader();
-  const now = await people.current();
-  expect(now?.modeOfId(WORKSPACE, customer(1))).toBe('anonymise');
-  expect(['7', '8'].map((workspace) => now?.unknownIn.has(workspace))).toEqual([true, false]);
-  expect(() => now?.checkKnown(WORKSPACE)).toThrow('busy');
-  expect(() => now?.checkKnown(formatResourceId('workspace', '8'))).not.toThrow();
-  stored.clear();
-  people.onGap();
-  expect((await people.current())?.unknownIn.has('7')).toBe(true);
-  // It is not read again before it changes.
-  expect(reads.slice(2)).toEqual(['versions']);
-
-  unreadable.clear();
-  store(2, 7);
-  people.onChange(change(2));
-  const later = await people.current();
-  expect(later?.unknownIn.size).toBe(0);
-  expect(later?.modeOfId(WORKSPACE, customer(2))).toBe('anonymise');
-
-  store(2, 8);
-  unreadable.set('2', 8);
-  people.onChange(change(2));
-  expect((await people.current())?.unknownIn.has('7')).toBe(true);
-  unreadable.clear();
-  stored.clear();
-  people.onGap();
-  expect(await people.current()).toBeUndefined();
 });

@@ -10,12 +10,6 @@ export interface ErasureReference {
   readonly workspaceId: string;
 }
 
-/** A set of workspaces. */
-export interface UnknownIn {
-  readonly size: number;
-  has(workspaceNumber: string): boolean;
-}
-
 /** The people who were erased lately, by the ids in rows of the queue. Numbers are the UInt64 of ids, as decimal text. */
 export interface ErasedInRows {
   /** What the erasure does with the rows of the customer; undefined for a customer who was not erased. */
@@ -26,8 +20,6 @@ export interface ErasedInRows {
   erasureOf(workspaceNumber: string, customerNumber: string, externalId: string): ErasureReference | undefined;
   /** The erasures of the customer whose lists of clicks lack the click. */
   erasuresWithout(workspaceNumber: string, customerNumber: string, clickId: string): readonly ErasureReference[];
-  /** The numbers of the workspaces with an erasure that cannot be read: their rows are parked instead of stored. */
-  readonly unknownIn: UnknownIn;
 }
 
 /** Ids of an erased person that were found in a late row: a customer's number, and clicks that its events are attributed to. */
@@ -105,51 +97,16 @@ export function withoutErased(kind: EventTableKind, row: string, people: ErasedI
   return isSilentRow(row) ? silentRow(text) : text;
 }
 
-/** The error of a dead letter whose workspace has an erasure that cannot be read. */
-export const UNKNOWN_ERASURE = 'an erasure of the workspace cannot be read: it may be of a later release';
-
-/** Parks rows of one version that are not stored for the reason {@link UNKNOWN_ERASURE}. */
-export type ParkUnknown = (version: number, rows: readonly string[]) => Promise<void>;
-
-/**
- * Returns the {@link ParkUnknown} of events. A letter has the id of its event, so that attempts and parts of an insert park a row once.
- *
- * @throws Error, which the writer does not take for a refusal by ClickHouse, so that it retries the insert
- */
-export function parkerOf(kind: EventTableKind, deadLetters: DeadLetters, now: () => number): ParkUnknown {
-  return async (version, rows) => {
-    const letter = { kind, version, error: UNKNOWN_ERASURE, at: now(), index: 0 };
-    try {
-      await deadLetters.park(rows.map((row) => ({ ...letter, row, jobId: rowIds(kind, row)?.eventId ?? '' })));
-    } catch (err) {
-      throw new Error('rows could not be parked', { cause: err });
-    }
-  };
-}
-
-/** Wraps a table: its inserts anonymise late rows, or leave them out, and park rows of workspaces with an erasure that cannot be read. */
-export function withoutErasedRows(
-  table: EventTable,
-  kind: EventTableKind,
-  lateRows: LateRows | undefined,
-  park: ParkUnknown,
-): EventTable {
+/** Wraps a table: its inserts anonymise late rows, or leave them out. */
+export function withoutErasedRows(table: EventTable, kind: EventTableKind, lateRows: LateRows | undefined): EventTable {
   if (lateRows === undefined) return table;
   return {
     ...table,
-    async insert(version, all, token, absent) {
+    async insert(version, rows, token, absent) {
       // At each attempt, because an insert may be repeated for hours.
       const people = await readErased(lateRows);
-      if (people === undefined) return table.insert(version, all, token, absent);
+      if (people === undefined) return table.insert(version, rows, token, absent);
       const isAbsent = (row: string) => absent?.has(row) ?? true;
-      const { unknownIn } = people;
-      const isUnknown = (row: string) => unknownIn.size > 0 && unknownIn.has(rowIds(kind, row)?.workspaceId ?? '');
-      const rows = all.filter((row) => !isUnknown(row));
-      if (rows.length < all.length)
-        await park(
-          version,
-          all.filter((row) => isUnknown(row) && isAbsent(row)),
-        );
       // Before the insert, so that a failure between the two repeats both.
       await addClicksBehind(kind, rows.filter(isAbsent), people, lateRows);
       const left: string[] = [];

@@ -2,7 +2,7 @@ import { type ClickHouseClient, insertLines, insertRows, QUORUM_INSERT } from '@
 import { customerNameRow, type EventRow, NAMES_TABLE, QUEUE_TABLES, readCustomerRow } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { removePendingCustomers } from '../claims/pending-customers.js';
-import { isErasedCustomer, type LateRows, readErased, UNKNOWN_ERASURE } from '../erasure/late-rows.js';
+import { isErasedCustomer, type LateRows, readErased } from '../erasure/late-rows.js';
 import type { DeadLetter, DeadLetters } from '../queue/dead-letters.js';
 import { joinRows } from '../queue/job-rows.js';
 import { rowsKey } from '../queue/keys.js';
@@ -49,35 +49,20 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
     settings: options.isReplicated ? QUORUM_INSERT : undefined,
   };
 
-  /**
-   * The rows without those of customers who were erased since they were queued.
-   *
-   * @param parkUnknown called with the index of each row that is left out because an erasure of its workspace cannot be read
-   */
-  const notErased = async (
-    rows: readonly string[],
-    parkUnknown: (index: number) => Promise<void>,
-  ): Promise<readonly string[]> => {
+  /** The rows without those of customers who were erased since they were queued. */
+  const notErased = async (rows: readonly string[]): Promise<readonly string[]> => {
     const people = lateRows === undefined ? undefined : await readErased(lateRows);
     if (lateRows === undefined || people === undefined) return rows;
-    const { unknownIn } = people;
     const left: string[] = [];
-    for (const [index, row] of rows.entries()) {
-      if (unknownIn.size > 0 && unknownIn.has(readCustomerRow(row)?.workspace ?? '')) await parkUnknown(index);
-      else if (!(await isErasedCustomer(row, people, lateRows))) left.push(row);
-    }
+    for (const row of rows) if (!(await isErasedCustomer(row, people, lateRows))) left.push(row);
     return left;
   };
 
-  const insert = (
-    version: number,
-    all: readonly string[],
-    parkUnknown: (index: number) => Promise<void>,
-  ): Promise<number> =>
+  const insert = (version: number, all: readonly string[]): Promise<number> =>
     retry(
       'inserting customers',
       async (attempt) => {
-        const rows = await notErased(all, parkUnknown);
+        const rows = await notErased(all);
         if (rows.length === 0) return attempt + 1;
         const columns = columnsOf(version) ?? [];
         const { table } = QUEUE_TABLES.customer;
@@ -110,12 +95,10 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
       const rows = layOutRows(batch, texts, faultOf);
       for (const { jobId, index, row, fault } of rows.faulty) await park({ jobId, index, version, row, error: fault });
       const since = now();
-      const parkAt = (position: number, error: string) =>
-        park({ ...rows.originOf(position), version, row: rows.texts[position] ?? '', error });
       const bisection = {
-        insert: (from: number, to: number) =>
-          insert(version, rows.texts.slice(from, to), (index) => parkAt(from + index, UNKNOWN_ERASURE)),
-        park: parkAt,
+        insert: (from: number, to: number) => insert(version, rows.texts.slice(from, to)),
+        park: (position: number, error: string) =>
+          park({ ...rows.originOf(position), version, row: rows.texts[position] ?? '', error }),
       };
       const inserted = await bisect(bisection, 0, rows.texts.length);
       const storedAt = now();

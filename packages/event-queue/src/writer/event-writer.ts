@@ -2,7 +2,7 @@ import { type ClickHouseClient, isInfrastructureError } from '@waymark/clickhous
 import { EVENT_TABLES, type EventTableKind, type QueueKind } from '@waymark/event-format';
 import { checkWritable, createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
-import { type LateRows, parkerOf, withoutErasedLetters, withoutErasedRows } from '../erasure/late-rows.js';
+import { type LateRows, withoutErasedLetters, withoutErasedRows } from '../erasure/late-rows.js';
 import { createDeadLetters } from '../queue/dead-letters.js';
 import { createInsertsElsewhere } from '../queue/inserts-elsewhere.js';
 import { QUEUE_KINDS, queueKey } from '../queue/keys.js';
@@ -162,7 +162,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
       });
     }
     const stored = createEventTable({ client: clickhouse, kind, cluster, waitsForQuorum, now });
-    const table = withHealthTracking(withoutErasedRows(stored, kind, lateRows, parkerOf(kind, deadLetters, now)));
+    const table = withHealthTracking(withoutErasedRows(stored, kind, lateRows));
     const { webhookJobsOf, onInserting, onInserted } = options;
     const shared = {
       redis,

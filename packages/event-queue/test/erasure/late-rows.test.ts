@@ -8,8 +8,6 @@ import {
   type ErasedInRows,
   type FoundInRows,
   type LateRows,
-  parkerOf,
-  UNKNOWN_ERASURE,
   withoutErased,
   withoutErasedRows,
 } from '../../src/erasure/late-rows.js';
@@ -36,18 +34,12 @@ const people: ErasedInRows = {
     externalId === 'ann' && Number(number) < 5 ? { id: 'era_1', workspaceId: 'ws_1' } : undefined,
   erasuresWithout: (_workspace, number, clickId) =>
     clickId === KNOWN_ID ? [] : [{ id: `era_${number}`, workspaceId: 'ws_1' }],
-  unknownIn: new Set(['6']),
 };
 const found: [erasure: string, found: FoundInRows][] = [];
 const lateRows: LateRows = {
   current: async () => people,
   onFound: async ({ id }, more) => void found.push([id, more]),
 };
-
-/** Rows that were parked. */
-const parked: string[] = [];
-const wrapped = (table: Partial<EventTable>, kind: 'click' | 'lead' | 'sale', late = lateRows) =>
-  withoutErasedRows(table as EventTable, kind, late, async (_version, rows) => void parked.push(...rows));
 
 let server: TestRedis;
 let redis: Redis;
@@ -58,7 +50,6 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   found.length = 0;
-  parked.length = 0;
   await redis.flushall();
 });
 afterAll(async () => {
@@ -76,7 +67,7 @@ it('a late row of an anonymised person is stored without texts, one of a deleted
     hasMovedSince: async () => false,
   };
   const other = lead('9');
-  await wrapped(table, 'lead').insert(1, [lead('3'), lead('4'), other], 'token');
+  await withoutErasedRows(table, 'lead', lateRows).insert(1, [lead('3'), lead('4'), other], 'token');
   expect(inserted).toHaveLength(2);
   expect(inserted[0]).not.toContain(CANARY);
   expect(inserted[1]).toBe(other);
@@ -88,7 +79,7 @@ it('the clicks that late leads and sales name are added to the erasures of their
   const insert = async () => {
     expect(found.length).toBeGreaterThan(0);
   };
-  const table = wrapped({ insert }, 'lead');
+  const table = withoutErasedRows({ insert } as unknown as EventTable, 'lead', lateRows);
   const other = JSON.stringify(aLead({ click: aClick(), customerId: '9' }));
   await table.insert(1, [lead('4'), lead('4'), lead('3'), other], 'token');
   expect(found).toEqual([
@@ -97,43 +88,23 @@ it('the clicks that late leads and sales name are added to the erasures of their
   ]);
   found.length = 0;
   // A click that the erasure has already, and clicks themselves, add nothing.
-  await wrapped({ insert: async () => {} }, 'sale').insert(
+  await withoutErasedRows({ insert: async () => {} } as unknown as EventTable, 'sale', lateRows).insert(
     1,
     [JSON.stringify(aSale({ click: known, customerId: '4' }))],
     'token',
   );
-  await wrapped({ insert: async () => {} }, 'click').insert(1, [JSON.stringify(click)], 'token');
+  await withoutErasedRows({ insert: async () => {} } as unknown as EventTable, 'click', lateRows).insert(
+    1,
+    [JSON.stringify(click)],
+    'token',
+  );
   expect(found).toEqual([]);
 });
 
 it('an insert whose clicks could not be added is repeated, and not taken for rows that ClickHouse refuses', async () => {
   const failing: LateRows = { ...lateRows, onFound: () => Promise.reject(new Error('Code: 27. refused')) };
-  const table = wrapped({ insert: async () => {} }, 'lead', failing);
+  const table = withoutErasedRows({ insert: async () => {} } as unknown as EventTable, 'lead', failing);
   await expect(table.insert(1, [lead('4')], 'token')).rejects.toThrow('an erasure could not be extended');
-});
-
-it('of rows of a workspace with an erasure that cannot be read, those that the table lacks are parked, and none is stored', async () => {
-  const inserted: (readonly string[])[] = [];
-  const table = wrapped({ insert: async (_version, rows) => void inserted.push(rows) }, 'click');
-  const rowOf = (workspaceId: string) => JSON.stringify(aClick({ workspaceId }));
-  const [stored, lacking, other] = [rowOf('6'), rowOf('6'), rowOf('7')];
-  await table.insert(1, [stored, lacking, other], 'token', new Set([lacking, other]));
-  expect(parked).toEqual([lacking]);
-  expect(inserted).toEqual([[other]]);
-  await table.insert(1, [stored, lacking], 'other token');
-  expect(parked).toEqual([lacking, stored, lacking]);
-  expect(inserted).toHaveLength(1);
-});
-
-it('a row is parked once as the letter of its event, and a failure to park is not taken for a refusal', async () => {
-  const row = JSON.stringify(aClick({ workspaceId: '6' }));
-  const park = parkerOf('click', createDeadLetters(redis), () => 5);
-  await park(1, [row]);
-  await park(1, [row]);
-  const { letters } = await listDeadLetters(redis);
-  expect(letters).toMatchObject([{ kind: 'click', version: 1, row, error: UNKNOWN_ERASURE, at: 5 }]);
-  const refusing = { park: () => Promise.reject(Object.assign(new Error('away'), { code: 'ECONNRESET' })) };
-  await expect(parkerOf('click', refusing, Date.now)(1, [row])).rejects.toThrow('rows could not be parked');
 });
 
 it('a row of another workspace with the same numbers stays as it is', () => {
@@ -150,7 +121,7 @@ it('without erasures an insert gets the same list of rows', async () => {
   const table = { insert: async (_version: number, rows: readonly string[]) => void lists.push(rows) };
   const rows = [lead('3')];
   const none: LateRows = { ...lateRows, current: async () => undefined };
-  await wrapped(table, 'lead', none).insert(1, rows, 'token');
+  await withoutErasedRows(table as unknown as EventTable, 'lead', none).insert(1, rows, 'token');
   expect(lists[0]).toBe(rows);
 });
 

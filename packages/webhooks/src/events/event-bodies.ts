@@ -53,7 +53,7 @@ function isInScope({ id, linkScope, folderIds }: WebhookRecord, { folderId, webh
   return linkScope === 'folders' && folderId !== null && folderIds.includes(folderId);
 }
 
-/** The events of people who were not erased lately. @throws ApiError when it is not known who was erased */
+/** The events of people who were not erased lately. */
 async function withoutErased(
   { erasures }: Pick<Catalog, 'erasures'>,
   workspaceId: string,
@@ -61,7 +61,6 @@ async function withoutErased(
 ): Promise<readonly StoredEvent[]> {
   const people = await erasures.people.current();
   if (people === undefined) return events;
-  people.checkKnown(workspaceId);
   const isErased = ({ id, customerId }: StoredEvent) =>
     (customerId === undefined ? people.modeOfClickId(workspaceId, id) : people.modeOfId(workspaceId, customerId)) !==
     undefined;

@@ -144,11 +144,7 @@ export interface RowTexts {
   readonly erased: ErasedPeople | undefined;
 }
 
-/**
- * Reads each link and customer of the rows once, and serialises it at most once.
- *
- * @throws ApiError 500 with `Retry-After` when it is not known who was erased
- */
+/** Reads each link and customer of the rows once, and serialises it at most once. */
 export async function textsOfRows(
   deps: PageTextDeps,
   caller: Caller,
@@ -160,7 +156,6 @@ export async function textsOfRows(
     customersOf(deps, caller.workspaceId, kind, rows),
     deps.catalog.erasures.people.current(),
   ]);
-  erased?.checkKnown(caller.workspaceId);
   return { links, customers, erased };
 }
 
