@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 const MEASURED_ROOM = 'test/hostile';
 /** Folders whose tests start processes, browsers, proxies or stacks, or read what the build makes. */
 const SYSTEM_ROOMS = ['packages/browser-script', 'services/cli', 'services/standalone', 'services/writer', 'test'];
-const STARTS_PROCESS = /from 'node:child_process'/;
+const STARTS_PROCESS = /from 'node:child_process'|\bforkService\(/;
 const STARTS_STORE =
-  /\b(?:startRedis|start(?:Migrated)?ClickHouse|startTest(?:Cluster|Replicas)|startS3Server|startEngineAs|createTestDatabase)\(/;
+  /\b(?:startRedis|start(?:Migrated)?ClickHouse|startTest(?:Cluster|Replicas)|startS3Server|startEngineAs|startStores|createTestDatabase)\(/;
 const RELATIVE_IMPORT = /from '(\.{1,2}\/[^']+)\.js'/g;
 
 export type ProjectName = 'unit' | 'stores' | 'system' | 'measured';
