@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
+import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import { environmentWith } from '@waymark/config';
 import { createEventProducer } from '@waymark/event-queue';
 import { createInstanceRegistry } from '@waymark/observability';
 import {
   aClick,
   createTestDatabase,
-  makeMigratedStore,
   startClickHouse,
   startRedis,
   type TestClickHouse,
@@ -21,8 +20,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { progressOf } from '../src/move/progress.js';
 import { BIN, runCli, runCommand } from './run-cli.js';
 
-/** Ten slices: the two interruptions need five, and four are copied at once. */
-const CLICKS = 40_000;
+const CLICKS = 60_000;
 const DATABASE = 'waymark';
 
 /** What a database must have in common with its copy. */
@@ -57,8 +55,8 @@ describe('a move from the embedded store to a server', { timeout: 180_000 }, () 
     dataDir = temporaryDirectory('waymark-move-');
     server = await startClickHouse();
     target = createClickHouseClient({ url: server.url, database: DATABASE });
-    await makeMigratedStore(join(dataDir, 'clickhouse'));
     before = await withStore(dataDir, async (client) => {
+      await migrate(client);
       await client.command({
         query: `INSERT INTO click_events (workspace_id, timestamp, click_id, link_id, payload)
           SELECT number % 3, toDateTime64('2026-03-01 00:00:00', 3, 'UTC') + number, leftPad(toString(number), 16, '0'), number % 100,
