@@ -80,6 +80,26 @@ test('migrate wait waits for the placement on shards, which follows the migratio
   expect(await wait()).toMatchObject({ code: 0 });
 });
 
+test('pods start during a move that was interrupted, while tables follow the one or the other of its shards', async () => {
+  const store = (shard: number, other: number, step: string) =>
+    client.command({
+      query: `INSERT INTO schema_shards SELECT {moved:UInt16}, {shard:UInt16}, {other:UInt16}, {step:String}, now64(3), max(version) + 1
+        FROM schema_shards`,
+      query_params: { moved: MOVED, shard, other, step },
+    });
+  const isPlaced = [];
+  for (const [shard, other, step] of [
+    [2, 1, 'copying'],
+    [1, 2, 'switching'],
+    [1, 0, ''],
+    [2, 0, ''],
+  ] as const) {
+    await store(shard, other, step);
+    isPlaced.push(await isPlacementApplied(client, nodes));
+  }
+  expect(isPlaced).toEqual([true, true, false, true]);
+});
+
 /** Inserts clicks of the moved workspace, one at a time, and repeats what is refused, as a writer does. */
 function startWriting() {
   let [stored, refused, isStopped] = [0, 0, false];

@@ -18,14 +18,17 @@ export async function shardedTables(client: ClickHouseClient): Promise<string[]>
   return rows.map(([name]) => name);
 }
 
-/** The names of those `Distributed` tables of a server whose sharding key does not follow the placement. */
-export async function tablesPlacedOtherwise(client: ClickHouseClient, placement: Placement): Promise<string[]> {
+/** The names of those `Distributed` tables of a server whose sharding key follows none of the placements. */
+export async function tablesPlacedOtherwise(
+  client: ClickHouseClient,
+  ...placements: readonly Placement[]
+): Promise<string[]> {
   const tables = await client.rows<[name: string, engine: string]>({
     query:
       "SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed' ORDER BY name",
   });
   return tables
-    .filter(([name, engine]) => !engine.endsWith(`, ${shardingKey(name, placement)})`))
+    .filter(([name, engine]) => !placements.some((one) => engine.endsWith(`, ${shardingKey(name, one)})`)))
     .map(([name]) => name);
 }
 
@@ -82,9 +85,16 @@ export async function applyPlacement(
 /**
  * Whether the tables of a cluster follow its placement. Until {@link applyPlacement} has run after the migrations, new tables have another
  * one, so that rows would go to shards on which reads do not look for them. On one server it is always true.
+ *
+ * During a move of a logical shard, also one that was interrupted, tables may follow either of its two shards: the move keeps rows and reads
+ * together (`moveShard`).
  */
 export async function isPlacementApplied(client: ClickHouseClient, { cluster }: PlacementTarget): Promise<boolean> {
   if (cluster === undefined) return true;
   const stored = await readPlacement(client, { cluster });
-  return stored !== undefined && (await tablesPlacedOtherwise(client, stored.shards)).length === 0;
+  if (stored === undefined) return false;
+  const { shards, move } = stored;
+  const accepted =
+    move === undefined ? [shards] : [move.from, move.to].map((shard) => shards.with(move.logical, shard));
+  return (await tablesPlacedOtherwise(client, ...accepted)).length === 0;
 }

@@ -11,7 +11,7 @@ import {
 } from '@waymark/clickhouse';
 import { CommandError } from '../command-error.js';
 import { numberOption, type RawOption } from '../option-values.js';
-import { type CommandResult, table } from '../output.js';
+import { type CommandResult, printStatus, table } from '../output.js';
 import { findTarget, withClickHouse } from '../stores.js';
 
 const WAIT_EVERY_MS = 1000;
@@ -58,9 +58,10 @@ export function showMigrations(): Promise<CommandResult> {
  * service.
  *
  * Once ClickHouse has been unreachable for `--unreachable-seconds`, it succeeds as well, for services that work without ClickHouse. A server
- * that answers pings counts as reachable, whatever its other answers.
+ * that answers pings counts as reachable, whatever its other answers. Applied migrations that have changed since are only a warning, because
+ * `waymark migrate up` fails for them, and services work on the schema that is there.
  *
- * @throws CommandError after `--seconds`, and at once when an applied migration has changed, which nobody will apply
+ * @throws CommandError after `--seconds`
  */
 export async function awaitMigrations(options: {
   readonly seconds: RawOption;
@@ -75,8 +76,12 @@ export async function awaitMigrations(options: {
     const deadlineMs = performance.now() + limitSeconds * 1000;
     let lastReachedMs = performance.now();
     for (;;) {
-      const { missing, isReached } = await missingMigrations(clickhouse, target.settings.clickhouseCluster);
-      if (missing === undefined) return { data: { migrated: true }, lines: ['all migrations are applied'] };
+      const { missing, isReached, changed } = await missingMigrations(clickhouse, target.settings.clickhouseCluster);
+      if (missing === undefined) {
+        if (changed > 0)
+          printStatus(`${changed} migrations have changed since they were applied; see: waymark migrate status`);
+        return { data: { migrated: true }, lines: ['all migrations are applied'] };
+      }
       if (isReached) lastReachedMs = performance.now();
       if (performance.now() - lastReachedMs > unreachableSeconds * 1000) {
         const line = `ClickHouse has been unreachable for ${unreachableSeconds} s, not waiting for its migrations: ${missing}`;
@@ -92,6 +97,8 @@ interface Waiting {
   /** Undefined: nothing. */
   readonly missing: string | undefined;
   readonly isReached: boolean;
+  /** How many applied migrations have changed since. */
+  readonly changed: number;
 }
 
 /** Describes what is missing. A server that cannot be reached may still be starting. */
@@ -100,21 +107,18 @@ async function missingMigrations(clickhouse: ClickHouseClient, cluster: string |
     const migrations = await answerWithin(migrationStatus(clickhouse, { cluster }), ANSWER_TIMEOUT_MS);
     const count = (wanted: string) => migrations.filter(({ state }) => state === wanted).length;
     const [changed, pending] = [count('changed'), count('pending')];
-    if (changed > 0)
-      throw new CommandError(`${changed} migrations have changed since they were applied; see: waymark migrate status`);
-    if (pending > 0) return { missing: `${pending} migrations are not applied`, isReached: true };
+    if (pending > 0) return { missing: `${pending} migrations are not applied`, isReached: true, changed };
     const isPlaced = await answerWithin(isPlacementApplied(clickhouse, { cluster }), ANSWER_TIMEOUT_MS);
     const missing = isPlaced
       ? undefined
       : 'tables do not follow the placement on shards, which waymark migrate up applies';
-    return { missing, isReached: true };
+    return { missing, isReached: true, changed };
   } catch (err) {
-    if (err instanceof CommandError) throw err;
     const missing = err instanceof Error ? err.message : String(err);
     const isReached = await answerWithin(clickhouse.ping(), ANSWER_TIMEOUT_MS).then(
       ({ success }) => success,
       () => false,
     );
-    return { missing, isReached };
+    return { missing, isReached, changed: 0 };
   }
 }
