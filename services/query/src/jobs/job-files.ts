@@ -26,7 +26,7 @@ const checkpointSchema = z.object({
   bytes: z.int(),
   /** Id of the last row that was written, after which to continue; null for a file that cannot be continued. */
   lastId: z.string().nullable(),
-  /** Names of the columns of the file. Absent in checkpoints of earlier releases. */
+  /** Names of the columns of the file. Absent in checkpoints of earlier releases, and for a file that cannot be continued. */
   columns: z.array(z.string()).optional(),
 });
 
@@ -71,13 +71,13 @@ export function createJobFiles(directory: string) {
    * Takes over the file of an earlier attempt, up to its checkpoint. A file that its attempt may still write is copied, because a process that
    * has lost its lease would write into that of its successor. Any other is moved, so that the file needs no room for a second one.
    *
-   * @param columns names of the columns of the new attempt. Those of a file of another release may be others
+   * @param columns names of the columns of the new attempt. Those of a file of another release may be others, or unknown
    * @returns undefined when the earlier attempt has no file that can be continued
    */
   async function takeOver(before: string, own: string, columns: readonly string[]): Promise<Checkpoint | undefined> {
     const found = await checkpointIn(before);
     if (found === undefined || found.lastId === null) return undefined;
-    if (found.columns !== undefined && !isDeepStrictEqual(found.columns, columns)) return undefined;
+    if (!isDeepStrictEqual(found.columns, columns)) return undefined;
     // The file has its final name if the process ended between completing the file and recording that in the job.
     const name = (await readdir(before)).find((one) => !one.startsWith(CHECKPOINT)) ?? PART;
     const source = join(before, name);

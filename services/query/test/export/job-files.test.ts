@@ -15,7 +15,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 const attempt = (number: number): Attempt => ({ id: 'job', attempt: number });
 const pathOf = (number: number, name = 'part') => join(directory, 'job', String(number), name);
 const inodeOf = async (path: string) => (await stat(path)).ino;
-const CHECKPOINT = { rows: 1, bytes: 5, lastId: 'one' };
+const CHECKPOINT = { rows: 1, bytes: 5, lastId: 'one', columns: ['id'] };
 
 /** Writes five bytes, a checkpoint and five more. */
 async function write(number: number) {
@@ -75,13 +75,24 @@ it('a file that cannot be continued is written again', async () => {
   expect(await files.begin(attempt(2), undefined)).toBeUndefined();
 });
 
-it('a file with other columns than those of the new attempt is begun again', async () => {
-  expect(await files.begin(attempt(1), ['id', 'url'])).toBeUndefined();
-  const part = await files.openPart(attempt(1));
+/** Writes a file with two columns. @param columns what its checkpoint says of them */
+async function writeColumns(number: number, columns: readonly string[] | undefined) {
+  expect(await files.begin(attempt(number), ['id', 'url'])).toBeUndefined();
+  const part = await files.openPart(attempt(number));
   await part.append(Buffer.from('first'));
-  await part.checkpoint({ ...CHECKPOINT, columns: ['id', 'url'] });
+  await part.checkpoint({ rows: 1, bytes: 5, lastId: 'one', ...(columns && { columns: [...columns] }) });
   await part.close();
-  expect(await files.begin(attempt(2), ['id', 'url'])).toMatchObject(CHECKPOINT);
+}
+
+it('a file with other columns than those of the new attempt is begun again', async () => {
+  await writeColumns(1, ['id', 'url']);
+  expect(await files.begin(attempt(2), ['id', 'url'])).toMatchObject({ rows: 1, bytes: 5, lastId: 'one' });
   expect(await files.begin(attempt(3), ['id', 'url', 'later'])).toBeUndefined();
   await expect(stat(pathOf(2, ''))).rejects.toThrow('ENOENT');
+});
+
+it('a file of a release whose checkpoints do not say which columns it has is begun again', async () => {
+  await writeColumns(1, undefined);
+  expect(await files.begin(attempt(2), ['id', 'url'])).toBeUndefined();
+  await expect(stat(pathOf(1, ''))).rejects.toThrow('ENOENT');
 });
