@@ -230,17 +230,24 @@ describe('consistency with the code', () => {
     }
   });
 
-  it('each documented apply of the Job is followed by a wait for its end, because pods start when it fails after the migrations', () => {
+  it('each documented apply of the Job is followed by a wait for its end, joined with &&, because pods start when it fails after the migrations', () => {
     const wait = 'kubectl wait --for=condition=complete job/migrate -n waymark --timeout=10m';
     const blocks = readFileSync(join(ROOT, 'docs/production.md'), 'utf8').match(/```sh\n[^`]*```/g) ?? [];
     const applying = [
       ...blocks.filter(
-        (block) => block.includes('delete job migrate') || block.includes('apply -k deploy/kubernetes\n'),
+        (block) => block.includes('delete job migrate') || /apply -k deploy\/kubernetes(?: &&)?\n/.test(block),
       ),
       manifestText('config.yaml'),
+      readFileSync(join(ROOT, 'docs/settings.md'), 'utf8'),
     ];
-    expect(applying.length).toBeGreaterThan(2);
-    for (const commands of applying) expect(commands).toContain(wait);
+    expect(applying.length).toBeGreaterThan(3);
+    for (const commands of applying) {
+      const [applied, waited] = [commands.indexOf('kubectl apply -k'), commands.indexOf(wait)];
+      expect([applied >= 0, waited > applied]).toEqual([true, true]);
+      const untilWait = commands.slice(applied, waited).replaceAll('#', ' ').split('kubectl ').slice(1);
+      for (const command of untilWait) expect(command.trimEnd()).toMatch(/&&$/);
+      expect(commands.slice(waited + wait.length)).not.toMatch(/^\n *kubectl/);
+    }
   });
 
   it('every value of the config map that names a store, a host or addresses is marked to be changed', () => {
