@@ -1,5 +1,12 @@
 import { answerWithin } from '@waymark/cache';
-import { afterRestore, type Catalog, createCatalog, DEFAULT_PLAN, DEFAULT_QUOTAS } from '@waymark/catalog';
+import {
+  afterRestore,
+  type Catalog,
+  createCatalog,
+  DEFAULT_PLAN,
+  DEFAULT_QUOTAS,
+  isUnreadable,
+} from '@waymark/catalog';
 import {
   applyPlacement,
   applyQueryLogView,
@@ -23,7 +30,9 @@ export interface FirstWorkspace {
 }
 
 async function createFirstWorkspace(catalog: Catalog, domain: string): Promise<FirstWorkspace | undefined> {
-  if ((await catalog.workspaces.list()).length > 0) return undefined;
+  // A workspace of a later release, which cannot be read after the way back, is one as well.
+  const { records, unreadable } = await catalog.workspaces.listReadable();
+  if (records.length + unreadable.length > 0) return undefined;
   const created = await catalog.workspaces.create({
     ...{ name: 'Default', slug: 'default', plan: DEFAULT_PLAN, quotas: DEFAULT_QUOTAS, domain },
   });
@@ -32,7 +41,10 @@ async function createFirstWorkspace(catalog: Catalog, domain: string): Promise<F
 
 /** Adds the default domain to the default workspace, in case DEFAULT_DOMAIN has changed since the first start. */
 async function addDomain(catalog: Catalog, domain: string, logger: Logger): Promise<void> {
-  const workspace = await catalog.workspaces.findBySlug('default');
+  const workspace = await catalog.workspaces.findBySlug('default').catch((err: unknown) => {
+    if (isUnreadable(err)) return undefined;
+    throw err;
+  });
   if (workspace === undefined || (await catalog.domains.findBySlug(domain)) !== undefined) return;
   try {
     await catalog.domains.create(workspace.id, { slug: domain });

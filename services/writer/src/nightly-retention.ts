@@ -5,7 +5,7 @@ import { keyPrefix } from '@waymark/redis';
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 
 export interface NightlyRetentionOptions {
-  readonly catalog: { readonly workspaces: Pick<Catalog['workspaces'], 'list'> };
+  readonly catalog: { readonly workspaces: Pick<Catalog['workspaces'], 'listReadable'> };
   readonly clickhouse: ClickHouseClient;
   readonly redis: Stores['redis'];
   readonly cluster?: string | undefined;

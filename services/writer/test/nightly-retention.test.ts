@@ -237,3 +237,28 @@ test('two writers do not do the same work', async () => {
   ]);
   await Promise.all(writers.map((writer) => writer.close()));
 });
+
+test('a workspace that cannot be read keeps its rows, and does not stop the retention of the others', async () => {
+  const [unreadable, other] = [
+    await aWorkspace({ eventRetentionDays: 40 }),
+    await aWorkspace({ eventRetentionDays: 40 }),
+  ];
+  for (const workspace of [unreadable, other]) await storeEvents(workspace, [1, 50]);
+  await database.client.command({
+    query: `INSERT INTO workspaces SELECT * REPLACE (version + 1 AS version, replaceOne(data, '"plan":"', '"plan":"later-') AS data)
+FROM workspaces FINAL WHERE workspace_id = {unreadable:UInt64}`,
+    query_params: { unreadable },
+  });
+  const retention = startNightlyRetention({
+    catalog,
+    clickhouse: database.client,
+    redis: client,
+    logger,
+    now: () => NOW,
+  });
+  await retention.run();
+  await waitFor(settled, { what: 'the mutations' });
+  expect((await stored(other)).events.map(([rows]) => rows)).toEqual([1, 1, 1]);
+  expect((await stored(unreadable)).events.map(([rows]) => rows)).toEqual([2, 2, 2]);
+  await retention.close();
+});

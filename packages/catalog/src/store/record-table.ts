@@ -44,6 +44,9 @@ interface Row {
   readonly data: string;
 }
 
+/** A row by the UInt64 of its ids as decimal text. */
+type DataRow = [workspace: string, number: string, data: string];
+
 /** Identifies a record of a table, by the UInt64 of its ids. */
 export const rowKey = (workspaceNumber: string, number: string) => `${workspaceNumber}/${number}`;
 
@@ -76,10 +79,31 @@ export function createRecordTable<R extends CatalogRecord>(
 
   /** Rows of all workspaces, by id. */
   const selectRows = (condition: string, parameters: QueryParameters) =>
-    queryRows<[workspace: string, number: string, data: string]>(clickhouse, {
+    queryRows<DataRow>(clickhouse, {
       query: `SELECT workspace_id, id, data FROM ${kind.table} FINAL WHERE ${condition} ORDER BY id`,
       ...{ parameters, settings },
     });
+
+  /** Rows of records of the type `workspace`, by id. */
+  async function workspaceRows(numbers: readonly string[]): Promise<DataRow[]> {
+    const found: DataRow[] = [];
+    for (let start = 0; start < numbers.length; start += WORKSPACES_PER_READ) {
+      const workspaces = numbers.slice(start, start + WORKSPACES_PER_READ).map(BigInt);
+      found.push(...(await selectRows('workspace_id IN ({workspaces:Array(UInt64)})', { workspaces })));
+    }
+    return found;
+  }
+
+  function readable(rows: readonly DataRow[]): ReadRows<R> {
+    const records: R[] = [];
+    const unreadable: UnreadableRow[] = [];
+    for (const [workspace, number, data] of rows) {
+      const record = parseRow(workspace, number, data);
+      if (record === undefined) unreadable.push({ ...publicIds(workspace, number), data });
+      else records.push(record);
+    }
+    return { records, unreadable };
+  }
 
   // With PREWHERE, ClickHouse does not read the data of neighbouring rows. With FINAL it is correct only for columns that all versions
   // share.
@@ -116,14 +140,12 @@ export function createRecordTable<R extends CatalogRecord>(
   return {
     /** Records of the type `workspace`, by id. @param numbers the UInt64 of their ids, ascending */
     async selectWorkspaces(numbers: readonly string[]): Promise<R[]> {
-      const query = `SELECT data FROM ${kind.table} FINAL WHERE workspace_id IN ({workspaces:Array(UInt64)}) ORDER BY workspace_id`;
-      const found: R[] = [];
-      for (let start = 0; start < numbers.length; start += WORKSPACES_PER_READ) {
-        const workspaces = numbers.slice(start, start + WORKSPACES_PER_READ).map(BigInt);
-        const rows = await queryRows<[string]>(clickhouse, { query, parameters: { workspaces }, settings });
-        for (const [data] of rows) found.push(parseData(kind, data));
-      }
-      return found;
+      return (await workspaceRows(numbers)).map(([, , data]) => parseData(kind, data));
+    },
+
+    /** The same, and the rows that cannot be read apart. */
+    async selectReadableWorkspaces(numbers: readonly string[]): Promise<ReadRows<R>> {
+      return readable(await workspaceRows(numbers));
     },
 
     /** Records of all workspaces, by id. @param condition constant SQL; values are passed only as `parameters` */
@@ -133,14 +155,7 @@ export function createRecordTable<R extends CatalogRecord>(
 
     /** The same, and the rows that cannot be read apart: one of them must not stop the work for all workspaces. */
     async selectReadable(condition: string, parameters: QueryParameters): Promise<ReadRows<R>> {
-      const records: R[] = [];
-      const unreadable: UnreadableRow[] = [];
-      for (const [workspace, number, data] of await selectRows(condition, parameters)) {
-        const record = parseRow(workspace, number, data);
-        if (record === undefined) unreadable.push({ ...publicIds(workspace, number), data });
-        else records.push(record);
-      }
-      return { records, unreadable };
+      return readable(await selectRows(condition, parameters));
     },
 
     /** Keys of records of all workspaces, those first that have not changed for longest. @param condition constant SQL */

@@ -16,7 +16,7 @@ export function haveEventsExpired({ eventRetentionDays }: WorkspaceRecord): bool
   return eventRetentionDays !== undefined;
 }
 
-/** The retention of those workspaces that have set one. */
+/** The retention of those workspaces that have set one. A workspace that cannot be read is left out: nothing of it is deleted. */
 function rulesOf(workspaces: readonly WorkspaceRecord[]): WorkspaceRetention[] {
   return workspaces.flatMap(({ id, eventRetentionDays, addressRetentionDays }) => {
     const [eventDays, addressDays] = [eventRetentionDays ?? undefined, addressRetentionDays ?? undefined];
@@ -28,7 +28,7 @@ function rulesOf(workspaces: readonly WorkspaceRecord[]): WorkspaceRetention[] {
 
 /** What a run of the retention of workspaces needs. */
 export interface RetentionRun {
-  readonly workspaces: { list(): Promise<readonly WorkspaceRecord[]> };
+  readonly workspaces: { listReadable(): Promise<{ readonly records: readonly WorkspaceRecord[] }> };
   readonly clickhouse: ClickHouseClient;
   readonly redis: Redis;
   readonly cluster?: string | undefined;
@@ -50,7 +50,9 @@ export async function countExpiredRows({
   clickhouse,
   nowMs,
 }: Omit<RetentionRun, 'redis' | 'cluster'>): Promise<Pick<ExpiredCounts, 'counts' | 'uncounted'>> {
-  const { failed, ...expired } = await countExpired(clickhouse, rulesOf(await workspaces.list()), { nowMs });
+  const { failed, ...expired } = await countExpired(clickhouse, rulesOf((await workspaces.listReadable()).records), {
+    nowMs,
+  });
   for (const { err } of failed) throw err;
   return expired;
 }
@@ -65,7 +67,7 @@ export async function applyWorkspaceRetention(run: RetentionRun): Promise<Retent
   const { workspaces, clickhouse, redis, cluster, nowMs, signal } = run;
   const lease = await takeLease(redis, 'retention:turn');
   return lease?.during(async (lost) => {
-    const rules = rulesOf(await workspaces.list());
+    const rules = rulesOf((await workspaces.listReadable()).records);
     const { counts, uncounted, failed } = await countExpired(clickhouse, rules, { nowMs, signal });
     if (lost.aborted) return undefined;
     const report = await deleteExpired(clickhouse, rules, { counts, uncounted }, { cluster, nowMs });

@@ -10,6 +10,7 @@ import {
 import { draftDomain } from '../domains/domains.js';
 import { newLinkRecord } from '../links/new-link.js';
 import { groupSlug, workspaceSlug } from '../model/entity-types.js';
+import type { ReadRows } from '../model/parse-record.js';
 import type {
   ApiKeyRecord,
   DomainRecord,
@@ -154,6 +155,10 @@ export function createWorkspaces(
   const list = async (): Promise<WorkspaceRecord[]> =>
     workspaces.table.selectWorkspaces(await deps.namesTable.ids('workspace'));
 
+  /** The same, and those that cannot be read apart: one of them must not stop the work for all. */
+  const listReadable = async (): Promise<ReadRows<WorkspaceRecord>> =>
+    workspaces.table.selectReadableWorkspaces(await deps.namesTable.ids('workspace'));
+
   function domainCreations(domain: DomainRecord | undefined, nowMs: number): Creation[] {
     if (domain === undefined) return [];
     const root = newLinkRecord(domain.workspaceId, { domain: domain.slug, key: '_root', url: '' }, nowMs);
@@ -203,7 +208,8 @@ export function createWorkspaces(
         input.domain === undefined ? undefined : draftDomain(id, { slug: input.domain, primary: true }, nowMs);
       const { name, programUrl = null } = input;
       const { program, group } = draftProgram(id, { name, domainId: domain?.id ?? null, url: programUrl }, nowMs);
-      const queueShard = input.queueShard ?? (queueShards === 1 ? 0 : leastUsedShard(await list(), queueShards));
+      const queueShard =
+        input.queueShard ?? (queueShards === 1 ? 0 : leastUsedShard((await listReadable()).records, queueShards));
       if (queueShard >= queueShards) {
         throw new ApiError('unprocessable_entity', `There is no queue shard ${queueShard}; see QUEUE_SHARDS.`);
       }
@@ -258,5 +264,6 @@ export function createWorkspaces(
 
     /** Every workspace, oldest first, for the operator. */
     list,
+    listReadable,
   };
 }

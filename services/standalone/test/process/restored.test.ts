@@ -37,7 +37,7 @@ async function startStores() {
       stores: { redisUrl: redis.url, clickhouseUrl: database.url, instanceKeys },
       ...{ settings, domain: 'localhost', logger, report: (line: string) => lines.push(line) },
     });
-  return { catalog, client, dataDir, prepare, lines };
+  return { catalog, database, client, dataDir, prepare, lines };
 }
 
 it('the first start after a restore disables export schedules, deletes caches and expires tokens, once', async () => {
@@ -82,4 +82,16 @@ it('a mark that cannot be read stops the start', async () => {
   const { dataDir, prepare } = await startStores();
   writeRestoredMark(dataDir, { backupAt: 'not a time' });
   await expect(prepare()).rejects.toThrow(`${join(dataDir, 'restored.json')} cannot be read`);
+});
+
+it('a workspace that cannot be read does not stop the start, and no other is made in its place', async () => {
+  const { catalog, database, client, prepare } = await startStores();
+  await prepare();
+  await database.client.command({
+    query: `INSERT INTO workspaces SELECT * REPLACE (version + 1 AS version, replaceOne(data, '"plan":"', '"plan":"later-') AS data)
+FROM workspaces FINAL`,
+  });
+  await client.flushall();
+  expect(await prepare()).toBeUndefined();
+  expect(await catalog.workspaces.listReadable()).toMatchObject({ records: [], unreadable: [{}] });
 });
