@@ -103,7 +103,7 @@ describe('with two queue shards', () => {
     expect((await json<{ total: number }>('dead-letters', 'list')).total).toBe(3);
 
     const { code, stdout } = await waymark('dead-letters', 'discard', 'two', 'unknown', '--output', output);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^two +click +1970-01-01T00:00:01.001Z +refused$/m)]);
+    expect([code, stdout]).toEqual([0, `1 discarded; ${output} has their rows\n`]);
     expect(idsIn(output)).toEqual(['two']);
     expect(JSON.parse(readFileSync(output, 'utf8'))).toMatchObject({ kind: 'click', row: '[]', error: 'refused' });
     expect(statSync(output).mode & 0o777).toBe(0o600);
@@ -111,8 +111,9 @@ describe('with two queue shards', () => {
 
     await clients[1].lpush('{waymark}:dead-letter:wait', 'without data');
     const rest = join(dataDir, 'rest.jsonl');
-    const all = await json<{ discarded: number }>('dead-letters', 'discard', '--all', '--output', rest);
-    expect([all.discarded, idsIn(rest)]).toEqual([3, ['one', 'three', 'without data']]);
+    // The rows are about persons and may be more than fit in memory, so only the file has them.
+    expect(await json('dead-letters', 'discard', '--all', '--output', rest)).toEqual({ discarded: 3, file: rest });
+    expect(idsIn(rest)).toEqual(['one', 'three', 'without data']);
     expect((await json<{ total: number }>('dead-letters', 'list')).total).toBe(0);
     expect(await clients[0].exists('{waymark}:dead-letter:one')).toBe(0);
   });

@@ -188,18 +188,18 @@ return redis.call('LREM', KEYS[1], -1, ARGV[1])
  *
  * @param ids the letters to remove; undefined = all
  * @param keep called with letters before they are removed; if it throws, they stay
- * @returns the removed letters, oldest first if all are removed
+ * @returns the number of removed letters, which may be more than fit in memory
  */
 export async function discardDeadLetters(
   redis: Redis,
   ids: readonly string[] | undefined,
   keep: (letters: readonly RawLetter[]) => Promise<void>,
-): Promise<RawLetter[]> {
+): Promise<number> {
   const wait = queueKey(DEAD_LETTER_QUEUE, 'wait');
   const listed = (await redis.lrange(wait, 0, -1)).reverse();
   const known = new Set(listed);
   const chosen = ids === undefined ? listed : ids.filter((id) => known.has(id));
-  const discarded: RawLetter[] = [];
+  let discarded = 0;
   for (let start = 0; start < chosen.length; start += LISTED_MAX) {
     const some = chosen.slice(start, start + LISTED_MAX);
     const data = await Promise.all(some.map((id) => redis.hget(jobKey(DEAD_LETTER_QUEUE, id), 'data')));
@@ -208,7 +208,7 @@ export async function discardDeadLetters(
     for (const letter of letters) {
       const keys = [wait, jobKey(DEAD_LETTER_QUEUE, letter.id), rowsKey(DEAD_LETTER_QUEUE, letter.id)];
       const removed = await redis.eval(DISCARD_LETTER, keys.length, ...keys, letter.id, letter.data);
-      if (Number(removed) > 0) discarded.push(letter);
+      if (Number(removed) > 0) discarded += 1;
     }
   }
   return discarded;
