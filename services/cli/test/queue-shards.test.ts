@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { insertRows } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
@@ -98,8 +98,10 @@ describe('with two queue shards', () => {
       await waymark('dead-letters', 'discard', 'one', '--all', '--output', output),
       await waymark('dead-letters', 'discard', '--all'),
       await waymark('dead-letters', 'discard', '--all', '--output', join(dataDir, 'no', 'folder')),
+      await waymark('dead-letters', 'discard', 'unknown', '--output', output),
     ];
-    expect(refused.map(({ code }) => code)).toEqual([1, 1, 1, 1]);
+    expect(refused.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1]);
+    expect(refused.at(-1)?.stderr).toContain('no such dead letter');
     expect((await json<{ total: number }>('dead-letters', 'list')).total).toBe(3);
 
     const { code, stdout } = await waymark('dead-letters', 'discard', 'two', 'unknown', '--output', output);
@@ -115,6 +117,9 @@ describe('with two queue shards', () => {
     expect(await json('dead-letters', 'discard', '--all', '--output', rest)).toEqual({ discarded: 3, file: rest });
     expect(idsIn(rest)).toEqual(['one', 'three', 'without data']);
     expect((await json<{ total: number }>('dead-letters', 'list')).total).toBe(0);
+    const none = join(dataDir, 'none.jsonl');
+    expect(await json('dead-letters', 'discard', '--all', '--output', none)).toEqual({ discarded: 0, file: null });
+    expect(existsSync(none)).toBe(false);
     expect(await clients[0].exists('{waymark}:dead-letter:one')).toBe(0);
   });
 

@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { discardDeadLetters, listDeadLetters, type RawLetter, replayDeadLetters } from '@waymark/event-queue';
 import { CommandError } from '../command-error.js';
 import { type RawOption, requiredText, rowLimit } from '../option-values.js';
@@ -71,7 +71,10 @@ async function store(file: FileHandle, letters: readonly RawLetter[]): Promise<v
   await file.sync();
 }
 
-/** `waymark dead-letters discard`: removes dead letters with the given ids, or with --all every one, once a new file has their rows. */
+/**
+ * `waymark dead-letters discard`: removes dead letters with the given ids, or with --all every one, once a new file has their rows. Without
+ * any rows there is no file, so that a corrected command can be given the same one.
+ */
 export async function discardLetters(ids: readonly string[], options: DiscardOptions): Promise<CommandResult> {
   if ((options.all === true) === ids.length > 0)
     throw new CommandError('name the ids of dead letters, or all with --all');
@@ -79,18 +82,25 @@ export async function discardLetters(ids: readonly string[], options: DiscardOpt
   const file = await open(path, 'wx', 0o600).catch((err: unknown) => {
     throw new CommandError(`--output must be a new file: ${(err as Error).message}`);
   });
+  let isEmpty = true;
   try {
     return await withQueues(findTarget(), async (queues) => {
+      const keep = (letters: readonly RawLetter[]) => {
+        isEmpty = false;
+        return store(file, letters);
+      };
       let discarded = 0;
       for (const redis of queues) {
-        discarded += await discardDeadLetters(redis, options.all ? undefined : ids, (some) => store(file, some));
+        discarded += await discardDeadLetters(redis, options.all ? undefined : ids, keep);
       }
       if (ids.length > 0 && discarded === 0) {
         throw new CommandError('no such dead letter; see: waymark dead-letters list');
       }
+      if (isEmpty) return { data: { discarded, file: null }, lines: ['there are no dead letters'] };
       return { data: { discarded, file: path }, lines: [`${discarded} discarded; ${path} has their rows`] };
     });
   } finally {
     await file.close();
+    if (isEmpty) await rm(path, { force: true });
   }
 }
