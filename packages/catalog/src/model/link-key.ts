@@ -126,7 +126,7 @@ export function otherKeyForms(key: string): string[] {
   if (!lookup.includes('xn--') || lookup.length > ENCODED_KEY_CHARS_MAX) return [];
   const text = mapLabels(lookup, decodeLabel);
   // These are looked up at every visit, so paths that no link can have are not encoded again.
-  if (text.length > KEY_CHARS_MAX || !SLASH_OR_OTHER_STOP.test(text)) return [];
+  if (Math.min(lookup.length, text.length) > KEY_CHARS_MAX || !SLASH_OR_OTHER_STOP.test(text)) return [];
   const decoded = key.split('.').map(decodedWithSlashes).join('.');
   const forms = new Set([normaliseKey(decoded), encodedWithSlashes(text)]);
   // Keys in plain ASCII are checked in plain ASCII, so no other key may have such a form.
@@ -140,8 +140,9 @@ export function otherKeyForms(key: string): string[] {
  * @throws ApiError 422 for a malformed key, 403 for a reserved one
  */
 export function checkKey(key: string, field = 'key'): void {
-  // As many characters as were given, also if the key is sent back in punycode, as it was answered.
-  if (mapLabels(key, decodeLabel).length > KEY_CHARS_MAX) {
+  // Punycode can be longer than its text, or shorter, as with one emoji many times. A key is accepted in both forms if one is short enough,
+  // so that it can be sent back as it was answered.
+  if (Math.min(key.length, mapLabels(key, decodeLabel).length) > KEY_CHARS_MAX) {
     throw fieldError('too_big', field, `must have at most ${KEY_CHARS_MAX} characters, key and prefix together`);
   }
   if (!ALLOWED.test(key)) {

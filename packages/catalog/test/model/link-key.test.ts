@@ -207,6 +207,8 @@ describe('checking a key', () => {
     ['one more', 'x'.repeat(191), 422],
     ['as many in punycode', storedKey('日本'.repeat(95)), 200],
     ['one more in punycode', storedKey(`${'日本'.repeat(95)}x`), 422],
+    ['more characters in fewer of punycode', storedKey('💩'.repeat(96)), 200],
+    ['the same not in punycode', '💩'.repeat(96), 422],
     ['a longer text that only looks like punycode', `xn--${'x'.repeat(187)}-`, 422],
   ])('%s: %s answers %i', (_what, key, status) => {
     expect(statusOf(key)).toBe(status);
