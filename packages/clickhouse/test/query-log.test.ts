@@ -54,6 +54,16 @@ it('the server of docker-compose.yml logs no e-mail addresses', async () => {
   expect(masked).not.toMatch(/lovelace|acme|nne/);
 });
 
+it('it logs none in the addresses of requests either', async () => {
+  const values = { param_email: 'ada.lovelace+1@mail.acme.co.uk', param_search: '{"to":"änne@müller.de"}' };
+  const [masked = ''] = await texts('SELECT replaceRegexpAll({query:String}, {pattern:String}, {replacement:String})', {
+    query: `Request URI: /?${new URLSearchParams({ ...values, param_workspaceId: '7' }).toString()}`,
+    ...maskingRule(),
+  });
+  expect(masked).toMatch(/param_email=\*\*\*@\*\*\*&param_search=.*&param_workspaceId=7$/);
+  expect(masked).not.toMatch(/lovelace|acme|nne|ller/);
+});
+
 it('its rule matches nothing in the definitions of tables and views, which ClickHouse shows and sends with it', async () => {
   const definitions = `SELECT create_table_query FROM system.tables WHERE database = currentDatabase()
     UNION ALL SELECT {view:String}`;
