@@ -3,7 +3,7 @@ import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
 import { queryBoolean, queryEnum, queryList, queryText } from '../values/query-values.js';
 
-/** Highest page number in lists of links; pages by cursor have no limit. */
+/** Highest page number in lists of links, counted from the cursor if there is one; cursors have no limit. */
 export const LINK_PAGES_MAX = 1000;
 
 /** Value of `folderId` that selects links without a folder. */
