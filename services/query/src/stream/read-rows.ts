@@ -46,7 +46,8 @@ const keyOf = (request: RowRequest) => `${groupOf(request)} ${request.filterKey}
 
 /**
  * Creates the reader of all streams. Requests for the same events of a workspace share one query. That is the case whenever a batch was
- * stored, so many different filters cost little more than one. The streams of a workspace do not wait for the reads of another.
+ * stored, so many different filters cost little more than one. The streams of a workspace do not wait for those of a few others, but while 20 reads of
+ * streams run or wait for the queue they wait for one of these places.
  */
 export function createReadRows(deps: ReadRowsDeps): ReadRows {
   // Never aborted: the query is shared, so a stream that ends must not cancel it for the others.
