@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { checkKey, type LinkBaseline, normaliseKey, storedKey } from '@waymark/catalog';
+import { checkKey, type LinkBaseline, normaliseKey, normaliseUrl, storedKey } from '@waymark/catalog';
 import {
   type CreateLinkBody,
   createLinkBodySchema,
@@ -125,7 +125,7 @@ export async function planLink(
     ...withoutNulls({ externalId: externalId || link.sourceId }),
     ...{ url: fields.url, domain, key },
   });
-  checkUtmValues(body.url, body);
+  checkUtmValues(normaliseUrl(body.url) ?? '', body);
   const tags = [...options.tags.map((name) => ({ name })), ...link.tags];
   if (tags.length > TAGS_MAX) throw new RowError(`tags: more than ${TAGS_MAX}`);
   await resources.domain(domain);

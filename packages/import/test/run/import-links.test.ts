@@ -45,6 +45,18 @@ describe('an import', () => {
     expect((await imports.catalog.domains.findBySlug(old, API_READ))?.workspaceId).toBe(acme.id);
   });
 
+  it('takes a UTM value that is longer than allowed if the destination has it, also one without a scheme', async () => {
+    const acme = await imports.workspace();
+    const long = 'x'.repeat(300);
+    const rows = ['https://acme.com/', 'acme.com/'].map((url, row) => `${url}?utm_source=${long},key${row},${long}`);
+    const result = await imports.table(acme, ['url,key,utm_source', ...rows, `acme.com,key2,${long}`].join('\n'));
+    expect(result).toMatchObject({
+      created: 2,
+      rejections: [{ row: 4, reason: expect.stringContaining('utm_source') }],
+    });
+    expect((await objectOf(acme, acme.host, 'key1'))?.url).toBe(`https://acme.com/?utm_source=${long}`);
+  });
+
   it('makes nothing when it runs again, also with update and fail, and for rows without a key', async () => {
     const acme = await imports.workspace();
     const table = 'url,key,title,tags\nhttps://a.test,a,A,x\nhttps://b.test,,B,\n';
