@@ -244,7 +244,9 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
         const isMore = customerIds.length > current.customerIds.length || clickIds.length > current.clickIds.length;
         if (!isMore) return undefined;
         if (current.status === 'accepted') return { customerIds, clickIds };
-        if (current.status === 'erased') return { customerIds, clickIds, status: 'accepted', batch: null };
+        if (current.status === 'erased') {
+          return { customerIds, clickIds, status: 'accepted', batch: null, continuedAt: new Date(now()).toISOString() };
+        }
         return { customerIds, clickIds, inBatch: countInBatch(current) };
       };
       const stored = await require(workspaceId, id);
@@ -261,8 +263,8 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     begun: (): Promise<ErasureRecord[]> => store.table.selectEverywhere(`status = 'processing'`, {}),
 
     /**
-     * Since when the oldest erasure of any workspace is open, epoch milliseconds; undefined if none is. Of an erasure that had ended before it was
-     * continued, that is its last change.
+     * Since when the oldest erasure of any workspace is open, epoch milliseconds; undefined if none is. An erasure that had ended is open since it
+     * was continued.
      */
     async openSince(): Promise<number | undefined> {
       const keys = await store.table.keysEverywhere(`status != 'erased'`, OLDEST_READ);
@@ -270,7 +272,8 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
       for await (const found of readErasures(selectByNumbers, keys)) {
         for (const { record } of found) {
           if (record.status === 'erased') continue;
-          const since = Date.parse(record.erasedAt === null ? record.createdAt : record.updatedAt);
+          const { createdAt, erasedAt, continuedAt, updatedAt } = record;
+          const since = Date.parse(erasedAt === null ? createdAt : (continuedAt ?? updatedAt));
           oldest = Math.min(oldest ?? since, since);
         }
       }
@@ -333,7 +336,7 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
      */
     ended({ inBatch }: ErasureRecord, isComplete: boolean): Partial<ErasureRecord> {
       if (!isComplete || inBatch !== undefined) return { status: 'accepted', batch: null, inBatch: undefined };
-      return { status: 'erased', erasedAt: new Date(now()).toISOString() };
+      return { status: 'erased', erasedAt: new Date(now()).toISOString(), continuedAt: undefined };
     },
 
     /** The erasure object of every response. */

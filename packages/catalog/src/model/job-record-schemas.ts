@@ -190,5 +190,7 @@ export const erasureRecordSchema = recordSchema({
   clicks: z.int(),
   startedAt: time.nullable(),
   erasedAt: time.nullable(),
+  /** When it was continued after it had ended, while it is open; undefined also in records of earlier releases. */
+  continuedAt: time.optional(),
 });
 export type ErasureRecord = z.infer<typeof erasureRecordSchema>;
