@@ -17,6 +17,18 @@ const upsert = (body: object, caller = acme) => caller.call<Link>('PUT', '/links
 const codeOf = ({ status, body }: Awaited<ReturnType<typeof upsert>>) => [status, body.error?.code];
 const count = async () => (await acme.get<number>('/links/count')).body;
 
+/**
+ * Upserts as the SDK does: repeats a request whose answer has `Retry-After`. On a slow machine not all of many requests that wait for one lock
+ * have their turn in the ten seconds for which they wait.
+ */
+async function untilAnswered(payload: object) {
+  for (let rest = 5; ; rest--) {
+    const headers = { authorization: `Bearer ${acme.token}` };
+    const answer = await management.app.inject({ method: 'PUT', url: '/links/upsert', headers, payload });
+    if (rest === 0 || answer.headers['retry-after'] === undefined) return answer;
+  }
+}
+
 describe('PUT /links/upsert', () => {
   it('creates a link for a new destination, updates an existing one, and does not touch it when nothing changes', async () => {
     const { status, body: created } = await upsert({ url: 'https://acme.com/one', key: 'one' });
@@ -100,8 +112,11 @@ describe('PUT /links/upsert', () => {
   });
 
   it('one of concurrent requests for one destination creates a link', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => upsert({ url: 'https://acme.com/race' })));
-    expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => untilAnswered({ url: 'https://acme.com/race' })),
+    );
+    const found = new Set(answers.map((answer) => `${answer.statusCode} ${answer.json<Link>().id}`));
+    expect([...found]).toEqual([expect.stringMatching(/^200 link_/)]);
   });
 
   it('creates no links beyond the monthly quota, but still updates', async () => {
