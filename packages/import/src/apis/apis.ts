@@ -4,6 +4,7 @@ import type { Source } from '../model/source-link.js';
 import { dubFolders, dubPages } from './dub-links.js';
 import { type Extension, oneByOne } from './one-by-one.js';
 import { listIn, textIn, unrepeated } from './pages.js';
+import { shlinkPages } from './shlink-links.js';
 import type { SourceClient } from './source-client.js';
 
 /** Options for reading links from the API of a source. */
@@ -110,31 +111,6 @@ async function* yourlsPages({ client, address, credential }: ApiOptions) {
   }
 }
 
-const rulesOf = ({ client, address }: ApiOptions): Extension => ({
-  field: 'redirectRules',
-  read(link) {
-    if (!isObject(link) || link.hasRedirectRules !== true) return undefined;
-    const domain = textIn(link, 'domain');
-    const code = encodeURIComponent(textIn(link, 'shortCode') ?? '');
-    const url = `${address}/rest/v3/short-urls/${code}/redirect-rules`;
-    return client
-      .getJson(domain === undefined ? url : `${url}?domain=${encodeURIComponent(domain)}`)
-      .then((answer) => ({ ...link, redirectRules: listIn(answer, 'redirectRules') }));
-  },
-});
-
-async function* shlinkPages({ client, address }: ApiOptions) {
-  for (let page = 1; ; page++) {
-    const query = `page=${page}&itemsPerPage=100&orderBy=dateCreated-ASC`;
-    const answer = await client.getJson(`${address}/rest/v3/short-urls?${query}`);
-    const shortUrls = isObject(answer) ? answer.shortUrls : undefined;
-    const links = listIn(shortUrls, 'data');
-    yield links;
-    const pagination = isObject(shortUrls) ? shortUrls.pagination : undefined;
-    if (links.length === 0 || page >= Number(textIn(pagination, 'pagesCount') ?? 1)) return;
-  }
-}
-
 async function* kuttPages({ client, address }: ApiOptions) {
   for (let skip = 0; ; ) {
     const links = listIn(await client.getJson(`${address}/api/v2/links?limit=50&skip=${skip}`), 'data');
@@ -149,7 +125,6 @@ const guarded =
   (options, folderNames) =>
     unrepeated(pages(options, folderNames));
 const guardedBitly = guarded(bitlyPages);
-const guardedShlink = guarded(shlinkPages);
 
 /** The APIs of the sources that have one. */
 export const APIS: Readonly<Partial<Record<Source, Api>>> = {
@@ -175,7 +150,7 @@ export const APIS: Readonly<Partial<Record<Source, Api>>> = {
   yourls: { headers: () => ({}), pages: guarded(yourlsPages) },
   shlink: {
     headers: (credential) => ({ 'x-api-key': credential }),
-    pages: (options, folderNames) => oneByOne(guardedShlink(options, folderNames), options.doneRows, rulesOf(options)),
+    pages: shlinkPages,
   },
   kutt: { headers: (credential) => ({ 'x-api-key': credential }), pages: guarded(kuttPages) },
 };

@@ -1,6 +1,6 @@
 import { isObject } from '../model/fields.js';
 import { PartialRecord, UnreadRecord } from './pages.js';
-import { createRefusals } from './refusals.js';
+import { createRefusals, isGone } from './refusals.js';
 
 /** How to read what the list of links lacks, with a request for each link. */
 export interface Extension {
@@ -34,10 +34,13 @@ export async function* oneByOne(
       refusals.answered();
       return found;
     } catch (err) {
-      const { status, message } = refusals.refused(err);
+      const { message } = refusals.refused(err);
       const reason = `the source does not return it: ${message}`;
-      const isGone = status === 404 || status === 410 || !isObject(link);
-      refused.push(isGone ? new UnreadRecord(link, message) : new PartialRecord(link, [{ field, value: '', reason }]));
+      refused.push(
+        isGone(err) || !isObject(link)
+          ? new UnreadRecord(link, message)
+          : new PartialRecord(link, [{ field, value: '', reason }]),
+      );
       return undefined;
     }
   }

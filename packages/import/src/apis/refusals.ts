@@ -8,6 +8,11 @@ function isRefusal(err: unknown): err is ImportError {
   return err instanceof ImportError && err.status !== undefined && err.status >= 400 && err.status !== 401;
 }
 
+/** Whether the source does not have what was asked for, as after it was deleted. */
+export function isGone(err: unknown): err is ImportError {
+  return err instanceof ImportError && (err.status === 404 || err.status === 410);
+}
+
 /** Distinguishes a source that refuses single records, which may have been deleted meanwhile, from one that refuses all of them. */
 export interface Refusals {
   /** Notes a request that was answered. */

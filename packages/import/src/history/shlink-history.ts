@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isBotAgent } from '@waymark/visit';
 import { listIn, textIn } from '../apis/pages.js';
 import { createRefusals } from '../apis/refusals.js';
+import { idOf } from '../apis/shlink-links.js';
 import type { SourceClient } from '../apis/source-client.js';
 import { fieldsOf, isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
@@ -79,7 +80,8 @@ export interface ShlinkHistoryOptions {
 
 /**
  * Reads the visits of one link after the other. Visits have no ids, so each is identified by its content, and equal ones by their order. A
- * link whose number of visits changes while they are read is read again. One that the source refuses, as after it was deleted, is rejected.
+ * link whose number of visits changes while they are read is read again. One that the source refuses, as after it was deleted, is rejected;
+ * its page is read again then, because all later links have moved.
  */
 export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryOptions): HistorySource {
   async function linkPage(page: number) {
@@ -124,17 +126,17 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
     return key === undefined ? undefined : { domain: textIn(link, 'domain') ?? hostOf(textIn(link, 'shortUrl')), key };
   }
 
-  /** The pages of visits of a link from a position on, each with the position after it. */
-  async function* visitsOf(of: PastAddress, from: Position): AsyncGenerator<HistoryPage & { readonly at: Position }> {
+  /** The pages of visits of a link from a position on. @returns the position after them, and the error if the source refuses the link */
+  async function* visitsOf(
+    of: PastAddress,
+    from: Position,
+  ): AsyncGenerator<HistoryPage, { readonly at: Position; readonly refusal?: ImportError }> {
     let at = from;
     for (let changes = 0; ; ) {
       const page = await readOrRefused(() => visitPage(of, at));
       if (page instanceof ImportError) {
         const row = at.row + 1;
-        at = { ...at, link: at.link + 1, visits: 1, total: undefined, row, second: '', counts: {} };
-        const error = `the source does not return its visits: ${page.message}`;
-        yield { items: [{ row, record: of, error }], next: JSON.stringify(at), at };
-        return;
+        return { at: { ...at, visits: 1, total: undefined, row, second: '', counts: {} }, refusal: page };
       }
       const { visits, isLast, total } = page;
       if (at.total !== undefined && total !== undefined && at.total !== total) {
@@ -158,8 +160,8 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
         isLast || visits.length === 0
           ? { ...at, link: at.link + 1, visits: 1, total: undefined, row, second: '', counts: {} }
           : { ...at, visits: at.visits + 1, total, row, second, counts };
-      yield { items, next: JSON.stringify(at), at };
-      if (at.visits === 1) return;
+      yield { items, next: JSON.stringify(at) };
+      if (at.visits === 1) return { at };
     }
   }
 
@@ -170,16 +172,22 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
       const start: Position = { links: 1, link: 0, visits: 1, row: 0, end, second: '', counts: {} };
       let at = positionOf<Position>(from) ?? start;
       for (;;) {
-        const { links, isLast } = await linkPage(at.links);
+        let { links, isLast } = await linkPage(at.links);
         while (at.link < links.length) {
           const of = addressIn(links[at.link]);
-          if (of === undefined) at = { ...at, link: at.link + 1 };
-          else {
-            for await (const page of visitsOf(of, at)) {
-              at = page.at;
-              yield page;
-            }
+          if (of === undefined) {
+            at = { ...at, link: at.link + 1 };
+            continue;
           }
+          const visits = yield* visitsOf(of, at);
+          at = visits.at;
+          if (visits.refusal === undefined) continue;
+          const done = new Set(links.slice(0, at.link + 1).map(idOf));
+          ({ links, isLast } = await linkPage(at.links));
+          const link = links.findIndex((other) => !done.has(idOf(other)));
+          at = { ...at, link: link < 0 ? links.length : link };
+          const error = `the source does not return its visits: ${visits.refusal.message}`;
+          yield { items: [{ row: at.row, record: of, error }], next: JSON.stringify(at) };
         }
         if (isLast || links.length === 0) return;
         at = { ...at, links: at.links + 1, link: 0 };

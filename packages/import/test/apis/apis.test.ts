@@ -461,6 +461,26 @@ describe('an API', () => {
     await expect(reading).rejects.toThrow('the source has too many folders');
   });
 
+  it('of Shlink is read with all other links if some are deleted, which moves the others to earlier pages', async () => {
+    const keys = Array.from({ length: 203 }, (_, n) => `k${n}`);
+    const refused = ['k3', 'k100', 'k150'];
+    let left = keys;
+    const { keys: passed, errors } = await read('shlink', ({ path, query }) => {
+      const key = /short-urls\/([^/]+)\/redirect-rules$/.exec(path)?.[1];
+      if (key !== undefined && !refused.includes(key)) return { json: { redirectRules: [] } };
+      if (key !== undefined) {
+        left = left.filter((other) => other !== key);
+        return { status: 404, json: {} };
+      }
+      const at = Number(query.page);
+      const link = (shortCode: string) => ({ shortCode, longUrl: 'https://a.test', hasRedirectRules: true });
+      const pagination = { pagesCount: Math.ceil(left.length / 100) };
+      return { json: { shortUrls: { data: left.slice((at - 1) * 100, at * 100).map(link), pagination } } };
+    });
+    expect(passed).toEqual(keys.filter((key) => !refused.includes(key)));
+    expect(errors).toHaveLength(3);
+  });
+
   it('of Shlink has the rules of one link in memory at a time', async () => {
     const link = (key: string) => ({ shortCode: key, longUrl: 'https://a.test', hasRedirectRules: true });
     const stub = await startStub(({ path }) => ({

@@ -132,13 +132,19 @@ describe('the visits of Shlink', () => {
       ...{ shortCode, shortUrl: `https://s.test/${shortCode}`, longUrl: 'https://a.test', domain: null },
       ...{ dateCreated: '2020-01-01T00:00:00+00:00', tags: [], hasRedirectRules: false },
     }));
+    const gone = new Set<string>();
     const stub = await startStub((request) => {
       const early = before(request);
+      if (early?.status === 404) gone.add(/short-urls\/([^/]+)\/visits$/.exec(request.path)?.[1] ?? '');
       if (early !== undefined) return early;
       const { path, query } = request;
       const code = /^\/rest\/v3\/short-urls\/([^/]+)\/visits$/.exec(path)?.[1];
-      if (code === undefined)
-        return { json: { shortUrls: { data: list, pagination: { currentPage: 1, pagesCount: 1 } } } };
+      if (code === undefined) {
+        const [at, perPage] = [Number(query.page), Number(query.itemsPerPage)];
+        const left = list.filter(({ shortCode }) => !gone.has(shortCode));
+        const pagination = { currentPage: at, pagesCount: Math.ceil(left.length / perPage) };
+        return { json: { shortUrls: { data: left.slice((at - 1) * perPage, at * perPage), pagination } } };
+      }
       const size = Number(query.itemsPerPage);
       const newestFirst = (links[decodeURIComponent(code)] ?? []).toReversed();
       const page = Number(query.page);
@@ -187,6 +193,19 @@ describe('the visits of Shlink', () => {
     expect(imported.rejections).toMatchObject([
       { record: { key: 'gone' }, reason: expect.stringMatching(/^the source does not return its visits: .*404/) },
     ]);
+  });
+
+  it('are read of all other links if one is deleted, which moves the others to earlier pages', async () => {
+    const acme = await history.workspace();
+    const keys = Array.from({ length: 203 }, (_, n) => `k${n}`);
+    const links = Object.fromEntries(keys.map((key) => [key, [visit('2021-05-01T00:00:00+00:00')]]));
+    const refused = ['k3', 'k4', 'k150'];
+    const address = await shlink(links, ({ path }) =>
+      refused.some((key) => path.endsWith(`/${key}/visits`)) ? { status: 404, json: {} } : undefined,
+    );
+    const imported = await history.api(acme, 'shlink', address);
+    expect(imported).toMatchObject({ read: 203, clicks: 200, repeated: 0, rejected: 3 });
+    expect(imported.rejections.map(({ record }) => (record as { key: string }).key)).toEqual(refused);
   });
 
   it('are read again when some appear while pages are read, and none is doubled', async () => {
