@@ -19,9 +19,9 @@ async function checkQueryText({ raw }: FastifyRequest): Promise<void> {
 
 /**
  * An `onRoute` hook that makes routes with a schema for their query string refuse one that is not UTF-8. Redirects have none: the query of a
- * visit belongs to its destination.
+ * visit belongs to its destination. Neither do routes for pages of other sites check it: the address of a page may be in any encoding.
  */
 export function refuseInvalidQueryText(route: RouteOptions): void {
-  if (route.schema?.querystring === undefined) return;
+  if (route.schema?.querystring === undefined || route.config?.crossOrigin !== undefined) return;
   route.preValidation = [checkQueryText, ...[route.preValidation ?? []].flat()];
 }

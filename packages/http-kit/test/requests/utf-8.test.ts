@@ -36,9 +36,18 @@ const readQuery = (query: string) => {
     routes.get('/cities', { schema: { querystring: z.object({ city: z.string() }) } }, async ({ query }) => ({
       query,
     }));
+    const image = {
+      config: { crossOrigin: 'images' },
+      schema: { querystring: z.object({ city: z.string() }) },
+    } as const;
+    routes.get('/image', image, async ({ query }) => ({ query }));
     routes.get('/visit', async ({ raw }) => ({ url: raw.url }));
   });
-  return { api: app.inject(`/cities?${query}`), visit: app.inject(`/visit?${query}`) };
+  return {
+    api: app.inject(`/cities?${query}`),
+    image: app.inject(`/image?${query}`),
+    visit: app.inject(`/visit?${query}`),
+  };
 };
 
 it.each(['city=M%FCnchen', 'city=a&%E9=1', 'city=%F0%9F%98', 'city=%ED%A0%80'])(
@@ -60,4 +69,10 @@ it.each([
   ['city=%zz', '%zz'],
 ])('a query string in UTF-8 is taken, also with a percent sign that begins no escape: %s', async (query, city) => {
   expect((await readQuery(query).api).json()).toEqual({ query: { city } });
+});
+
+it('a query string in another encoding is taken by images for pages, as an address in it may be in any', async () => {
+  expect((await readQuery('city=https://acme.com/caf%E9').image).json()).toEqual({
+    query: { city: 'https://acme.com/caf%E9' },
+  });
 });
