@@ -18,6 +18,8 @@ const BACKOFF_MS_MAX = 60_000;
 const RETRY_AFTER_MS_MIN = 1_000;
 /** Longest pause that a source may request: none has a longer rate-limit window. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
+/** After so long, a request that fails is not repeated any more, however long the pauses that the source requests. */
+const WAITED_MS_MAX = 3_600_000;
 const MESSAGE_CHARS = 200;
 /** Enough of a body for a message, also if it has the API key many times. */
 const QUOTED_BYTES = 64 * 1024;
@@ -97,9 +99,9 @@ export function createSourceClient(deps: SourceClientDeps): SourceClient {
   return {
     async getJson(url, form) {
       const { origin } = new URL(url);
-      for (let failures = 0, waits = 0; ; ) {
+      for (let failures = 0, waits = 0, waitedMs = 0; ; ) {
         let reason: string;
-        let pauseMs: number | undefined;
+        let requestedMs = 0;
         try {
           const response = await attempt(url, form);
           if (response.status === 429) {
@@ -112,16 +114,18 @@ export function createSourceClient(deps: SourceClientDeps): SourceClient {
             return answer;
           }
           reason = `answers ${response.status}`;
-          pauseMs = requestedPauseMs(response.retryAfter, now());
+          requestedMs = requestedPauseMs(response.retryAfter, now()) ?? 0;
         } catch (err) {
           if (err instanceof ImportError) throw err;
           if (err instanceof AddressRefusedError) throw new ImportError(`${origin} cannot be read: ${err.message}`);
           reason = err instanceof Error ? err.message : String(err);
         }
         failures++;
-        if (failures >= (hasAnswered ? TRIES_MAX : FIRST_TRIES_MAX))
+        if (failures >= (hasAnswered ? TRIES_MAX : FIRST_TRIES_MAX) || waitedMs > WAITED_MS_MAX)
           throw new ImportError(`${origin} does not answer: ${reason}`);
-        await wait(pauseMs ?? backoffMs(failures - 1));
+        const pauseMs = Math.max(requestedMs, backoffMs(failures - 1));
+        waitedMs += pauseMs;
+        await wait(pauseMs);
       }
     },
   };

@@ -389,6 +389,24 @@ describe('an API', () => {
     expect(waits).toEqual([600_000, ...growing, ...Array(5).fill(60_000)]);
   });
 
+  it('that asks for short pauses while it is away is waited for as long as one that asks for none', async () => {
+    const away = { status: 503, headers: { 'retry-after': '1' } };
+    const { waits } = await read('kutt', (_request, number) => (number <= 5 ? away : { json: { data: [] } }));
+    expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000]);
+  });
+
+  it('that asks for an hour again and again ends the import', async () => {
+    const stub = await startStub(() => ({ status: 503, headers: { 'retry-after': '3600' } }));
+    onTestFinished(() => stub.close());
+    const waits: number[] = [];
+    const { rows } = await openApi({
+      ...{ source: 'kutt', address: stub.address, credential: KEY, outbound, readsCounts: false },
+      ...{ now: () => NOW, wait: async (ms) => void waits.push(ms) },
+    });
+    await expect(rows[Symbol.asyncIterator]().next()).rejects.toThrow('does not answer: answers 503');
+    expect(waits).toEqual([3_600_000, 3_600_000]);
+  });
+
   it('that stays away after it has answered ends the import after some ten minutes', async () => {
     const waits: number[] = [];
     const stub = await startStub((_request, number) =>
