@@ -1,6 +1,6 @@
 import { isObject } from '../model/fields.js';
 import { PartialRecord, UnreadRecord } from './pages.js';
-import { createRefusals, isGone } from './refusals.js';
+import { createRefusals, isGone, isRefusal } from './refusals.js';
 
 /** How to read what the list of links lacks, with a request for each link. */
 export interface Extension {
@@ -23,7 +23,7 @@ export async function* oneByOne(
   doneRows: number,
   { field, read }: Extension,
 ): AsyncGenerator<readonly unknown[]> {
-  const refusals = createRefusals();
+  const refusals = createRefusals(isRefusal);
   let refused: unknown[] = [];
   let row = 0;
 

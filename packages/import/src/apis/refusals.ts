@@ -4,7 +4,7 @@ import { ImportError } from '../model/import-error.js';
 const IN_A_ROW_MAX = 20;
 
 /** Whether the source refuses what was asked for. Credentials that it refuses altogether (401) are due to no record. */
-function isRefusal(err: unknown): err is ImportError {
+export function isRefusal(err: unknown): err is ImportError {
   return err instanceof ImportError && err.status !== undefined && err.status >= 400 && err.status !== 401;
 }
 
@@ -21,14 +21,15 @@ export interface Refusals {
   refused(err: unknown): ImportError;
 }
 
-export function createRefusals(): Refusals {
+/** @param isOfRecord whether an error may be due to a single record */
+export function createRefusals(isOfRecord: (err: unknown) => err is ImportError): Refusals {
   let inARow = 0;
   return {
     answered() {
       inARow = 0;
     },
     refused(err) {
-      if (!isRefusal(err) || ++inARow >= IN_A_ROW_MAX) throw err;
+      if (!isOfRecord(err) || ++inARow >= IN_A_ROW_MAX) throw err;
       return err;
     },
   };

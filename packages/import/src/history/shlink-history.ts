@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isBotAgent } from '@waymark/visit';
 import { listIn, textIn } from '../apis/pages.js';
-import { createRefusals } from '../apis/refusals.js';
+import { createRefusals, isGone } from '../apis/refusals.js';
 import { idOf } from '../apis/shlink-links.js';
 import type { SourceClient } from '../apis/source-client.js';
 import { fieldsOf, isObject } from '../model/fields.js';
@@ -80,8 +80,8 @@ export interface ShlinkHistoryOptions {
 
 /**
  * Reads the visits of one link after the other. Visits have no ids, so each is identified by its content, and equal ones by their order. A
- * link whose number of visits changes while they are read is read again. One that the source refuses, as after it was deleted, is rejected;
- * its page is read again then, because all later links have moved.
+ * link whose number of visits changes while they are read is read again. One that the source does not have any more is rejected; its page
+ * is read again then, because all later links have moved.
  */
 export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryOptions): HistorySource {
   async function linkPage(page: number) {
@@ -109,9 +109,9 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
     };
   }
 
-  const refusals = createRefusals();
-  /** Runs a request for one link. @returns the error when the source refuses that link; @throws ImportError when it refuses many in a row */
-  async function readOrRefused<T>(request: () => Promise<T>): Promise<T | ImportError> {
+  const refusals = createRefusals(isGone);
+  /** Runs a request for one link. @returns the error when the link is gone; @throws ImportError for other refusals, and when many are gone in a row */
+  async function readOrGone<T>(request: () => Promise<T>): Promise<T | ImportError> {
     try {
       const found = await request();
       refusals.answered();
@@ -126,14 +126,14 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
     return key === undefined ? undefined : { domain: textIn(link, 'domain') ?? hostOf(textIn(link, 'shortUrl')), key };
   }
 
-  /** The pages of visits of a link from a position on. @returns the position after them, and the error if the source refuses the link */
+  /** The pages of visits of a link from a position on. @returns the position after them, and the error if the link is gone */
   async function* visitsOf(
     of: PastAddress,
     from: Position,
   ): AsyncGenerator<HistoryPage, { readonly at: Position; readonly refusal?: ImportError }> {
     let at = from;
     for (let changes = 0; ; ) {
-      const page = await readOrRefused(() => visitPage(of, at));
+      const page = await readOrGone(() => visitPage(of, at));
       if (page instanceof ImportError) {
         const row = at.row + 1;
         return { at: { ...at, visits: 1, total: undefined, row, second: '', counts: {} }, refusal: page };

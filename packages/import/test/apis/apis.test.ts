@@ -389,6 +389,13 @@ describe('an API', () => {
     expect(waits).toEqual([600_000, ...growing, ...Array(5).fill(60_000)]);
   });
 
+  it.each([408, 425])('that answers %d for a while, as a proxy under load may, is asked again', async (status) => {
+    const { keys, waits } = await read('kutt', (_request, number) =>
+      number <= 2 ? { status } : { json: { data: [] } },
+    );
+    expect([keys, waits]).toEqual([[], [1000, 2000]]);
+  });
+
   it('that asks for short pauses while it is away is waited for as long as one that asks for none', async () => {
     const away = { status: 503, headers: { 'retry-after': '1' } };
     const { waits } = await read('kutt', (_request, number) => (number <= 5 ? away : { json: { data: [] } }));

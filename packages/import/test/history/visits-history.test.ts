@@ -208,6 +208,18 @@ describe('the visits of Shlink', () => {
     expect(imported.rejections.map(({ record }) => (record as { key: string }).key)).toEqual(refused);
   });
 
+  it('are read to the last one by a later run if the source refuses some for a while', async () => {
+    const acme = await history.workspace();
+    const links = { a: [visit('2021-05-01T00:00:00+00:00')], b: [visit('2021-05-01T00:00:00+00:00')] };
+    let isRefusing = true;
+    const address = await shlink(links, ({ path }) =>
+      isRefusing && path.endsWith('/a/visits') ? { status: 403, text: 'blocked by a firewall' } : undefined,
+    );
+    await expect(history.api(acme, 'shlink', address)).rejects.toThrow('blocked by a firewall');
+    isRefusing = false;
+    expect(await history.api(acme, 'shlink', address)).toMatchObject({ clicks: 2, rejected: 0 });
+  });
+
   it('are read again when some appear while pages are read, and none is doubled', async () => {
     const acme = await history.workspace();
     const visits = Array.from({ length: 1_500 }, (_, n) =>
