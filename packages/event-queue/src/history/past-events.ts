@@ -49,7 +49,8 @@ export interface PastBatch {
   readonly aliases: readonly ClickAlias[];
   readonly claims: readonly PastClaim[];
   /**
-   * The progress of the import once the batch is stored.
+   * The progress of the import once the batch is stored. It is called before that, and once more after it: the progress may have to include
+   * the rows that were refused.
    *
    * @param dropped number of rows that were not stored, because other events have their claims
    */
@@ -269,6 +270,8 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
       const batch = { ...claimed.batch, progress: progressAfter(claimed.dropped) };
       await state.begin(batch);
       await store(batch, false, []);
+      const progress = progressAfter(claimed.dropped);
+      if (progress !== batch.progress) await state.acknowledge(progress);
       await claims.end(batch, new Map(taking.map(({ name, value }) => [name, value])));
       return claimed.dropped;
     },

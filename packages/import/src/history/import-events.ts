@@ -168,7 +168,9 @@ export async function importEvents(history: HistorySource, options: EventImportO
     // moment.
     await report.save();
     await evictLatestLeads({ shard, clickhouse: stores.clickhouse, workspaceNumber, now }, rows);
-    counts = withoutDropped(counts, await past.write({ rows, aliases, claims: taken, progressAfter }));
+    // Rows that are refused meanwhile are counted during this call.
+    const dropped = await past.write({ rows, aliases, claims: taken, progressAfter });
+    counts = withoutDropped(counts, dropped);
     report.progress(counts);
   }
 
@@ -227,8 +229,12 @@ export async function importEvents(history: HistorySource, options: EventImportO
   /** Rows of the batch that an earlier run has left, which are refused while it is completed. */
   const refusedAtStart: RefusedRow[] = [];
   let isOpen = false;
-  const rejectRefused = ({ row, error }: RefusedRow) =>
-    reject({ row: 0, record: row }, `the store refuses it: ${error}`);
+  /** Rejects a row. Its batch may be complete in a moment, so the report is saved right away. */
+  async function rejectRefused({ kind, row, error }: RefusedRow, isCounted: boolean): Promise<void> {
+    if (isCounted) add(`${kind}s`, -1);
+    await reject({ row: 0, record: row }, `the store refuses it: ${error}`);
+    await report.save();
+  }
 
   async function open(): Promise<PastEvents> {
     return openPastEvents({
@@ -236,7 +242,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
       ...{ workspaceNumber, shard, identity: history.identity, logger, now, signal: options.signal },
       ...{ onInserting: catalog.markTotals, onInserted: catalog.evictTotals },
       onRefused: async (refused) => {
-        if (isOpen) await rejectRefused(refused);
+        if (isOpen) await rejectRefused(refused, true);
         else refusedAtStart.push(refused);
       },
     });
@@ -252,7 +258,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
         counts = withoutDropped(progress.counts, past.dropped);
         await report.continued(counts);
       }
-      for (const refused of refusedAtStart) await rejectRefused(refused);
+      for (const refused of refusedAtStart) await rejectRefused(refused, progress !== undefined);
       await readAll(progress?.next, (items, next) => store(past, items, next));
       isFinished = true;
     } finally {

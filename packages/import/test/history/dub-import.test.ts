@@ -1,6 +1,6 @@
 import { ApiError } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type HistorySource, ImportError, type PastEvent } from '../../src/index.js';
+import { type EventCounts, type HistorySource, ImportError, type PastEvent, type Rejection } from '../../src/index.js';
 import { anAccount, dub, linkOf } from './dub-account.js';
 import { aDubClick, aDubCustomer, aDubLead, aDubSale, dubClickId } from './stub-dub.js';
 import { startHistory, type TestHistory } from './test-history.js';
@@ -144,6 +144,43 @@ describe('an import of the history of dub', () => {
     await expect(importing).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
     expect(rejections.filter((one) => (one as { row: number }).row === 1)).toEqual([]);
     expect(isClosed).toBe(true);
+  });
+
+  it('counts and reports rows that the store refuses, also those of a run that is continued', async () => {
+    const acme = await history.workspace();
+    await history.table(acme, 'url,key\nhttps://a.test,Ab\n');
+    const click = (identity: string, city: string) => ({
+      ...{ kind: 'click' as const, address: { domain: acme.host, key: 'Ab' }, timeMs: Date.UTC(2024, 0, 1), identity },
+      ...{ alias: null, url: null, place: { country: 'US', region: undefined, city, continent: undefined } },
+      ...{ device: null, browser: null, os: null, userAgent: '', referrer: null, trigger: 'link' as const },
+    });
+    const reported: string[] = [];
+    let isAway = true;
+    const source: HistorySource = {
+      identity: 'a source',
+      async *read(from) {
+        if (from === undefined) {
+          const items = ['Austin', '\ud800', 'Dallas'].map((city, row) => ({
+            ...{ row, record: {}, event: click(`${row}`, city) },
+          }));
+          for (let page = 1; page <= 100; page++) yield { items: page === 1 ? items : [], next: 'a' };
+        }
+        if (isAway) throw new ImportError('the source is away');
+        yield { items: [{ row: 4, record: {}, event: click('4', 'Waco') }], next: 'b' };
+      },
+    };
+    const report = {
+      continued: async ({ clicks, rejected }: EventCounts) => void reported.push(`${clicks} ${rejected}`),
+      rejected: async ({ reason }: Rejection) => void reported.push(reason.slice(0, 20)),
+      save: async () => void reported.push('saved'),
+      progress: () => undefined,
+    };
+    await expect(history.events(acme, source, { report })).rejects.toThrow('the source is away');
+    expect(reported).toEqual(['saved', 'the store refuses it', 'saved']);
+    isAway = false;
+    expect(await history.events(acme, source, { report })).toMatchObject({ read: 4, clicks: 3, rejected: 1 });
+    expect(reported.slice(3)).toEqual(['2 1', 'saved']);
+    expect(await history.rows(acme, 'click_events')).toHaveLength(3);
   });
 
   it('stores fewer events at a time when they are large', async () => {
