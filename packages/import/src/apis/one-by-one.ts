@@ -10,10 +10,14 @@ export interface Extension {
   readonly read: (link: unknown) => Promise<unknown> | undefined;
 }
 
+/** Most links that are kept back, because those that need no request may be many. */
+const KEPT_MAX = 500;
+
 /**
  * Pages of one link each, to which a request adds something: the answers for a whole page of links could be too much for the memory. A link
- * that has been deleted meanwhile is passed on as one that could not be read, and one that is refused otherwise without the addition. They
- * are kept back until a request is answered, so that nothing is imported from a source that refuses from the start.
+ * that has been deleted meanwhile is passed on as one that could not be read, and one that is refused otherwise without the addition. From a
+ * refusal on, up to 500 links are kept back until a request is answered, so that a source that refuses all requests ends the import before
+ * links are made that it refuses.
  *
  * @param doneRows number of links that an earlier run has processed; nothing is requested for them
  * @throws ImportError when the source refuses many links in a row
@@ -24,35 +28,32 @@ export async function* oneByOne(
   { field, read }: Extension,
 ): AsyncGenerator<readonly unknown[]> {
   const refusals = createRefusals(isRefusal);
-  let refused: unknown[] = [];
+  let isRefusing = false;
+  let kept: unknown[] = [];
   let row = 0;
 
-  /** Reads a link. @returns undefined for one that is refused, which is kept back */
   async function extended(link: unknown, reading: Promise<unknown>): Promise<unknown> {
     try {
       const found = await reading;
       refusals.answered();
+      isRefusing = false;
       return found;
     } catch (err) {
       const { message } = refusals.refused(err);
-      const reason = `the source does not return it: ${message}`;
-      refused.push(
-        isGone(err) || !isObject(link)
-          ? new UnreadRecord(link, message)
-          : new PartialRecord(link, [{ field, value: '', reason }]),
-      );
-      return undefined;
+      isRefusing = true;
+      if (isGone(err) || !isObject(link)) return new UnreadRecord(link, message);
+      return new PartialRecord(link, [{ field, value: '', reason: `the source does not return it: ${message}` }]);
     }
   }
 
   for await (const page of pages) {
     for (const link of page) {
       const reading = ++row > doneRows ? read(link) : undefined;
-      const found = reading === undefined ? link : await extended(link, reading);
-      if (found === undefined) continue;
-      yield [...refused, found];
-      refused = [];
+      kept.push(reading === undefined ? link : await extended(link, reading));
+      if (isRefusing && kept.length < KEPT_MAX) continue;
+      yield kept;
+      kept = [];
     }
   }
-  yield refused;
+  yield kept;
 }

@@ -252,6 +252,28 @@ describe('an API', () => {
       expect(stub.requests.filter(({ path }) => path.endsWith('/summary')).length).toBe(22);
     });
 
+    it('ends at refused rules of Shlink before others are passed on, also with links without rules among them', async () => {
+      const links = Array.from({ length: 60 }, (_, n) => ({
+        ...{ shortCode: `k${n}`, longUrl: 'https://a.test', hasRedirectRules: n % 2 === 1 },
+      }));
+      const stub = await startStub(({ path }) =>
+        path.endsWith('/redirect-rules')
+          ? { status: 403, json: { title: 'no rules for this key' } }
+          : { json: { shortUrls: { data: links, pagination: { pagesCount: 1 } } } },
+      );
+      onTestFinished(() => stub.close());
+      const { rows } = await openApi({
+        ...{ source: 'shlink', address: stub.address, credential: KEY, outbound, readsCounts: false },
+        ...{ now: () => NOW, wait: async () => undefined },
+      });
+      const passed: number[] = [];
+      const reading = (async () => {
+        for await (const { row } of rows) passed.push(row);
+      })();
+      await expect(reading).rejects.toThrow('no rules for this key');
+      expect(passed).toEqual([1]);
+    });
+
     it('sends none for links that an earlier run has processed', async () => {
       const { links, requests } = await bitly(5, {}, { doneRows: 3 });
       expect(links.map(({ row }) => row)).toEqual([1, 2, 3, 4, 5]);
