@@ -25,10 +25,18 @@ export const NO_EVENTS: EventCounts = {
 
 /** Receives the results of an import of events. Calls that return a promise are awaited, so that an implementation need not buffer. */
 export interface EventReport {
-  /** Called before all others if the import continues an earlier run, whose rejected records are not rejected again. */
-  continued(earlier: EventCounts): Promise<void>;
+  /**
+   * Called before all others if the import continues an earlier run, whose rejected records are not rejected again.
+   *
+   * @param mark what `save` of that run has returned; undefined also for a run of an earlier version
+   */
+  continued(earlier: EventCounts, mark: string | undefined): Promise<void>;
   rejected(rejection: Rejection): Promise<void>;
-  /** Called before a batch is stored, behind which a later run would continue: the records rejected so far must be safe from now on. */
-  save(): Promise<void>;
+  /**
+   * Called before a batch is stored, behind which a later run would continue: the records rejected so far must be safe from now on.
+   *
+   * @returns what identifies the report, if there is one
+   */
+  save(): Promise<string | undefined>;
   progress(counts: EventCounts): void;
 }

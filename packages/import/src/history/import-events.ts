@@ -71,6 +71,8 @@ interface Progress {
   /** {@link DomainMap.identity} and {@link HistorySource.timezone} of the run; an earlier version stored neither. */
   readonly domains?: string;
   readonly timezone?: string | undefined;
+  /** See {@link EventReport.save}. */
+  readonly report?: string | undefined;
 }
 
 /** Counts dropped sales as repeated. @param dropped number of sales that were not stored, because their invoice belongs to another sale */
@@ -111,6 +113,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
   const oldestMs = Math.max(now() - retentionDays * DAY_MS, Math.floor(now() / DAY_MS - ownDays) * DAY_MS);
   const optionsNow = { domains: options.domains.identity, timezone: history.timezone };
   let counts = NO_EVENTS;
+  let mark: string | undefined;
   let hasAliases = workspace.hasClickAliases === true;
 
   const add = (name: keyof EventCounts, amount = 1) => {
@@ -163,10 +166,10 @@ export async function importEvents(history: HistorySource, options: EventImportO
     await markAliases(batch.aliases);
     const { rows, aliases, claims: taken } = batch;
     const progressAfter = (dropped: number) =>
-      JSON.stringify({ next, counts: withoutDropped(counts, dropped), ...optionsNow } satisfies Progress);
+      JSON.stringify({ next, counts: withoutDropped(counts, dropped), ...optionsNow, report: mark } satisfies Progress);
     // Before the rows are stored, because a killed import repeats the batch. A sale in between is attributed to the latest lead of that
     // moment.
-    await report.save();
+    mark = await report.save();
     await evictLatestLeads({ shard, clickhouse: stores.clickhouse, workspaceNumber, now }, rows);
     // Rows that are refused meanwhile are counted during this call.
     const dropped = await past.write({ rows, aliases, claims: taken, progressAfter });
@@ -233,7 +236,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
   async function rejectRefused({ kind, row, error }: RefusedRow, isCounted: boolean): Promise<void> {
     if (isCounted) add(`${kind}s`, -1);
     await reject({ row: 0, record: row }, `the store refuses it: ${error}`);
-    await report.save();
+    mark = await report.save();
   }
 
   async function open(): Promise<PastEvents> {
@@ -256,7 +259,8 @@ export async function importEvents(history: HistorySource, options: EventImportO
       const progress = continuable(past.progress);
       if (progress !== undefined) {
         counts = withoutDropped(progress.counts, past.dropped);
-        await report.continued(counts);
+        mark = progress.report;
+        await report.continued(counts, mark);
       }
       for (const refused of refusedAtStart) await rejectRefused(refused, progress !== undefined);
       await readAll(progress?.next, (items, next) => store(past, items, next));

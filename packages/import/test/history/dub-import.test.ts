@@ -170,16 +170,17 @@ describe('an import of the history of dub', () => {
       },
     };
     const report = {
-      continued: async ({ clicks, rejected }: EventCounts) => void reported.push(`${clicks} ${rejected}`),
+      continued: async ({ clicks, rejected }: EventCounts, mark: string | undefined) =>
+        void reported.push(`${clicks} ${rejected} ${mark}`),
       rejected: async ({ reason }: Rejection) => void reported.push(reason.slice(0, 20)),
-      save: async () => void reported.push('saved'),
+      save: async () => `mark ${reported.push('saved')}`,
       progress: () => undefined,
     };
     await expect(history.events(acme, source, { report })).rejects.toThrow('the source is away');
     expect(reported).toEqual(['saved', 'the store refuses it', 'saved']);
     isAway = false;
     expect(await history.events(acme, source, { report })).toMatchObject({ read: 4, clicks: 3, rejected: 1 });
-    expect(reported.slice(3)).toEqual(['2 1', 'saved']);
+    expect(reported.slice(3)).toEqual(['2 1 mark 3', 'saved']);
     expect(await history.rows(acme, 'click_events')).toHaveLength(3);
   });
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -15,6 +16,20 @@ import { withProgress } from '../progress.js';
 
 const BUFFER_CHARS = 65_536;
 
+/** Identifies the first bytes of a file by their number and hash; undefined when the file is shorter. */
+async function markOf(path: string, bytes: number): Promise<string | undefined> {
+  const hash = createHash('sha256');
+  let read = 0;
+  if (bytes > 0)
+    for await (const chunk of createReadStream(path, { end: bytes - 1 })) {
+      hash.update(chunk as Buffer);
+      read += (chunk as Buffer).length;
+    }
+  return read === bytes ? markText(bytes, hash.digest('base64url')) : undefined;
+}
+
+const markText = (bytes: number, digest: string) => `${bytes} ${digest}`;
+
 /**
  * A CSV file that is only created if it has rows. At the end it replaces, or removes, the file of an earlier run.
  *
@@ -27,12 +42,22 @@ function createReportFile(path: string, sourcePath?: string) {
   let rows = 0;
   let isContinued = false;
   let isPublished = false;
+  const hash = createHash('sha256');
+  let bytes = 0;
+  /** Identifies the file that is continued. */
+  let earlierMark: string | undefined;
+
+  async function write(to: FileHandle, content: Buffer): Promise<void> {
+    await to.appendFile(content);
+    hash.update(content);
+    bytes += content.length;
+  }
 
   /** Creates the draft, with the content of the file that it continues. */
   async function createDraft(): Promise<FileHandle> {
     // Only the owner can read it, because rows may contain passwords of links. `x`: another user may have put a file of theirs there.
     const created = await open(writtenPath, 'wx', 0o600);
-    if (isContinued) for await (const chunk of createReadStream(path)) await created.appendFile(chunk as Buffer);
+    if (isContinued) for await (const chunk of createReadStream(path)) await write(created, chunk as Buffer);
     return created;
   }
 
@@ -41,7 +66,7 @@ function createReportFile(path: string, sourcePath?: string) {
     const text = buffer;
     buffer = '';
     handle ??= await createDraft();
-    await handle.appendFile(text);
+    await write(handle, Buffer.from(text));
   }
 
   return {
@@ -56,20 +81,25 @@ function createReportFile(path: string, sourcePath?: string) {
      * Continues the file of an earlier run instead of replacing it. Call it before rows are added.
      *
      * @param earlier number of rows of that file
-     * @returns false when there is no such file
+     * @param mark what `publish` of that run has returned; without it, any file is continued
+     * @returns false when there is no such file, or that of another import
      */
-    async continueFile(earlier: number): Promise<boolean> {
+    async continueFile(earlier: number, mark: string | undefined): Promise<boolean> {
       const found = await lstat(path).catch(() => undefined);
-      isContinued = found?.isFile() === true;
-      if (isContinued) rows = earlier;
+      isContinued =
+        found?.isFile() === true && (mark === undefined || (await markOf(path, Number.parseInt(mark, 10))) === mark);
+      if (!isContinued) return false;
+      rows = earlier;
+      earlierMark = mark;
       return isContinued;
     },
-    /** Gives the file its name before the end, so that its rows stay if this process is killed. */
-    async publish(): Promise<void> {
+    /** Gives the file its name before the end, so that its rows stay if this process is killed. @returns what identifies its content */
+    async publish(): Promise<string | undefined> {
       await flush();
-      if (handle === undefined || isPublished) return;
-      await rename(writtenPath, path);
+      if (handle === undefined) return earlierMark;
+      if (!isPublished) await rename(writtenPath, path);
       isPublished = true;
+      return markText(bytes, hash.copy().digest('base64url'));
     },
     /** @param hasEnded whether all of the source was read */
     async close(hasEnded: boolean): Promise<void> {
@@ -150,9 +180,9 @@ export function withEventReport(
   let lines = createReportLines(false);
   return reported({ files: [rejected], text: eventCountsText, read: ({ read }) => read }, (progress) =>
     work({
-      async continued(earlier) {
+      async continued(earlier, mark) {
         if (earlier.rejected === 0) return;
-        if (await rejected.continueFile(earlier.rejected))
+        if (await rejected.continueFile(earlier.rejected, mark))
           lines = createReportLines(false, { ...NO_LINES, rejected: earlier.rejected });
         else
           printStatus(
