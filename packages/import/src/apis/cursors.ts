@@ -10,11 +10,18 @@ export interface Cursor {
   readonly id: string;
   /** Id of the last record of the first page. */
   readonly pivot: string;
-  /** Ids of the records that follow the pivot, at most a page. Whichever of them still exists, all records before the pivot are before it. */
+  /** Ids of some of the records that follow the pivot, the next ones first. Whichever of them still exists, all records before the pivot are before it. */
   readonly following?: readonly string[];
-  /** Ids of the other records of the page before, those next to the cursor first. */
+  /** Ids of some other records of the page before, those next to the cursor first. */
   readonly nearby?: readonly string[];
 }
+
+/**
+ * The next four of some ids, and more and more distant ones to the last: few requests show that a source refuses every cursor, and records
+ * that were deleted one after the other are soon passed over.
+ */
+const samples = (ids: readonly string[]) =>
+  ids.filter((_id, index) => index < 4 || (index & (index + 1)) === 0 || index === ids.length - 1);
 
 const idsOf = (records: readonly unknown[]) => records.flatMap((record) => textIn(record, 'id') ?? []);
 
@@ -24,7 +31,7 @@ export function isRefusedCursor(cursor: Cursor | undefined, err: unknown): boole
 }
 
 /**
- * Reads the page at the cursor. If the record of the cursor was deleted meanwhile, the list is read from the nearest record of the page before
+ * Reads the page at the cursor. If the record of the cursor was deleted meanwhile, the list is read from a near record of the page before
  * that exists or, if none does and all records behind the pivot were read, from the next one that follows the pivot: then some come again.
  *
  * @returns the records, and the cursor at which they are
@@ -61,7 +68,7 @@ function cursorQuery(cursor: Cursor | undefined): string {
 export function nextCursor(cursor: Cursor | undefined, records: readonly unknown[]): Cursor | undefined {
   const { parameter = 'startingAfter' } = cursor ?? {};
   const isAtPivot = cursor?.parameter === 'startingAfter' && cursor.id === cursor.pivot;
-  const following = isAtPivot ? idsOf(records) : cursor?.following;
+  const following = isAtPivot ? samples(idsOf(records)) : cursor?.following;
   if (records.length === 0) {
     return cursor?.parameter === 'startingAfter'
       ? { ...cursor, parameter: 'endingBefore', id: cursor.pivot, nearby: [] }
@@ -70,5 +77,5 @@ export function nextCursor(cursor: Cursor | undefined, records: readonly unknown
   const id = textIn(parameter === 'startingAfter' ? records.at(-1) : records[0], 'id');
   if (id === undefined || id === cursor?.id) throw new ImportError('the records of a page have no ids of their own');
   const others = idsOf(parameter === 'startingAfter' ? records.toReversed() : records).slice(1);
-  return { parameter, id, pivot: cursor?.pivot ?? id, nearby: others, ...(following && { following }) };
+  return { parameter, id, pivot: cursor?.pivot ?? id, nearby: samples(others), ...(following && { following }) };
 }

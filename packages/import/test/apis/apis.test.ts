@@ -121,6 +121,33 @@ describe('an API', () => {
     expect(found.keys.toSorted()).toEqual(keys);
   });
 
+  it('of dub is read to its end if thirty links, the last of a page, are deleted meanwhile', async () => {
+    const account = emptyAccount();
+    for (let n = 1; n <= 350; n++) account.links.push(dubLink(n, { createdAt: `2023-01-01T00:00:00.${n + 100}Z` }));
+    const keys = account.links.map(({ key }) => key).toSorted();
+    let pages = 0;
+    const found = await read('dub', ({ path, query }) => {
+      const index = account.links.findIndex(({ id }) => id === query.startingAfter);
+      if (query.startingAfter !== undefined && ++pages === 2) account.links.splice(index - 29, 30);
+      return dubAnswer(account, path, query);
+    });
+    // Some come again.
+    expect([...new Set(found.keys)].toSorted()).toEqual(keys);
+  });
+
+  it('of dub that refuses every cursor gets few requests', async () => {
+    const account = emptyAccount();
+    for (let n = 1; n <= 150; n++) account.links.push(dubLink(n));
+    const cursors: string[] = [];
+    const reading = read('dub', ({ path, query }) => {
+      if (query.startingAfter === undefined) return dubAnswer(account, path, query);
+      cursors.push(query.startingAfter);
+      return { status: 422, json: { error: { message: 'unknown parameter' } } };
+    });
+    await expect(reading).rejects.toThrow('unknown parameter');
+    expect(cursors.length).toBeLessThanOrEqual(10);
+  });
+
   it('of dub names the folders that the key may not read', async () => {
     const account = emptyAccount();
     account.folders.push({ id: 'fold_1', name: 'Finance' }, { id: 'fold_2', name: 'Open' });
