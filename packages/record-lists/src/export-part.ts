@@ -12,7 +12,7 @@ export interface ExportPart {
   readonly after?: string | undefined;
   /** Epoch milliseconds; rows that were created later are left out. */
   readonly createdUntilMs?: number | undefined;
-  /** Of a direct export: aborts when its client has left. Until then it waits for a page; a job, which is tried again, gives up after a minute. */
+  /** Of a direct export: aborts when its client has left. Until then, refused pages are retried; a job gives up at the tenth refusal. */
   readonly client?: AbortSignal | undefined;
 }
 

@@ -30,7 +30,7 @@ export interface FirstWorkspace {
 }
 
 async function createFirstWorkspace(catalog: Catalog, domain: string): Promise<FirstWorkspace | undefined> {
-  // A workspace of a later release, which cannot be read after the way back, is one as well.
+  // A workspace that a later release has stored, and that this one cannot read, counts as well.
   const { records, unreadable } = await catalog.workspaces.listReadable();
   if (records.length + unreadable.length > 0) return undefined;
   const created = await catalog.workspaces.create({

@@ -60,7 +60,7 @@ const RULES: ResourceRules<ErasureRecord, New<ErasureRecord, 'mode'>, ErasureFil
 
 /** Maximum number of earlier erasures of one person that are read. */
 const EARLIER_MAX = 100;
-/** How many of the open erasures that have not changed for longest are compared. */
+/** Limit on the open erasures that are compared to find the oldest: those whose last change is longest ago. */
 const OLDEST_READ = 100;
 /** How many waiting erasures are read at a time. */
 const WAITING_PER_STEP = 400;

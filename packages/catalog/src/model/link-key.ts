@@ -35,7 +35,7 @@ const LABEL_CHARS_MAX = 3 * KEY_CHARS_MAX;
 /** How often a label is folded: punycode in punycode in punycode is only written to keep the service busy. */
 const FOLDS_MAX = 2;
 
-/** Applies `change` to every part between slashes and dots, because each part is encoded in punycode by itself. Longer texts are not converted. */
+/** Applies `change` to every part between slashes and dots, because punycode encodes each by itself. Longer keys than ENCODED_KEY_CHARS_MAX stay as they are. */
 function mapLabels(key: string, change: (label: string) => string): string {
   if (key.length > ENCODED_KEY_CHARS_MAX) return key;
   return key

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => stores.close());
 
-/** Replaces a text in a stored record by one that this release does not know, as a process of a later release would store it. */
+/** Replaces a text in a stored record by one that the schema of this release does not allow, as a process of a later release would store it. */
 async function replaceIn(table: string, { id }: { readonly id: string }, text: string, by: string): Promise<void> {
   await stores.database.client.command({
     query: `INSERT INTO ${table} SELECT * REPLACE (version + 1 AS version, replaceOne(data, {text:String}, {by:String}) AS data)

@@ -33,8 +33,8 @@ export function engineArguments(memoryBytes: number): string[] {
     // count against the limit at once, whatever this is.
     '--memory_worker_period_ms=1000',
     // The shortest time, in seconds, after which a table with nothing to merge is checked again; the default is a tenth of it, with
-    // which each of our tables was checked about once a second. Inserts and mutations wake a table at once, whatever this is. It is no
-    // longer, although 10 seconds would halve the cost of an idle process: a table whose mutation finds every thread of the pool busy waits
+    // which each of our tables was checked about once a second. Inserts and mutations wake a table at once, whatever this is. One second is not
+    // exceeded, although 10 seconds would halve the cost of an idle process: a table whose mutation finds every thread of the pool busy waits
     // as long, because threads that other tables free do not wake it. An erasure changes more tables than there are threads.
     '--background_processing_pool_thread_sleep_seconds_if_nothing_to_do=1',
     // Expressions are not compiled to machine code: compiling one takes 24 ms of CPU, at the third statement that has it, and a run of the

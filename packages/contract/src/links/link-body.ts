@@ -17,7 +17,7 @@ const nameText = z.string().max(255);
 const LIST_ITEMS_MAX = 1000;
 /** A list, separated by commas or as a JSON array. */
 const csvOrList = z.union([z.string().max(URL_CHARS_MAX), z.array(nameText).max(LIST_ITEMS_MAX)]);
-/** Longer values than a body may set are in destinations, and so in answers, which may be sent back: `packages/link-rules` checks that. */
+/** Has the limit of URLs, because answers, which may be sent back, have long values of their URLs: `packages/link-rules` checks a shorter one. */
 const utm = z.string().trim().max(URL_CHARS_MAX).nullish();
 
 /** @param meaning what happens at that time, as a sentence */

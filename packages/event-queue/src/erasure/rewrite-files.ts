@@ -76,7 +76,7 @@ async function mayHaveDump(redis: Redis, info: Info): Promise<boolean> {
   return save !== '' || (isReplica && diskless === 'disabled') || existsSync(join(directory, file));
 }
 
-/** Empties the log of slow commands, which has the beginnings of their arguments. A server that does not allow it keeps them until newer ones come. */
+/** Empties the log of slow commands, which has the beginnings of their arguments. If Redis refuses, they stay until newer ones replace them. */
 async function resetSlowLog(redis: Redis): Promise<void> {
   try {
     await redis.slowlog('RESET');

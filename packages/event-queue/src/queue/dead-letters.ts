@@ -9,7 +9,7 @@ import { createJobAdder } from './job-adder.js';
 import { rowJobId } from './job-id.js';
 import { batchOfJobKey, DEAD_LETTER_QUEUE, jobKey, queueKey, rowsKey } from './keys.js';
 
-/** A row that ClickHouse or the checks of the writer refused. It is *parked*: stored in the dead-letter queue until it is replayed. */
+/** A row that ClickHouse or the checks of the writer refused. It is *parked*: stored in the dead-letter queue until it is replayed or discarded. */
 export interface DeadLetter {
   readonly kind: QueueKind;
   readonly version: number;
@@ -169,7 +169,7 @@ export async function replayDeadLetters(
 /** A dead letter as Redis has it. */
 export interface RawLetter {
   readonly id: string;
-  /** JSON, see {@link DeadLetter}; of a release that this one may not understand. Empty if there is only the id. */
+  /** JSON, see {@link DeadLetter}; another release may have written it in another form. Empty if there is only the id. */
   readonly data: string;
 }
 
@@ -184,7 +184,7 @@ return redis.call('LREM', KEYS[1], -1, ARGV[1])
 `;
 
 /**
- * Removes dead letters for good. One that is replayed, erased or discarded by somebody else meanwhile is left out.
+ * Removes dead letters for good. One that another process replays, erases or discards meanwhile is left out.
  *
  * @param ids the letters to remove; undefined = all
  * @param keep called with letters before they are removed; if it throws, they stay

@@ -17,7 +17,7 @@ export interface Cursor {
 }
 
 /**
- * The next four of some ids, and more and more distant ones to the last: few requests show that a source refuses every cursor, and records
+ * The first four of some ids, the 8th, 16th and so on, and the last: few requests show that a source refuses every cursor, and records
  * that were deleted one after the other are soon passed over.
  */
 const samples = (ids: readonly string[]) =>

@@ -14,10 +14,10 @@ export interface Extension {
 const KEPT_MAX = 500;
 
 /**
- * Pages of one link each, to which a request adds something: the answers for a whole page of links could be too much for the memory. A link
+ * Passes on links one by one, each with what a request adds to it: the answers for a whole page of links may not fit in memory. A link
  * that has been deleted meanwhile is passed on as one that could not be read, and one that is refused otherwise without the addition. From a
- * refusal on, up to 500 links are kept back until a request is answered, so that a source that refuses all requests ends the import before
- * links are made that it refuses.
+ * refusal on, up to 500 links are kept back until a request succeeds, so that the import from a source that refuses all requests ends before
+ * any of the refused links is made.
  *
  * @param doneRows number of links that an earlier run has processed; nothing is requested for them
  * @throws ImportError when the source refuses many links in a row

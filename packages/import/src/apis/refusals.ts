@@ -3,7 +3,7 @@ import { ImportError } from '../model/import-error.js';
 /** So many refusals one after the other are not due to single records, but to the key, the plan of the account or the address. */
 const IN_A_ROW_MAX = 20;
 
-/** Whether the source refuses what was asked for. Credentials that it refuses altogether (401) are due to no record. */
+/** Whether the source refuses the request. A 401 refuses the credentials for all requests, so it is not due to a record. */
 export function isRefusal(err: unknown): err is ImportError {
   return err instanceof ImportError && err.status !== undefined && err.status >= 400 && err.status !== 401;
 }

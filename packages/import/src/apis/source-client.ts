@@ -20,7 +20,7 @@ const RETRY_AFTER_MS_MIN = 1_000;
 const RETRY_AFTER_MS_MAX = 3_600_000;
 /** After so long, a request that fails is not repeated any more, however long the pauses that the source requests. */
 const WAITED_MS_MAX = 3_600_000;
-/** Answers below 500 that also say nothing of what was asked for: timeouts, as of proxies under load, and refused early data. */
+/** Statuses below 500 after which a request is repeated as well: timeouts, such as those of proxies under load, and refused early data. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425]);
 const MESSAGE_CHARS = 200;
 /** Enough of a body for a message, also if it has the API key many times. */

@@ -425,7 +425,7 @@ describe('an API', () => {
     expect(waits).toEqual([1000, 2000, 30_000]);
   });
 
-  it('that is away for some minutes after it has answered is waited for, as long as it asks if it does', async () => {
+  it('that is unavailable for some minutes after an answer is retried, after the pause of Retry-After if it is longer', async () => {
     const page = (skip: string | undefined) => ({
       json: { data: skip === '0' ? [{ address: 'a', target: 'https://a.test', domain: 'k.test' }] : [] },
     });
@@ -438,20 +438,20 @@ describe('an API', () => {
     expect(waits).toEqual([600_000, ...growing, ...Array(5).fill(60_000)]);
   });
 
-  it.each([408, 425])('that answers %d for a while, as a proxy under load may, is asked again', async (status) => {
+  it.each([408, 425])('that answers %d for a while, as a proxy under load may, is retried', async (status) => {
     const { keys, waits } = await read('kutt', (_request, number) =>
       number <= 2 ? { status } : { json: { data: [] } },
     );
     expect([keys, waits]).toEqual([[], [1000, 2000]]);
   });
 
-  it('that asks for short pauses while it is away is waited for as long as one that asks for none', async () => {
+  it('that is unavailable with a short Retry-After is retried after the same growing pauses as one without it', async () => {
     const away = { status: 503, headers: { 'retry-after': '1' } };
     const { waits } = await read('kutt', (_request, number) => (number <= 5 ? away : { json: { data: [] } }));
     expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000]);
   });
 
-  it('that asks for an hour again and again ends the import', async () => {
+  it('that answers each attempt with a Retry-After of an hour ends the import', async () => {
     const stub = await startStub(() => ({ status: 503, headers: { 'retry-after': '3600' } }));
     onTestFinished(() => stub.close());
     const waits: number[] = [];

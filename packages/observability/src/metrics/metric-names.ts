@@ -9,7 +9,7 @@ export const METRICS = {
   ],
   deadLetters: [
     'waymark_dead_letters',
-    'Rows that ClickHouse or the writer refused, waiting for an operator to replay them',
+    'Rows that ClickHouse or the writer refused, kept until an operator replays or discards them',
   ],
   spoolFiles: ['waymark_spool_files', 'Files of clicks that this process has spooled on disk while Redis is away'],
   spoolBytes: ['waymark_spool_bytes', 'Bytes in them'],
@@ -51,7 +51,7 @@ export const METRICS = {
   ],
   erasureAge: [
     'waymark_oldest_erasure_age_seconds',
-    'Time since the oldest erasure of a person that has not ended was accepted, 0 when there is none; left out until it is known',
+    'Time since the oldest open erasure was accepted or, after an earlier end, continued; 0 when there is none; left out until it is known',
   ],
   catalogLookups: [
     'waymark_catalog_lookups_total',

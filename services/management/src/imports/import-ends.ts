@@ -99,7 +99,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
       files.setChanged(directory, now() - LEFT_OVER_MS + INSERT_MS_MAX),
 
     /**
-     * Removes the files of expired imports, and directories that belong to no import: none while an import cannot be read, whose directory is
+     * Removes the files of expired imports, and directories that belong to no import. None is removed while an import cannot be read, whose directory is
      * not known.
      *
      * @returns the open imports

@@ -27,8 +27,8 @@ const FILTERS_MAX = 20;
 /** Concurrent reads of the streams of one workspace: fewer than it may run, so that requests for its pages need not wait for streams. */
 const READS_MAX = 3;
 /**
- * Limits of the reads of all streams together that run or wait for the queue of all reads. So many that the streams of a few workspaces,
- * whose own requests they wait for, do not hold up those of the others; so few that pages wait behind few of them.
+ * Limits on the reads of all streams together that run or wait in the queue of all reads: high enough that the streams of a few workspaces,
+ * which wait for other requests of their workspace, do not hold up those of others; low enough that pages wait behind few of them.
  */
 const PLACES = { runningMax: 20, runningPerOwnerMax: READS_MAX, waitingMax: 0, waitingPerOwnerMax: 0, waitMsMax: 0 };
 
