@@ -241,10 +241,11 @@ describe('consistency with the code', () => {
       readFileSync(join(ROOT, 'docs/settings.md'), 'utf8'),
     ];
     expect(applying.length).toBeGreaterThan(3);
-    for (const commands of applying) {
+    for (const text of applying) {
+      const commands = text.replaceAll('#', ' ');
       const [applied, waited] = [commands.indexOf('kubectl apply -k'), commands.indexOf(wait)];
       expect([applied >= 0, waited > applied]).toEqual([true, true]);
-      const untilWait = commands.slice(applied, waited).replaceAll('#', ' ').split('kubectl ').slice(1);
+      const untilWait = commands.slice(applied, waited).split('kubectl ').slice(1);
       for (const command of untilWait) expect(command.trimEnd()).toMatch(/&&$/);
       expect(commands.slice(waited + wait.length)).not.toMatch(/^\n *kubectl/);
     }

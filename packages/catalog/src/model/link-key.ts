@@ -140,8 +140,8 @@ export function otherKeyForms(key: string): string[] {
  * @throws ApiError 422 for a malformed key, 403 for a reserved one
  */
 export function checkKey(key: string, field = 'key'): void {
-  // Punycode can be longer than its text, or shorter, as with one emoji many times. A key is accepted in both forms if one is short enough,
-  // so that it can be sent back as it was answered.
+  // Punycode can be longer than its text, or shorter, as with one emoji many times. A key in punycode is accepted if it or its text is short
+  // enough, so that it can be sent back as it was answered.
   if (Math.min(key.length, mapLabels(key, decodeLabel).length) > KEY_CHARS_MAX) {
     throw fieldError('too_big', field, `must have at most ${KEY_CHARS_MAX} characters, key and prefix together`);
   }

@@ -23,17 +23,10 @@ export function isUnreadable(err: unknown): boolean {
   );
 }
 
-/** A row whose record cannot be read. */
-export interface UnreadableRow {
-  readonly workspaceId: string;
-  readonly id: string;
-  readonly data: string;
-}
-
-/** Some rows of a table: the records that can be read, and the other rows. */
+/** Some rows of a table: the records that can be read, and the public ids of the others. */
 export interface ReadRows<R> {
   readonly records: readonly R[];
-  readonly unreadable: readonly UnreadableRow[];
+  readonly unreadable: readonly string[];
 }
 
 function parseJson(table: string, data: string): unknown {

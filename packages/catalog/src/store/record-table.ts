@@ -4,13 +4,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { keyReadSettings, type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf, type Stored } from '../model/entity-type.js';
-import {
-  createRecordParser,
-  type ParserDeps,
-  parseData,
-  type ReadRows,
-  type UnreadableRow,
-} from '../model/parse-record.js';
+import { createRecordParser, type ParserDeps, parseData, type ReadRows } from '../model/parse-record.js';
 
 /** Maximum number of workspaces in one statement, because their ids are sent in its URL. */
 const WORKSPACES_PER_READ = 1_000;
@@ -72,11 +66,6 @@ export function createRecordTable<R extends CatalogRecord>(
     return rows.map(([version, data]) => storedOf({ version, data }));
   }
 
-  const publicIds = (workspaceNumber: string, number: string) => ({
-    workspaceId: formatResourceId('workspace', workspaceNumber),
-    id: formatResourceId(kind.resource, number),
-  });
-
   /** Rows of all workspaces, by id. */
   const selectRows = (condition: string, parameters: QueryParameters) =>
     queryRows<DataRow>(clickhouse, {
@@ -96,10 +85,10 @@ export function createRecordTable<R extends CatalogRecord>(
 
   function readable(rows: readonly DataRow[]): ReadRows<R> {
     const records: R[] = [];
-    const unreadable: UnreadableRow[] = [];
+    const unreadable: string[] = [];
     for (const [workspace, number, data] of rows) {
       const record = parseRow(workspace, number, data);
-      if (record === undefined) unreadable.push({ ...publicIds(workspace, number), data });
+      if (record === undefined) unreadable.push(formatResourceId(kind.resource, number));
       else records.push(record);
     }
     return { records, unreadable };

@@ -49,8 +49,8 @@ export interface PastBatch {
   readonly aliases: readonly ClickAlias[];
   readonly claims: readonly PastClaim[];
   /**
-   * The progress of the import once the batch is stored. It is called before that, and once more after it: the progress may have to include
-   * the rows that were refused.
+   * The progress of the import once the batch is stored. Called before that, and again when the rows are stored, because the progress
+   * includes those that were refused.
    *
    * @param dropped number of rows that were not stored, because other events have their claims
    */
@@ -175,7 +175,13 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
     return { batch: taken.length === 0 ? batch : withoutTaken(batch, taken), dropped };
   }
 
-  async function store(batch: PendingBatch, isRepeat: boolean, split: readonly string[]): Promise<void> {
+  /** @param progressAfter the progress once the rows are stored, when those that were refused are known */
+  async function store(
+    batch: PendingBatch,
+    isRepeat: boolean,
+    split: readonly string[],
+    progressAfter = () => batch.progress,
+  ): Promise<void> {
     await block();
     // Before the events: an event is never stored without its alias and its count.
     await insertNotes(batch);
@@ -184,7 +190,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
       await parts.write(batch, part, isRepeat, splitParts);
       await options.onInserted({ kind: part.kind, batchId: partId(batch, part), rows: part.rows });
     }
-    await state.acknowledge(batch.progress);
+    await state.acknowledge(progressAfter());
   }
 
   /** Completes the batch of a killed run, also when that was another import. @returns the progress to continue from; undefined = from the start */
@@ -269,9 +275,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
       );
       const batch = { ...claimed.batch, progress: progressAfter(claimed.dropped) };
       await state.begin(batch);
-      await store(batch, false, []);
-      const progress = progressAfter(claimed.dropped);
-      if (progress !== batch.progress) await state.acknowledge(progress);
+      await store(batch, false, [], () => progressAfter(claimed.dropped));
       await claims.end(batch, new Map(taking.map(({ name, value }) => [name, value])));
       return claimed.dropped;
     },

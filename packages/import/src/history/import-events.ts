@@ -169,7 +169,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
       JSON.stringify({ next, counts: withoutDropped(counts, dropped), ...optionsNow, report: mark } satisfies Progress);
     // Before the rows are stored, because a killed import repeats the batch. A sale in between is attributed to the latest lead of that
     // moment.
-    mark = await report.save();
+    mark = (await report.save()) ?? mark;
     await evictLatestLeads({ shard, clickhouse: stores.clickhouse, workspaceNumber, now }, rows);
     // Rows that are refused meanwhile are counted during this call.
     const dropped = await past.write({ rows, aliases, claims: taken, progressAfter });
@@ -236,7 +236,7 @@ export async function importEvents(history: HistorySource, options: EventImportO
   async function rejectRefused({ kind, row, error }: RefusedRow, isCounted: boolean): Promise<void> {
     if (isCounted) add(`${kind}s`, -1);
     await reject({ row: 0, record: row }, `the store refuses it: ${error}`);
-    mark = await report.save();
+    mark = (await report.save()) ?? mark;
   }
 
   async function open(): Promise<PastEvents> {

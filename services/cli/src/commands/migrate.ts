@@ -107,7 +107,10 @@ async function missingMigrations(clickhouse: ClickHouseClient, cluster: string |
     const migrations = await answerWithin(migrationStatus(clickhouse, { cluster }), ANSWER_TIMEOUT_MS);
     const count = (wanted: string) => migrations.filter(({ state }) => state === wanted).length;
     const [changed, pending] = [count('changed'), count('pending')];
-    if (pending > 0) return { missing: `${pending} migrations are not applied`, isReached: true, changed };
+    if (pending > 0) {
+      const reason = changed > 0 ? `, and ${changed} have changed since they were, for which migrate up fails` : '';
+      return { missing: `${pending} migrations are not applied${reason}`, isReached: true, changed };
+    }
     const isPlaced = await answerWithin(isPlacementApplied(clickhouse, { cluster }), ANSWER_TIMEOUT_MS);
     const missing = isPlaced
       ? undefined

@@ -44,8 +44,6 @@ function createReportFile(path: string, sourcePath?: string) {
   let isPublished = false;
   const hash = createHash('sha256');
   let bytes = 0;
-  /** Identifies the file that is continued. */
-  let earlierMark: string | undefined;
 
   async function write(to: FileHandle, content: Buffer): Promise<void> {
     await to.appendFile(content);
@@ -88,15 +86,17 @@ function createReportFile(path: string, sourcePath?: string) {
       const found = await lstat(path).catch(() => undefined);
       isContinued =
         found?.isFile() === true && (mark === undefined || (await markOf(path, Number.parseInt(mark, 10))) === mark);
-      if (!isContinued) return false;
-      rows = earlier;
-      earlierMark = mark;
+      if (isContinued) rows = earlier;
       return isContinued;
     },
-    /** Gives the file its name before the end, so that its rows stay if this process is killed. @returns what identifies its content */
+    /**
+     * Gives the file its name before the end, so that its rows stay if this process is killed.
+     *
+     * @returns what identifies its content; undefined when no row was added
+     */
     async publish(): Promise<string | undefined> {
       await flush();
-      if (handle === undefined) return earlierMark;
+      if (handle === undefined) return undefined;
       if (!isPublished) await rename(writtenPath, path);
       isPublished = true;
       return markText(bytes, hash.copy().digest('base64url'));

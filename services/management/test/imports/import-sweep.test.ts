@@ -14,7 +14,7 @@ it('no directory is removed while an import cannot be read, and then those witho
   const [used, unused] = [await files.createDirectory(), await files.createDirectory()];
   for (const directory of [used, unused]) await files.setChanged(directory, 0);
   const records = [{ id: 'import_1', workspaceId: 'ws_1', status: 'processing', directory: used, expiresAt: null }];
-  let unreadable: OpenImports['unreadable'] = [{ id: 'import_2', workspaceId: 'ws_1', data: '{}' }];
+  let unreadable: OpenImports['unreadable'] = ['import_2'];
   const listOpen = async () => ({ records: records as unknown as OpenImports['records'], unreadable });
   const ends = createImportEnds({
     catalog: { importJobs: { listOpen } } as unknown as Catalog,

@@ -75,7 +75,7 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
       for (const job of records) {
         if (isExpired(job, now())) await expire(job);
       }
-      const known = new Set([...records, ...unreadable].map(({ id }) => id));
+      const known = new Set([...records.map(({ id }) => id), ...unreadable]);
       for (const id of idsWithFiles) if (!known.has(id)) await files.remove(id);
     },
 

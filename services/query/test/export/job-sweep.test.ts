@@ -19,7 +19,7 @@ it('files of an export that cannot be read are kept, and those of one that is go
   const ends = createJobEnds({ catalog, files, notifier, bytesMax: 1, baseUrl: '', now: Date.now });
   await ends.sweep(await files.ids(), {
     records: [{ id: open, workspaceId: 'ws_1', status: 'processing', expiresAt: null } as unknown as ExportJobRecord],
-    unreadable: [{ id: String(unreadable), workspaceId: 'ws_1', data: '{}' }],
+    unreadable: [String(unreadable)],
   });
   expect((await readdir(directory)).sort()).toEqual([open, unreadable].sort());
 });
