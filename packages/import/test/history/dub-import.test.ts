@@ -184,6 +184,34 @@ describe('an import of the history of dub', () => {
     expect(await history.rows(acme, 'click_events')).toHaveLength(3);
   });
 
+  it('continues the report of rejected events also after a run that has rejected none', async () => {
+    const acme = await history.workspace();
+    // Pages of rejected records, until the source refuses.
+    const source = (next: string, error?: string): HistorySource => ({
+      identity: 'a source',
+      async *read() {
+        for (let page = 0; page < 200; page++)
+          yield { items: error === undefined ? [] : [{ row: 1, record: {}, error }], next };
+        throw new ImportError('the source refuses');
+      },
+    });
+    const marks: unknown[] = [];
+    const run = (from: HistorySource, saved: string | undefined) =>
+      history.events(acme, from, {
+        report: {
+          ...{ save: async () => saved, progress: () => undefined, rejected: async () => undefined },
+          continued: async (_earlier, mark) => void marks.push(mark),
+        },
+      });
+    for (const [from, saved] of [
+      [source('a', 'no event'), 'a mark'],
+      [source('b'), undefined],
+      [source('c'), undefined],
+    ] as const)
+      await expect(run(from, saved)).rejects.toThrow('the source refuses');
+    expect(marks).toEqual(['a mark', 'a mark']);
+  });
+
   it('stores fewer events at a time when they are large', async () => {
     const acme = await history.workspace();
     const event = {
