@@ -301,6 +301,28 @@ describe('an API', () => {
       expect(passed).toEqual([1]);
     });
 
+    it('keeps back 500 links at most after a refusal', async () => {
+      const link = (n: number) => ({ shortCode: `k${n}`, longUrl: 'https://a.test', hasRedirectRules: n === 1 });
+      const stub = await startStub(({ path, query }) => {
+        if (path.endsWith('/redirect-rules')) return { status: 403, json: { title: 'no rules for this key' } };
+        const page = Number(query.page);
+        if (page > 6) return { status: 401, json: {} };
+        const data = Array.from({ length: 100 }, (_, n) => link(100 * (page - 1) + n + 1));
+        return { json: { shortUrls: { data, pagination: { pagesCount: 7 } } } };
+      });
+      onTestFinished(() => stub.close());
+      const { rows } = await openApi({
+        ...{ source: 'shlink', address: stub.address, credential: KEY, outbound, readsCounts: false },
+        ...{ now: () => NOW, wait: async () => undefined },
+      });
+      const passed: number[] = [];
+      const reading = (async () => {
+        for await (const { row } of rows) passed.push(row);
+      })();
+      await expect(reading).rejects.toThrow('401');
+      expect(passed).toEqual(Array.from({ length: 500 }, (_, n) => n + 1));
+    });
+
     it('sends none for links that an earlier run has processed', async () => {
       const { links, requests } = await bitly(5, {}, { doneRows: 3 });
       expect(links.map(({ row }) => row)).toEqual([1, 2, 3, 4, 5]);
