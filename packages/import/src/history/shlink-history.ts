@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isBotAgent } from '@waymark/visit';
 import { listIn, textIn } from '../apis/pages.js';
 import { createRefusals, isGone } from '../apis/refusals.js';
-import { idOf } from '../apis/shlink-links.js';
+import { linkPages, paginationIn } from '../apis/shlink-links.js';
 import type { SourceClient } from '../apis/source-client.js';
 import { fieldsOf, isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
@@ -10,7 +10,6 @@ import { RowError } from '../model/source-link.js';
 import { BOT, positionOf, toItem } from './history-items.js';
 import type { HistoryPage, HistorySource, PastAddress, PastEvent } from './past-event.js';
 
-const LINKS_PER_PAGE = 100;
 const VISITS_PER_PAGE = 1000;
 /** How often the visits of a link may change, and be read again, before the import ends. */
 const CHANGES_MAX = 5;
@@ -21,6 +20,8 @@ interface Position {
   readonly links: number;
   /** Index of the link on that page. */
   readonly link: number;
+  /** Number of links in the list when that page was read; undefined if it is not known, as in positions of earlier versions. */
+  readonly listed?: number | undefined;
   /** Page of the visits of the link, from 1. */
   readonly visits: number;
   /** Number of visits of the link when its first page was read; undefined before that. */
@@ -34,6 +35,9 @@ interface Position {
   /** How many visits with equal content that second has had so far, by the hash of the content. */
   readonly counts: Readonly<Record<string, number>>;
 }
+
+/** The part of a position in the visits of a link before any is read. */
+const UNREAD = { visits: 1, total: undefined, second: '', counts: {} };
 
 /** A hash that identifies a visit. It leaves out the location, which Shlink adds to a visit later. */
 function contentOf({ domain, key }: PastAddress, visit: unknown): string {
@@ -80,19 +84,9 @@ export interface ShlinkHistoryOptions {
 
 /**
  * Reads the visits of one link after the other. Visits have no ids, so each is identified by its content, and equal ones by their order. A
- * link whose number of visits changes while they are read is read again. One that the source does not have any more is rejected; its page
- * is read again then, because all later links have moved.
+ * link whose number of visits changes while they are read is read again. One that the source does not have any more is rejected.
  */
 export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryOptions): HistorySource {
-  async function linkPage(page: number) {
-    const answer = await client.getJson(
-      `${address}/rest/v3/short-urls?page=${page}&itemsPerPage=${LINKS_PER_PAGE}&orderBy=dateCreated-ASC`,
-    );
-    const shortUrls = isObject(answer) ? answer.shortUrls : undefined;
-    const pagination = isObject(shortUrls) ? shortUrls.pagination : undefined;
-    return { links: listIn(shortUrls, 'data'), isLast: page >= Number(textIn(pagination, 'pagesCount') ?? 1) };
-  }
-
   async function visitPage({ domain, key }: PastAddress, { visits: page, end }: Position) {
     const query = `page=${page}&itemsPerPage=${VISITS_PER_PAGE}&endDate=${encodeURIComponent(end)}`;
     const ofDomain = domain === null ? '' : `&domain=${encodeURIComponent(domain)}`;
@@ -100,22 +94,16 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
       `${address}/rest/v3/short-urls/${encodeURIComponent(key)}/visits?${query}${ofDomain}`,
     );
     const visits = isObject(answer) ? answer.visits : undefined;
-    const pagination = isObject(visits) ? visits.pagination : undefined;
-    const total = textIn(pagination, 'totalItems');
-    return {
-      visits: listIn(visits, 'data'),
-      isLast: page >= Number(textIn(pagination, 'pagesCount') ?? 1),
-      total: total === undefined ? undefined : Number(total),
-    };
+    return { visits: listIn(visits, 'data'), ...paginationIn(visits, page) };
   }
 
   const refusals = createRefusals(isGone);
-  /** Runs a request for one link. @returns the error when the link is gone; @throws ImportError for other refusals, and when many are gone in a row */
-  async function readOrGone<T>(request: () => Promise<T>): Promise<T | ImportError> {
+  /** Reads a page of visits. @returns the error when the link is gone; @throws ImportError for other refusals, and when many are gone in a row */
+  async function visitsOrRefusal(of: PastAddress, at: Position) {
     try {
-      const found = await request();
+      const page = await visitPage(of, at);
       refusals.answered();
-      return found;
+      return page;
     } catch (err) {
       return refusals.refused(err);
     }
@@ -126,22 +114,21 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
     return key === undefined ? undefined : { domain: textIn(link, 'domain') ?? hostOf(textIn(link, 'shortUrl')), key };
   }
 
-  /** The pages of visits of a link from a position on. @returns the position after them, and the error if the link is gone */
-  async function* visitsOf(
-    of: PastAddress,
-    from: Position,
-  ): AsyncGenerator<HistoryPage, { readonly at: Position; readonly refusal?: ImportError }> {
+  /** The pages of visits of a link from a position on. @returns the position after them */
+  async function* visitsOf(of: PastAddress, from: Position): AsyncGenerator<HistoryPage, Position> {
     let at = from;
     for (let changes = 0; ; ) {
-      const page = await readOrGone(() => visitPage(of, at));
+      const page = await visitsOrRefusal(of, at);
       if (page instanceof ImportError) {
-        const row = at.row + 1;
-        return { at: { ...at, visits: 1, total: undefined, row, second: '', counts: {} }, refusal: page };
+        at = { ...at, ...UNREAD, link: at.link + 1, row: at.row + 1 };
+        const error = `the source does not return its visits: ${page.message}`;
+        yield { items: [{ row: at.row, record: of, error }], next: JSON.stringify(at) };
+        return at;
       }
       const { visits, isLast, total } = page;
       if (at.total !== undefined && total !== undefined && at.total !== total) {
         if (++changes > CHANGES_MAX) throw new ImportError(`the visits of ${of.key} change while they are read`);
-        at = { ...at, visits: 1, total: undefined, second: '', counts: {} };
+        at = { ...at, ...UNREAD };
         continue;
       }
       let { second } = at;
@@ -158,10 +145,10 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
       const row = at.row + items.length;
       at =
         isLast || visits.length === 0
-          ? { ...at, link: at.link + 1, visits: 1, total: undefined, row, second: '', counts: {} }
+          ? { ...at, ...UNREAD, link: at.link + 1, row }
           : { ...at, visits: at.visits + 1, total, row, second, counts };
       yield { items, next: JSON.stringify(at) };
-      if (at.visits === 1) return { at };
+      if (at.visits === 1) return at;
     }
   }
 
@@ -169,28 +156,16 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
     identity,
     async *read(from): AsyncGenerator<HistoryPage> {
       const end = new Date(now()).toISOString();
-      const start: Position = { links: 1, link: 0, visits: 1, row: 0, end, second: '', counts: {} };
+      const start: Position = { ...UNREAD, links: 1, link: 0, row: 0, end };
       let at = positionOf<Position>(from) ?? start;
-      for (;;) {
-        let { links, isLast } = await linkPage(at.links);
-        while (at.link < links.length) {
-          const of = addressIn(links[at.link]);
-          if (of === undefined) {
-            at = { ...at, link: at.link + 1 };
-            continue;
-          }
-          const visits = yield* visitsOf(of, at);
-          at = visits.at;
-          if (visits.refusal === undefined) continue;
-          const done = new Set(links.slice(0, at.link + 1).map(idOf));
-          ({ links, isLast } = await linkPage(at.links));
-          const link = links.findIndex((other) => !done.has(idOf(other)));
-          at = { ...at, link: link < 0 ? links.length : link };
-          const error = `the source does not return its visits: ${visits.refusal.message}`;
-          yield { items: [{ row: at.row, record: of, error }], next: JSON.stringify(at) };
+      const pages = linkPages({ client, address, end: at.end }, { page: at.links, index: at.link, total: at.listed });
+      for await (const { page, total, links } of pages) {
+        for (const { index, link } of links) {
+          const isSame = page === at.links && index === at.link && total === (at.listed ?? total);
+          at = { ...at, ...(isSame ? {} : UNREAD), links: page, link: index, listed: total };
+          const of = addressIn(link);
+          if (of !== undefined) at = yield* visitsOf(of, at);
         }
-        if (isLast || links.length === 0) return;
-        at = { ...at, links: at.links + 1, link: 0 };
       }
     },
   };

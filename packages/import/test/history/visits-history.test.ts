@@ -1,6 +1,7 @@
 import { API_READ, normaliseKey } from '@waymark/catalog';
+import { createOutbound } from '@waymark/outbound';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type FileFormat, openFileHistory, parseDomainMap } from '../../src/index.js';
+import { type FileFormat, openApiHistory, openFileHistory, parseDomainMap } from '../../src/index.js';
 import { type StubAnswer, type StubRequest, startStub } from '../apis/stub-server.js';
 import { startHistory, type TestHistory, type Workspace } from './test-history.js';
 
@@ -128,22 +129,22 @@ describe('the visits of Shlink', () => {
     links: Record<string, Visit[]>,
     before: (request: StubRequest) => StubAnswer | undefined = () => undefined,
   ) {
-    const list = Object.keys(links).map((shortCode) => ({
+    const linkOf = (shortCode: string) => ({
       ...{ shortCode, shortUrl: `https://s.test/${shortCode}`, longUrl: 'https://a.test', domain: null },
       ...{ dateCreated: '2020-01-01T00:00:00+00:00', tags: [], hasRedirectRules: false },
-    }));
-    const gone = new Set<string>();
+    });
     const stub = await startStub((request) => {
       const early = before(request);
-      if (early?.status === 404) gone.add(/short-urls\/([^/]+)\/visits$/.exec(request.path)?.[1] ?? '');
+      if (early?.status === 404) delete links[/short-urls\/([^/]+)\/visits$/.exec(request.path)?.[1] ?? ''];
       if (early !== undefined) return early;
       const { path, query } = request;
       const code = /^\/rest\/v3\/short-urls\/([^/]+)\/visits$/.exec(path)?.[1];
       if (code === undefined) {
         const [at, perPage] = [Number(query.page), Number(query.itemsPerPage)];
-        const left = list.filter(({ shortCode }) => !gone.has(shortCode));
-        const pagination = { currentPage: at, pagesCount: Math.ceil(left.length / perPage) };
-        return { json: { shortUrls: { data: left.slice((at - 1) * perPage, at * perPage), pagination } } };
+        const keys = Object.keys(links).filter((key) => query.endDate === undefined || !key.startsWith('made later'));
+        const data = keys.slice((at - 1) * perPage, at * perPage).map(linkOf);
+        const pagination = { currentPage: at, pagesCount: Math.ceil(keys.length / perPage), totalItems: keys.length };
+        return { json: { shortUrls: { data, pagination } } };
       }
       const size = Number(query.itemsPerPage);
       const newestFirst = (links[decodeURIComponent(code)] ?? []).toReversed();
@@ -191,14 +192,16 @@ describe('the visits of Shlink', () => {
     const imported = await history.api(acme, 'shlink', address);
     expect(imported).toMatchObject({ read: 3, clicks: 2, rejected: 1 });
     expect(imported.rejections).toMatchObject([
-      { record: { key: 'gone' }, reason: expect.stringMatching(/^the source does not return its visits: .*404/) },
+      {
+        record: { key: 'gone' },
+        reason: expect.stringMatching(/^the source does not return its visits: .*404/),
+      },
     ]);
   });
 
   it('are read of all other links if one is deleted, which moves the others to earlier pages', async () => {
     const acme = await history.workspace();
-    const keys = Array.from({ length: 203 }, (_, n) => `k${n}`);
-    const links = Object.fromEntries(keys.map((key) => [key, [visit('2021-05-01T00:00:00+00:00')]]));
+    const links = manyLinks(203);
     const refused = ['k3', 'k4', 'k150'];
     const address = await shlink(links, ({ path }) =>
       refused.some((key) => path.endsWith(`/${key}/visits`)) ? { status: 404, json: {} } : undefined,
@@ -206,6 +209,65 @@ describe('the visits of Shlink', () => {
     const imported = await history.api(acme, 'shlink', address);
     expect(imported).toMatchObject({ read: 203, clicks: 200, repeated: 0, rejected: 3 });
     expect(imported.rejections.map(({ record }) => (record as { key: string }).key)).toEqual(refused);
+  });
+
+  const manyLinks = (count: number): Record<string, Visit[]> =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, [visit('2021-05-01T00:00:00+00:00')]]));
+
+  it('are read of all other links if some are deleted whose visits were read, while others are made', async () => {
+    const acme = await history.workspace();
+    const links = manyLinks(350);
+    const deletedAt: Record<string, string[]> = {
+      k99: ['k3'],
+      k299: Array.from({ length: 150 }, (_, n) => `k${n + 5}`),
+    };
+    const address = await shlink(links, ({ path }) => {
+      const key = /short-urls\/([^/]+)\/visits$/.exec(path)?.[1] ?? '';
+      for (const deleted of deletedAt[key] ?? []) {
+        delete links[deleted];
+        links[`made later ${deleted}`] = [];
+      }
+      return undefined;
+    });
+    const imported = await history.api(acme, 'shlink', address);
+    expect(imported).toMatchObject({ read: 350, clicks: 350, repeated: 0, rejected: 0 });
+  });
+
+  describe('from a position that an earlier run has stored', () => {
+    const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
+    afterAll(() => outbound.close());
+
+    async function keysFrom(address: string, position: object): Promise<string[]> {
+      const { read } = openApiHistory({
+        ...{ source: 'shlink', address, credential: 'key', readsCounts: false, outbound, now: Date.now },
+        wait: async () => undefined,
+      });
+      const keys: string[] = [];
+      for await (const { items } of read(JSON.stringify(position))) {
+        for (const { event } of items) if (event?.kind === 'click') keys.push(event.address.key);
+      }
+      return keys;
+    }
+    const keys = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => `k${n + from}`);
+    /** As versions have stored it that did not know the size of the list. */
+    const stored = { links: 2, link: 5, visits: 1, row: 105, end: '2026-01-01T00:00:00.000Z', second: '', counts: {} };
+
+    it('are read from there on', async () => {
+      const address = await shlink(manyLinks(205));
+      expect(await keysFrom(address, stored)).toEqual(keys(105, 205));
+      expect(await keysFrom(address, { ...stored, listed: 205 })).toEqual(keys(105, 205));
+    });
+
+    it('are read of all other links if some were deleted meanwhile', async () => {
+      const links = manyLinks(205);
+      const address = await shlink(links);
+      for (const key of keys(50, 57)) delete links[key];
+      const between = { ...stored, visits: 2, total: 1_500, listed: 205 };
+      expect(await keysFrom(address, between)).toEqual(keys(105, 205));
+      for (const key of keys(150, 152)) delete links[key];
+      const expected = [...keys(103, 150), ...keys(152, 205)];
+      expect(await keysFrom(address, { ...stored, listed: 205 })).toEqual(expected);
+    });
   });
 
   it('are read to the last one by a later run if the source refuses some for a while', async () => {
