@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isBotAgent } from '@waymark/visit';
 import { listIn, textIn } from '../apis/pages.js';
-import { createRefusals, isGone } from '../apis/refusals.js';
+import { createRefusals, isRefusal } from '../apis/refusals.js';
 import { linkPages, paginationIn } from '../apis/shlink-links.js';
 import type { SourceClient } from '../apis/source-client.js';
 import { fieldsOf, isObject } from '../model/fields.js';
@@ -38,6 +38,9 @@ interface Position {
 
 /** The part of a position in the visits of a link before any is read. */
 const UNREAD = { visits: 1, total: undefined, second: '', counts: {} };
+
+/** Whether a refusal is due to one link. A 403 may come from a firewall for a while, or from the permissions of the key. */
+const isOfLink = (err: unknown): err is ImportError => isRefusal(err) && err.status !== 403;
 
 /** A hash that identifies a visit. It leaves out the location, which Shlink adds to a visit later. */
 function contentOf({ domain, key }: PastAddress, visit: unknown): string {
@@ -84,7 +87,8 @@ export interface ShlinkHistoryOptions {
 
 /**
  * Reads the visits of one link after the other. Visits have no ids, so each is identified by its content, and equal ones by their order. A
- * link whose number of visits changes while they are read is read again. One that the source does not have any more is rejected.
+ * link whose number of visits changes while they are read is read again. One that the source does not have any more, or whose visits it
+ * refuses, is rejected.
  */
 export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryOptions): HistorySource {
   async function visitPage({ domain, key }: PastAddress, { visits: page, end }: Position) {
@@ -97,15 +101,18 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
     return { visits: listIn(visits, 'data'), ...paginationIn(visits, page) };
   }
 
-  const refusals = createRefusals(isGone);
-  /** Reads a page of visits. @returns the error when the link is gone; @throws ImportError for other refusals, and when many are gone in a row */
+  const refusals = createRefusals(isOfLink);
+  /** Reads a page of visits. @returns the error when they are refused; @throws ImportError for refusals that may pass, and after many in a row */
   async function visitsOrRefusal(of: PastAddress, at: Position) {
     try {
       const page = await visitPage(of, at);
       refusals.answered();
       return page;
     } catch (err) {
-      return refusals.refused(err);
+      if (!(err instanceof ImportError) || err.status === undefined) throw err;
+      return refusals.refused(
+        new ImportError(`the source does not return the visits of ${of.key}: ${err.message}`, err.status),
+      );
     }
   }
 
@@ -121,8 +128,7 @@ export function shlinkHistory({ client, address, identity, now }: ShlinkHistoryO
       const page = await visitsOrRefusal(of, at);
       if (page instanceof ImportError) {
         at = { ...at, ...UNREAD, link: at.link + 1, row: at.row + 1 };
-        const error = `the source does not return its visits: ${page.message}`;
-        yield { items: [{ row: at.row, record: of, error }], next: JSON.stringify(at) };
+        yield { items: [{ row: at.row, record: of, error: page.message }], next: JSON.stringify(at) };
         return at;
       }
       const { visits, isLast, total } = page;

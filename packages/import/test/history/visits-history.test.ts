@@ -194,8 +194,24 @@ describe('the visits of Shlink', () => {
     expect(imported.rejections).toMatchObject([
       {
         record: { key: 'gone' },
-        reason: expect.stringMatching(/^the source does not return its visits: .*404/),
+        reason: expect.stringMatching(/^the source does not return the visits of gone: .*404/),
       },
+    ]);
+  });
+
+  it('are read of all other links if those of one are refused for good, as by a firewall for its code', async () => {
+    const acme = await history.workspace();
+    const refused = { 'wp-login.php': 406, 'b%20b': 400 };
+    const links = { a: [visit('2021-05-01T00:00:00+00:00')], 'wp-login.php': [], 'b b': [], c: [] };
+    const address = await shlink(links, ({ path }) => {
+      const status = Object.entries(refused).find(([code]) => path.endsWith(`/${code}/visits`))?.[1];
+      return status === undefined ? undefined : { status, text: 'no' };
+    });
+    const imported = await history.api(acme, 'shlink', address);
+    expect(imported).toMatchObject({ read: 3, clicks: 1, rejected: 2 });
+    expect(imported.rejections.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/^the source does not return the visits of wp-login.php: .* answers 406: no$/),
+      expect.stringMatching(/^the source does not return the visits of b b: .* answers 400: no$/),
     ]);
   });
 
@@ -277,7 +293,9 @@ describe('the visits of Shlink', () => {
     const address = await shlink(links, ({ path }) =>
       isRefusing && path.endsWith('/a/visits') ? { status: 403, text: 'blocked by a firewall' } : undefined,
     );
-    await expect(history.api(acme, 'shlink', address)).rejects.toThrow('blocked by a firewall');
+    await expect(history.api(acme, 'shlink', address)).rejects.toThrow(
+      /^the source does not return the visits of a: .*blocked by a firewall/,
+    );
     isRefusing = false;
     expect(await history.api(acme, 'shlink', address)).toMatchObject({ clicks: 2, rejected: 0 });
   });
