@@ -1,6 +1,5 @@
 import { isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
-import type { ApiOptions } from './apis.js';
 import { oneByOne } from './one-by-one.js';
 import { listIn, textIn, unrepeated } from './pages.js';
 import type { SourceClient } from './source-client.js';
@@ -11,10 +10,13 @@ const PASSED_MAX = 10_000;
 /** How often in a row the list may become shorter, without a link to pass on, before the import ends. */
 const CHANGES_MAX = 20;
 
-interface LinkListing {
+interface ShlinkApi {
   readonly client: SourceClient;
   /** Base URL of the API, without a slash at its end. */
   readonly address: string;
+}
+
+interface LinkListing extends ShlinkApi {
   /** ISO time; links that were made later are not listed. All are without it. */
   readonly end?: string;
 }
@@ -101,8 +103,13 @@ export async function* linkPages(
   }
 }
 
+interface ShlinkPagesOptions extends ShlinkApi {
+  /** See {@link oneByOne}. */
+  readonly doneRows: number;
+}
+
 /** The links of Shlink, with their rules. */
-export function shlinkPages({ client, address, doneRows }: ApiOptions): AsyncGenerator<readonly unknown[]> {
+export function shlinkPages({ client, address, doneRows }: ShlinkPagesOptions): AsyncGenerator<readonly unknown[]> {
   async function rulesOf(link: Readonly<Record<string, unknown>>): Promise<unknown> {
     const domain = textIn(link, 'domain');
     const url = `${address}/rest/v3/short-urls/${encodeURIComponent(textIn(link, 'shortCode') ?? '')}/redirect-rules`;
