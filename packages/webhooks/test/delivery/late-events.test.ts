@@ -1,5 +1,5 @@
 import { createEventId } from '@waymark/contract';
-import { createWebhookJobSender } from '@waymark/event-queue';
+import { createWebhookJobSender, queueDepths } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { jobText, readJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
@@ -32,9 +32,12 @@ const linesAbout = (text: string) => logged.filter(({ message }) => message.incl
 async function queueJob(): Promise<string> {
   const click = await fixture.click(await fixture.aLink());
   const clickId = String(click[2]);
-  const isStored = async () =>
-    (await fixture.select(`SELECT 1 FROM click_events WHERE click_id = '${clickId}'`)).length;
-  await waitFor(isStored, { what: 'the click to be stored' });
+  // Until it is acknowledged, the writer may find the webhook, and send the click to it as well.
+  const isAcknowledged = async () => {
+    const { click: depth } = await queueDepths(fixture.redis);
+    return depth !== undefined && depth.waiting + depth.active + depth.delayed === 0;
+  };
+  await waitFor(isAcknowledged, { what: 'the click to be acknowledged' });
   const hook = await fixture.aHook(receiver.url, { triggers: ['link.clicked'], linkScope: 'workspace' });
   const missing = createEventId(Date.now());
   const data = jobText({
