@@ -42,7 +42,7 @@ it('a webhook that cannot be read is left out of those of all workspaces, and lo
   expect(active.map(idsOf)).toEqual([[good.id], [other.id]]);
   await catalog.webhooks.active(one.workspace.id);
   expect(stores.warnings.filter((line) => line === LINE)).toHaveLength(1);
-  // Whoever asks for the record itself gets the error, with names of fields and no values.
+  // A read of the record itself fails with the error, which has names of fields and no values.
   const asked = await catalog.webhooks.get(one.workspace.id, bad.id).catch((err: unknown) => err);
   expect(isUnreadable(asked)).toBe(true);
   expect((asked as Error).cause).toMatchObject({ message: 'a record of webhooks cannot be read: linkScope' });

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { temporaryDirectory } from './temporary-directory.js';
+import { temporaryDirectory } from '../stores/temporary-directory.js';
 
 /** The bucket of every test storage. */
 export const BUCKET = 'warehouse';
