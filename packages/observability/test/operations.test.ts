@@ -2,7 +2,6 @@ import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { getHeapStatistics } from 'node:v8';
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
-import type { WriteReport } from '@waymark/event-queue';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
 import {
   anApiKeyRecord,
@@ -19,6 +18,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metricsRoute, type Operations, requestCountPlugin, startOperations } from '../src/index.js';
 import { type MetricLine, parseMetrics } from './metrics-text.js';
+import { aBatch } from './write-report.js';
 
 const ADMIN_KEY = 'a'.repeat(32);
 const KEY = `dub_${'1'.repeat(24)}`;
@@ -116,22 +116,6 @@ async function values(name: string, ...labels: readonly string[]): Promise<Recor
 
 async function rows<Row>(query: string): Promise<Row[]> {
   return (await clickhouse.query({ query, format: 'JSONEachRow' })).json<Row>();
-}
-
-function aBatch(overrides: Partial<WriteReport> = {}): WriteReport {
-  const share = { events: 250, lagMsMin: 20, lagMsMax: 400 };
-  return {
-    kind: 'click',
-    outcome: 'stored',
-    rows: 250,
-    bytes: 50_000,
-    attempts: 1,
-    gatherMs: 100,
-    insertMs: 30,
-    storedAt: Date.now(),
-    workspaces: new Map([['11', share]]),
-    ...overrides,
-  };
 }
 
 it('a disk with less room than the spool may take is a warning at the start, with what happens when it is full', async () => {
