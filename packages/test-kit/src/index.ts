@@ -10,8 +10,15 @@ export {
   BUILDER_WORKSPACE_ID,
 } from './builders/records.js';
 export { endingOf, endProcess } from './child-process.js';
-export { startTestCluster, type TestCluster } from './cluster/start-cluster.js';
-export { type ReplicaState, setReplicaState, startTestReplicas, type TestReplicas } from './cluster/test-replicas.js';
+export { startTestCluster, type TestCluster } from './clickhouse-cluster/start-cluster.js';
+export {
+  type ReplicaState,
+  setReplicaState,
+  startTestReplicas,
+  type TestReplicas,
+} from './clickhouse-cluster/test-replicas.js';
+export { type EngineSession, startEngineAs } from './engine-users/start-engine-as.js';
+export type { EngineUser } from './engine-users/users-xml.js';
 export { type EventStreamClient, openEventStream } from './event-stream.js';
 export { type ForkedService, forkService, storeSettings, TEST_INSTANCE_KEY } from './fork-service.js';
 export { freePort } from './free-port.js';
@@ -31,6 +38,4 @@ export { createTestDatabase, type TestDatabase } from './stores/test-database.js
 export type { TestRedis } from './stores/test-server.js';
 export { startStores, type TestStores } from './stores/test-stores.js';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
-export { type EngineSession, startEngineAs } from './users/start-engine-as.js';
-export type { EngineUser } from './users/users-xml.js';
 export { waitFor } from './wait-for.js';

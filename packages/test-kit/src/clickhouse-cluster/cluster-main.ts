@@ -18,7 +18,7 @@ import {
   sqlOn,
   withoutReplication,
 } from './cluster-config.js';
-import { createNativeServer } from './native-server.js';
+import { createNativeServer } from './native-protocol/native-server.js';
 
 /** The process of a test cluster: `cluster-main.ts <data directory> <shards> <replicas> <grants of the user>…`. */
 const [dataDir = '', shards = '1', replicas = '1', ...grants] = process.argv.slice(2);
