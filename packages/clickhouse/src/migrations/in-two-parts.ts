@@ -1,9 +1,9 @@
 import type { ClickHouseClient } from '../client.js';
 import { applyPlacement } from '../shards/apply-placement.js';
 import { recordApplied, runStatements } from './apply-file.js';
-import type { SchemaLease } from './lease.js';
 import { MIGRATIONS_DIRECTORY, readMigrationFiles } from './migration-files.js';
 import type { RenderTarget } from './render.js';
+import type { SchemaLease } from './schema-lease.js';
 
 const MATERIALIZED_VIEW = /^(?:--[^\n]*\n\s*)*CREATE MATERIALIZED VIEW\b/i;
 const isView = (sql: string) => MATERIALIZED_VIEW.test(sql);

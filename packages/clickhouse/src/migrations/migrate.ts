@@ -9,8 +9,8 @@ import {
   readApplied,
 } from './bookkeeping.js';
 import { createDatabase, listTables } from './database.js';
-import { takeSchemaLease } from './lease.js';
 import { MIGRATIONS_DIRECTORY, type MigrationFile, readMigrationFiles } from './migration-files.js';
+import { takeSchemaLease } from './schema-lease.js';
 
 /** Options of {@link migrate} and {@link migrationStatus}. */
 export interface MigrateOptions {

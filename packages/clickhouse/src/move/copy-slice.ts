@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { pipeRows } from '../rows/copy-rows.js';
 import { insertionSettings } from '../rows/insert-rows.js';
+import { pipeRows } from '../rows/pipe-rows.js';
 import { COPY_QUORUM_INSERT } from '../rows/replicated.js';
 import { type Digest, isEmpty, isSame, merged, readDigest } from './digest.js';
 import type { ConnectedEndpoint } from './endpoints.js';

@@ -1,4 +1,4 @@
-import { type RowSums, readRowSums } from '../rows/copy-rows.js';
+import { type RowSums, readRowSums } from '../rows/pipe-rows.js';
 import type { ConnectedEndpoint } from './endpoints.js';
 import type { TableShape } from './table-shape.js';
 

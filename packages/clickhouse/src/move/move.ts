@@ -1,7 +1,7 @@
 import { createDatabase } from '../migrations/database.js';
 import { createTables, createViews } from '../migrations/in-two-parts.js';
-import { type SchemaLease, takeSchemaLease } from '../migrations/lease.js';
 import { migrationStatus } from '../migrations/migrate.js';
+import { type SchemaLease, takeSchemaLease } from '../migrations/schema-lease.js';
 import { haveEverExpired, markExpired } from '../retention/retention.js';
 import { copySlice } from './copy-slice.js';
 import { type Digest, merged } from './digest.js';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { ClickHouseClient } from '../client.js';
-import { drain } from './copy-rows.js';
 import { type Insertion, insertionSettings } from './insert-rows.js';
+import { drain } from './pipe-rows.js';
 
 /** An insert of serialized rows: JSON arrays in column order, one per line. */
 export interface LineInsertion extends Omit<Insertion, 'rows'> {

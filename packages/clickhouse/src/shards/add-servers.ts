@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '../client.js';
 import { bookkeepingTables } from '../migrations/bookkeeping.js';
 import { createDatabase } from '../migrations/database.js';
-import { takeSchemaLease } from '../migrations/lease.js';
 import { REPLICA_PATH } from '../migrations/render.js';
+import { takeSchemaLease } from '../migrations/schema-lease.js';
 import { quoteIdentifier } from '../quote-identifier.js';
 import { connectNodes } from './cluster-nodes.js';
 

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '../client.js';
-import { takeSchemaLease } from '../migrations/lease.js';
+import { takeSchemaLease } from '../migrations/schema-lease.js';
 import { placeTables, shardedTables, tablesPlacedOtherwise } from './apply-placement.js';
 import { connectNodes, type ShardNode } from './cluster-nodes.js';
-import { copyRows, deleteRows, readShapes, rowSetsOf } from './copy-rows.js';
+import { copyRows, deleteRows, readShapes, rowSetsOf } from './copy-shard-rows.js';
 import { isOfLogicalShard, LOGICAL_SHARDS } from './placement.js';
 import { readPlacement, type UnfinishedMove, writePlacement } from './placement-store.js';
 import { untilCaughtUp, untilEnded } from './wait-for-nodes.js';

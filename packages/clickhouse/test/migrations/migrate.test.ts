@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createTestDatabase, startTcpProxy, type TestDatabase, waitFor } from '@waymark/test-kit';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createClickHouseClient, migrate, migrationStatus } from '../../src/index.js';
-import { takeSchemaLease } from '../../src/migrations/lease.js';
 import { MIGRATIONS_DIRECTORY } from '../../src/migrations/migration-files.js';
+import { takeSchemaLease } from '../../src/migrations/schema-lease.js';
 
 let db: TestDatabase;
 let directory: string;

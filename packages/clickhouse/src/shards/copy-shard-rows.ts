@@ -1,4 +1,4 @@
-import { pipeRows, type RowSums, readRowSums } from '../rows/copy-rows.js';
+import { pipeRows, type RowSums, readRowSums } from '../rows/pipe-rows.js';
 import { COPY_QUORUM_INSERT } from '../rows/replicated.js';
 import type { ShardNode } from './cluster-nodes.js';
 import { isOfLogicalShard } from './placement.js';
