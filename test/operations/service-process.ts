@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { loadSettings } from '@waymark/config';
 import { createLogger } from '@waymark/http-kit';
-import { type HttpService, startHttp } from '../../services/standalone/src/http/start-http.js';
+import { type HttpService, startHttp } from '../../services/standalone/src/start-http.js';
 
 /** The HTTP services as in a process of their own. */
 export interface ServiceProcess extends HttpService {

@@ -28,7 +28,7 @@ export {
   linkVisibility,
   WEBHOOK_VISIBILITY,
 } from './links/link-visibility.js';
-export { type NewLink, newLinkRecord, prefixedKey } from './links/new-link.js';
+export { type NewLink, newLinkRecord, prefixedKey } from './links/new-link-record.js';
 export {
   API_KEYS_TABLE,
   EXPORT_JOBS_TABLE,

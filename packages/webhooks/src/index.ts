@@ -6,8 +6,8 @@ export {
 } from './delivery/deliveries.js';
 export { eraseWaitingBodies, eraseWebhookJobs } from './delivery/erased-events.js';
 export { createWebhookWorker, type WebhookWorkerOptions } from './delivery/webhook-worker.js';
-export { webhookEventIdOf } from './events/event-id.js';
 export { createEventJobLimit } from './events/event-job-limit.js';
 export { createJobNotifier, type JobNotifier } from './events/job-notifier.js';
 export { createWebhookNotifier, type WebhookNotifier } from './events/notifier.js';
+export { webhookEventIdOf } from './events/webhook-event-id.js';
 export { createWebhookJobPlanner } from './events/webhook-job-planner.js';

@@ -17,7 +17,7 @@ import {
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { progressOf } from '../src/move/progress.js';
+import { progressOf } from '../src/move/move-progress.js';
 import { BIN, runCli, runCommand } from './run-cli.js';
 
 const CLICKS = 60_000;

@@ -18,7 +18,7 @@ import { type ImportSettings, importJobs } from './imports/import-jobs.js';
 import { linkRoutes } from './links/routes/link-routes.js';
 import { metatagsRoutes } from './metatags/metatag-routes.js';
 import { applicationRoutes } from './partners/application-routes.js';
-import { partnerLinkRoutes } from './partners/link-routes.js';
+import { partnerLinkRoutes } from './partners/partner-link-routes.js';
 import { partnerRoutes } from './partners/partner-routes.js';
 import { qrRoutes } from './qr/qr-routes.js';
 import { tagRoutes } from './tags/tag-routes.js';

@@ -1,4 +1,4 @@
 import { runServiceProcess } from '@waymark/bootstrap';
-import { startHttp } from './http/start-http.js';
+import { startHttp } from './start-http.js';
 
 await runServiceProcess('http', startHttp);

@@ -7,7 +7,7 @@ import { createOutbound } from '@waymark/outbound';
 import { createWebhookWorker } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
 
-/** Entry file of the process that delivers to webhooks. The writer starts the process (deliveries.ts), which ends with the writer. */
+/** Entry file of the process that delivers to webhooks. The writer starts the process (delivery-process.ts), which ends with the writer. */
 
 /** A low priority (nice value): redirects, inserts and the stores come first. */
 const PRIORITY = 10;

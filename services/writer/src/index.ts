@@ -1,2 +1,2 @@
 export { startErasures } from './erasures.js';
-export { lateRowsOf } from './late-rows.js';
+export { lateRowsOf } from './late-rows-access.js';

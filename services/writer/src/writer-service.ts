@@ -7,9 +7,9 @@ import { type App, createApp, type Logger, type Service } from '@waymark/http-ki
 import { createEventJobLimit, createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhooks';
 import { startAbTests } from './ab-tests.js';
 import { CLOSE_SHARE } from './close-share.js';
-import { startDeliveries } from './deliveries.js';
+import { startDeliveries } from './delivery-process.js';
 import { startErasures } from './erasures.js';
-import { lateRowsOf } from './late-rows.js';
+import { lateRowsOf } from './late-rows-access.js';
 import { startNightlyRetention } from './nightly-retention.js';
 
 /** Share of the deadline after which the process of the deliveries is killed: more than the share for its work, less than all. */

@@ -1,5 +1,5 @@
 import { createResourceId, type Domain } from '@waymark/contract';
-import { newLinkRecord } from '../links/new-link.js';
+import { newLinkRecord } from '../links/new-link-record.js';
 import { domainHost } from '../model/entity-types.js';
 import type { DomainRecord } from '../model/record-schemas.js';
 import { DOMAIN_RULES, type NewDomain } from '../resources/named-resources.js';

@@ -5,7 +5,7 @@ import type { LinkRecord } from '../model/record-schemas.js';
 import type { SecretBox } from '../secrets/secret-box.js';
 import type { RecordStore } from '../store/record-store.js';
 import { NameTakenError } from '../store/write-context.js';
-import { type NewLink, newLinkRecord, randomKey } from './new-link.js';
+import { type NewLink, newLinkRecord, randomKey } from './new-link-record.js';
 
 /** How many random keys are tried before a link is refused. */
 const RANDOM_KEY_TRIES = 8;

@@ -8,7 +8,7 @@ import {
   type Scope,
 } from '@waymark/contract';
 import { draftDomain } from '../domains/domains.js';
-import { newLinkRecord } from '../links/new-link.js';
+import { newLinkRecord } from '../links/new-link-record.js';
 import { groupSlug, workspaceSlug } from '../model/entity-types.js';
 import type { ReadRows } from '../model/parse-record.js';
 import type {

@@ -6,8 +6,8 @@ import { aWorkspace, outcomes } from '../test-catalog.js';
 /** The name rows of random keys are inserted before it is checked that the keys are free. */
 
 const { draws, ids } = vi.hoisted(() => ({ draws: [] as string[], ids: [] as string[] }));
-vi.mock('../../src/links/new-link.js', async (original) => {
-  const real = await original<typeof import('../../src/links/new-link.js')>();
+vi.mock('../../src/links/new-link-record.js', async (original) => {
+  const real = await original<typeof import('../../src/links/new-link-record.js')>();
   return {
     ...real,
     newLinkRecord: (...given: Parameters<typeof real.newLinkRecord>) => {

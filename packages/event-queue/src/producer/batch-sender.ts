@@ -3,7 +3,7 @@ import { notRecorded } from '../claims/claims.js';
 import type { JobAdder } from '../queue/job-adder.js';
 import { hadNoEffect, isOutOfMemory } from '../redis/connection.js';
 import { backoffMs, DeadlineError, pause, withinMs } from '../redis/deadline.js';
-import type { RedisHealth } from '../redis/health.js';
+import type { RedisHealth } from '../redis/redis-health.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 import { createMarkerSequence } from '../spool/batch-markers.js';
 import type { Spool } from '../spool/spool.js';

@@ -9,7 +9,7 @@ import { claimKey, QUEUE_PREFIX } from '../queue/keys.js';
 import { oldestQueuedMs } from '../queue/oldest-job.js';
 import { connectProducer } from '../redis/connection.js';
 import { DeadlineError, withinMs } from '../redis/deadline.js';
-import { createRedisHealth, type Load } from '../redis/health.js';
+import { createRedisHealth, type Load } from '../redis/redis-health.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { createSpoolReplayer } from '../spool/replayer.js';
 import { createSpool } from '../spool/spool.js';

@@ -7,7 +7,7 @@ import { joinRows, splitRows } from '../queue/job-rows.js';
 import { claimKey, jobKey } from '../queue/keys.js';
 import { isOutOfMemory } from '../redis/connection.js';
 import { pause, withinMs } from '../redis/deadline.js';
-import type { RedisHealth } from '../redis/health.js';
+import type { RedisHealth } from '../redis/redis-health.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 import { BATCH_MARKER_MS, markerKey } from './batch-markers.js';
 import type { SpoolEntry } from './frame.js';

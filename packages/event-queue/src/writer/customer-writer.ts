@@ -9,8 +9,8 @@ import { rowsKey } from '../queue/keys.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { layOutRows } from './batch-rows.js';
 import type { WriterJob } from './batch-writer.js';
+import { isBadData } from './insert/bad-data.js';
 import { bisect } from './insert/bisect.js';
-import { isBadData } from './insert/refusal.js';
 import type { Retry } from './retry.js';
 import { reportOf, type WriteReport } from './write-report.js';
 

@@ -1,7 +1,7 @@
 import { waitFor } from '@waymark/test-kit';
 import { expect, it } from 'vitest';
 import type { JobAdder } from '../../src/queue/job-adder.js';
-import type { Load, RedisHealth } from '../../src/redis/health.js';
+import type { Load, RedisHealth } from '../../src/redis/redis-health.js';
 import { createSpoolReplayer } from '../../src/spool/replayer.js';
 import type { Spool } from '../../src/spool/spool.js';
 import { silentLogger } from '../silent-logger.js';

@@ -4,7 +4,7 @@ import type { RateLimiter } from '@waymark/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { LRUCache } from 'lru-cache';
-import { clientNetwork } from '../requests/client-address.js';
+import { clientNetwork } from '../requests/request-address.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

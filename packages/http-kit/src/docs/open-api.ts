@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { type RouteRequirements, requirementsOf, requirementsText } from '../auth/route-requirements.js';
-import { sendJsonText } from '../requests/json-text.js';
+import { sendJsonText } from '../requests/send-json.js';
 import { PUBLISHABLE_KEY } from './document.js';
 import { encodedOnce } from './encoded-once.js';
 import { addExamples } from './examples.js';

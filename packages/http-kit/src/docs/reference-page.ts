@@ -1,3 +1,4 @@
+import { docsPage } from './docs-page.js';
 import {
   contentOf,
   type Document,
@@ -7,7 +8,6 @@ import {
   PUBLISHABLE_KEY,
 } from './document.js';
 import { type Html, html, prose } from './html.js';
-import { docsPage } from './page.js';
 import { fieldRows, fieldTable, typeHtml } from './schema-html.js';
 import type { SubjectPages } from './subject-pages.js';
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import { answeredStatus } from '../requests/after-answer.js';
-import { clientAddress } from '../requests/client-address.js';
+import { clientAddress } from '../requests/request-address.js';
 import { errorFields, lineFields } from './error-fields.js';
 import { standardOutputFile } from './log-destination.js';
 

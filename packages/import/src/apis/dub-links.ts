@@ -1,5 +1,5 @@
 import { ImportError } from '../model/import-error.js';
-import { type Cursor, nextCursor, readAtCursor } from './cursors.js';
+import { type Cursor, nextCursor, readAtCursor } from './dub-cursors.js';
 import { listIn, textIn, UnreadRecord } from './pages.js';
 import type { SourceClient } from './source-client.js';
 

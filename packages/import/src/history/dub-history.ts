@@ -1,4 +1,4 @@
-import { type Cursor, isRefusedCursor, nextCursor, readAtCursor } from '../apis/cursors.js';
+import { type Cursor, isRefusedCursor, nextCursor, readAtCursor } from '../apis/dub-cursors.js';
 import { listIn, textIn } from '../apis/pages.js';
 import type { SourceClient } from '../apis/source-client.js';
 import { isObject } from '../model/fields.js';

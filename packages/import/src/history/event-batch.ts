@@ -4,10 +4,10 @@ import { CLICK_COLUMNS, type EventRow } from '@waymark/event-format';
 import type { ClickAlias, PastClaim, PastEvents, PastRow } from '@waymark/event-queue';
 import { ImportError } from '../model/import-error.js';
 import { RowError } from '../model/source-link.js';
-import { type AttributedSale, claimsOf } from './past-claims.js';
 import type { PastCustomers } from './past-customers.js';
 import type { HistoryItem, PastAddress, PastClick, PastEvent } from './past-event.js';
 import { checkConversion, type PastConversionEvent, type PastRows } from './past-rows.js';
+import { type AttributedSale, claimsOf } from './sale-claims.js';
 import type { StoredEvents } from './stored-events.js';
 
 /** The rows and records to store for a batch of a history. */

@@ -13,14 +13,14 @@ import {
 } from '@waymark/event-queue';
 import type { LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
-import { isErrorOfRecord } from '../model/refusal.js';
+import { isErrorOfRecord } from '../model/record-errors.js';
 import type { Source } from '../model/source-link.js';
 import type { DomainMap } from '../run/domain-map.js';
 import { untilAborted } from '../run/until-aborted.js';
 import { createBatchReader, type EventBatch } from './event-batch.js';
 import { type EventCounts, type EventReport, NO_EVENTS } from './event-report.js';
+import { evictLatestLeads } from './evict-latest-leads.js';
 import { positionOf } from './history-items.js';
-import { evictLatestLeads } from './latest-leads.js';
 import { createPastCustomers } from './past-customers.js';
 import type { HistoryItem, HistorySource } from './past-event.js';
 import { createPastLinks } from './past-links.js';

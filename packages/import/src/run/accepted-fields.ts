@@ -2,7 +2,7 @@ import type { LinkRecord } from '@waymark/catalog';
 import type { CreateLinkBody, UpdateLinkBody } from '@waymark/contract';
 import { checkBulkImage, type LinkContext, plainFields, variantsOf } from '@waymark/link-rules';
 import { shownValue } from '../model/fields.js';
-import { isRefusedRecord } from '../model/refusal.js';
+import { isRefusedRecord } from '../model/record-errors.js';
 import type { Lost } from '../model/source-link.js';
 import type { LinkPlan } from './link-plan.js';
 

@@ -1,5 +1,5 @@
 import type { LinkAuthor, LinkRuleDeps } from '@waymark/link-rules';
-import { isErrorOfRecord } from '../model/refusal.js';
+import { isErrorOfRecord } from '../model/record-errors.js';
 import { type MappingOptions, type MapRecord, RowError, type Source, type SourceRow } from '../model/source-link.js';
 import { textChars } from '../model/text-chars.js';
 import type { DomainMap } from './domain-map.js';

@@ -9,7 +9,7 @@ import {
   type UpdateLinkBody,
 } from '@waymark/contract';
 import { checkUtmValues } from '@waymark/link-rules';
-import { isRefusedRecord } from '../model/refusal.js';
+import { isRefusedRecord } from '../model/record-errors.js';
 import type { Clearable, Lost, Source, SourceLink } from '../model/source-link.js';
 import { CLEARABLE_FLAGS, RowError } from '../model/source-link.js';
 import type { DomainMap } from './domain-map.js';

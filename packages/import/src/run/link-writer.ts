@@ -14,7 +14,7 @@ import {
   withinLinkQuota,
 } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
-import { isRefusedRecord } from '../model/refusal.js';
+import { isRefusedRecord } from '../model/record-errors.js';
 import { acceptedFields, knownReferences } from './accepted-fields.js';
 import { addressKey, type LinkPlan } from './link-plan.js';
 import { madeByOthers } from './made-by-others.js';

@@ -1,7 +1,7 @@
 import { type Catalog, linkVisibility } from '@waymark/catalog';
 import { type CustomerFilterQuery, type ListCustomersQuery, parseResourceId } from '@waymark/contract';
-import { type CursorQuery, cursorOf } from '../cursor.js';
 import { type LinkCaller, visibleLinks } from '../links/link-caller.js';
+import { type CursorQuery, cursorOf } from '../record-cursor.js';
 
 /** The cursor of a query of customers. @throws ApiError 422; see {@link cursorOf} */
 export function customerCursorOf(

@@ -14,7 +14,7 @@ import {
   type ListLinksQuery,
   NO_FOLDER,
 } from '@waymark/contract';
-import { type CursorQuery, cursorOf } from '../cursor.js';
+import { type CursorQuery, cursorOf } from '../record-cursor.js';
 import { type LinkCaller, visibleLinks } from './link-caller.js';
 
 /** Dependencies of lists of links. */

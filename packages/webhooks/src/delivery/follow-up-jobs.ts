@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { WebhookJob, WebhookJobSender } from '@waymark/event-queue';
 import { NotReplicatedError } from '@waymark/redis';
 import type { ReadBodies } from '../events/event-bodies.js';
-import { webhookEventIdOf } from '../events/event-id.js';
+import { webhookEventIdOf } from '../events/webhook-event-id.js';
 import { retryDelayMs } from './retry-schedule.js';
 import { jobText, type OutgoingEvent, type WebhookJobData, webhookJobId } from './webhook-job.js';
 

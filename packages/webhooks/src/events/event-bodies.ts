@@ -9,8 +9,8 @@ import {
 import { type Customer, deletedCustomer, type Link, type WebhookPartner, type WebhookTrigger } from '@waymark/contract';
 import type { EventTableKind } from '@waymark/event-format';
 import type { OutgoingEvent } from '../delivery/webhook-job.js';
-import { webhookEventIdOf } from './event-id.js';
 import { type EventStore, readStoredEvents, type StoredEvent } from './stored-events.js';
+import { webhookEventIdOf } from './webhook-event-id.js';
 import { TRIGGER_OF } from './webhook-job-planner.js';
 import { readPartners } from './webhook-partners.js';
 

@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import { createWaitingBodies, type WaitingBodies } from '../delivery/waiting-bodies.js';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 import { outgoingEvent } from './event-bodies.js';
-import { webhookEventIdOf } from './event-id.js';
+import { webhookEventIdOf } from './webhook-event-id.js';
 
 type EndData =
   | { readonly event: 'export.completed' | 'export.failed'; readonly data: ExportEndData }

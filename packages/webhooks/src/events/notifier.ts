@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { createWaitingBodies, REFUSED_FROM_BYTES, type WaitingBodies } from '../delivery/waiting-bodies.js';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 import { outgoingEvent } from './event-bodies.js';
-import { createWebhookEventId } from './event-id.js';
+import { createWebhookEventId } from './webhook-event-id.js';
 
 /** Dependencies of {@link createWebhookNotifier}. */
 export interface WebhookNotifierDeps {

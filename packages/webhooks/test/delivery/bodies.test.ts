@@ -3,7 +3,7 @@ import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { removeEvents } from '../../src/delivery/job-data.js';
 import { jobText, readJobData, type WebhookJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
-import { webhookEventIdOf } from '../../src/events/event-id.js';
+import { webhookEventIdOf } from '../../src/events/webhook-event-id.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 

@@ -5,7 +5,7 @@ import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFailureCounts } from '../../src/delivery/failure-counts.js';
 import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
-import { createWebhookEventId } from '../../src/events/event-id.js';
+import { createWebhookEventId } from '../../src/events/webhook-event-id.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 

@@ -4,7 +4,7 @@ import { createWebhookJobSender } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
-import { createWebhookEventId } from '../../src/events/event-id.js';
+import { createWebhookEventId } from '../../src/events/webhook-event-id.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { startReceiver } from './receiver.js';
 

@@ -10,7 +10,7 @@ import {
   saleCreatedEventFromJSON,
 } from 'dub/models/components';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { webhookEventIdOf } from '../../src/events/event-id.js';
+import { webhookEventIdOf } from '../../src/events/webhook-event-id.js';
 import { type Received, type Receiver, startReceiver } from '../delivery/receiver.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 

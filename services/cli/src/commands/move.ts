@@ -7,7 +7,7 @@ import {
   moveDatabase,
 } from '@waymark/clickhouse';
 import { CommandError } from '../command-error.js';
-import { progressOf } from '../move/progress.js';
+import { progressOf } from '../move/move-progress.js';
 import { assertServicesStopped } from '../move/stopped-services.js';
 import { readMoveTarget } from '../move/target-option.js';
 import { withSource } from '../move/with-source.js';

@@ -4,7 +4,7 @@ import { BROWSER_TRACK_PATHS } from '@waymark/contract';
 import { addOpenRequest, closeIfPipelinedTooDeep, interceptRequests, removeOpenRequest } from '@waymark/http-kit';
 import type { FastifyInstance } from 'fastify';
 import { originForm } from './address/short-address.js';
-import { BAD_REQUEST_PAGE } from './pages/pages.js';
+import { BAD_REQUEST_PAGE } from './pages/message-pages.js';
 import { type LinkResponse, pageResponse } from './pages/responses.js';
 import { IMAGE_PATH } from './preview-image.js';
 import { createRedirector, type LinkRequest, type RedirectDeps, type Redirector } from './redirector.js';

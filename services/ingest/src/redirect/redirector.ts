@@ -15,7 +15,7 @@ import { queryWithout } from './address/query-pieces.js';
 import { readShortAddress, type ShortAddress } from './address/short-address.js';
 import { createClickCounter } from './click-counter.js';
 import { framePage, launchPage } from './pages/link-pages.js';
-import { NOT_FOUND_PAGE, UNAVAILABLE_PAGE } from './pages/pages.js';
+import { NOT_FOUND_PAGE, UNAVAILABLE_PAGE } from './pages/message-pages.js';
 import { fileResponse, type LinkResponse, pageResponse, redirectResponse } from './pages/responses.js';
 import type { PasswordGate } from './password/password-gate.js';
 import { IMAGE_PATH, imageResponse, storedImage } from './preview-image.js';

@@ -4,7 +4,7 @@ import { type App, applyRateLimit } from '@waymark/http-kit';
 import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { pageTags } from './page-tags.js';
-import { readPage } from './read-page.js';
+import { readPage } from './read-web-page.js';
 
 /** Rate limit of a workspace. Each request causes a request to a server of somebody else. */
 const LIMIT = { bucket: 'metatags', limit: 60, windowSeconds: 60 };

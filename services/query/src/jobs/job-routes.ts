@@ -12,7 +12,7 @@ import { checkFileVisible } from '@waymark/jobs';
 import type { LinkCaller } from '@waymark/record-lists';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { checkNamedResource, checkSomeResource, checkUsage, checkVisible, readableResources } from './job-access.js';
+import { checkNamedResource, checkSomeResource, checkUsage, checkVisible, readableResources } from './export-access.js';
 import { fileGone, type JobEnds } from './job-ends.js';
 import type { JobFiles } from './job-files.js';
 import { jobObject } from './job-object.js';

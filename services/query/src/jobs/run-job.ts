@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog, ExportJobRecord } from '@waymark/catalog';
 import { createEncoder, fileName } from '@waymark/export';
 import { JobStopped } from '@waymark/jobs';
-import { jobCaller } from './job-access.js';
+import { jobCaller } from './export-access.js';
 import type { Checkpoint, JobFiles } from './job-files.js';
 import type { OpenJob } from './job-source.js';
 

@@ -2,7 +2,7 @@ import type { Catalog, ExportScheduleRecord } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { checkAuthorization } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
-import { checkResource, checkVisible, exportCaller } from '../jobs/job-access.js';
+import { checkResource, checkVisible, exportCaller } from '../jobs/export-access.js';
 
 /** Checks that a key may see schedules: it needs what `GET /events` needs. @throws ApiError 403 */
 export function checkMayList(caller: LinkCaller): void {

@@ -1,7 +1,7 @@
 import type { TailPosition } from '@waymark/event-queue';
 import type { Frame } from './frames.js';
-import { createNotifier } from './notifier.js';
 import { StreamEnd, withRetries } from './stream-end.js';
+import { createWakeUps } from './wake-ups.js';
 import type { Slice, WorkspaceTail } from './workspace-tail.js';
 
 /** Characters of the frames that are kept for streams that are a little behind. */
@@ -29,7 +29,7 @@ export interface SharedReaderOptions {
 export function createSharedReader({ tail, read, giveUpAfterMs, onEnd }: SharedReaderOptions): SharedReader {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const notifier = createNotifier();
+  const wakeUps = createWakeUps();
   let frames: readonly Frame[] = [];
   /** `frames` has all frames between `begin` and `end`. */
   let begin = tail.head();
@@ -67,7 +67,7 @@ export function createSharedReader({ tail, read, giveUpAfterMs, onEnd }: SharedR
       }
       keep(next);
       end = slice.end;
-      notifier.notify();
+      wakeUps.wakeAll();
     }
   }
 
@@ -81,7 +81,7 @@ export function createSharedReader({ tail, read, giveUpAfterMs, onEnd }: SharedR
       const after = frames.filter((frame) => frame.position.number > position.number);
       return { frames: after, end: position.number > end.number ? position : end };
     },
-    changed: notifier.wait,
+    changed: wakeUps.wait,
     stop: () => stopping.abort(new StreamEnd('shutdown')),
   };
 }

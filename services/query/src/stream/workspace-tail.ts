@@ -1,5 +1,5 @@
 import type { TailEntry, TailPosition } from '@waymark/event-queue';
-import { createNotifier } from './notifier.js';
+import { createWakeUps } from './wake-ups.js';
 
 /** How many event ids are kept in memory, so that readers near the end of the tail need not read the same entries from Redis. */
 const RECENT_IDS_MAX = 20_000;
@@ -67,7 +67,7 @@ export function createWorkspaceTail(
   start: TailPosition,
   readAfter: (position: TailPosition) => Promise<readonly TailEntry[]>,
 ): WorkspaceTail {
-  const notifier = createNotifier();
+  const wakeUps = createWakeUps();
   let head = start;
   /** Consecutive entries up to the head. */
   let recent: readonly TailEntry[] = [];
@@ -100,7 +100,7 @@ export function createWorkspaceTail(
       const isConsecutive = following[0]?.start.number === head.number;
       keepRecent(isConsecutive ? [...recent, ...following] : following);
       head = following.at(-1)?.end ?? head;
-      notifier.notify();
+      wakeUps.wakeAll();
       return true;
     },
 
@@ -120,6 +120,6 @@ export function createWorkspaceTail(
       };
     },
 
-    changed: notifier.wait,
+    changed: wakeUps.wait,
   };
 }

@@ -8,8 +8,8 @@ import type { EventTable } from '../event-table.js';
 import type { Manifest, NewInsertBatch } from '../manifest.js';
 import type { Retry } from '../retry.js';
 import type { Inserted } from '../write-report.js';
+import { isBadData } from './bad-data.js';
 import { bisectHalves } from './bisect.js';
-import { isBadData } from './refusal.js';
 
 export interface BatchInserterOptions {
   readonly kind: EventTableKind;

@@ -1,5 +1,5 @@
 import type { Inserted } from '../write-report.js';
-import { isBadData } from './refusal.js';
+import { isBadData } from './bad-data.js';
 
 export interface Bisection {
   /** Inserts the rows from one position to another. Returns the number of attempts. */

@@ -1,6 +1,6 @@
 import type { Visit } from '@waymark/visit';
 import type { Page } from '../pages/html.js';
-import { NOT_FOUND_PAGE } from '../pages/pages.js';
+import { NOT_FOUND_PAGE } from '../pages/message-pages.js';
 import type { LockState } from '../pages/password-page.js';
 import type { Follow } from './follow.js';
 import type { VariantVisit } from './variants.js';

@@ -1,7 +1,7 @@
 import type { LinkRecord } from '@waymark/catalog';
 import { ISO_CODE_OF } from '@waymark/contract';
 import { previewPage } from '../pages/link-pages.js';
-import { EXPIRED_PAGE, PLACEHOLDER_PAGE } from '../pages/pages.js';
+import { EXPIRED_PAGE, PLACEHOLDER_PAGE } from '../pages/message-pages.js';
 import { PASSWORD_PAGES } from '../pages/password-page.js';
 import { type EntryRule, type LinkRule, NOT_FOUND, type Refusal, type VisitOutcome } from './decision.js';
 import { destinationFor, type Follow } from './follow.js';

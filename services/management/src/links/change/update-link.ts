@@ -21,7 +21,7 @@ import {
 import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
-import { linkObjectFor } from '../read/link-object.js';
+import { linkObjectFor } from '../read/read-link-object.js';
 import { bulkError } from '../routes/bulk-error.js';
 
 /** Updates links. If `changeOne` throws, none is updated. @returns the updated links, without those that were deleted meanwhile */

@@ -2,7 +2,7 @@ import { ApiError, type CreateLinkBody, type Link } from '@waymark/contract';
 import { linkContext, newLink, settleStoredLinks, withinLinkQuota } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
-import { linkObjectFor } from '../read/link-object.js';
+import { linkObjectFor } from '../read/read-link-object.js';
 
 /** Creates a link, and queues its webhooks. @throws ApiError 400, 403, 404, 409 or 422 */
 export async function storeNewLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {

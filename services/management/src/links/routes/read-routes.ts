@@ -16,8 +16,8 @@ import { exportLinks, LINK_COLUMN_SOURCES } from '@waymark/record-lists';
 import { z } from 'zod';
 import type { LinkDeps } from '../link-deps.js';
 import { requireLink } from '../read/find-link.js';
-import { linkObjectFor } from '../read/link-object.js';
 import { countLinks, listLinks } from '../read/list-links.js';
+import { linkObjectFor } from '../read/read-link-object.js';
 
 /** The path parameter `linkId`: a `link_…` id, or `ext_` and an external id. */
 export const linkParamsSchema = z.object({

@@ -1,6 +1,6 @@
 import { waitFor } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
-import { startDeliveries } from '../src/deliveries.js';
+import { startDeliveries } from '../src/delivery-process.js';
 
 it('a delivery process that cannot be spawned is tried again, and does not delay the shutdown of the writer', async () => {
   const { execPath } = process;

@@ -1,15 +1,15 @@
-/** Lets any number of callers wait for the next call of `notify`. */
-export interface Notifier {
-  notify(): void;
-  /** Resolves at the next `notify`, or when the signal aborts. */
+/** Lets any number of callers wait for the next call of `wakeAll`. */
+export interface WakeUps {
+  wakeAll(): void;
+  /** Resolves at the next `wakeAll`, or when the signal aborts. */
   wait(signal: AbortSignal): Promise<void>;
 }
 
-/** Creates a notifier without waiting callers. */
-export function createNotifier(): Notifier {
+/** Creates wake-ups for which no caller waits yet. */
+export function createWakeUps(): WakeUps {
   const waiting = new Set<() => void>();
   return {
-    notify() {
+    wakeAll() {
       for (const wake of [...waiting]) wake();
     },
     wait: (signal) =>
