@@ -37,7 +37,7 @@ const ROOMS = {
     ],
   ],
   observability: ['contract', 'cache', 'clickhouse', 'event-queue', 'http-kit'],
-  bootstrap: ['catalog', 'config', 'event-queue', 'http-kit', 'observability', 'rate-limit', 'redis'],
+  bootstrap: ['catalog', 'clickhouse', 'config', 'event-queue', 'http-kit', 'observability', 'rate-limit', 'redis'],
   'test-kit': [
     ...['contract', 'event-query', 'event-format', 'clickhouse', 'clickhouse-embedded', 'event-queue', 'catalog'],
     ...['visit', 'config'],

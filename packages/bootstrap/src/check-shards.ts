@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Stores } from '@waymark/catalog';
 import { checkShardMark, ShardMismatchError } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
+import type { Stores } from './open-stores.js';
 
 /** How long the start of a process waits for shards that do not answer. */
 const START_WAIT_MS = 2_000;

@@ -1,4 +1,3 @@
-import { openStores, type Stores } from '@waymark/catalog';
 import { type InstanceKeys, keyMarks, readAdminKeys, readInstanceKeys, type Settings } from '@waymark/config';
 import { type ClaimAdmin, createClaimAdmin } from '@waymark/event-queue';
 import type { App, CreateAppOptions, Logger } from '@waymark/http-kit';
@@ -12,6 +11,7 @@ import {
 import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
 import { checkWritable } from '@waymark/redis';
 import { checkShards } from './check-shards.js';
+import { openStores, type Stores } from './open-stores.js';
 
 /** Options of {@link startServiceBase}. */
 export interface ServiceBaseOptions extends Pick<OperationsOptions, 'spoolDirectory' | 'isWriter'> {

@@ -45,7 +45,6 @@ export * from './model/job-record-schemas.js';
 export { checkKey, normaliseKey, storedKey } from './model/link-key.js';
 export { isUnreadable } from './model/parse-record.js';
 export * from './model/record-schemas.js';
-export { openStores, type Stores } from './open-stores.js';
 export { linkInState } from './partners/partner-state.js';
 export { NO_PARTNER_TOTALS, type PartnerTotals } from './partners/partner-totals.js';
 export type { CatalogSubscriber } from './redis/catalog-changes.js';

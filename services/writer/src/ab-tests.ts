@@ -1,4 +1,5 @@
-import type { Catalog, LinkRecord, Stores } from '@waymark/catalog';
+import type { Stores } from '@waymark/bootstrap';
+import type { Catalog, LinkRecord } from '@waymark/catalog';
 import type { Logger } from '@waymark/http-kit';
 import { keyPrefix, takeLease } from '@waymark/redis';
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';

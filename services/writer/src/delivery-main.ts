@@ -1,5 +1,5 @@
 import { setPriority } from 'node:os';
-import { openStores } from '@waymark/catalog';
+import { openStores } from '@waymark/bootstrap';
 import { keyMarks, loadSettings, readInstanceKeys } from '@waymark/config';
 import { createLogger, runService } from '@waymark/http-kit';
 import { startOperations } from '@waymark/observability';

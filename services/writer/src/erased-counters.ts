@@ -1,4 +1,5 @@
-import type { Catalog, ErasureRecord, Stores } from '@waymark/catalog';
+import type { Stores } from '@waymark/bootstrap';
+import type { Catalog, ErasureRecord } from '@waymark/catalog';
 import { type ClickHouseClient, type ErasureBatch, prepareSubtraction } from '@waymark/clickhouse';
 import { areTokensKept, countInserts } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';

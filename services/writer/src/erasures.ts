@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Catalog, ErasureRecord, Stores } from '@waymark/catalog';
+import type { Stores } from '@waymark/bootstrap';
+import type { Catalog, ErasureRecord } from '@waymark/catalog';
 import {
   type ClickHouseClient,
   countEvents,

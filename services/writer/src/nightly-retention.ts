@@ -1,4 +1,5 @@
-import { applyWorkspaceRetention, type Catalog, type Stores } from '@waymark/catalog';
+import type { Stores } from '@waymark/bootstrap';
+import { applyWorkspaceRetention, type Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { Logger } from '@waymark/http-kit';
 import { keyPrefix } from '@waymark/redis';

@@ -9,7 +9,7 @@ const WRITE_TIMEOUT_MS = 2000;
 /** After a timeout Redis is not queried for this long, so that a hanging Redis does not delay every read. */
 const PAUSE_MS = 500;
 /** A connection with pending commands on which nothing has been received for this long is considered dead. */
-export const SILENCE_MS_MAX = 5000;
+const SILENCE_MS_MAX = 5000;
 /** How long a command waits for a connection. */
 const READY_WAIT_MS = 2000;
 

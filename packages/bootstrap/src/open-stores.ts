@@ -1,32 +1,23 @@
+import { type Catalog, createCatalog } from '@waymark/catalog';
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
+import type { InstanceKeys, Settings } from '@waymark/config';
+import type { Logger } from '@waymark/http-kit';
 import { connectRedis } from '@waymark/redis';
 import type { Redis } from 'ioredis';
-import { type Catalog, createCatalog } from './catalog.js';
-import type { CatalogLogger } from './model/errors.js';
-import { SILENCE_MS_MAX } from './redis/connections.js';
 
-/** The addresses of the stores and the credentials for them (docs/settings.md). */
-export interface StoreSettings {
-  readonly redisUrl: string | undefined;
-  /** URLs of the queue shards from 1 on; `redisUrl` is shard 0. */
-  readonly queueShards: readonly string[];
-  /** How many replicas of Redis must confirm a write before it counts as done. */
-  readonly redisWaitReplicas: number;
-  readonly clickhouseUrl: string | undefined;
-  readonly clickhouseUser: string | undefined;
-  readonly clickhousePassword: string | undefined;
-  readonly clickhouseDatabase: string;
-  readonly clickhouseCluster: string | undefined;
-  /** Public origin of the API. */
-  readonly baseUrl: string;
-}
-
-/** The instance keys; see `CatalogOptions`. */
-export interface StoreKeys {
-  readonly current: Buffer;
-  /** Further keys, which only decrypt values that they have encrypted. */
-  readonly others: readonly Buffer[];
-}
+/** The addresses of the stores, and the credentials for them. */
+type StoreSettings = Pick<
+  Settings,
+  | 'redisUrl'
+  | 'queueShards'
+  | 'redisWaitReplicas'
+  | 'clickhouseUrl'
+  | 'clickhouseUser'
+  | 'clickhousePassword'
+  | 'clickhouseDatabase'
+  | 'clickhouseCluster'
+  | 'baseUrl'
+>;
 
 /** A queue shard. */
 export interface QueueStore {
@@ -48,8 +39,10 @@ export interface Stores {
 
 /** How long a command waits for an answer of Redis. */
 const COMMAND_TIMEOUT_MS = 2000;
+/** A connection with pending commands on which nothing has been received for this long is considered dead. */
+const SILENCE_MS_MAX = 5000;
 
-function connect(url: string, logger: CatalogLogger): Redis {
+function connect(url: string, logger: Pick<Logger, 'warn'>): Redis {
   const redis = connectRedis(url, {
     enableOfflineQueue: false,
     // ioredis must not repeat commands, because the caller may have handled the failure already.
@@ -67,7 +60,11 @@ function connect(url: string, logger: CatalogLogger): Redis {
  *
  * @throws Error when the URL of a store is missing
  */
-export function openStores(settings: StoreSettings, instanceKeys: StoreKeys, logger: CatalogLogger): Stores {
+export function openStores(
+  settings: StoreSettings,
+  instanceKeys: Pick<InstanceKeys, 'current' | 'others'>,
+  logger: Pick<Logger, 'warn'>,
+): Stores {
   const { redisUrl, clickhouseUrl } = settings;
   if (redisUrl === undefined || clickhouseUrl === undefined) {
     throw new Error('REDIS_URL and CLICKHOUSE_URL are required by a service that runs on its own');
