@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { BlockList, isIP, isIPv6 } from 'node:net';
 import { randomUInt32 } from '@waymark/contract';
+import { createClientAddressReader } from '@waymark/visit';
 
 /** Ids that are accepted from a proxy: long enough for common formats, with no character that could inject log lines or headers. */
 const VALID_ID = /^[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,127}$/;
@@ -17,18 +17,6 @@ export interface Peer {
 /** Returns the id of a request. */
 export type RequestIds = (headers: IncomingHttpHeaders, peer: Peer) => string;
 
-const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
-
-function rangesOf(trustedProxies: readonly string[]): BlockList {
-  const ranges = new BlockList();
-  for (const range of trustedProxies) {
-    const [address = '', bits] = range.split('/');
-    if (bits === undefined) ranges.addAddress(address, familyOf(address));
-    else ranges.addSubnet(address, Number(bits), familyOf(address));
-  }
-  return ranges;
-}
-
 /**
  * Ids of requests: the one that a proxy has set, else a new one that is unique across processes. A stranger who sets one gets a new one, as
  * it could be that of another request.
@@ -36,15 +24,11 @@ function rangesOf(trustedProxies: readonly string[]): BlockList {
  * @param trustedProxies addresses or CIDR ranges
  */
 export function createRequestIds(trustedProxies: readonly string[]): RequestIds {
-  const ranges = rangesOf(trustedProxies);
-  const isTrusted = (peer: string | undefined) => {
-    // The zone of a link-local address.
-    const [address = ''] = peer?.split('%') ?? [];
-    return isIP(address) !== 0 && ranges.check(address, familyOf(address));
-  };
-  return (headers, peer) => {
+  const readAddress = createClientAddressReader(trustedProxies);
+  return (headers, { remoteAddress }) => {
     const fromHeader = headers['x-request-id'];
-    if (typeof fromHeader === 'string' && VALID_ID.test(fromHeader) && isTrusted(peer.remoteAddress)) return fromHeader;
+    const isValid = typeof fromHeader === 'string' && VALID_ID.test(fromHeader);
+    if (isValid && readAddress(remoteAddress, undefined).isForwarded) return fromHeader;
     count += 1;
     return `${PROCESS_PART}-${count.toString(36)}`;
   };
