@@ -9,7 +9,7 @@ const ROOMS = {
   'event-format': ['contract'],
   config: ['contract', 'redis', 'clickhouse'],
   clickhouse: ['contract', 'event-query', 'event-format'],
-  'clickhouse-embedded': ['config'],
+  'clickhouse-embedded': ['clickhouse', 'config'],
   'event-queue': ['contract', 'cache', 'redis', 'event-format', 'clickhouse'],
   catalog: ['contract', 'cache', 'redis', 'rate-limit', 'event-query', 'event-format', 'clickhouse', 'event-queue'],
   visit: ['contract', 'config'],

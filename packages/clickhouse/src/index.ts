@@ -26,6 +26,7 @@ export { type MoveOptions, type MoveProgress, type MoveReport, moveDatabase } fr
 export { MoveRefusedError } from './move/preconditions.js';
 export { DURATION_BOUNDS_MS, OPS_TABLES, type OpsTable } from './ops-tables.js';
 export { applyQueryLogView } from './query-log-view.js';
+export { quoteIdentifier } from './quote-identifier.js';
 export {
   countExpired,
   type DeletionReport,

@@ -3,11 +3,6 @@ export function stringLiteral(text: string): string {
   return `'${text.replace(/[\\'\0]/g, (character) => (character === '\0' ? '\\0' : `\\${character}`))}'`;
 }
 
-/** A name in backticks. */
-export function quotedIdentifier(name: string): string {
-  return `\`${name.replace(/[\\`]/g, '\\$&')}\``;
-}
-
 const SPACE_AND_COMMENTS = /^(?:\s|--[^\n]*(?:\n|$)|#[ !][^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|\()+/;
 
 /** The first word of a statement, in upper case, after comments and opening parentheses; empty if there is none. */

@@ -1,6 +1,7 @@
+import { quoteIdentifier } from '@waymark/clickhouse';
 import { exceptions } from './database-exception.js';
 import type { ReadCounts } from './read-counts.js';
-import { quotedIdentifier, stringLiteral } from './sql-text.js';
+import { stringLiteral } from './sql-text.js';
 
 /** One statement with its data, settings and parameters. */
 export interface Statement {
@@ -53,7 +54,7 @@ export function checkParameterNames(parameters: ReadonlyMap<string, string>): vo
 }
 
 function setupOn(database: string | undefined, set: string): string {
-  return database === undefined ? set : `USE ${quotedIdentifier(database)}; ${set}`;
+  return database === undefined ? set : `USE ${quoteIdentifier(database)}; ${set}`;
 }
 
 /** The SQL for a connection that reads share: its database, and that its statements may not write. */
@@ -63,7 +64,7 @@ export function readerSetup(database: string | undefined): string {
 
 /** The SQL for a connection that inserts share: its database. */
 export function writerSetup(database = 'default'): string {
-  return `USE ${quotedIdentifier(database)}`;
+  return `USE ${quoteIdentifier(database)}`;
 }
 
 /** The engine's default `max_query_size`, in bytes. */
