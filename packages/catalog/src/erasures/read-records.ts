@@ -5,7 +5,7 @@ import type { RecordKey } from '../store/record-table.js';
 /** Reads erasures of a workspace by the UInt64 of their ids. */
 export type ReadErasures = (workspace: string, numbers: readonly string[]) => Promise<readonly Stored<ErasureRecord>[]>;
 
-/** Erasures in one statement: with ten thousand clicks each they have 60 MB. */
+/** Erasures that one statement reads. An erasure has at most ten thousand clicks (`CLICKS_MAX` of erasures.ts), 300 kB; so 200 have at most 60 MB. */
 const ERASURES_PER_READ = 200;
 const READS_AT_ONCE = 4;
 

@@ -12,6 +12,7 @@ import type { RedisConnections } from './connections.js';
 const POSITION_MS = 60_000;
 /** How long a creation waits for those in front of it. */
 const WAIT_MS_MAX = 10_000;
+/** Shortest pause before a creation counts those in front of it again; a random time of up to as much is added. */
 const PAUSE_MS = 10;
 
 /**

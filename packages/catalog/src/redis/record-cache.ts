@@ -157,7 +157,11 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
       return text === undefined ? undefined : parseName(text);
     },
 
-    /** Stores the owner of a name that was read from ClickHouse, if the entry is still `saw`, the one that the reader has found. */
+    /**
+     * Stores the owner of a name that was read from ClickHouse, unless the entry has changed since the reader found it.
+     *
+     * @param saw the `seen` of the entry that it found
+     */
     async fillName(name: Name, saw: string, owner: NameOwner | undefined): Promise<void> {
       const ttlMs = memory.optionalTtlMs();
       if (ttlMs === undefined) return;

@@ -4,7 +4,7 @@ import { clicksIn, customersIn, type ErasedClick, type ErasedCustomer, ofClicks,
 const SETTINGS = { log_comment: 'erasure' };
 const LEADS_AND_SALES = ['lead_events', 'sale_events'] as const;
 
-/** The number of leads and sales of each customer, by the decimal number of the customer. Customers without events are absent. */
+/** The number of leads and sales of each customer that has any. The keys are the UInt64 of the customers' ids, as decimal text. */
 export async function countEvents(
   { client }: ErasureTarget,
   customers: readonly ErasedCustomer[],

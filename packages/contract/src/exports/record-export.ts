@@ -66,7 +66,7 @@ export type CustomerColumn = (typeof CUSTOMER_DEFAULTS | typeof CUSTOMER_EXTRAS)
 /** The columns that a file of customers has by default, in this order, and those that it has only on request. */
 export const CUSTOMER_COLUMNS = { defaults: CUSTOMER_DEFAULTS, extras: CUSTOMER_EXTRAS } as const;
 
-/** Query of `GET /links/export`: that of `GET /links` without pages, in the order of creation. */
+/** Query of `GET /links/export`: that of `GET /links` without pages, sorted by time of creation: newest first, unless `sortOrder` is `asc`. */
 export const exportLinksQuerySchema = closedQuery({
   ...linkFilterShape,
   ...sortShape(['createdAt'], 'desc'),
@@ -74,7 +74,7 @@ export const exportLinksQuerySchema = closedQuery({
 });
 export type ExportLinksQuery = z.infer<typeof exportLinksQuerySchema>;
 
-/** Query of `GET /customers/export`: that of `GET /customers` without pages, in the order of creation. */
+/** Query of `GET /customers/export`: that of `GET /customers` without pages, sorted in the same way. */
 export const exportCustomersQuerySchema = closedQuery({
   ...customerFilterShape,
   ...expandedShape,

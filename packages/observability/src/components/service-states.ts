@@ -23,7 +23,7 @@ export interface ServiceStatesOptions {
   readonly now: number;
   /** Whether a missing heartbeat means that a process is down. Not shortly after an outage of Redis. */
   readonly isSettled: boolean;
-  /** Name of the instance that reads the registry, which is up by definition. */
+  /** Name of the instance that computes these states. It counts as up also when its own heartbeat is missing. */
   readonly self: string;
 }
 

@@ -30,7 +30,7 @@ export const CUSTOMER_COLUMN_SOURCES: Readonly<Record<CustomerColumn, Column<Cus
 async function* noSlices(): AsyncGenerator<never> {}
 
 /**
- * Reads the customers of `GET /customers/export` and of export jobs, in the order of creation.
+ * Reads the customers of `GET /customers/export` and of export jobs, by time of creation: newest first, unless `sortOrder` is `asc`.
  *
  * @throws ApiError 422 for an invalid cursor
  */

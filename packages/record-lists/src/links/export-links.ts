@@ -50,7 +50,7 @@ export const LINK_COLUMN_SOURCES: Readonly<Record<LinkColumn, Column<Link>>> = {
 };
 
 /**
- * Reads the links of `GET /links/export` and of export jobs, in the order of creation.
+ * Reads the links of `GET /links/export` and of export jobs, by time of creation: newest first, unless `sortOrder` is `asc`.
  *
  * @throws ApiError 404 for an unknown domain or folder, 403 for one without access, 422 for an invalid cursor
  */

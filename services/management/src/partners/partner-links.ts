@@ -48,7 +48,7 @@ export function requestField(props: PartnerLinkProps | null | undefined, keyPlac
   };
 }
 
-/** The fields that assign a link to a partner. */
+/** The fields that every link of a partner has: its owner, and conversion tracking switched on. */
 const ownership = (partner: PartnerRecord, { program }: PartnerCaller) => ({
   partnerId: partner.id,
   programId: partner.programId ?? program.id,

@@ -39,7 +39,7 @@ export function webhookObject(
 
 /** The events that a webhook receives. */
 type Scoped = Pick<WebhookRecord, 'triggers' | 'linkScope' | 'folderIds'> & {
-  /** Links to attach; the attachment is stored in the links. */
+  /** Ids of links to attach. The records of the links store the attachment (`webhookIds`), not that of the webhook. */
   readonly linkIds: readonly string[];
 };
 

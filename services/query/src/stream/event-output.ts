@@ -10,7 +10,7 @@ export interface EventOutput {
   readonly body: PassThrough;
   /** Writes a text. Await {@link ready} before. */
   write(text: string): void;
-  /** Resolves when the buffer has room. @throws StalledClientError when the client reads nothing for too long; the reason of the signal */
+  /** Resolves when the buffer has room. @throws StalledStreamError when the client reads nothing for too long; the reason of the signal */
   ready(signal: AbortSignal): Promise<void>;
   /** Writes a text, or drops it if the buffer is full. */
   writeIfIdle(text: string): void;
@@ -19,8 +19,8 @@ export interface EventOutput {
 }
 
 /** The client has read nothing for too long. */
-export class StalledClientError extends Error {
-  override readonly name = 'StalledClientError';
+export class StalledStreamError extends Error {
+  override readonly name = 'StalledStreamError';
 }
 
 /** @param stalledMs how long a client may read nothing while the buffer is full */
@@ -39,7 +39,7 @@ export function createEventOutput(stalledMs: number): EventOutput {
       };
       const onDrain = () => settle(resolve);
       const onAbort = () => settle(() => reject(signal.reason));
-      const timer = setTimeout(() => settle(() => reject(new StalledClientError())), stalledMs);
+      const timer = setTimeout(() => settle(() => reject(new StalledStreamError())), stalledMs);
       body.once('drain', onDrain);
       signal.addEventListener('abort', onAbort, { once: true });
     });

@@ -1,7 +1,7 @@
 import type { PassThrough } from 'node:stream';
 import type { TailPosition } from '@waymark/event-queue';
 import { ClientDisconnectedError } from '@waymark/http-kit';
-import { createEventOutput, StalledClientError } from './event-output.js';
+import { createEventOutput, StalledStreamError } from './event-output.js';
 import { byeFrame, heartbeatFrame } from './frames.js';
 import type { ReadFrames } from './read-frames.js';
 import { runStream } from './run-stream.js';
@@ -124,7 +124,7 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
       open.delete(stream);
       leave();
       opened.close();
-      if (err instanceof ClientDisconnectedError || err instanceof StalledClientError) {
+      if (err instanceof ClientDisconnectedError || err instanceof StalledStreamError) {
         output.body.destroy();
         return;
       }

@@ -56,7 +56,7 @@ export function varuint(value: number): Buffer {
   }
 }
 
-/** The bytes of a string, as {@link WireReader.text} reads them. */
+/** A string in the native protocol: its length in bytes as a {@link varuint}, then UTF-8. */
 export function text(value: string): Buffer {
   const bytes = Buffer.from(value);
   return Buffer.concat([varuint(bytes.length), bytes]);
