@@ -1,11 +1,11 @@
 import { isbot } from 'isbot';
 
 /**
- * Words that mark a user agent as a bot wherever they occur, in addition to the patterns of `isbot`. CUBOT is a phone brand.
+ * Words that mark a user agent as a bot wherever they occur, in addition to the patterns of `isbot`.
  */
 const BOT_WORDS = new RegExp(
   [
-    '(?<!cu)bot',
+    'bot',
     'crawler',
     'spider',
     'http',
@@ -36,13 +36,43 @@ const BOT_WORDS = new RegExp(
   'i',
 );
 
-/** Apps and phones of people with the name of a search engine: of Google, Bing, Baidu and Yandex. Their browsers are no bots. */
-const APPS =
-  /Google\/google|Google(?:App\/|WV\/| Pixel)|BingSapphire\/|baidu(?:boxapp|browser)\/|\(Baidu; |YandexSearch(?:Browser)?\//gi;
+/**
+ * Parts of the user agents of people that contain such a word, or what `isbot` takes for one: descriptions of phones, mobile networks and
+ * screens, and the names of apps. They say nothing of bots, which name themselves elsewhere.
+ */
+const PEOPLE = new RegExp(
+  [
+    // The model of a phone, such as `M bot 60` or `Redmi Note 12 Discovery`. A name with a version is none: `Storebot-Google/1.0`.
+    'Android [\\d.]+; (?:\\w\\w[-_]\\w\\w; )?[^;()/]*(?=[;)]| Build/)',
+    '(?:CU|FOSSI)BOT',
+    'Google (?:Nexus|Pixel)',
+    // Instagram and Threads, which name the phone's maker, model and code name: `Google/google`, `ruby`.
+    '(?:Instagram|Barcelona) [\\d.]+ Android \\((?:[^()]|\\([^()]*\\))*\\)',
+    // Facebook, which names the mobile network and the phone's maker: `FBCR/Google Fi`, `FBMF/Google`.
+    '\\bFB[A-Z]{2}/[^;\\]]*',
+    // TikTok, from the store of Google.
+    'Channel/google(?:play)?',
+    // Alipay, Taobao and Lazada: the screen, `ws:360|0|3.0`, and the origin, `227200@taobao_android_7.10.4`.
+    'AlipayDefined\\([^()]*\\)',
+    '\\d@[a-z]+_(?:android|iphone|ipad)_',
+    // Apps and browsers of search engines.
+    'Google(?:App|WV)/',
+    'Bing(?:Sapphire|Web)/',
+    'baidu(?:boxapp|browser)/\\S*',
+    'baidu(?:HD|map_)',
+    '\\(Baidu; ',
+    'Sogou(?:MSE|MobileBrowser|Search)\\b',
+    'YandexSearch(?:Browser)?/',
+    // Apps for news.
+    '(?:Apple|Opera |Reuters|Smart|Sohu|Walla)News/',
+    'News(?:Article|Lite)[/ ]',
+  ].join('|'),
+  'gi',
+);
 
 /** Whether a user agent belongs to a bot; an empty one does. */
 export function isBotAgent(userAgent: string): boolean {
   if (userAgent.trim() === '') return true;
-  const tested = userAgent.replace(APPS, '');
+  const tested = userAgent.replace(PEOPLE, '');
   return BOT_WORDS.test(tested) || isbot(tested);
 }
