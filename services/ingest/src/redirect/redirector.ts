@@ -147,7 +147,8 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     }
 
     const target = redirectTarget(outcome.target, parameters.get('redir_url'));
-    const destination = finalDestination(target, { query, via: prepared.via, isPasswordCorrect });
+    const { via } = prepared;
+    const destination = finalDestination(target, { query, via, isPasswordCorrect, fields: outcome.fields });
     // The visitor's own parameters may identify them, so they are not recorded.
     const url = isIdentified ? destination.recorded : withoutClickId(outcome.target);
     const { clickId, isRecorded } = await count({ url, ...counted });
@@ -156,7 +157,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     if (hasCookies && outcome.cookie !== undefined)
       headers.push('set-cookie', `${outcome.cookie}; Path=${path}${secure}`);
     if (outcome.isAppStore && isRecorded && isIdentified) deps.appOpens.record(link, visit.clientAddress, clickId);
-    // Not for URLs that open an app (`tel:`, `sms:`), which would treat the id as part of the number or message.
+    // Not for URLs that a page opens in an app (row 9).
     const isPassed = prepared.passesClickId && isIdentified && !isUntracked && outcome.manner !== 'launch';
     const to = isPassed ? destination.withClickId(clickId) : destination.url;
     if (outcome.manner === 'redirect') return redirectResponse(prepared.status, to, headers);

@@ -106,6 +106,35 @@ describe('destinations with app schemes', () => {
     expect(body).not.toContain('<script');
   });
 
+  it.each([
+    ['tel:+4930123456', 'fbclid=IwAR0&utm_source=ig&body=x', 'tel:+4930123456'],
+    ['TEL:+4930123456?utm_source=print', '', 'TEL:+4930123456'],
+    ['sms:+1555', 'fbclid=IwAR0&body=Hi%20you', 'sms:+1555?body=Hi%20you'],
+    ['sms:+1555?body=Hi&utm_source=print', 'gclid=1', 'sms:+1555?body=Hi'],
+    ['sms:+1555&body=Hi', 'fbclid=IwAR0&body=x', 'sms:+1555&amp;body=Hi'],
+    ['sms:+1555&body=Hi?utm_source=print', '', 'sms:+1555&amp;body=Hi'],
+    [
+      'mailto:a@b.c?subject=a%20b',
+      'fbclid=1&Subject=c&body=d&utm_source=ig',
+      'mailto:a@b.c?subject=a%20b&amp;Subject=c&amp;body=d',
+    ],
+    ['xmpp:a@b.c?message;body=Hi', 'fbclid=1&body=x', 'xmpp:a@b.c?message;body=Hi'],
+    ['tg://resolve?domain=x', 'start=1', 'tg://resolve?domain=x&amp;start=1'],
+    ['whatsapp://send?phone=1', 'text=Hi', 'whatsapp://send?phone=1&amp;text=Hi'],
+  ])('%s, visited with %j, opens %s', async (url, query, opened) => {
+    const { key } = await ingest.link({ url, trackConversion: true });
+    expect((await visit(`/${key}?${query}`)).body).toContain(`0;url=${opened}">`);
+  });
+
+  it('a number gets no click id and no key of a partner link either, and the click keeps the UTM values of the visit', async () => {
+    const url = 'facetime:+4930123456';
+    const link = await ingest.link({ url, trackConversion: true, programId: 'prog_x', partnerId: 'pn_zzzzzzzzzzz' });
+    expect((await visit(`/${link.key}?utm_source=ig`)).headers.location).toBe(url);
+    const id = parseResourceId('link', link.id);
+    const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {id:UInt64}', { id });
+    expect(click).toMatchObject({ url: `${url}?via=${link.key}&utm_source=ig` });
+  });
+
   it('redirects to other app schemes, which browsers follow', async () => {
     const { key } = await ingest.link({ url: 'myapp://open/this' });
     const answer = await visit(`/${key}`);

@@ -1,4 +1,4 @@
-import { parseUrl, trimEndCharacter } from '@waymark/contract';
+import { parseUrl, trimEndCharacter, UTM_TEMPLATE_FIELDS } from '@waymark/contract';
 import {
   addPieces,
   joinUrl,
@@ -19,6 +19,8 @@ export interface PassThrough {
   readonly via: string | undefined;
   /** The query contains the link's correct password, which must not be forwarded. */
   readonly isPasswordCorrect: boolean;
+  /** Names of the only parameters that the target may get; undefined = any. */
+  readonly fields?: ReadonlySet<string> | undefined;
 }
 
 /** The destination of a visit. The click id is added later, because it is known only once the click is recorded. */
@@ -119,19 +121,41 @@ function rewrittenDestination(target: SplitUrl, incoming: readonly string[]): De
   };
 }
 
+function extendedDestination(target: string, incoming: readonly string[], via: string | undefined): Destination {
+  if (incoming.length === 0 && via === undefined) return unchangedDestination(target);
+  const split = splitUrl(target);
+  const own = via === undefined ? split.pieces : setPiece(split.pieces, writePiece('via', via));
+  return rewrittenDestination({ ...split, pieces: own }, incoming);
+}
+
+const UTM: ReadonlySet<string> = new Set(UTM_TEMPLATE_FIELDS);
+
+/**
+ * The URL of an address or number. It gets the fields of its scheme only, and loses the UTM parameters of the link, which would become a
+ * part of the number or the message.
+ */
+function addressUrl(target: string, incoming: readonly string[], fields: ReadonlySet<string>): string {
+  const split = splitUrl(target);
+  const own = split.pieces.filter((piece) => !UTM.has(pieceName(piece)));
+  const added = incoming.filter((piece) => fields.has(pieceName(piece).toLowerCase()));
+  const isChanged = own.length < split.pieces.length || added.length > 0;
+  return isChanged ? joinUrl({ ...split, pieces: overwrite(own, added) }) : target;
+}
+
 /**
  * The destination of a visit: the unchanged target when there is nothing to add, else the target with the visit's parameters in its
  * query. Everything else keeps its exact bytes either way.
  */
 export function finalDestination(target: string, visit: PassThrough): Destination {
+  const { via, fields } = visit;
   const incoming = queryPieces(visit.query).filter((piece) => {
     const name = pieceName(piece);
     return !NOT_FORWARDED.has(name) && !isConsumedFlag(piece) && !(visit.isPasswordCorrect && name === 'pw');
   });
-  if (incoming.length === 0 && visit.via === undefined) return unchangedDestination(target);
-  const split = splitUrl(target);
-  const own = visit.via === undefined ? split.pieces : setPiece(split.pieces, writePiece('via', visit.via));
-  return rewrittenDestination({ ...split, pieces: own }, incoming);
+  if (fields === undefined) return extendedDestination(target, incoming, via);
+  const url = addressUrl(target, incoming, fields);
+  // Recorded with all parameters, so that reports have the UTM values of the visit and the link.
+  return { url, recorded: extendedDestination(target, incoming, via).recorded, withClickId: () => url };
 }
 
 /** Schemes that `redir_url` may have, by that of the target: HTTPS must not be downgraded. */
