@@ -10,6 +10,7 @@ import { cachedLinkAt, findLinkAt } from '../link-at.js';
 import { outageLog } from '../outage-log.js';
 import { secureAttribute } from './address/cookies.js';
 import { finalDestination, headerUrl, redirectTarget, withoutClickId } from './address/final-url.js';
+import { leadsBack } from './address/leads-back.js';
 import { visitedPath } from './address/link-path.js';
 import { queryWithout } from './address/query-pieces.js';
 import { readShortAddress, type ShortAddress } from './address/short-address.js';
@@ -79,13 +80,20 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     return record === undefined && host !== domain ? domains.findBySlug(host) : record;
   }
 
-  async function respondTo(decision: Refusal, address: ShortAddress, headers: string[]): Promise<LinkResponse> {
+  async function respondTo(
+    decision: Refusal,
+    { headers: { host } }: LinkRequest,
+    address: ShortAddress,
+    headers: string[],
+  ): Promise<LinkResponse> {
     switch (decision.action) {
       case 'send':
         return redirectResponse(302, decision.to, headers);
       case 'fall-back': {
-        const to = (await findDomain(address))?.[decision.to];
-        return to ? redirectResponse(302, to, headers) : pageResponse(decision.otherwise, headers);
+        const to = decision.url ?? (await findDomain(address))?.[decision.to];
+        return to && !leadsBack(to, host, address)
+          ? redirectResponse(302, to, headers)
+          : pageResponse(decision.otherwise, headers);
       }
       case 'file': {
         const text = (await findDomain(address))?.[decision.file];
@@ -98,12 +106,13 @@ export function createRedirector(deps: RedirectDeps): Redirector {
 
   function respondToRefusal(
     refusal: Refusal,
+    request: LinkRequest,
     address: ShortAddress,
     headers: string[],
     retryAfterSeconds: number | undefined,
   ) {
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
-    return respondTo(refusal, address, headers);
+    return respondTo(refusal, request, address, headers);
   }
 
   async function visitLink(
@@ -127,7 +136,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     const { refusal, isPasswordCorrect, retryAfterSeconds } =
       admission.decideFromCache(link) ??
       (await admission.decide(link, { cookies, password: parameters.get('pw'), address: read.clientAddress }));
-    if (refusal !== undefined) return respondToRefusal(refusal, address, headers, retryAfterSeconds);
+    if (refusal !== undefined) return respondToRefusal(refusal, request, address, headers, retryAfterSeconds);
     const signal = asksForPrivacy(request.headers) ? await admission.privacySignal(link) : 'ignore';
     const isIdentified = signal === 'ignore';
     const visit = isIdentified ? read : withoutIdentity(read);
@@ -177,7 +186,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     const visit = readVisit({ remoteAddress, headers: sent, method });
     const credentials = { cookies: sent.cookie, password, address: visit.clientAddress };
     const { refusal, retryAfterSeconds } = await admission.decide(link, credentials);
-    if (refusal !== undefined) return respondToRefusal(refusal, address, headers, retryAfterSeconds);
+    if (refusal !== undefined) return respondToRefusal(refusal, request, address, headers, retryAfterSeconds);
     const path = visitedPath(link, address.rawPath);
     const { encryptedPassword } = link;
     if (encryptedPassword !== null) headers.push('set-cookie', passwords.cookie(link, path, secureAttribute(visit)));
@@ -213,7 +222,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
           : undefined;
       const headers = ['cache-control', 'no-store', ...robotsHeader(address, link)];
       if (link !== undefined) return await serve(address, link, headers);
-      return await respondTo(refusal ?? NOT_FOUND, address, headers);
+      return await respondTo(refusal ?? NOT_FOUND, request, address, headers);
     } catch (err) {
       return unavailable(request, err);
     }

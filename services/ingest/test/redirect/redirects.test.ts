@@ -307,6 +307,37 @@ describe('visits without a destination', () => {
     expect((await on('/.well-known/apple-app-site-association')).statusCode).toBe(404);
   });
 
+  it('shows the page instead of a redirect to the visited address itself, which would never end', async () => {
+    const { catalog } = ingest;
+    const { workspace } = await catalog.workspaces.create({ name: 'Loop', slug: 'loop', plan: 'enterprise' });
+    const own = 'https://loop.test';
+    const domain = await catalog.domains.create(workspace.id, { slug: 'loop.test', notFoundUrl: `${own}/?from=404` });
+    const past = new Date(Date.now() - 1000).toISOString();
+    const over = { domain: 'loop.test', url: 'https://acme.com/', expiresAt: past };
+    await catalog.links.create(workspace.id, { ...over, key: 'Früher', expiredUrl: `${own}/fr%C3%BCher?x=1` });
+    await catalog.links.create(workspace.id, { ...over, key: 'over' });
+    const on = async (path: string, host = 'loop.test') => {
+      const { statusCode, headers } = await visit(path, { host });
+      return [statusCode, headers.location];
+    };
+    expect(await on('/nothing')).toEqual([302, `${own}/?from=404`]);
+    expect(await on('/')).toEqual([200, undefined]);
+    expect([await on('/fr%C3%BCher'), await on('/FR%C3%9CHER/')]).toEqual(Array(2).fill([410, undefined]));
+    // On another host or port, another server may answer.
+    expect(await on('/fr%C3%BCher', 'www.loop.test')).toEqual([302, `${own}/fr%C3%BCher?x=1`]);
+    expect(await on('/fr%C3%BCher', 'loop.test:3001')).toEqual([302, `${own}/fr%C3%BCher?x=1`]);
+
+    const changes = { archived: true, expiredUrl: `${own}/over`, notFoundUrl: `${own}/` };
+    await catalog.domains.update(workspace.id, domain.id, { ...changes, archived: false });
+    expect(await on('/over')).toEqual([410, undefined]);
+    await catalog.domains.update(workspace.id, domain.id, changes);
+    expect([await on('/over'), await on('/'), await on('/?a=1')]).toEqual([
+      [302, `${own}/`],
+      [404, undefined],
+      [404, undefined],
+    ]);
+  });
+
   it('a link of an archived domain answers 404, except on the default domain, which is shared', async () => {
     const { catalog } = ingest;
     const { workspace } = await catalog.workspaces.create({ name: 'Shelf', slug: 'shelf', plan: 'enterprise' });

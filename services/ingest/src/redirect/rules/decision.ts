@@ -7,10 +7,18 @@ import type { VariantVisit } from './variants.js';
 
 /** The response to a visitor who is not admitted to a link (rows 1 to 6 of docs/reference/redirects.md). It never counts as a click. */
 export type Refusal =
-  /** Redirect to a fixed URL. */
+  /** Redirect to a path of the domain. */
   | { readonly action: 'send'; readonly to: string }
-  /** Redirect to the URL that the domain has configured for this case, else the page. */
-  | { readonly action: 'fall-back'; readonly to: 'notFoundUrl' | 'expiredUrl'; readonly otherwise: Page }
+  /**
+   * Redirect to the URL of the link, else to the one that the domain has configured for this case. The page if there is none, or if it is the
+   * visited address itself.
+   */
+  | {
+      readonly action: 'fall-back';
+      readonly url?: string;
+      readonly to: 'notFoundUrl' | 'expiredUrl';
+      readonly otherwise: Page;
+    }
   /** The file of that name from the domain. */
   | { readonly action: 'file'; readonly file: 'appleAppSiteAssociation' | 'assetLinks' }
   | { readonly action: 'page'; readonly page: Page };

@@ -32,9 +32,8 @@ const disabled: RuleFactory<EntryRule> = ({ disabledAt }) => (disabledAt === nul
 const expired: RuleFactory<EntryRule> = ({ expiresAt, expiredUrl }) => {
   if (expiresAt === null) return undefined;
   const expiresAtMs = Date.parse(expiresAt);
-  const refusal: Refusal = expiredUrl
-    ? { action: 'send', to: expiredUrl }
-    : { action: 'fall-back', to: 'expiredUrl', otherwise: EXPIRED_PAGE };
+  const fallBack: Refusal = { action: 'fall-back', to: 'expiredUrl', otherwise: EXPIRED_PAGE };
+  const refusal: Refusal = expiredUrl ? { ...fallBack, url: expiredUrl } : fallBack;
   return ({ nowMs }) => (expiresAtMs > nowMs ? undefined : refusal);
 };
 
