@@ -42,7 +42,7 @@ export {
 export { LockedError, unavailable } from './model/errors.js';
 export { isExpired } from './model/is-expired.js';
 export * from './model/job-record-schemas.js';
-export { checkKey, normaliseKey, storedKey } from './model/link-key.js';
+export { checkKey, normaliseKey, SITE_FILES, storedKey } from './model/link-key.js';
 export { isUnreadable } from './model/parse-record.js';
 export * from './model/record-schemas.js';
 export { linkInState } from './partners/partner-state.js';

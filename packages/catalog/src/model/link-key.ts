@@ -18,15 +18,20 @@ const ASCII = /^[^\u0080-\uffff]*$/;
 const ALLOWED =
   /^[\w\-/.\u0080-\ud7ff\ue000-\uffff\u{e0020}-\u{e007f}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]*$/u;
 
-/** Keys that no link may have: paths that every link domain serves itself, or that browsers and robots request from every site. */
-const RESERVED: ReadonlySet<string> = new Set([
-  ...[...SCRIPT_PATHS, ...BROWSER_TRACK_PATHS].map((path) => path.slice(1)),
+/** Files that browsers and robots request from every site. No link may have them as its key. */
+export const SITE_FILES: ReadonlySet<string> = new Set([
   'favicon.ico',
   'sitemap.xml',
   'robots.txt',
   'manifest.webmanifest',
   'manifest.json',
   'apple-app-site-association',
+]);
+
+/** Keys that no link may have: paths that every link domain serves itself, or that browsers and robots request from every site. */
+const RESERVED: ReadonlySet<string> = new Set([
+  ...[...SCRIPT_PATHS, ...BROWSER_TRACK_PATHS].map((path) => path.slice(1)),
+  ...SITE_FILES,
 ]);
 
 /** More than a label of any key has: NFC makes at most three characters of one. A longer one is neither encoded nor decoded. */

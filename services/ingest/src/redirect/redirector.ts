@@ -214,8 +214,8 @@ export function createRedirector(deps: RedirectDeps): Redirector {
   ): Promise<LinkResponse> {
     try {
       const address = readShortAddress(request.headers.host, request.target);
-      const refusal = decidePath(address.path);
-      const { key } = address;
+      const { key, path } = address;
+      const refusal = decidePath(path, key);
       const link =
         refusal === undefined
           ? (cachedLinkAt(links, address, key) ?? (await findLinkAt(links, address, key)))

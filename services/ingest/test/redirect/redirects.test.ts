@@ -302,6 +302,12 @@ describe('visits without a destination', () => {
     });
     const on = (path: string) => visit(path, { host: 'own.test' });
     expect((await on('/nothing')).headers.location).toBe('https://own.com/404');
+    // A link could have this key, but none has.
+    expect((await on('/apple-touch-icon.png')).headers.location).toBe('https://own.com/404');
+    for (const file of ['robots.txt', 'Robots.TXT', 'favicon.ico?v=2', 'sitemap.xml', 'manifest.json']) {
+      const answer = await on(`/${file}`);
+      expect([answer.statusCode, answer.headers.location]).toEqual([404, undefined]);
+    }
     expect((await on('/old')).headers.location).toBe('https://own.com/expired');
     expect((await on('/.well-known/assetlinks.json')).json()).toEqual([{ a: 1 }]);
     expect((await on('/.well-known/apple-app-site-association')).statusCode).toBe(404);

@@ -1,3 +1,4 @@
+import { SITE_FILES } from '@waymark/catalog';
 import type { Visit } from '@waymark/visit';
 import type { Page } from '../pages/html.js';
 import { NOT_FOUND_PAGE } from '../pages/message-pages.js';
@@ -61,9 +62,23 @@ const scannedPath: PathRule = (path) => {
   return isScanned ? { action: 'send', to: '/?dub-no-track=1' } : undefined;
 };
 
-/** Rows 1 and 2: decided by the path alone. */
-export function decidePath(path: string): Refusal | undefined {
-  return domainFile(path) ?? scannedPath(path);
+const NO_SUCH_FILE: Refusal = { action: 'page', page: NOT_FOUND_PAGE };
+
+/**
+ * Files that domains do not have. Not part of row 3, because search engines that `robots.txt` sends to another host apply the rules and faults
+ * of that host to all links of the domain.
+ */
+function siteFile(key: string | undefined): Refusal | undefined {
+  return key !== undefined && SITE_FILES.has(key) ? NO_SUCH_FILE : undefined;
+}
+
+/**
+ * Rows 1 and 2, and files of sites: decided by the path alone.
+ *
+ * @param key normalised; undefined for a path that cannot be a key
+ */
+export function decidePath(path: string, key: string | undefined): Refusal | undefined {
+  return domainFile(path) ?? scannedPath(path) ?? siteFile(key);
 }
 
 /** Rows 3 and 5: there is no such link, or it is disabled. */
