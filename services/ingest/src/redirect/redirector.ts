@@ -170,7 +170,8 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     const isPassed = prepared.passesClickId && isIdentified && !isUntracked && outcome.manner !== 'launch';
     const to = isPassed ? destination.withClickId(clickId) : destination.url;
     if (outcome.manner === 'redirect') return redirectResponse(prepared.status, to, headers);
-    const page = outcome.manner === 'launch' ? launchPage(headerUrl(to)) : framePage(link, headerUrl(to));
+    const page =
+      outcome.manner === 'launch' ? launchPage(headerUrl(to)) : framePage(link, headerUrl(to), visit.isSecure);
     return pageResponse(page, headers);
   }
 

@@ -164,6 +164,14 @@ describe('cloaking', () => {
     expect(answer.headers['set-cookie']).toContain('dub_id_');
   });
 
+  it('has browsers load an http destination over https in a page that is visited over https, where they block it', async () => {
+    const { key } = await ingest.link({ url: 'http://acme.com/a', rewrite: true });
+    const secure = await visit(`/${key}`, { 'x-forwarded-proto': 'https' });
+    expect(policyOf(secure)).toContain('; upgrade-insecure-requests; ');
+    expect(secure.body).toContain('<iframe src="http://acme.com/a"');
+    expect(policyOf(await visit(`/${key}`))).not.toContain('upgrade');
+  });
+
   it('never frames URLs that could run with the origin of the short link', async () => {
     for (const url of ['javascript:alert(1)', 'data:text/html,<script>alert(1)</script>']) {
       const { key } = await ingest.link({ url, rewrite: true });

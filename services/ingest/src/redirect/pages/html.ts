@@ -22,6 +22,8 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 export interface PageOptions {
   /** Allowed sources of frames. */
   readonly frames?: string;
+  /** Browsers load everything over HTTPS. */
+  readonly isUpgraded?: boolean;
   /**
    * The page has a form. Browsers apply `form-action` also to redirects after the form is submitted, and those may lead anywhere, so
    * pages with a form (whose markup is fixed) omit the directive.
@@ -30,10 +32,11 @@ export interface PageOptions {
 }
 
 /** A policy that forbids loading, running or framing anything else; the style sheet is allowed by its hash. */
-function policyOf({ frames = "'none'", hasForm = false }: PageOptions): string {
+function policyOf({ frames = "'none'", isUpgraded = false, hasForm = false }: PageOptions): string {
+  const upgrade = isUpgraded ? 'upgrade-insecure-requests; ' : '';
   const forms = hasForm ? '' : "form-action 'none'; ";
   return (
-    `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-src ${frames}; ${forms}` +
+    `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-src ${frames}; ${upgrade}${forms}` +
     `base-uri 'none'; frame-ancestors 'none'`
   );
 }

@@ -58,9 +58,11 @@ export function launchPage(url: string): Page {
 /**
  * Row 10: shows the destination in a frame, under the URL of the short link. Some sites refuse frames on unknown sites, so the destination
  * gets the origin of the short link as its referrer, but neither its path nor its query, which may have a password.
+ *
+ * @param isSecure whether the page is visited over HTTPS. There browsers load no HTTP in a frame, so such a destination is loaded over HTTPS.
  */
-export function framePage(link: LinkRecord, url: string): Page {
+export function framePage(link: LinkRecord, url: string, isSecure: boolean): Page {
   const title = link.title ?? link.domain;
   const body = `<iframe src="${escapeHtml(url)}" title="${escapeHtml(title)}" allow="fullscreen" referrerpolicy="strict-origin"></iframe>`;
-  return htmlPage(200, { title, head: previewTags(link), body }, { frames: 'https: http:' });
+  return htmlPage(200, { title, head: previewTags(link), body }, { frames: 'https: http:', isUpgraded: isSecure });
 }
