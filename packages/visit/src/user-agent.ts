@@ -37,7 +37,7 @@ const DEVICE_NAMES: Readonly<Record<string, string>> = { mobile: 'Mobile', table
 
 /** In-app browsers; their user agents also contain Safari or Chrome. */
 const IN_APP_BROWSERS: readonly (readonly [RegExp, string])[] = [
-  [/\bFB(?:AN|AV|_IAB)\//, 'Facebook'],
+  [/\bFB(?:AN|AV|_IAB)\/|\bMetaIAB Facebook\b/, 'Facebook'],
   [/\bInstagram\b/, 'Instagram'],
   [/\b(?:musical_ly|BytedanceWebview|TikTok)\b/i, 'TikTok'],
   [/\bSnapchat\b/, 'Snapchat'],

@@ -17,6 +17,12 @@ describe('user agent', () => {
     [`${IPHONE} Mobile/20A362 Instagram 250.0.0.14 (iPhone13,2; iOS 16_0)`, 'Mobile', 'Instagram', 'iOS'],
     [`${IPHONE} Mobile/20A362 [FBAN/FBIOS;FBDV/iPhone13,2;FBSN/iOS]`, 'Mobile', 'Facebook', 'iOS'],
     [
+      `Mozilla/5.0 (Linux; Android 16; Pixel 10; wv) ${BLINK} Version/4.0 Chrome/146.0 Mobile Safari/537.36 MetaIAB Facebook`,
+      'Mobile',
+      'Facebook',
+      'Android',
+    ],
+    [
       `Mozilla/5.0 (iPad; CPU OS 16_3 like Mac OS X) ${WEBKIT} Version/16.3 Mobile/15E148 Safari/604.1`,
       'Tablet',
       'Mobile Safari',
