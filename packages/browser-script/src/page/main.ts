@@ -33,6 +33,11 @@ function start(page: PageWindow): void {
   const { referrer } = document;
   const parameters = new URLSearchParams(search);
   const waiting: Call[] = [];
+  // Nobody sees a page that is prerendered. It may never be shown, and its reports would not count.
+  const isPrerendered = () => (document as { readonly prerendering?: boolean }).prerendering;
+  const shown = new Promise((done) => {
+    document.addEventListener('prerenderingchange', done);
+  });
   let isRunning = false;
   /** Settles when the click or visit of this page is recorded. Calls that need its click id wait for it. */
   let recording: Promise<void> = Promise.resolve();
@@ -92,6 +97,7 @@ function start(page: PageWindow): void {
   }
 
   function run(call: Call): unknown {
+    if (isPrerendered()) return shown.then(() => run(call));
     const [name, ...input] = Array.from(call) as [string, ...never[]];
     if (name === 'consent' && !isRunning) return startTracking();
     if (isRunning) return methods[name]?.(...input);
@@ -105,7 +111,10 @@ function start(page: PageWindow): void {
   for (const name of Object.keys(methods)) analytics[name] = (...input: unknown[]) => run([name, ...input]);
   page.dubAnalytics = analytics;
   page._dubAnalytics = { cookies, domains, queryParams };
-  if (!needsConsent) startTracking();
+  if (!needsConsent) {
+    if (isPrerendered()) shown.then(startTracking);
+    else startTracking();
+  }
   for (const call of queued ?? []) run(call);
 }
 

@@ -102,6 +102,18 @@ describe('POST /track/click', () => {
     await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
   });
 
+  it('returns an empty id for a page that a browser prerenders, which would store it, and records nothing', async () => {
+    const link = await ingest.link({ trackConversion: true });
+    const me = { 'x-forwarded-for': '198.51.100.249' };
+    for (const purpose of ['prefetch;prerender', 'prefetch']) {
+      const answer = await track({ domain: DOMAIN, key: link.key }, { ...me, 'sec-purpose': purpose });
+      expect([answer.statusCode, answer.json()]).toEqual([200, { clickId: '' }]);
+    }
+    const clickId = (await track({ domain: DOMAIN, key: link.key }, me)).json<{ clickId: string }>().clickId;
+    const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
+    expect(click?.click_id).toBe(clickId);
+  });
+
   it.each([
     [{}, 400, 'bad_request'],
     [undefined, 400, 'bad_request'],

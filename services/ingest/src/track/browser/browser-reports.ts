@@ -140,7 +140,10 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     await recordVisit(producer, preparedLink(link), withoutIdentity(visit), details).click;
   }
 
-  /** Records the report as a click and returns its id; `''` for a visitor who asks for privacy. A visit that does not count gets an unrecorded id. */
+  /**
+   * Records the report as a click and returns its id; `''` for a visitor who asks for privacy, and for a page that a browser prerenders: it would
+   * store the id. A robot, or a visit with `dub-no-track`, gets an unrecorded id.
+   */
   async function record(report: Report, request: ReportRequest): Promise<string> {
     const { link, trigger, page = link.url, isFromApp = false } = report;
     const nowMs = now();
@@ -151,7 +154,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
       if (signal === 'no-id' && isCountable(visit, request.isTracked)) await recordUnidentified(report, request, visit);
       return '';
     }
-    if (!isCountable(visit, request.isTracked)) return createEventId(nowMs);
+    if (!isCountable(visit, request.isTracked)) return visit.isPrefetch ? '' : createEventId(nowMs);
     const prepared = preparedLink(link);
     const producer = await clickProducer(deps, link.workspaceId);
     // While Redis is unavailable the click is spooled to disk, as if the visitor were new.
