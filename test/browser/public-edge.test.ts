@@ -260,10 +260,13 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
       const partner = await dub.partners.create({ name: 'Ada; "L"', email: 'ada@partners.example', username: 'ada' });
       const { id, key } = partner.links?.[0] ?? { id: '', key: '' };
       const args = ['--host', scripts, '--publishable-key', workspace.publishableKey, '--variant', 'outbound-domains'];
-      const { tag } = await waymark<{ readonly tag: string }>('script', ...args);
+      const { tag } = await waymark<{ readonly tag: string }>('script', '--integrity', ...args);
       const domains = JSON.stringify({ refer: DOMAIN, outbound: ['pay.localhost', '*.acme.test'] });
       const attributes = `data-domains='${domains}' data-query-params='["ref","via"]' data-attribution-model="first-click"`;
-      site.addPage('/plain-tag', tag.replace('<script ', `<script ${attributes} `));
+      // During an upgrade a page has the hashes of both releases.
+      const ofOtherRelease = `sha384-${'A'.repeat(64)}`;
+      const bothHashes = tag.replace(' integrity="', ` integrity="${ofOtherRelease} `);
+      site.addPage('/plain-tag', bothHashes.replace('<script ', `<script ${attributes} `));
       const page = await visit();
       await page.goto(site.url('shop', `/plain-tag?via=${key}`));
 

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { scriptVersion } from '@waymark/browser-script';
 import { SCRIPT_PATHS } from '@waymark/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BROWSER, DOMAIN, startIngest, type TestIngest } from '../../services/ingest/test/test-ingest.js';
@@ -28,6 +29,15 @@ it('every variant is served on the API and on every host of the link port, to pa
       });
       expect(await answer.text()).toContain('dubAnalytics');
     }
+  }
+});
+
+it('the address of a version may be kept for good, on both ports', async () => {
+  for (const origin of origins) {
+    const { address } = scriptVersion('/analytics/script.js');
+    const answer = await fetch(`${origin}${address}`);
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable']);
+    expect(await answer.text()).toContain('dubAnalytics');
   }
 });
 

@@ -1,1 +1,1 @@
-export { isScriptPath, scriptIntegrity, scriptResponse } from './served-scripts.js';
+export { isScriptPath, scriptResponse, scriptVersion } from './served-scripts.js';

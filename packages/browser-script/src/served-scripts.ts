@@ -21,6 +21,8 @@ interface Representation {
 }
 
 interface Script {
+  /** Differs whenever the script differs. */
+  readonly version: string;
   /** For the attribute `integrity` of a script tag. */
   readonly integrity: string;
   readonly representations: readonly Representation[];
@@ -39,9 +41,12 @@ const cachedScripts = new Map<string, Script>();
 const EMPTY = Buffer.alloc(0);
 
 /** Browsers request the script at most once an hour, mostly answered with a 304; after an upgrade they have the new one within the hour. */
+const CACHED = 'public, max-age=3600';
+/** Of an address with the version of the script, which never has another one. */
+const CACHED_VERSION = 'public, max-age=31536000, immutable';
+
 const HEADERS = {
   'content-type': 'text/javascript; charset=utf-8',
-  'cache-control': 'public, max-age=3600',
   vary: 'accept-encoding',
   'x-content-type-options': 'nosniff',
   // Pages of every site load it, those with `integrity` with CORS.
@@ -55,13 +60,14 @@ function readScript(path: string): Script {
   const hash = createHash('sha384')
     .update(bodies.at(-1)?.body ?? EMPTY)
     .digest();
-  const tag = hash.toString('base64url').slice(0, 22);
+  const version = hash.toString('base64url').slice(0, 22);
   return {
+    version,
     integrity: `sha384-${hash.toString('base64')}`,
     representations: bodies.map(({ coding, body }) => ({
       coding,
       body,
-      etag: `"${tag}${coding ? `-${coding}` : ''}"`,
+      etag: `"${version}${coding ? `-${coding}` : ''}"`,
     })),
   };
 }
@@ -85,25 +91,30 @@ function acceptedCodings(header: string | undefined): readonly string[] {
     .map(([coding = '']) => coding.trim());
 }
 
+const versionQuery = ({ version }: Script) => `v=${version}`;
+
 /** Whether a path is that of a variant, without its query. */
 export function isScriptPath(path: string): boolean {
   return paths.has(path);
 }
 
 /**
- * The answer to a request for a variant of the browser script (docs/reference/browser-script.md).
+ * The answer to a request for a variant of the browser script (docs/reference/browser-script.md). An address of another version, such as one
+ * from before an upgrade, is answered as one without a version.
  *
  * @param path one of {@link isScriptPath}
+ * @param query of the address, without `?`
  * @throws when the variants have not been built
  */
-export function scriptResponse(path: string, requestHeaders: IncomingHttpHeaders): ScriptResponse {
+export function scriptResponse(path: string, requestHeaders: IncomingHttpHeaders, query = ''): ScriptResponse {
   const script = scriptAt(path);
   const accepted = acceptedCodings(requestHeaders['accept-encoding']);
   const chosen =
     script.representations.find(({ coding }) => coding === undefined || accepted.includes(coding)) ??
     script.representations.at(-1);
   if (chosen === undefined) throw new Error(`${path} has no representations`);
-  const headers: Record<string, string> = { ...HEADERS, etag: chosen.etag };
+  const cacheControl = query === versionQuery(script) ? CACHED_VERSION : CACHED;
+  const headers: Record<string, string> = { ...HEADERS, 'cache-control': cacheControl, etag: chosen.etag };
   const etags = script.representations.map(({ etag }) => etag);
   if (isNoneMatchHit(requestHeaders['if-none-match'], etags)) return { status: 304, headers, body: EMPTY };
   if (chosen.coding !== undefined) headers['content-encoding'] = chosen.coding;
@@ -112,10 +123,11 @@ export function scriptResponse(path: string, requestHeaders: IncomingHttpHeaders
 }
 
 /**
- * The hash of a variant for the attribute `integrity`.
+ * The address of the current version of a variant, and its hash for the attribute `integrity`.
  *
  * @param path one of {@link isScriptPath}
  */
-export function scriptIntegrity(path: string): string {
-  return scriptAt(path).integrity;
+export function scriptVersion(path: string): { readonly address: string; readonly integrity: string } {
+  const script = scriptAt(path);
+  return { address: `${path}?${versionQuery(script)}`, integrity: script.integrity };
 }

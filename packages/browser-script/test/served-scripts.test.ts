@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { SCRIPT_PATHS } from '@waymark/contract';
 import { expect, it } from 'vitest';
-import { isScriptPath, scriptIntegrity, scriptResponse } from '../src/index.js';
+import { isScriptPath, scriptResponse, scriptVersion } from '../src/index.js';
 
 const COMPRESSED_BYTES_MAX = 3000;
 
@@ -28,7 +28,7 @@ it.each(SCRIPT_PATHS)('%s takes at most 3 kB, and is the same in each coding', (
   expect(brotliDecompressSync(brotli.body).equals(plain.body)).toBe(true);
   expect(gzip.body.length).toBeLessThanOrEqual(COMPRESSED_BYTES_MAX);
   expect(brotli.body.length).toBeLessThanOrEqual(COMPRESSED_BYTES_MAX);
-  expect(scriptIntegrity(path)).toBe(`sha384-${createHash('sha384').update(plain.body).digest('base64')}`);
+  expect(scriptVersion(path).integrity).toBe(`sha384-${createHash('sha384').update(plain.body).digest('base64')}`);
 });
 
 it('a refused coding is not sent', () => {
@@ -38,8 +38,24 @@ it('a refused coding is not sent', () => {
 
 it('no cache has a script for longer than an hour, so that an upgrade, or a tag with a new hash, reaches visitors within the hour', () => {
   for (const path of SCRIPT_PATHS) {
-    expect([path, scriptResponse(path, {}).headers['cache-control']]).toEqual([path, 'public, max-age=3600']);
+    for (const query of ['', 'v=1', 'v=']) {
+      const { status, headers } = scriptResponse(path, {}, query);
+      expect([path, query, status, headers['cache-control']]).toEqual([path, query, 200, 'public, max-age=3600']);
+    }
   }
+});
+
+it('the address of a version is cached for as long as caches like, and has the script of that hash', () => {
+  const addresses = SCRIPT_PATHS.map((path) => {
+    const { address, integrity } = scriptVersion(path);
+    const [, query] = address.split('?');
+    const { headers, body } = scriptResponse(path, {}, query);
+    expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect(integrity).toBe(`sha384-${createHash('sha384').update(body).digest('base64')}`);
+    expect(address).toMatch(new RegExp(`^${path.replaceAll('.', '\\.')}\\?v=[\\w-]{22}$`));
+    return query;
+  });
+  expect(new Set(addresses).size).toBe(SCRIPT_PATHS.length);
 });
 
 it('a request with the tag of the current script gets 304, in whichever coding the client has it', () => {

@@ -198,10 +198,11 @@ export function createParser(): CAC {
     .option('--source-workspace <id>', 'Workspace at Rebrandly')
     .action(lazily(async () => (await import('./commands/import.js')).importSource));
   cli
-    .command('script', 'Print the tag that loads the browser script, with its hash')
+    .command('script', 'Print the tag that loads the browser script')
     .option('--host <host>', 'A link domain, or the origin of the links or the API, such as http://localhost:3001')
     .option('--variant <features>', 'Comma-separated: site-visit, outbound-domains, conversion-tracking')
     .option('--publishable-key <key>', 'For leads and sales from the page; adds conversion-tracking')
+    .option('--integrity', 'Of this version only, with its hash: print it again before each upgrade')
     .action(lazily(async () => (await import('./commands/script.js')).showScript));
 
   cli

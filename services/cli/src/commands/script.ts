@@ -1,4 +1,4 @@
-import { scriptIntegrity } from '@waymark/browser-script';
+import { scriptVersion } from '@waymark/browser-script';
 import { SCRIPT_FEATURES, type ScriptFeature, scriptPath } from '@waymark/contract';
 import { CommandError } from '../command-error.js';
 import { oneOf, optionalText, type RawOption, requiredText, textList } from '../option-values.js';
@@ -8,6 +8,7 @@ export interface ScriptOptions {
   readonly host?: RawOption;
   readonly variant?: RawOption;
   readonly publishableKey?: RawOption;
+  readonly integrity?: boolean;
 }
 
 /** The origin that serves the script. A host without a scheme gets `https://`. @throws CommandError */
@@ -31,15 +32,23 @@ function keyOption(value: RawOption): string | undefined {
   throw new CommandError('--publishable-key must be a publishable key, dub_pk_…: everybody can read it in the page');
 }
 
-/** Prints the tag that loads the browser script, with its hash. Does not access any store. */
+/**
+ * Prints the tag that loads the browser script. With `--integrity` it is that of the current version only: browsers refuse every other one, such
+ * as that of the next release. Does not access any store.
+ */
 export async function showScript(options: ScriptOptions): Promise<CommandResult> {
   const origin = originOption(options.host);
   const key = keyOption(options.publishableKey);
   const chosen = featuresOption(options.variant);
   const path = scriptPath(key === undefined ? chosen : [...chosen, 'conversion-tracking']);
-  const src = `${origin}${path}`;
-  const integrity = scriptIntegrity(path);
   const keyText = key === undefined ? '' : ` data-publishable-key="${key}"`;
+  if (!options.integrity) {
+    const src = `${origin}${path}`;
+    const tag = `<script defer src="${src}"${keyText}></script>`;
+    return { data: { src, tag }, lines: [tag] };
+  }
+  const { address, integrity } = scriptVersion(path);
+  const src = `${origin}${address}`;
   const tag = `<script defer src="${src}" integrity="${integrity}" crossorigin="anonymous"${keyText}></script>`;
   return { data: { src, integrity, tag }, lines: [tag] };
 }

@@ -29,16 +29,15 @@ export function routerTarget(request: IncomingMessage): string {
   return isVisit(request) || !TRACK_PATHS.has(withoutQuery(url)) ? '/' : url;
 }
 
-/** The path of the browser script that a visit requests; undefined for short links. */
-function requestedScript(target: string): string | undefined {
+/** Whether a visit requests the browser script, not a short link. */
+function isScript(target: string): boolean {
   // A cheap check first, because nearly all visits are of short links.
-  if (!target.startsWith('/analytics/')) return undefined;
-  const path = withoutQuery(target);
-  return isScriptPath(path) ? path : undefined;
+  return target.startsWith('/analytics/') && isScriptPath(withoutQuery(target));
 }
 
-function sendScript(path: string, request: IncomingMessage, response: ServerResponse, isClosing: boolean): number {
-  const { status, headers, body } = scriptResponse(path, request.headers);
+function sendScript(target: string, request: IncomingMessage, response: ServerResponse, isClosing: boolean): number {
+  const path = withoutQuery(target);
+  const { status, headers, body } = scriptResponse(path, request.headers, target.slice(path.length + 1));
   response.writeHead(status, isClosing ? { ...headers, connection: 'close' } : headers).end(body);
   return status;
 }
@@ -75,8 +74,7 @@ async function serve(
   isClosing: () => boolean,
 ): Promise<number> {
   const visit = linkRequest(request, target);
-  const script = requestedScript(visit.target);
-  if (script !== undefined) return sendScript(script, request, response, isClosing());
+  if (isScript(visit.target)) return sendScript(visit.target, request, response, isClosing());
   const answer = hasTwoHosts(request)
     ? pageResponse(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
     : await (visit.target.startsWith(IMAGE_PATH) ? redirector.image : redirector.answer)(visit);

@@ -6,8 +6,8 @@ import { HIDDEN } from './preflights.js';
 /** `GET /analytics/script.js` and its variants, on the API port; on the link port redirect-routes.ts serves them. */
 export async function scriptRoutes(app: App): Promise<void> {
   for (const path of SCRIPT_PATHS) {
-    app.get(path, { schema: HIDDEN }, async ({ headers: requestHeaders }, reply) => {
-      const { status, headers, body } = scriptResponse(path, requestHeaders);
+    app.get(path, { schema: HIDDEN }, async ({ headers: requestHeaders, url }, reply) => {
+      const { status, headers, body } = scriptResponse(path, requestHeaders, url.split('?')[1]);
       return reply.code(status).headers(headers).send(body);
     });
   }
