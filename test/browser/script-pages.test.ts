@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hasChromium, startChromium } from './lib/chromium.js';
 import { openScriptPage, type ScriptPage, type ScriptPageOptions } from './lib/script-page.js';
@@ -58,6 +58,84 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
       await page.evaluate('show()');
       await page.waitForFunction('window.DubAnalytics');
       expect([sent, await cookies('dub_id')]).toEqual([[], ['.acme.com=click-2']]);
+    });
+  });
+
+  describe('with outbound domains', () => {
+    /** The hrefs of the page once they have been passed a click id, without the origin that all of them have. */
+    const hrefs = (page: Page, origin: string) =>
+      page.evaluate(`[...document.links].map(({ href }) => href.replace('${origin}', ''))`);
+
+    it('keeps the query of a link as it is, and replaces only a click id', async () => {
+      const queries = [
+        'flag&q=a%20b+c&sig=x~*y/z',
+        '',
+        'dub_id=old&a&&b=dub_id=2',
+        'a=1#part',
+        'dub%5Fid=1',
+        'dub_id=click-1&a=',
+      ];
+      const links = queries.map(
+        (query) => `<a href="https://pay.acme.com/i?${query.replaceAll('&', '&amp;')}">pay</a>`,
+      );
+      const { page } = await pageAt('https://acme.com/?dub_id=click-1', {
+        features: ['outbound-domains'],
+        attributes: `data-domains='{"outbound":["pay.acme.com"]}'`,
+        body: links.join(''),
+      });
+      const own = 'dub_id=click-1';
+      expect(await hrefs(page, 'https://pay.acme.com/i?')).toEqual([
+        `flag&q=a%20b+c&sig=x~*y/z&${own}`,
+        own,
+        `a&&b=dub_id=2&${own}`,
+        `a=1&${own}#part`,
+        `dub%5Fid=1&${own}`,
+        `${own}&a=`,
+      ]);
+    });
+
+    it('accepts hosts in any form, and resolves links against the base of the page', async () => {
+      const entries = [
+        'Pay.Acme.com',
+        'münchen.de',
+        'https://a.example/path',
+        'b.example:8443',
+        '*.Shop.example',
+        'www.c.example',
+      ];
+      const addresses = [
+        'https://pay.acme.com/',
+        'https://münchen.de/',
+        'https://www.a.example/',
+        'http://b.example/',
+        'https://x.shop.example/',
+        'https://c.example/',
+        'relative',
+        'https://shop.example/',
+      ];
+      const { page } = await pageAt('https://acme.com/?dub_id=click-1', {
+        features: ['outbound-domains'],
+        attributes: `data-domains='${JSON.stringify({ outbound: entries })}'`,
+        body: `<base href="https://pay.acme.com/base/">${addresses.map((href) => `<a href="${href}">x</a>`).join('')}`,
+      });
+      const passed = addresses.map((_, index) => index < addresses.length - 1);
+      expect(await page.evaluate(`[...document.links].map(({ href }) => href.endsWith('?dub_id=click-1'))`)).toEqual(
+        passed,
+      );
+    });
+
+    it('passes over entries that are no hosts, and a list that is none', async () => {
+      const body = '<a href="https://b.example/">b</a>';
+      for (const outbound of [null, 5, ['http://', 'b.example'], ' b.example,, ']) {
+        const { page } = await pageAt('https://acme.com/?dub_id=click-1', {
+          features: ['outbound-domains'],
+          attributes: `data-domains='${JSON.stringify({ outbound })}'`,
+          body,
+          expected: [/http:\/\/ in outbound is not a host/],
+        });
+        const isListed = String(outbound).includes('b.example');
+        expect(await hrefs(page, 'https://b.example/')).toEqual([isListed ? '?dub_id=click-1' : '']);
+      }
     });
   });
 });

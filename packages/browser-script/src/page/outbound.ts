@@ -1,35 +1,51 @@
 import { clickId } from './attribution.js';
 import { domains, hostname } from './settings.js';
 
-const { outbound = [] } = domains;
-const targets = (typeof outbound === 'string' ? outbound.split(',') : outbound).map((target) => target.trim());
-
-function isTarget(host: string): boolean {
-  return (
-    host !== hostname &&
-    targets.some((target) =>
-      target.startsWith('*.') ? host.endsWith(target.slice(1)) : host === target.replace(/^www\./, ''),
-    )
-  );
-}
-
-const LINKS = 'a[href],iframe[src]';
+const WILDCARD = '*.';
 
 function parsed(address: string): URL | undefined {
   try {
-    return new URL(address, location.href);
+    return new URL(address, document.baseURI);
   } catch {
     return undefined;
   }
 }
 
+const withoutWww = (host: string) => host.replace(/^www\./, '');
+
+/** The host of an entry of `outbound` as URLs have it: an entry may have upper case, other letters than those of ASCII, a scheme or a port. */
+function targetHost(entry: string): string | readonly never[] {
+  const isWildcard = entry.startsWith(WILDCARD);
+  const text = isWildcard ? entry.slice(WILDCARD.length) : entry;
+  const host = parsed(text.includes('://') ? text : `https://${text}`)?.hostname;
+  if (host) return isWildcard ? `.${host}` : withoutWww(host);
+  console.warn(`[dubAnalytics] ${entry} in outbound is not a host`);
+  return [];
+}
+
+// A list as text is its entries with commas.
+const targets = String(domains.outbound ?? '')
+  .split(',')
+  .map((entry) => entry.trim())
+  .filter(Boolean)
+  .flatMap(targetHost);
+
+function isTarget(host: string): boolean {
+  return host !== hostname && targets.some((target) => (target[0] === '.' ? host.endsWith(target) : host === target));
+}
+
+const LINKS = 'a[href],iframe[src]';
+
 function pass(id: string, element: Element): void {
   const name = element.localName === 'a' ? 'href' : 'src';
-  const address = element.getAttribute(name) ?? '';
-  const url = parsed(address);
-  if (!url || !/^https?:$/.test(url.protocol) || !isTarget(url.hostname.replace(/^www\./, ''))) return;
-  if (url.searchParams.get('dub_id') === id) return;
-  url.searchParams.set('dub_id', id);
+  const url = parsed(element.getAttribute(name) ?? '');
+  if (!url || !/^https?:$/.test(url.protocol) || !isTarget(withoutWww(url.hostname))) return;
+  // As text: `searchParams` would write the whole query anew, which a signature of it does not survive.
+  const pieces = url.search ? url.search.slice(1).split('&') : [];
+  const isClickId = (piece: string) => piece.startsWith('dub_id=');
+  const own = `dub_id=${id}`;
+  if (pieces.find(isClickId) === own) return;
+  url.search = [...pieces.filter((piece) => !isClickId(piece)), own].join('&');
   element.setAttribute(name, url.href);
 }
 
