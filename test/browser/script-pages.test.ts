@@ -138,4 +138,55 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
       }
     });
   });
+
+  describe('called by the page', () => {
+    const features = ['conversion-tracking'] as const;
+
+    it('a lead gets the stored click id in place of an empty one, and a console line says that it has none', async () => {
+      const { page, sent, open } = await pageAt('https://acme.com/', {
+        features,
+        expected: [/a lead without a click id is not sent/],
+      });
+      const warning = page.waitForEvent('console');
+      expect(await page.evaluate(`dubAnalytics.trackLead({ eventName: 'none' })`)).toBeUndefined();
+      expect((await warning).text()).toBe('[dubAnalytics] a lead without a click id is not sent');
+      await open('https://acme.com/?dub_id=click-1');
+      await page.evaluate(`Promise.all(
+        [undefined, null, '', 'own'].map((clickId) => dubAnalytics.trackLead({ clickId, eventName: 'a' }))
+      )`);
+      await page.evaluate(`dubAnalytics.trackLead({ eventName: 'absent' })`);
+      const ids = sent.map(({ body }) => body.clickId);
+      expect(ids).toEqual(['click-1', 'click-1', 'click-1', 'own', 'click-1']);
+    });
+
+    it('a call of another variant, or of no method, is a line in the console and sends nothing', async () => {
+      const { page, sent } = await pageAt('https://acme.com/?dub_id=click-1', {
+        before: `window.dubAnalytics = { q: [['trackSale', {}]] }`,
+        expected: [/this script has no track/],
+      });
+      const lines: string[] = [];
+      page.on('console', (message) => lines.push(message.text()));
+      await page.evaluate(`dubAnalytics.trackLead({ eventName: 'a' }).then(() => dubAnalytics('trackLaed', {}))`);
+      expect(lines).toEqual(['trackLead', 'trackLaed'].map((name) => `[dubAnalytics] this script has no ${name}`));
+      expect(sent).toEqual([]);
+    });
+  });
+
+  it.each([
+    [`data-query-params='"ref"'`, 'data-query-params is not a JSON list'],
+    [`data-query-params='null'`, 'data-query-params is not a JSON list'],
+    [`data-query-params='{}'`, 'data-query-params is not a JSON list'],
+    [`data-cookie-options='null'`, 'data-cookie-options is not a JSON object'],
+    [`data-cookie-options='[1]'`, 'data-cookie-options is not a JSON object'],
+    [`data-cookie-options='{domain}'`, 'data-cookie-options is not a JSON object'],
+  ])('passes over %s with a warning', async (attributes, warning) => {
+    const { page, sent, cookies, faults } = await openScriptPage(browser, 'https://acme.com/?via=ada', {
+      attributes: `${attributes} ${REFER}`,
+    });
+    await page.evaluate(`new Promise((done) => dubAnalytics('ready', done))`);
+    expect(sent.map(({ path }) => path)).toEqual(['/track/click']);
+    expect(await cookies('dub_id')).toEqual(['.acme.com=click-1']);
+    expect(faults).toEqual([expect.stringContaining(warning)]);
+    await page.context().close();
+  });
 });

@@ -67,11 +67,12 @@ function start(page: PageWindow): void {
     ready: (callback?: () => void) => recording.then(callback),
     trackClick: (input?: object) => record('click', { domain: referDomain, ...input }),
     ...(CONVERSION_TRACKING && {
-      trackLead(input?: object) {
+      trackLead(input?: { readonly clickId?: string | null }) {
         return convert('lead/client', (id) => {
-          const lead: { clickId?: string } = { ...(id && { clickId: id }), ...input };
-          // Without a click id the visitor did not come through a link, and there is nothing to attribute the lead to.
-          return lead.clickId ? lead : undefined;
+          const leadId = input?.clickId || id;
+          if (leadId) return { ...input, clickId: leadId };
+          // The visitor did not come through a link, and there is nothing to attribute the lead to.
+          return void console.warn('[dubAnalytics] a lead without a click id is not sent');
         });
       },
       trackSale: (input?: object) => convert('sale/client', () => input),
@@ -100,15 +101,20 @@ function start(page: PageWindow): void {
     if (isPrerendered()) return shown.then(() => run(call));
     const [name, ...input] = Array.from(call) as [string, ...never[]];
     if (name === 'consent' && !isRunning) return startTracking();
-    if (isRunning) return methods[name]?.(...input);
-    return waiting.push(call);
+    if (!isRunning) return waiting.push(call);
+    const method = methods[name];
+    if (method) return method(...input);
+    console.warn(`[dubAnalytics] this script has no ${name}`);
+    return recording;
   }
 
   const queued = page.dubAnalytics?.q as Call[] | undefined;
   const analytics = ((...call: unknown[]) => run(call)) as unknown as Analytics;
   // A loader that runs again replaces the methods with its own, which call `q.push`.
   analytics.q = { push: run };
-  for (const name of Object.keys(methods)) analytics[name] = (...input: unknown[]) => run([name, ...input]);
+  // Those of other variants, too, so that a call of one is a warning and not an error of the page.
+  for (const name of ['trackLead', 'trackSale', ...Object.keys(methods)])
+    analytics[name] = (...input: unknown[]) => run([name, ...input]);
   page.dubAnalytics = analytics;
   page._dubAnalytics = { cookies, domains, queryParams };
   if (!needsConsent) {

@@ -16,16 +16,21 @@ function attribute(name: string): string | null | undefined {
   return tag?.getAttribute(key) ?? (tag as unknown as Readonly<Record<string, string>> | null)?.[key];
 }
 
-function jsonAttribute<T>(name: string): T | undefined {
+function jsonAttribute<T>(name: string, kind: string, isKind: (value: unknown) => unknown): T | undefined {
   const text = attribute(name);
   if (!text) return undefined;
   try {
-    return JSON.parse(text) as T;
+    const value = JSON.parse(text);
+    if (isKind(value)) return value;
   } catch {
-    console.warn(`[dubAnalytics] data-${name} is not valid JSON`);
-    return undefined;
+    // Warned about below.
   }
+  console.warn(`[dubAnalytics] data-${name} is not a JSON ${kind}`);
+  return undefined;
 }
+
+const objectAttribute = <T extends object>(name: string) =>
+  jsonAttribute<T>(name, 'object', (value) => value instanceof Object && !Array.isArray(value));
 
 /** Base URL of the calls: `data-api-host`, or else the origin that the script was loaded from. */
 export const apiHost = (attribute('api-host') || new URL((tag as HTMLScriptElement).src, location.href).origin).replace(
@@ -33,10 +38,12 @@ export const apiHost = (attribute('api-host') || new URL((tag as HTMLScriptEleme
   '',
 );
 export const publishableKey = attribute('publishable-key');
-export const domains = jsonAttribute<Domains>('domains') ?? {};
+export const domains = objectAttribute<Domains>('domains') ?? {};
 export const referDomain = domains.refer || attribute('short-domain');
 export const isFirstClick = attribute('attribution-model') === 'first-click';
 export const needsConsent = attribute('consent') === 'required';
-export const queryParams = jsonAttribute<readonly string[]>('query-params') ?? [attribute('query-param') || 'via'];
+export const queryParams = jsonAttribute<readonly string[]>('query-params', 'list', Array.isArray) ?? [
+  attribute('query-param') || 'via',
+];
 export const hostname = location.hostname.replace(/^www\./, '');
-export const cookies = createCookies(jsonAttribute<CookieOptions>('cookie-options') ?? {}, hostname);
+export const cookies = createCookies(objectAttribute<CookieOptions>('cookie-options') ?? {}, hostname);
