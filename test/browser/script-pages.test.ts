@@ -172,6 +172,56 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
     });
   });
 
+  describe('with the partner of a click', () => {
+    const bob = { id: 'pn_bob', name: 'Bob', image: null };
+    const answers: Record<string, object> = {
+      bob: { clickId: 'click-bob', partner: bob, discount: null },
+      eve: {
+        clickId: 'click-eve',
+        partner: { id: 'pn_eve', name: 'Eve', image: `data:image/png;base64,${'A'.repeat(4000)}` },
+        discount: null,
+      },
+      long: { clickId: 'click-long', partner: { id: 'pn_long', name: '長'.repeat(450), image: null }, discount: null },
+      private: { clickId: '', partner: { id: 'pn_private', name: 'P', image: null }, discount: null },
+    };
+    const options = (attributes = ''): ScriptPageOptions => ({
+      attributes: `${REFER} ${attributes}`,
+      answer: ({ body }) => answers[String(body.key)] ?? {},
+    });
+    /** The partner that the page shows, the one that is stored, and the stored click ids. */
+    async function shown({ page, cookies }: ScriptPage) {
+      const name = await page.evaluate(
+        `new Promise((done) => dubAnalytics('ready', () => done(DubAnalytics.partner?.id ?? null)))`,
+      );
+      const [stored] = await cookies('dub_partner_data');
+      const data = stored === undefined ? undefined : JSON.parse(stored.slice(stored.indexOf('=') + 1));
+      return [name, data?.partner?.id, data?.clickId, ...(await cookies('dub_id'))];
+    }
+
+    it('shows and stores a partner whose image is too long for a cookie, without the image', async () => {
+      const script = await pageAt('https://acme.com/?via=bob', options());
+      expect(await shown(script)).toEqual(['pn_bob', 'pn_bob', 'click-bob', '.acme.com=click-bob']);
+      await script.open('https://acme.com/?via=eve');
+      expect(await shown(script)).toEqual(['pn_eve', 'pn_eve', 'click-eve', '.acme.com=click-eve']);
+      expect(await script.page.evaluate('DubAnalytics.partner.image.length')).toBeGreaterThan(4000);
+      await script.open('https://acme.com/');
+      expect(await shown(script)).toEqual(['pn_eve', 'pn_eve', 'click-eve', '.acme.com=click-eve']);
+      expect(await script.page.evaluate('DubAnalytics.partner.image')).toBeNull();
+      await script.open('https://acme.com/?via=long');
+      expect(await shown(script)).toEqual(['pn_long', undefined, 'click-long', '.acme.com=click-long']);
+    });
+
+    it('shows the partner without storing anything if the click has no id, and leaves an earlier click', async () => {
+      const script = await pageAt('https://acme.com/?via=private', options());
+      expect(await shown(script)).toEqual(['pn_private', undefined, undefined]);
+      expect(await script.context.cookies()).toEqual([]);
+      for (const key of ['bob', 'private']) {
+        await script.open(`https://acme.com/?via=${key}`);
+        expect(await shown(script)).toEqual(['pn_bob', 'pn_bob', 'click-bob', '.acme.com=click-bob']);
+      }
+    });
+  });
+
   it.each([
     [`data-query-params='"ref"'`, 'data-query-params is not a JSON list'],
     [`data-query-params='null'`, 'data-query-params is not a JSON list'],

@@ -15,23 +15,38 @@ type PartnerData = Pick<Click, 'partner' | 'discount'>;
 /** The stored click id; undefined when there is none. */
 export const clickId = () => cookies.read(CLICK_COOKIE);
 
-/** Whether a click id may be stored: always, unless another one is stored and the attribution model is `first-click`. */
-export const mayKeep = (id?: string) => !(isFirstClick && clickId() && clickId() !== id);
+/**
+ * Whether a click may take the place of the stored one: not with the attribution model `first-click`, nor if it is one without an id, such as that of a
+ * visitor who asks not to be tracked.
+ *
+ * @param id undefined if it is not known yet
+ */
+export const mayKeep = (id?: string) => !clickId() || clickId() === id || !(isFirstClick || id === '');
 
 /** Whether a text from the address of the page may be stored as a click id: characters such as `;` would end the value of the cookie. */
 export const isClickId = (text: string) => /^[\w.~-]{1,255}$/.test(text);
 
-/** Stores the id of a click, and its partner and discount for the page and for `useAnalytics()`. */
-export function keepClick({ clickId: id, partner, discount }: Click): void {
-  if (!mayKeep(id)) return;
-  if (isClickId(id)) cookies.write(CLICK_COOKIE, id);
-  // The click replaces a stored partner, even if its own link has none.
-  if (!partner && !cookies.read(PARTNER_COOKIE)) return;
-  // Texts are encoded, because a name may contain `;`, which would end the value of the cookie.
-  const encoded = JSON.stringify({ clickId: id, partner, discount }, (_key, value) =>
-    typeof value === 'string' ? encodeURIComponent(value) : value,
-  );
-  cookies.write(PARTNER_COOKIE, encoded);
+/** Browsers refuse a cookie whose name and value have more than 4,096 bytes, and keep the earlier one. */
+const COOKIE_CHARS_MAX = 4000;
+
+/** Texts are encoded, because a name may contain `;`, which would end the value of the cookie. */
+const encoded = (click: Click) =>
+  JSON.stringify(click, (_key, value) => (typeof value === 'string' ? encodeURIComponent(value) : value));
+
+/** Stores the id of a click, and its partner and discount for `useAnalytics()` on later pages. Returns what this page shows. */
+export function keepClick({ clickId: id, partner = null, discount = null }: Click): PartnerData {
+  if (!mayKeep(id)) return partnerData();
+  if (isClickId(id)) {
+    cookies.write(CLICK_COOKIE, id);
+    // The click replaces a stored partner, even if its own link has none, or one that is too long: its image may be a data URL.
+    if (partner || cookies.read(PARTNER_COOKIE)) {
+      const texts = [partner, { ...partner, image: null }, null].map((kept) =>
+        encoded({ clickId: id, partner: kept, discount }),
+      );
+      cookies.write(PARTNER_COOKIE, texts.find((text) => text.length < COOKIE_CHARS_MAX) ?? '');
+    }
+  }
+  return { partner, discount };
 }
 
 /** The stored click with its partner and discount; undefined if what is stored is no JSON. */

@@ -50,8 +50,7 @@ function start(page: PageWindow): void {
   const record = (path: string, body: object, id?: string): Promise<void> => {
     recording = send<Click>(path, { url, referrer, ...body }).then((click) => {
       if (!click || (id && click.clickId !== id)) return;
-      keepClick(click);
-      page.DubAnalytics = partnerData();
+      page.DubAnalytics = keepClick(click);
       if (OUTBOUND_DOMAINS) passClickId();
     });
     return recording;
