@@ -159,6 +159,22 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
       expect(ids).toEqual(['click-1', 'click-1', 'click-1', 'own', 'click-1']);
     });
 
+    it('several large leads at once are all sent, and small calls outlive the page', async () => {
+      const { page, sent } = await pageAt('https://acme.com/?dub_id=click-1', {
+        features,
+        before: `const { fetch } = window; window.kept = [];
+          window.fetch = (url, options) => { kept.push(options.keepalive); return fetch(url, options); };`,
+      });
+      // 29.7 kB each.
+      const metadata = JSON.stringify({ text: '長'.repeat(9900) });
+      await page.evaluate(
+        `Promise.all([1, 2, 3, 4].map((eventName) => dubAnalytics.trackLead({ eventName, metadata: ${metadata} })))`,
+      );
+      await page.evaluate(`dubAnalytics.trackSale({ amount: 1 })`);
+      expect(sent.map(({ path }) => path)).toEqual([...Array(4).fill('/track/lead/client'), '/track/sale/client']);
+      expect(await page.evaluate('kept')).toEqual([false, false, false, false, true]);
+    });
+
     it('a call of another variant, or of no method, is a line in the console and sends nothing', async () => {
       const { page, sent } = await pageAt('https://acme.com/?dub_id=click-1', {
         before: `window.dubAnalytics = { q: [['trackSale', {}]] }`,
