@@ -159,6 +159,18 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
       expect(ids).toEqual(['click-1', 'click-1', 'click-1', 'own', 'click-1']);
     });
 
+    it('a click has the address at the time of the call, or the one that the call names', async () => {
+      const { page, sent } = await pageAt('https://acme.com/landing?via=ada', { attributes: REFER });
+      await page.evaluate(`history.pushState(null, '', '/pricing')`);
+      await page.evaluate(`dubAnalytics.trackClick({ key: 'bob' })`);
+      await page.evaluate(`dubAnalytics.trackClick({ key: 'eve', url: 'https://acme.com/own' })`);
+      expect(sent.map(({ body }) => [body.domain, body.key, body.url])).toEqual([
+        ['go.acme.com', 'ada', 'https://acme.com/landing?via=ada'],
+        ['go.acme.com', 'bob', 'https://acme.com/pricing'],
+        ['go.acme.com', 'eve', 'https://acme.com/own'],
+      ]);
+    });
+
     it('several large leads at once are all sent, and small calls outlive the page', async () => {
       const { page, sent } = await pageAt('https://acme.com/?dub_id=click-1', {
         features,

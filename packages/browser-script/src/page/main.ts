@@ -64,7 +64,7 @@ function start(page: PageWindow): void {
 
   const methods: Record<string, Method> = {
     ready: (callback?: () => void) => recording.then(callback),
-    trackClick: (input?: object) => record('click', { domain: referDomain, ...input }),
+    trackClick: (input?: object) => record('click', { domain: referDomain, url: location.href, ...input }),
     ...(CONVERSION_TRACKING && {
       trackLead(input?: { readonly clickId?: string | null }) {
         return convert('lead/client', (id) => {
