@@ -200,6 +200,32 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
     });
   });
 
+  describe('with cookies of its name for the host and for its parent domain', () => {
+    it.each([
+      ['the newest counts', '', 'click-2'],
+      ['the oldest counts with the attribution model first-click', 'data-attribution-model="first-click"', 'click-1'],
+    ])('%s', async (_what, attributes, expected) => {
+      const script = await pageAt('https://app.acme.com/?dub_id=click-1', {
+        features: ['conversion-tracking'],
+        attributes,
+      });
+      await script.open('https://acme.com/?dub_id=click-2');
+      expect(await script.cookies('dub_id')).toEqual(['.app.acme.com=click-1', '.acme.com=click-2']);
+      await script.open('https://app.acme.com/');
+      await script.page.evaluate(`dubAnalytics.trackLead({ eventName: 'a' })`);
+      expect(script.sent.map(({ body }) => body.clickId)).toEqual([expected]);
+    });
+
+    it('a tag with a domain replaces the cookie from before it had one', async () => {
+      const shared = { attributes: `data-cookie-options='{"domain":".acme.com"}'` };
+      const script = await pageAt('https://app.acme.com/?dub_id=click-2', {
+        ...shared,
+        before: `if (!document.cookie) document.cookie = 'dub_id=click-1; Path=/; Max-Age=999; Domain=.app.acme.com';`,
+      });
+      expect(await script.cookies('dub_id')).toEqual(['.acme.com=click-2']);
+    });
+  });
+
   describe('with the partner of a click', () => {
     const bob = { id: 'pn_bob', name: 'Bob', image: null };
     const answers: Record<string, object> = {

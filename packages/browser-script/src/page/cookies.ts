@@ -23,35 +23,36 @@ function ownDomain(hostname: string): string | undefined {
   return /\.[a-z][^.:]*$/i.test(hostname) ? `.${hostname}` : undefined;
 }
 
-/** @param hostname of the page; cookies are for its domain unless `options` name another */
-export function createCookies(options: CookieOptions, hostname: string): Cookies {
-  const {
-    domain = ownDomain(hostname),
-    path = '/',
-    expires,
-    expiresInDays,
-    maxAge,
-    sameSite = 'Lax',
-    secure,
-  } = options;
+function set(cookie: string): void {
+  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API does not exist on plain HTTP and in older browsers
+  document.cookie = cookie;
+}
+
+/**
+ * @param hostname of the page; cookies are for its domain unless `options` name another
+ * @param isFirstClick of several cookies of a name, such as one for the host and one for its parent domain, the oldest counts, not the newest
+ */
+export function createCookies(options: CookieOptions, hostname: string, isFirstClick: boolean): Cookies {
+  const defaultDomain = ownDomain(hostname);
+  const { domain = defaultDomain, path = '/', expires, expiresInDays, maxAge, sameSite = 'Lax', secure } = options;
   return {
     read(name) {
       const start = `${name}=`;
-      return document.cookie
-        .split('; ')
-        .find((cookie) => cookie.startsWith(start))
-        ?.slice(start.length);
+      // Browsers list them in the order in which they were made.
+      const found = document.cookie.split('; ').filter((cookie) => cookie.startsWith(start));
+      return (isFirstClick ? found[0] : found.pop())?.slice(start.length);
     },
 
     write(name, value) {
+      // One from before the tag had a domain would stay beside the new one.
+      if (defaultDomain && domain !== defaultDomain) set(`${name}=; Path=/; Max-Age=0; Domain=${defaultDomain}`);
       const end = expiresInDays || !expires ? Date.now() + (expiresInDays || DAYS) * DAY_MS : expires;
       let cookie = `${name}=${value}; Path=${path}; Expires=${new Date(end).toUTCString()}`;
       if (domain) cookie += `; Domain=${domain}`;
       if (maxAge) cookie += `; Max-Age=${maxAge}`;
       if (sameSite) cookie += `; SameSite=${sameSite === true ? 'Strict' : sameSite}`;
       if (secure) cookie += '; Secure';
-      // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API does not exist on plain HTTP and in older browsers
-      document.cookie = cookie;
+      set(cookie);
     },
   };
 }

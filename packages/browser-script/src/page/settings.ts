@@ -46,4 +46,4 @@ export const queryParams = jsonAttribute<readonly string[]>('query-params', 'lis
   attribute('query-param') || 'via',
 ];
 export const hostname = location.hostname.replace(/^www\./, '');
-export const cookies = createCookies(objectAttribute<CookieOptions>('cookie-options') ?? {}, hostname);
+export const cookies = createCookies(objectAttribute<CookieOptions>('cookie-options') ?? {}, hostname, isFirstClick);
