@@ -167,7 +167,9 @@ export function createRedirector(deps: RedirectDeps): Redirector {
       headers.push('set-cookie', `${outcome.cookie}; Path=${path}${secure}`);
     if (outcome.isAppStore && isRecorded && isIdentified) deps.appOpens.record(link, visit.clientAddress, clickId);
     // Not for URLs that a page opens in an app (row 9).
-    const isPassed = prepared.passesClickId && isIdentified && !isUntracked && outcome.manner !== 'launch';
+    // Nor for a prefetch, whose answer the browser may use later without another request: the id is not recorded, and leads would name it.
+    const mayPass = isIdentified && !isUntracked && !visit.isPrefetch;
+    const isPassed = prepared.passesClickId && mayPass && outcome.manner !== 'launch';
     const to = isPassed ? destination.withClickId(clickId) : destination.url;
     if (outcome.manner === 'redirect') return redirectResponse(prepared.status, to, headers);
     const page =

@@ -157,6 +157,18 @@ describe('redirect', () => {
     },
   );
 
+  it('redirects a prefetch without a click id, because a browser may use that answer, and the visit itself with its own', async () => {
+    const link = await ingest.link({ trackConversion: true, url: 'https://acme.com/a?b=1' });
+    const me = { 'x-forwarded-for': '198.51.100.4' };
+    for (const purpose of ['prefetch', 'prefetch;prerender']) {
+      const answer = await visit(`/${link.key}?c=2`, { ...me, 'sec-purpose': purpose });
+      expect([answer.statusCode, answer.headers.location]).toEqual([302, 'https://acme.com/a?b=1&c=2']);
+    }
+    const { location } = (await visit(`/${link.key}`, me)).headers;
+    const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
+    expect(location).toBe(`https://acme.com/a?b=1&dub_id=${click?.click_id}`);
+  });
+
   it.each([
     ['a header', {}, { 'dub-no-track': '1' }],
     ['the query', { 'dub-no-track': '1' }, {}],
