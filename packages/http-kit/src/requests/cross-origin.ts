@@ -14,6 +14,8 @@ export const CROSS_ORIGIN_HEADERS: Readonly<Record<CrossOrigin, Readonly<Record<
     'access-control-allow-origin': '*',
     'access-control-allow-methods': 'POST, OPTIONS',
     'access-control-allow-headers': 'Content-Type, Authorization',
+    // Other headers of an answer are hidden from the page.
+    'access-control-expose-headers': 'Retry-After, X-Request-Id',
   },
   images: {
     'access-control-allow-origin': '*',

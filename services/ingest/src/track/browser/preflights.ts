@@ -9,13 +9,20 @@ export const BROWSER_ROUTE: { readonly config: { readonly crossOrigin: CrossOrig
   config: { crossOrigin: 'scripts' },
 };
 
+/**
+ * How long a browser may call a path without another preflight: as long as Chromium accepts. The answer depends on neither the page nor its
+ * workspace: the list of hosts is checked at each call.
+ */
+const PREFLIGHT_SECONDS = 7200;
+
 /** Answers the preflight of each path. */
 export function answerPreflights(scope: FastifyInstance, paths: readonly string[]): void {
   for (const path of paths) {
     scope.options(
       path,
       { ...BROWSER_ROUTE, schema: HIDDEN },
-      async (_request, reply): Promise<FastifyReply> => reply.code(204).send(),
+      async (_request, reply): Promise<FastifyReply> =>
+        reply.code(204).header('access-control-max-age', PREFLIGHT_SECONDS).send(),
     );
   }
 }
