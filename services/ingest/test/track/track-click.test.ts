@@ -164,6 +164,7 @@ describe('POST /track/click', () => {
       [{ referer: 'https://shop.acme.com/' }, 403],
       [{ referer: 'https://shop.acme.org/' }, 200],
       [{ referer: 'https://acme.org/' }, 403],
+      [{ referer: 'https://www.acme.org/' }, 403],
       [{ referer: 'https://evilacme.org/' }, 403],
       [{ origin: 'http://localhost:3000' }, 200],
       [{ referer: 'https://evil.com/', origin: 'https://acme.com' }, 403],
