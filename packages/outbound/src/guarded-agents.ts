@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type AddressGuard, AddressRefusedError, createAddressGuard } from './address-guard.js';
+import { closeTalkingIdle, refuseEndlessAnswers } from './bounded-answers.js';
 import { createGuardedLookup, createHostResolver, type ResolveHost } from './guarded-lookup.js';
 
 export interface OutboundOptions {
@@ -30,14 +31,27 @@ function isRefusedAddress(guard: AddressGuard, host: string): boolean {
   return isIP(address) !== 0 && !guard.allows(address);
 }
 
-/** Makes an agent refuse hosts that are addresses, with AddressRefusedError, unless the guard allows them. */
+/** Removes the empty list of connections that Node has made for a request, and removes only when a connection closes. */
+function forgetHost(pool: HttpAgent, options: ClientRequestArgs): void {
+  const sockets: NodeJS.Dict<unknown[]> = pool.sockets;
+  const name = pool.getName(options);
+  if (sockets[name]?.length === 0) delete sockets[name];
+}
+
+/**
+ * Makes an agent refuse hosts that are addresses, with AddressRefusedError, unless the guard allows them, and answers that keep a request
+ * or a connection busy without end.
+ */
 function guarded<Pool extends HttpAgent>(pool: Pool, guard: AddressGuard): Pool {
   const connect = pool.createConnection.bind(pool);
   pool.createConnection = (options: ClientRequestArgs, onConnection?: OnConnection) => {
     if (!isRefusedAddress(guard, options.host ?? '')) return connect(options, onConnection);
+    forgetHost(pool, options);
     onConnection?.(new AddressRefusedError(), undefined as never);
     return undefined;
   };
+  refuseEndlessAnswers(pool);
+  closeTalkingIdle(pool);
   return pool;
 }
 

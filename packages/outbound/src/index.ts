@@ -1,4 +1,5 @@
 export { AddressRefusedError } from './address-guard.js';
+export { AnswerRefusedError } from './bounded-answers.js';
 export { createGuardedAgents, type GuardedAgents, type OutboundOptions } from './guarded-agents.js';
 export {
   createOutbound,

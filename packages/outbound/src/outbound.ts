@@ -37,7 +37,8 @@ export interface Outbound {
   /**
    * Sends one request. Redirects are returned, not followed.
    *
-   * @throws AddressRefusedError for an address that is not allowed; the error of the connection; an Error on timeout or after `close`
+   * @throws AddressRefusedError for an address that is not allowed; AnswerRefusedError for an answer that keeps the connection busy without
+   *   end; the error of the connection; an Error on timeout or after `close`
    */
   send(request: OutboundRequest): Promise<OutboundResponse>;
   /** Makes requests that are running fail, and closes all connections. */
@@ -98,7 +99,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
         headers: { 'accept-encoding': 'identity', 'content-length': Buffer.byteLength(body), ...headers },
       });
       running.add(outgoing);
-      outgoing.on('close', () => running.delete(outgoing));
+      outgoing.on('close', () => {
+        running.delete(outgoing);
+        if (!hasStatus) reject(new Error('the connection was closed without an answer'));
+      });
       outgoing.on('response', (response) => {
         hasStatus = true;
         readResponse(response, request).then(resolve, reject);

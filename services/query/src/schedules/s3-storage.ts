@@ -1,4 +1,4 @@
-import { type Readable, Transform } from 'node:stream';
+import { pipeline, type Readable, Transform } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -70,9 +70,8 @@ function bounded(body: Readable): Readable {
       else done(null, chunk);
     },
   });
-  body.once('error', (err) => limit.destroy(err));
-  limit.once('close', () => body.destroy());
-  return body.pipe(limit);
+  // Also ends when the body has failed already. The reader of the limit gets the error.
+  return pipeline(body, limit, () => undefined);
 }
 
 /** Sends a request of an object. @throws StorageError */

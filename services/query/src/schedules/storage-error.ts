@@ -1,4 +1,4 @@
-import { AddressRefusedError } from '@waymark/outbound';
+import { AddressRefusedError, AnswerRefusedError } from '@waymark/outbound';
 
 /** The storage has not accepted an object. */
 export class StorageError extends Error {
@@ -45,6 +45,7 @@ const LATE_NAMES: ReadonlySet<unknown> = new Set(['AbortError', 'TimeoutError'])
 /** The reason to show to the owner; undefined for an error that does not come from the storage. */
 function reasonOf(err: SdkError, status: number | undefined): string | undefined {
   if (err instanceof AddressRefusedError) return 'The storage has no public address.';
+  if (err instanceof AnswerRefusedError) return `The storage has answered in a way that is refused: ${err.message}.`;
   if (status === undefined) {
     if (typeof err.code === 'string') return `The storage cannot be reached (${readable(err.code)}).`;
     return LATE_NAMES.has(err.name) ? 'The storage has not answered in time.' : undefined;
@@ -62,5 +63,5 @@ export function storageError(err: unknown): unknown {
   const reason = reasonOf(found, status);
   if (reason === undefined) return err;
   const isRefused = status !== undefined && status >= 300 && status < 500 && !TEMPORARY.has(status);
-  return new StorageError(reason, isRefused || err instanceof AddressRefusedError);
+  return new StorageError(reason, isRefused || err instanceof AddressRefusedError || err instanceof AnswerRefusedError);
 }

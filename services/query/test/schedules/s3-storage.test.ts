@@ -214,6 +214,22 @@ test.each([
   });
 });
 
+test.each([
+  [
+    'changes the protocol',
+    'HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+    /the answer changes the protocol/,
+  ],
+  ['sends early hints and no answer', 'HTTP/1.1 103 X\r\n\r\n'.repeat(1000), /more than 100 answers/],
+  ['breaks off an answer where it begins', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n', /./],
+])('a storage that %s does not keep an upload waiting', async (_what, bytes, reason) => {
+  answer = (response) => response.socket?.write(bytes);
+  const failure = await opened(otherUrl())
+    .put('key', text, never)
+    .catch((err: unknown) => err);
+  expect(failure).toMatchObject({ name: 'StorageError', reason: expect.stringMatching(reason) });
+});
+
 test('an answer without end is cut off', async () => {
   const chunk = Buffer.alloc(64 * 1024, 'x');
   let sent = 0;
