@@ -13,7 +13,7 @@ const ROOMS = {
   'event-queue': ['contract', 'cache', 'redis', 'event-format', 'clickhouse'],
   catalog: ['contract', 'cache', 'redis', 'rate-limit', 'event-query', 'event-format', 'clickhouse', 'event-queue'],
   visit: ['contract', 'config'],
-  outbound: [],
+  outbound: ['contract'],
   'ops-page': [],
   'browser-script': ['contract'],
   webhooks: ['contract', 'cache', 'redis', 'event-format', 'clickhouse', 'event-queue', 'catalog', 'outbound'],

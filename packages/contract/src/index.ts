@@ -24,6 +24,7 @@ export { entityTagsOf, isNoneMatchHit } from './http/entity-tags.js';
 export * from './http/errors.js';
 export * from './http/path-params.js';
 export { retryAfterMs } from './http/retry-after.js';
+export { boundPieces } from './http/small-pieces.js';
 export * from './imports/import-job.js';
 export * from './links/bulk-links.js';
 export * from './links/domain.js';

@@ -1,5 +1,6 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { boundPieces } from '@waymark/contract';
 
 /** A receiver has answered in a way in which it could keep a request, its connection or this process busy without end. */
 export class AnswerRefusedError extends Error {
@@ -22,6 +23,10 @@ function boundAnswers(request: ClientRequest): void {
     if (informational > INFORMATIONAL_MAX)
       request.destroy(new AnswerRefusedError(`there are more than ${INFORMATIONAL_MAX} answers before the answer`));
   });
+  // Before the reader of the answer adds its listeners.
+  request.prependOnceListener('response', (answer: IncomingMessage) => {
+    boundPieces(answer, () => answer.destroy(new AnswerRefusedError('the answer comes in too many small pieces')));
+  });
 }
 
 /** What Node calls for each request of an agent. Its types leave it out, although an agent must have it. */
@@ -30,8 +35,8 @@ interface RequestPool {
 }
 
 /**
- * Makes all requests of an agent end with AnswerRefusedError when the receiver changes the protocol (101), or sends informational answers
- * without end.
+ * Makes all requests of an agent end with AnswerRefusedError when the receiver changes the protocol (101), sends informational answers
+ * without end, or an answer in too many small pieces. A request must have a listener for its answer.
  */
 export function refuseEndlessAnswers(agent: Agent): void {
   const pool = agent as Agent & RequestPool;

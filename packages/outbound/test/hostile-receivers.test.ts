@@ -39,13 +39,13 @@ function writeWithoutEnd(socket: Socket, bytes: string): void {
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const UPGRADE = 'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n';
-const post = { method: 'POST', headers: {}, body: '{}', timeoutMs: 60_000, responseBytesMax: 1000 } as const;
+const post = { method: 'POST', headers: {}, body: '{}', timeoutMs: 60_000 } as const;
 
 /** Sends a request with a time limit that no test can wait for. */
-async function sendTo(url: string, acceptsPartialBody = false) {
+async function sendTo(url: string, acceptsPartialBody = false, responseBytesMax = 1000) {
   const client = createOutbound(OPTIONS);
   try {
-    return await client.send({ ...post, url, acceptsPartialBody });
+    return await client.send({ ...post, url, acceptsPartialBody, responseBytesMax });
   } finally {
     client.close();
   }
@@ -65,6 +65,16 @@ describe('a request ends before its time limit, and with it its connection, when
     for (const acceptsPartialBody of [false, true]) {
       await expect(sendTo(url, acceptsPartialBody)).rejects.toThrow(AnswerRefusedError);
     }
+    await expect.poll(() => sockets.size).toBe(0);
+  });
+
+  it('sends its answer a byte at a time, unless the status is enough', async () => {
+    const url = await aReceiver((socket) => {
+      socket.write('HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\n');
+      writeWithoutEnd(socket, '1\r\nx\r\n');
+    });
+    await expect(sendTo(url, false, 1_000_000)).rejects.toThrow('the answer comes in too many small pieces');
+    expect(await sendTo(url, true, 1_000_000)).toMatchObject({ status: 202, isTruncated: true });
     await expect.poll(() => sockets.size).toBe(0);
   });
 

@@ -221,6 +221,11 @@ test.each([
     /the answer changes the protocol/,
   ],
   ['sends early hints and no answer', 'HTTP/1.1 103 X\r\n\r\n'.repeat(1000), /more than 100 answers/],
+  [
+    'answers a byte at a time',
+    `HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10_000)}`,
+    /the answer comes in too many small pieces/,
+  ],
   ['breaks off an answer where it begins', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n', /./],
 ])('a storage that %s does not keep an upload waiting', async (_what, bytes, reason) => {
   answer = (response) => response.socket?.write(bytes);

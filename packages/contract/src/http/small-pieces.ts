@@ -1,0 +1,65 @@
+/** The part of Node's streams through which the parser of HTTP adds to the body of a message. */
+interface MessageBody {
+  push(piece: Buffer | null): boolean;
+}
+
+/** Pieces that pass as they are. Nearly all bodies have fewer. */
+const PASSED = 16;
+/** Pieces of at least this size are not joined. */
+const LARGE_BYTES = 1024;
+/** Pieces that every body may have, and the bytes for which it may have one more. */
+const PIECES_FREE = 1000;
+const BYTES_PER_PIECE = 64;
+
+/**
+ * Bounds the memory and the time that the body of an HTTP message takes besides its bytes: whatever its length, a peer may send it a byte at
+ * a time, in chunks or packets, and each piece takes some hundred bytes and a few microseconds. Small pieces that arrive together are joined.
+ * A body with more than 1,000 pieces, and one for each 64 bytes, is refused: the rest of it is discarded, and it does not end. Call it
+ * before the body is read.
+ *
+ * @param refuse called once, when the body is refused; it closes the connection
+ */
+export function boundPieces(body: MessageBody, refuse: () => void): void {
+  const push = body.push.bind(body);
+  let pieces = 0;
+  let bytes = 0;
+  let isRefused = false;
+  let waiting: Buffer[] = [];
+  // What the stream has answered last: whether it has room.
+  let hasRoom = true;
+
+  function pass(piece: Buffer): boolean {
+    hasRoom = push(piece);
+    return hasRoom;
+  }
+  function passWaiting(): void {
+    const joined = waiting;
+    waiting = [];
+    if (joined.length > 0 && !isRefused) pass(Buffer.concat(joined));
+  }
+
+  body.push = (piece) => {
+    if (isRefused) return true;
+    if (piece === null) {
+      passWaiting();
+      return push(null);
+    }
+    pieces += 1;
+    bytes += piece.length;
+    if (pieces > PIECES_FREE + bytes / BYTES_PER_PIECE) {
+      isRefused = true;
+      waiting = [];
+      refuse();
+      return true;
+    }
+    if (pieces <= PASSED) return pass(piece);
+    if (piece.length >= LARGE_BYTES) {
+      passWaiting();
+      return pass(piece);
+    }
+    // The parser adds all pieces of a packet before it returns.
+    if (waiting.length === 0) process.nextTick(passWaiting);
+    waiting.push(piece);
+    return hasRoom;
+  };
+}

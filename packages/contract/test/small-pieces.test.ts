@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { boundPieces } from '../src/index.js';
+
+/** The body of a message, as the parser of HTTP makes one. */
+function aBody() {
+  let refusals = 0;
+  const body = new Readable({ read: () => undefined });
+  boundPieces(body, () => {
+    refusals += 1;
+  });
+  return { body, refusals: () => refusals };
+}
+
+const bytesOf = (bytes: number) => Buffer.alloc(bytes, 'x');
+
+describe('the pieces of a body', () => {
+  it('have the bytes that arrived, in their order, however they are divided and whenever they are read', async () => {
+    const packets = fc.array(fc.array(fc.string({ minLength: 1, maxLength: 2000 }), { maxLength: 40 }), {
+      maxLength: 20,
+    });
+    await fc.assert(
+      fc.asyncProperty(packets, fc.boolean(), async (sent, isReadAtOnce) => {
+        const { body, refusals } = aBody();
+        const found: Buffer[] = [];
+        const read = () => body.on('data', (piece) => found.push(piece));
+        if (isReadAtOnce) read();
+        for (const packet of sent) {
+          for (const piece of packet) body.push(Buffer.from(piece));
+          await new Promise(setImmediate);
+        }
+        body.push(null);
+        if (!isReadAtOnce) read();
+        await once(body, 'end');
+        expect(Buffer.concat(found).toString()).toBe(sent.flat().join(''));
+        expect(refusals()).toBe(0);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('are joined when they arrive together, after the first few', async () => {
+    const { body } = aBody();
+    const sizes: number[] = [];
+    body.on('data', ({ length }) => sizes.push(length));
+    for (let piece = 0; piece < 516; piece++) body.push(bytesOf(2));
+    await new Promise(setImmediate);
+    expect(sizes).toEqual([...Array(16).fill(2), 1000]);
+  });
+
+  it('tell the parser to wait while they are not read', async () => {
+    const { body } = aBody();
+    for (let packet = 0; packet < 20; packet++) {
+      for (let piece = 0; piece < 40; piece++) body.push(bytesOf(200));
+      await new Promise(setImmediate);
+    }
+    expect(body.push(bytesOf(1))).toBe(false);
+    body.resume();
+    await new Promise(setImmediate);
+    body.push(bytesOf(1));
+    await new Promise(setImmediate);
+    expect(body.push(bytesOf(1))).toBe(true);
+  });
+
+  it.each([
+    [1, 1016],
+    [50, 4571],
+  ])('of %i bytes are refused once there are more than 1,000, and one for each 64 bytes', (bytes, allowed) => {
+    const { body, refusals } = aBody();
+    body.resume();
+    for (let piece = 0; piece < allowed - 1; piece++) body.push(bytesOf(bytes));
+    expect(refusals()).toBe(0);
+    for (let piece = 0; piece < 10; piece++) body.push(bytesOf(bytes));
+    expect(refusals()).toBe(1);
+  });
+
+  it('of at least 64 bytes are not refused, however many there are', () => {
+    const { body, refusals } = aBody();
+    body.resume();
+    for (let piece = 0; piece < 20_000; piece++) body.push(bytesOf(64));
+    expect(refusals()).toBe(0);
+  });
+
+  it('that are refused are no whole body', async () => {
+    const { body } = aBody();
+    let hasEnded = false;
+    body.on('end', () => {
+      hasEnded = true;
+    });
+    body.resume();
+    for (let piece = 0; piece < 2000; piece++) body.push(bytesOf(1));
+    body.push(null);
+    await new Promise(setImmediate);
+    expect(hasEnded).toBe(false);
+  });
+});
