@@ -23,3 +23,4 @@ export { fileDestination } from './server/log-destination.js';
 export { createLogger, type Logger } from './server/logger.js';
 export { closeIfPipelinedTooDeep } from './server/pipelined-requests.js';
 export { runService, type Service } from './server/run-service.js';
+export { boundRequestPieces } from './server/small-pieces.js';

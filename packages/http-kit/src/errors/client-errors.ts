@@ -4,11 +4,19 @@ import { hasLongBody } from '../requests/long-body.js';
 
 const TOO_LARGE = 'HPE_HEADER_OVERFLOW';
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
+const SMALL_PIECES = 'SMALL_PIECES';
 
 const MESSAGES: Readonly<Record<string, string>> = {
   [TOO_LARGE]: 'The request headers are too large.',
   [TIMEOUT]: 'The request took too long to arrive.',
+  [SMALL_PIECES]: 'The request body comes in too many small pieces.',
 };
+
+/** The body of a request comes in more pieces than its bytes allow. */
+export class SmallPiecesError extends Error {
+  override readonly name = 'SmallPiecesError';
+  readonly code = SMALL_PIECES;
+}
 
 /** How long the connection stays open after the response. Closed at once, it would lose the response to a client that is still sending. */
 const LINGER_MS = 1000;
@@ -39,7 +47,7 @@ function isAnswered({ _httpMessage: pending, parser }: HttpSocket): boolean {
 }
 
 /**
- * Creates the handler that responds to invalid HTTP, oversized headers and requests that time out. By default Node responds with 400, 431
+ * Creates the handler that responds to invalid HTTP, oversized headers, bodies in too many small pieces and requests that time out. By default Node responds with 400, 431
  * or 408 without a body. API clients expect an error body with one of the nine statuses of the API, so all of these become 400.
  *
  * @param isApi false for short links: visitors with oversized headers get the usual 431

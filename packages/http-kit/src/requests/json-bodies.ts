@@ -21,7 +21,7 @@ const hasBody = ({ headers }: FastifyRequest) =>
 export function acceptJsonOnly(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   const readJson = (request: FastifyRequest, body: Buffer, done: Done) => {
-    if (body.length === 0 || request.is404) return done(null, undefined);
+    if (body.length === 0) return done(null, undefined);
     if (!isUtf8(body)) return done(new ApiError('bad_request', 'The request body is not valid UTF-8.'));
     const text = body.toString();
     const sizeError = bodySizeError(text, request.routeOptions.bodyLimit);

@@ -27,6 +27,7 @@ import { closeConnections } from './close-connections.js';
 import { healthPlugin, type ReadinessChecks } from './health.js';
 import type { Logger } from './logger.js';
 import { limitPipelining } from './pipelined-requests.js';
+import { limitPieces } from './small-pieces.js';
 import { dropUnreadAnswers } from './unread-answers.js';
 
 /** Limit on the request line and the headers. A `query` of 10,000 characters may have 90 kB percent-encoded; Node's default is 16 KiB. */
@@ -117,6 +118,15 @@ function addRequestHooks(app: App, requireHttps: boolean, plainHttpPaths: readon
   });
 }
 
+/** Answers 404 to a request without a route, before its body is read. */
+function refuseUnknownRoutes(app: App): void {
+  const refuse = async () => {
+    throw new ApiError('not_found', 'The requested resource was not found.');
+  };
+  // Fastify accepts all hooks here, its types only those that run after the body was read.
+  app.setNotFoundHandler({ preParsing: refuse } as object, refuse);
+}
+
 /**
  * Builds the app of an HTTP service: error bodies, request ids, logging, timeouts, health and OpenAPI. Add routes in
  * plugins (`app.register`): one added directly is served, but missing from the OpenAPI document.
@@ -168,14 +178,13 @@ export function createApp(options: CreateAppOptions): App {
 
   acceptForwardedAddresses(app, options.trustedProxies);
   closeConnections(app, timeouts.unreadAnswer);
+  limitPieces(app.server);
   limitPipelining(app.server);
 
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler((err, request, reply) => sendError(docBase, err, request, reply));
-  app.setNotFoundHandler(async () => {
-    throw new ApiError('not_found', 'The requested resource was not found.');
-  });
+  refuseUnknownRoutes(app);
   app.decorateRequest('callerPlan', '');
   app.decorateRequest('isOverLimit', false);
   app.decorateRequest('streamBeganMs', undefined);

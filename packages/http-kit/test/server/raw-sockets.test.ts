@@ -169,7 +169,7 @@ describe('sizes', () => {
 
   it('a client that sends a far too large body can still read the error', async () => {
     const port = await listen();
-    const response = await fetch(`http://127.0.0.1:${port}/`, {
+    const response = await fetch(`http://127.0.0.1:${port}/echo`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ a: 'x'.repeat(8_000_000) }),

@@ -1,7 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isScriptPath, scriptResponse } from '@waymark/browser-script';
 import { BROWSER_TRACK_PATHS } from '@waymark/contract';
-import { addOpenRequest, closeIfPipelinedTooDeep, interceptRequests, removeOpenRequest } from '@waymark/http-kit';
+import {
+  addOpenRequest,
+  boundRequestPieces,
+  closeIfPipelinedTooDeep,
+  interceptRequests,
+  removeOpenRequest,
+} from '@waymark/http-kit';
 import type { FastifyInstance } from 'fastify';
 import { originForm } from './address/short-address.js';
 import { BAD_REQUEST_PAGE } from './pages/message-pages.js';
@@ -87,7 +93,9 @@ const FORM_BYTES_MAX = 16 * 1024;
 
 /** Handles the password form, which is posted to the URL of the link. */
 async function formRoute(app: FastifyInstance, redirector: Redirector): Promise<void> {
-  app.removeContentTypeParser(FORM_TYPE);
+  app.removeAllContentTypeParsers();
+  // Other bodies have no password, and are not read.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.addContentTypeParser(FORM_TYPE, { parseAs: 'string', bodyLimit: FORM_BYTES_MAX }, (_request, body, done) =>
     done(null, new URLSearchParams(body as string)),
   );
@@ -140,6 +148,7 @@ export function serveVisitsDirectly(
   interceptRequests(app.server, (request, response) => {
     if (!isVisit(request)) return false;
     if (closeIfPipelinedTooDeep(request, response)) return true;
+    boundRequestPieces(app.server, request, response);
     addOpenRequest(request, response);
     const startedMs = performance.now();
     serve(redirector, request.url ?? '/', request, response, () => isClosing).then(

@@ -71,6 +71,31 @@ describe('over a socket', () => {
     expect(await redirectsOf(1000)).toBeLessThanOrEqual(51);
   });
 
+  it.each([
+    ['a post of another type than a form', 'POST', 'Content-Type: application/json', 401],
+    ['a post without a type', 'POST', 'X-Other: 1', 401],
+    ['a visit', 'GET', 'X-Other: 1', 401],
+    ['a request of another method', 'PUT', 'Content-Type: application/json', 404],
+  ])(
+    'answers %s without its body, and closes the connection if that comes a byte at a time',
+    async (_what, ...rest) => {
+      const [method, header, status] = rest;
+      const { key } = await ingest.link({ password: 'sesame' });
+      const socket = connect(port, '127.0.0.1');
+      let text = '';
+      socket.on('data', (data) => {
+        text += data.toString();
+      });
+      socket.on('error', () => undefined);
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.write(`${method} /${key} HTTP/1.1\r\nHost: ${DOMAIN}\r\n${header}\r\nTransfer-Encoding: chunked\r\n\r\n`);
+      await expect.poll(() => text, { timeout: 20_000 }).toContain(`HTTP/1.1 ${status} `);
+      socket.write('1\r\n \r\n'.repeat(50_000));
+      await closed;
+      expect(text.split('HTTP/1.1 ')).toHaveLength(2);
+    },
+  );
+
   it('sends Connection: close on keep-alive connections when the app closes', async () => {
     const { key } = await ingest.link();
     let letGo: () => void = () => undefined;

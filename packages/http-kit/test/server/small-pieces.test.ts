@@ -1,0 +1,92 @@
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { App } from '../../src/index.js';
+import { aTestApp } from '../test-app.js';
+
+let app: App;
+let handled = 0;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await app.close();
+});
+
+/** A connection to an app, which keeps all that it receives. */
+async function aConnection() {
+  handled = 0;
+  ({ app } = aTestApp({}, (routes) => {
+    routes.get('/got', async () => ({ got: true }));
+    routes.post('/echo', async ({ body }) => {
+      handled += 1;
+      return { length: JSON.stringify(body).length };
+    });
+  }));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  sockets.push(socket);
+  let text = '';
+  socket.on('data', (data) => {
+    text += data;
+  });
+  socket.on('error', () => undefined);
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  return { socket, closed, statuses: () => text.match(/(?<=HTTP\/1\.1 )\d+/g) ?? [], text: () => text };
+}
+
+const head = (line: string) =>
+  `${line} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+const chunks = (text: string) => [...text].map((piece) => `1\r\n${piece}\r\n`).join('');
+const END = '0\r\n\r\n';
+const GET = 'GET /got HTTP/1.1\r\nHost: a\r\n\r\n';
+
+describe('a body in chunks of one byte', () => {
+  it('is read as any other while they are few, and the connection continues', async () => {
+    const { socket, statuses, text } = await aConnection();
+    socket.write(head('POST /echo') + chunks(JSON.stringify('a'.repeat(900))) + END + GET);
+    await expect.poll(statuses).toEqual(['200', '200']);
+    expect(text()).toContain('{"length":902}');
+  });
+
+  it.each([
+    ['ends', END],
+    ['does not end', ''],
+    ['is followed by another request', END + GET],
+  ])('is refused when they are many, and the connection is closed, when it %s', async (_what, rest) => {
+    const { socket, closed, statuses, text } = await aConnection();
+    // The beginning of this body alone would be valid.
+    socket.write(head('POST /echo') + chunks(`{}${' '.repeat(100_000)}`) + rest);
+    await closed;
+    expect(statuses()).toEqual(['400']);
+    expect(text()).toContain('Connection: close');
+    expect(text()).toContain('"message":"The request body comes in too many small pieces."');
+    expect(handled).toBe(0);
+  });
+
+  it.each(['POST /nope', 'GET /got', 'DELETE /nope'])('that %s does not need ends its connection', async (line) => {
+    const { socket, closed, statuses } = await aConnection();
+    socket.write(head(line));
+    await expect.poll(statuses).toHaveLength(1);
+    const before = statuses();
+    socket.write(chunks(' '.repeat(100_000)));
+    await closed;
+    expect(statuses()).toEqual(before);
+  });
+});
+
+describe('a request without a route', () => {
+  it('is answered before its body has arrived, and its connection continues after that', async () => {
+    const { socket, statuses } = await aConnection();
+    socket.write(`${head('POST /nope')}5\r\n"text`);
+    await expect.poll(statuses).toEqual(['404']);
+    socket.write(`\r\n1\r\n"\r\n${END}${GET}`);
+    await expect.poll(statuses).toEqual(['404', '200']);
+  });
+
+  it('is answered although its client waits to be asked for the body', async () => {
+    const { socket, statuses } = await aConnection();
+    socket.write('PUT /nope HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n');
+    await expect.poll(statuses).toEqual(['100', '404']);
+    socket.write(`{}${GET}`);
+    await expect.poll(statuses).toEqual(['100', '404', '200']);
+  });
+});
