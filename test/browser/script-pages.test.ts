@@ -216,6 +216,24 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
       expect(script.sent.map(({ body }) => body.clickId)).toEqual([expected]);
     });
 
+    it('the newest is also one that was stored before another, and is stored again', async () => {
+      const script = await pageAt('https://app.acme.com/?dub_id=click-1', { features: ['conversion-tracking'] });
+      for (const address of ['acme.com/?dub_id=click-2', 'app.acme.com/?dub_id=click-1', 'app.acme.com/']) {
+        await script.open(`https://${address}`);
+      }
+      expect((await script.cookies('dub_id')).sort()).toEqual(['.acme.com=click-2', '.app.acme.com=click-1']);
+      await script.page.evaluate(`dubAnalytics.trackLead({ eventName: 'a' })`);
+      expect(script.sent.map(({ body }) => body.clickId)).toEqual(['click-1']);
+    });
+
+    it('a tag with a path replaces the cookie from before it had one', async () => {
+      const script = await pageAt('https://acme.com/shop/?dub_id=click-2', {
+        attributes: `data-cookie-options='{"path":"/shop"}'`,
+        before: `if (!document.cookie) document.cookie = 'dub_id=click-1; Path=/; Max-Age=999; Domain=.acme.com';`,
+      });
+      expect(await script.cookies('dub_id')).toEqual(['.acme.com=click-2']);
+    });
+
     it('a tag with a domain replaces the cookie from before it had one', async () => {
       const shared = { attributes: `data-cookie-options='{"domain":".acme.com"}'` };
       const script = await pageAt('https://app.acme.com/?dub_id=click-2', {

@@ -38,20 +38,24 @@ export function createCookies(options: CookieOptions, hostname: string, isFirstC
   return {
     read(name) {
       const start = `${name}=`;
-      // Browsers list them in the order in which they were made.
+      // Browsers list longer paths first, and those of one path in the order in which they were made.
       const found = document.cookie.split('; ').filter((cookie) => cookie.startsWith(start));
       return (isFirstClick ? found[0] : found.pop())?.slice(start.length);
     },
 
     write(name, value) {
-      // One from before the tag had a domain would stay beside the new one.
-      if (defaultDomain && domain !== defaultDomain) set(`${name}=; Path=/; Max-Age=0; Domain=${defaultDomain}`);
+      // One from before the tag had a domain or a path would stay beside the new one.
+      if (defaultDomain && (domain !== defaultDomain || path !== '/')) {
+        set(`${name}=; Path=/; Max-Age=0; Domain=${defaultDomain}`);
+      }
       const end = expiresInDays || !expires ? Date.now() + (expiresInDays || DAYS) * DAY_MS : expires;
       let cookie = `${name}=${value}; Path=${path}; Expires=${new Date(end).toUTCString()}`;
       if (domain) cookie += `; Domain=${domain}`;
       if (maxAge) cookie += `; Max-Age=${maxAge}`;
       if (sameSite) cookie += `; SameSite=${sameSite === true ? 'Strict' : sameSite}`;
       if (secure) cookie += '; Secure';
+      // A cookie that is replaced keeps its place in the list: in Firefox always, in Chromium if its value is the same. The newest must be the last.
+      if (!isFirstClick) set(`${cookie}; Max-Age=0`);
       set(cookie);
     },
   };
