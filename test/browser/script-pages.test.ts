@@ -171,20 +171,24 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
       ]);
     });
 
-    it('several large leads at once are all sent, and small calls outlive the page', async () => {
+    it('calls at once are all sent, and outlive the page as long as they have at most 64 KiB together', async () => {
       const { page, sent } = await pageAt('https://acme.com/?dub_id=click-1', {
         features,
         before: `const { fetch } = window; window.kept = [];
           window.fetch = (url, options) => { kept.push(options.keepalive); return fetch(url, options); };`,
       });
-      // 29.7 kB each.
-      const metadata = JSON.stringify({ text: '長'.repeat(9900) });
-      await page.evaluate(
-        `Promise.all([1, 2, 3, 4].map((eventName) => dubAnalytics.trackLead({ eventName, metadata: ${metadata} })))`,
-      );
-      await page.evaluate(`dubAnalytics.trackSale({ amount: 1 })`);
-      expect(sent.map(({ path }) => path)).toEqual([...Array(4).fill('/track/lead/client'), '/track/sale/client']);
-      expect(await page.evaluate('kept')).toEqual([false, false, false, false, true]);
+      /** Sends leads at once, each with so many characters of three bytes. Returns which of them outlive the page. */
+      const leads = async (...lengths: number[]) => {
+        await page.evaluate(`Promise.all(${JSON.stringify(lengths)}.map((length) =>
+          dubAnalytics.trackLead({ eventName: 'a', metadata: { text: '長'.repeat(length) } })))`);
+        return page.evaluate('kept.splice(0)');
+      };
+      expect(await leads(9900, 9900, 9900, 9900, 1)).toEqual([true, true, false, false, true]);
+      // Those before have ended.
+      expect(await leads(9900)).toEqual([true]);
+      expect(await leads(9900, 9900)).toEqual([true, true]);
+      expect(await leads(...Array(19).fill(1300))).toEqual([...Array(16).fill(true), ...Array(3).fill(false)]);
+      expect(sent).toHaveLength(27);
     });
 
     it('a call of another variant, or of no method, is a line in the console and sends nothing', async () => {
