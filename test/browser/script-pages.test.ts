@@ -72,7 +72,9 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
         '',
         'dub_id=old&a&&b=dub_id=2',
         'a=1#part',
-        'dub%5Fid=1',
+        'dub%5Fid=1&%64ub_id&a=1',
+        '?a=1',
+        'dub_id=old&?dub_id=2',
         'dub_id=click-1&a=',
       ];
       const links = queries.map(
@@ -89,7 +91,9 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
         own,
         `a&&b=dub_id=2&${own}`,
         `a=1&${own}#part`,
-        `dub%5Fid=1&${own}`,
+        `a=1&${own}`,
+        `?a=1&${own}`,
+        `?dub_id=2&${own}`,
         `${own}&a=`,
       ]);
     });
@@ -101,6 +105,7 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
         'https://a.example/path',
         'b.example:8443',
         '*.Shop.example',
+        'https://*.d.example/path',
         'www.c.example',
       ];
       const addresses = [
@@ -109,6 +114,7 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
         'https://www.a.example/',
         'http://b.example/',
         'https://x.shop.example/',
+        'https://x.d.example/',
         'https://c.example/',
         'relative',
         'https://shop.example/',

@@ -15,9 +15,9 @@ const withoutWww = (host: string) => host.replace(/^www\./, '');
 
 /** The host of an entry of `outbound` as URLs have it: an entry may have upper case, other letters than those of ASCII, a scheme or a port. */
 function targetHost(entry: string): string | readonly never[] {
-  const isWildcard = entry.startsWith(WILDCARD);
-  const text = isWildcard ? entry.slice(WILDCARD.length) : entry;
-  const host = parsed(text.includes('://') ? text : `https://${text}`)?.hostname;
+  const text = entry.replace(/^\w+:\/\//, '');
+  const isWildcard = text.startsWith(WILDCARD);
+  const host = parsed(`https://${isWildcard ? text.slice(WILDCARD.length) : text}`)?.hostname;
   if (host) return isWildcard ? `.${host}` : withoutWww(host);
   console.warn(`[dubAnalytics] ${entry} in outbound is not a host`);
   return [];
@@ -42,10 +42,11 @@ function pass(id: string, element: Element): void {
   if (!url || !/^https?:$/.test(url.protocol) || !isTarget(withoutWww(url.hostname))) return;
   // As text: `searchParams` would write the whole query anew, which a signature of it does not survive.
   const pieces = url.search ? url.search.slice(1).split('&') : [];
-  const isClickId = (piece: string) => piece.startsWith('dub_id=');
+  // As the target reads it. The first `?` is no part of the name, another one is.
+  const isClickId = (piece: string) => new URLSearchParams(`?${piece}`).has('dub_id');
   const own = `dub_id=${id}`;
   if (pieces.find(isClickId) === own) return;
-  url.search = [...pieces.filter((piece) => !isClickId(piece)), own].join('&');
+  url.search = `?${[...pieces.filter((piece) => !isClickId(piece)), own].join('&')}`;
   element.setAttribute(name, url.href);
 }
 
