@@ -76,8 +76,8 @@ function containsPrefetch(purpose: string | string[] | undefined): boolean {
   return typeof purpose === 'string' && purpose.toLowerCase().includes('prefetch');
 }
 
-/** Browsers and proxies may send several of these headers with different values; any one of them is enough. */
-function isPrefetch(headers: IncomingHttpHeaders): boolean {
+/** Whether a browser prefetches or prerenders. Browsers and proxies may send several of these headers with different values; any one of them is enough. */
+export function isPrefetch(headers: IncomingHttpHeaders): boolean {
   return (
     containsPrefetch(headers['sec-purpose']) || containsPrefetch(headers.purpose) || containsPrefetch(headers['x-moz'])
   );

@@ -233,6 +233,12 @@ describe('clicks on links of partners', () => {
       partner: { id: partner.id, name: 'Ada', image: 'https://cdn.acme.com/ada.png', tenantId: 'tenant-1' },
       discount: null,
     });
+    const prerendered = await report(
+      'click',
+      { domain: DOMAIN, key: link.key },
+      { 'sec-purpose': 'prefetch;prerender' },
+    );
+    expect(prerendered.json()).toEqual({ clickId: '' });
   });
 
   it.each([

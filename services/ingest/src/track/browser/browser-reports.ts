@@ -12,7 +12,7 @@ import {
   type TrackVisitResponse,
   type Trigger,
 } from '@waymark/contract';
-import { asksForPrivacy, type Visit, withoutIdentity } from '@waymark/visit';
+import { asksForPrivacy, isPrefetch, type Visit, withoutIdentity } from '@waymark/visit';
 import type { AppStoreClick } from '../../app-opens.js';
 import { clickProducer } from '../../click-producer.js';
 import { findLinkAt } from '../../link-at.js';
@@ -206,7 +206,8 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
   return {
     async click(body, request) {
       const link = await findLink(hostNames(body.domain), normaliseKey(body.key), request);
-      const partner = await partnerOf(link);
+      // Not for a page that a browser prerenders: its script asks again when it is shown, and an earlier script would store the partner without an id.
+      const partner = isPrefetch(request.headers) ? {} : await partnerOf(link);
       const page = body.url && parseUrl(body.url) !== undefined ? body.url : undefined;
       const clickId = await record({ link, trigger: 'link', page, referrer: body.referrer }, request);
       return { clickId, ...partner };
