@@ -48,6 +48,27 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
       expect(await cookies('dub_id')).toEqual(['.acme.com=click-1']);
     });
 
+    it('returns promises also to a listener of the page that is called when it is shown', async () => {
+      const { page, sent } = await pageAt('https://acme.com/', {
+        before: `${before} document.addEventListener('prerenderingchange', () => {
+          window.sale = dubAnalytics.trackSale({ amount: 1 }).then(() => 'sale');
+        });`,
+        features: ['conversion-tracking'],
+      });
+      await page.evaluate('show()');
+      expect(await page.evaluate('sale')).toBe('sale');
+      expect(sent.map(({ path }) => path)).toEqual(['/track/sale/client']);
+    });
+
+    it('reads the address at which it is shown', async () => {
+      const { page, sent, cookies } = await pageAt('https://acme.com/', { before, attributes: REFER });
+      const address = 'https://acme.com/?dub_id=click-1&via=ada';
+      await page.evaluate(`history.replaceState(null, '', '${address}'); show()`);
+      await page.evaluate(`new Promise((done) => dubAnalytics('ready', done))`);
+      expect(sent.map(({ body }) => [body.key, body.url])).toEqual([['ada', address]]);
+      expect(await cookies('dub_id')).toEqual(['.acme.com=click-1']);
+    });
+
     it('keeps a consent that is given meanwhile', async () => {
       const { page, sent, cookies } = await pageAt('https://acme.com/?dub_id=click-2', {
         before,

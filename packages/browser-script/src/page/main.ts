@@ -29,14 +29,17 @@ interface PageWindow {
 
 function start(page: PageWindow): void {
   // Read now, because a single-page application may have changed the address by the time consent is given.
-  const { href: url, search } = location;
+  let address = new URL(location.href);
   const { referrer } = document;
-  const parameters = new URLSearchParams(search);
   const waiting: Call[] = [];
   // Nobody sees a page that is prerendered. It may never be shown, and its reports would not count.
   const isPrerendered = () => (document as { readonly prerendering?: boolean }).prerendering;
   const shown = new Promise((done) => {
     document.addEventListener('prerenderingchange', done);
+  });
+  // A page that was prerendered may be shown at another address, if its server says that parameters do not matter (`No-Vary-Search`).
+  shown.then(() => {
+    address = new URL(location.href);
   });
   let isRunning = false;
   /** Settles when the click or visit of this page is recorded. Calls that need its click id wait for it. */
@@ -48,7 +51,7 @@ function start(page: PageWindow): void {
    * @param id the click id in the page's address. If given, an answer that names another click is not stored
    */
   const record = (path: string, body: object, id?: string): Promise<void> => {
-    recording = send<Click>(path, { url, referrer, ...body }).then((click) => {
+    recording = send<Click>(path, { url: address.href, referrer, ...body }).then((click) => {
       if (!click || (id && click.clickId !== id)) return;
       page.DubAnalytics = keepClick(click);
       if (OUTBOUND_DOMAINS) passClickId();
@@ -82,6 +85,7 @@ function start(page: PageWindow): void {
   /** Starts tracking, at once or when consent is given, and runs the calls that were queued until then. */
   function startTracking(): void {
     isRunning = true;
+    const parameters = address.searchParams;
     const text = parameters.get('dub_id') ?? '';
     const id = isClickId(text) ? text : undefined;
     const stored = storedClick();
@@ -97,7 +101,8 @@ function start(page: PageWindow): void {
   }
 
   function run(call: Call): unknown {
-    if (isPrerendered()) return shown.then(() => run(call));
+    // Without consent to wait for, a page that does not run yet is just being shown: its own listener may be called first.
+    if (isPrerendered() || !(isRunning || needsConsent)) return shown.then(() => run(call));
     const [name, ...input] = Array.from(call) as [string, ...never[]];
     if (name === 'consent' && !isRunning) return startTracking();
     if (!isRunning) return waiting.push(call);
