@@ -170,6 +170,9 @@ describe('cloaking', () => {
     expect(policyOf(secure)).toContain('; upgrade-insecure-requests; ');
     expect(secure.body).toContain('<iframe src="http://acme.com/a"');
     expect(policyOf(await visit(`/${key}`))).not.toContain('upgrade');
+    // What a destination loads would be upgraded, too.
+    const other = await ingest.link({ url: 'https://acme.com/a', rewrite: true });
+    expect(policyOf(await visit(`/${other.key}`, { 'x-forwarded-proto': 'https' }))).not.toContain('upgrade');
   });
 
   it('never frames URLs that could run with the origin of the short link', async () => {
