@@ -42,14 +42,14 @@ const BOT_WORDS = new RegExp(
  */
 const PEOPLE = new RegExp(
   [
-    // The model of a phone, such as `M bot 60` or `Redmi Note 12 Discovery`. A name with a version is none: `Storebot-Google/1.0`.
-    'Android [\\d.]+; (?:\\w\\w[-_]\\w\\w; )?[^;()/]*(?=[;)]| Build/)',
+    // The model of a phone, such as `M bot 60` or `Redmi Note 12 Discovery`. A name with a version is none, `Storebot-Google/1.0`, nor is that of a bot.
+    'Android [\\d.]+; (?:\\w\\w[-_]\\w\\w; )?(?![^;()/]*(?:Googlebot|HeadlessChrome|crawler))[^;()/]*(?=[;)]| Build/)',
     '(?:CU|FOSSI)BOT',
     'Google (?:Nexus|Pixel)',
     // Instagram and Threads, which name the phone's maker, model and code name: `Google/google`, `ruby`.
     '(?:Instagram|Barcelona) [\\d.]+ Android \\((?:[^()]|\\([^()]*\\))*\\)',
     // Facebook, which names the mobile network and the phone's maker: `FBCR/Google Fi`, `FBMF/Google`.
-    '\\bFB[A-Z]{2}/[^;\\]]*',
+    '\\bFB[A-Z]{2}/[^;\\]]{0,100}(?=[;\\]])',
     // TikTok, from the store of Google.
     'Channel/google(?:play)?',
     // Alipay, Taobao and Lazada: the screen, `ws:360|0|3.0`, and the origin, `227200@taobao_android_7.10.4`.

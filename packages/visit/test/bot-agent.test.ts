@@ -67,6 +67,12 @@ const BOTS = [
   `Mozilla/5.0 (Linux; Android 5.0) ${BLINK} Mobile Safari/537.36 (compatible; TikTokSpider; ttspider-feedback@tiktok.com)`,
   `Mozilla/5.0 (Linux; Android 11; compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/) ${CHROME}`,
   `${android('SM-G892A')} https://deepcrawl.com/bot`,
+  // Names in the places where the agents of people have a model or a value.
+  'Mozilla/5.0 (Linux; Android 11; Googlebot) AppleWebKit/537.36',
+  'Mozilla/5.0 (Linux; Android 9; HeadlessChrome) AppleWebKit/537.36',
+  'Dalvik/2.1.0 (Linux; U; Android 9; Googlebot Build/PPR1)',
+  'Mozilla/5.0 (Linux; Android 8; Siteimprove crawler) AppleWebKit/537.36',
+  'Mozilla/5.0 FBAV/1.0 Googlebot/2.1',
   `Mozilla/5.0 (Linux; Android 11; moto g power (2022)) ${BLINK} Chrome/124.0.0.0 Mobile Safari/537.36 Chrome-Lighthouse`,
   'Mozilla/5.0 (compatible; YandexMetrika/2.0)',
   'Mozilla/5.0 (compatible; Baiduspider/2.0; +http://www.baidu.com/search/spider.html)',
