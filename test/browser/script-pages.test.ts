@@ -285,6 +285,9 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
         discount: null,
       },
       long: { clickId: 'click-long', partner: { id: 'pn_long', name: '長'.repeat(450), image: null }, discount: null },
+      // Short enough for the value of a cookie, but not for all of one.
+      line: { clickId: 'click-line', partner: { id: 'pn_line', name: 'L', image: 'A'.repeat(3850) }, discount: null },
+      discount: { clickId: 'click-discount', partner: bob, discount: { id: 'd'.repeat(4000) } },
       private: { clickId: '', partner: { id: 'pn_private', name: 'P', image: null }, discount: null },
     };
     const options = (attributes = ''): ScriptPageOptions => ({
@@ -312,6 +315,14 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
       expect(await script.page.evaluate('DubAnalytics.partner.image')).toBeNull();
       await script.open('https://acme.com/?via=long');
       expect(await shown(script)).toEqual(['pn_long', undefined, 'click-long', '.acme.com=click-long']);
+      await script.open('https://acme.com/?via=line');
+      await script.open('https://acme.com/');
+      expect(await shown(script)).toEqual(['pn_line', 'pn_line', 'click-line', '.acme.com=click-line']);
+      expect(await script.page.evaluate('DubAnalytics.partner.image')).toBeNull();
+      await script.open('https://acme.com/?via=discount');
+      expect(await shown(script)).toEqual(['pn_bob', undefined, undefined, '.acme.com=click-discount']);
+      await script.open('https://acme.com/');
+      expect(await script.page.evaluate('DubAnalytics')).toEqual({ partner: null, discount: null });
     });
 
     it('shows the partner without storing anything if the click has no id, and leaves an earlier click', async () => {

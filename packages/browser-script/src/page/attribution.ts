@@ -26,8 +26,8 @@ export const mayKeep = (id?: string) => !clickId() || clickId() === id || !(isFi
 /** Whether a text from the address of the page may be stored as a click id: characters such as `;` would end the value of the cookie. */
 export const isClickId = (text: string) => /^[\w.~-]{1,255}$/.test(text);
 
-/** Browsers refuse a cookie whose name and value have more than 4,096 bytes, and keep the earlier one. */
-const COOKIE_CHARS_MAX = 4000;
+/** Browsers refuse a cookie of more than 4,096 bytes, and keep the earlier one. Earlier ones count its name and attributes, too. */
+const COOKIE_CHARS_MAX = 3900;
 
 /** Texts are encoded, because a name may contain `;`, which would end the value of the cookie. */
 const encoded = (click: Click) =>
@@ -43,7 +43,7 @@ export function keepClick({ clickId: id, partner = null, discount = null }: Clic
       const texts = [partner, { ...partner, image: null }, null].map((kept) =>
         encoded({ clickId: id, partner: kept, discount }),
       );
-      cookies.write(PARTNER_COOKIE, texts.find((text) => text.length < COOKIE_CHARS_MAX) ?? '');
+      cookies.write(PARTNER_COOKIE, texts.find((text) => text.length < COOKIE_CHARS_MAX) ?? '{}');
     }
   }
   return { partner, discount };
