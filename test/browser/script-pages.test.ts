@@ -198,6 +198,21 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
       ]);
     });
 
+    it('a click that waits for the consent has the address at the time of the call', async () => {
+      const { page, sent } = await pageAt('https://acme.com/', { attributes: `${REFER} data-consent="required"` });
+      for (const key of ['pricing', 'about']) {
+        await page.evaluate(`history.pushState(null, '', '/${key}'); dubAnalytics.trackClick({ key: '${key}' }) && 0`);
+      }
+      await page.evaluate(`history.pushState(null, '', '/checkout'); dubAnalytics.consent()`);
+      await page.evaluate(`dubAnalytics.trackClick({ key: 'last' })`);
+      await page.evaluate(`new Promise((done) => dubAnalytics('ready', done))`);
+      expect(sent.map(({ body }) => [body.key, body.url])).toEqual([
+        ['pricing', 'https://acme.com/pricing'],
+        ['about', 'https://acme.com/about'],
+        ['last', 'https://acme.com/checkout'],
+      ]);
+    });
+
     it('calls at once are all sent, and outlive the page as long as they have at most 64 KiB together', async () => {
       const { page, sent } = await pageAt('https://acme.com/?dub_id=click-1', {
         features,

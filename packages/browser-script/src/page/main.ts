@@ -31,7 +31,9 @@ function start(page: PageWindow): void {
   // Read now, because a single-page application may have changed the address by the time consent is given.
   let address = new URL(location.href);
   const { referrer } = document;
-  const waiting: Call[] = [];
+  const waiting: (() => unknown)[] = [];
+  /** The address of the page at the time of the call that runs. */
+  let calledAt: string;
   // Nobody sees a page that is prerendered. It may never be shown, and its reports would not count.
   const isPrerendered = () => (document as { readonly prerendering?: boolean }).prerendering;
   const shown = new Promise((done) => {
@@ -67,7 +69,7 @@ function start(page: PageWindow): void {
 
   const methods: Record<string, Method> = {
     ready: (callback?: () => void) => recording.then(callback),
-    trackClick: (input?: object) => record('click', { domain: referDomain, url: location.href, ...input }),
+    trackClick: (input?: object) => record('click', { domain: referDomain, url: calledAt, ...input }),
     ...(CONVERSION_TRACKING && {
       trackLead(input?: { readonly clickId?: string | null }) {
         return convert('lead/client', (id) => {
@@ -97,16 +99,17 @@ function start(page: PageWindow): void {
     else if (SITE_VISIT && domains.site && !clickId()) record('visit', { domain: domains.site });
     page.DubAnalytics = partnerData();
     if (OUTBOUND_DOMAINS) passClickId();
-    for (const call of waiting.splice(0)) run(call);
+    for (const resume of waiting.splice(0)) resume();
   }
 
-  function run(call: Call): unknown {
+  function run(call: Call, at = location.href): unknown {
     // Without consent to wait for, a page that does not run yet is just being shown: its own listener may be called first.
     if (isPrerendered() || !(isRunning || needsConsent)) return shown.then(() => run(call));
     const [name, ...input] = Array.from(call) as [string, ...never[]];
     if (name === 'consent' && !isRunning) return startTracking();
-    if (!isRunning) return waiting.push(call);
+    if (!isRunning) return waiting.push(() => run(call, at));
     const method = methods[name];
+    calledAt = at;
     if (method) return method(...input);
     console.warn(`[dubAnalytics] this script has no ${name}`);
     return recording;
