@@ -25,7 +25,7 @@ export const qrQuerySchema = z.object({
     .describe('The text of the code, such as the address of a short link.'),
   size: queryRounded({ min: 16, max: 2048, default: 600 }).describe('Width and height in pixels, rounded.'),
   level: queryEnum(QR_LEVELS).describe(
-    'Error correction: about 7 (`L`, the default), 15 (`M`), 25 (`Q`) or 30 (`H`) per cent of the code may be covered or damaged.',
+    'Error correction: about 7 (`L`, the default), 15 (`M`), 25 (`Q`) or 30 (`H`) per cent of the code may be covered or damaged. A code with a logo has at least `Q`.',
   ),
   fgColor: color('#000000').describe('Colour of the modules, in hexadecimal digits.'),
   bgColor: color('#FFFFFF').describe('Colour of the background, in hexadecimal digits.'),

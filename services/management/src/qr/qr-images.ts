@@ -4,7 +4,7 @@ import type { Outbound } from '@waymark/outbound';
 import { LRUCache } from 'lru-cache';
 import { chooseLogo, type LogoChoice, type LogoDeps } from './logo-choice.js';
 import { loadLogo } from './logo-image.js';
-import { parseColor, renderQr } from './render-qr.js';
+import { parseColor, type QrDrawing, renderQr } from './render-qr.js';
 import { yieldToRequests } from './yield-to-requests.js';
 
 const CACHE_BYTES_MAX = 32 * 1024 * 1024;
@@ -32,7 +32,7 @@ export function createQrImages({ outbound, ...logos }: QrDeps) {
     const image = logo && (await load(logo));
     // Decoding a logo and drawing the code both block; let other requests run in between.
     if (image !== undefined) await yieldToRequests();
-    return renderQr({
+    const drawing: QrDrawing = {
       text: url,
       size: query.size,
       level: query.level ?? 'L',
@@ -40,6 +40,10 @@ export function createQrImages({ outbound, ...logos }: QrDeps) {
       background: parseColor(query.bgColor),
       margin: query.margin,
       logo: image,
+    };
+    return renderQr(drawing).catch((err: unknown) => {
+      if (image === undefined || logo?.isRequested === true) throw err;
+      return renderQr({ ...drawing, logo: undefined });
     });
   }
 
@@ -60,7 +64,7 @@ export function createQrImages({ outbound, ...logos }: QrDeps) {
       const url = requireUrl('url', query.url);
       const logo = await chooseLogo(logos, query, url);
       const { size, level, fgColor, bgColor, margin } = query;
-      const key = JSON.stringify([url, size, level, fgColor, bgColor, margin, logo?.source]);
+      const key = JSON.stringify([url, size, level, fgColor, bgColor, margin, logo]);
       return images.forceFetch(key, { context: { query, url, logo } });
     },
   };

@@ -1,4 +1,4 @@
-import { fieldError, type QrLevel } from '@waymark/contract';
+import { fieldError, QR_LEVELS, type QrLevel } from '@waymark/contract';
 import encodeQr from 'qr';
 import type { LogoImage } from './logo-image.js';
 import { type Color, rgbaPng, twoColorPng } from './png.js';
@@ -6,8 +6,10 @@ import { darkShares } from './scaled-down.js';
 
 const LEVELS = { L: 'low', M: 'medium', Q: 'quartile', H: 'high' } as const;
 const BYTES_PER_PIXEL = 4;
-/** A logo takes a quarter of the image's width. */
+/** A logo takes a quarter of the code's width, without the quiet zone. */
 const LOGO_WIDTH_DIVISOR = 4;
+/** The lowest level that corrects what a logo of that width covers, in codes of any size. */
+const LOGO_LEVEL_MIN: QrLevel = 'Q';
 
 /** A QR code to draw. */
 export interface QrDrawing {
@@ -15,6 +17,7 @@ export interface QrDrawing {
   readonly text: string;
   /** Width and height of the image in pixels. */
   readonly size: number;
+  /** At least; a logo raises it to the level that corrects what the logo covers. */
   readonly level: QrLevel;
   readonly foreground: Color;
   readonly background: Color;
@@ -33,17 +36,26 @@ export function parseColor(text: string): Color {
   return [red, green, blue, alpha];
 }
 
+/** The level of a code with a logo. */
+function levelUnderLogo(level: QrLevel): QrLevel {
+  return QR_LEVELS.indexOf(level) < QR_LEVELS.indexOf(LOGO_LEVEL_MIN) ? LOGO_LEVEL_MIN : level;
+}
+
 /** The modules of a code by row; true = dark. */
 type Modules = readonly (readonly boolean[])[];
 
 /** @throws ApiError unprocessable_entity for a text that is too long for a QR code */
-function modulesOf(text: string, level: QrLevel): Modules {
+function modulesOf({ text, level, logo }: QrDrawing): Modules {
   try {
     // The library adds at least one module of quiet zone, which is removed here.
-    const rows = encodeQr(text, 'raw', { ecc: LEVELS[level], encoding: 'byte', border: 1 });
+    const rows = encodeQr(text, 'raw', {
+      ecc: LEVELS[logo === undefined ? level : levelUnderLogo(level)],
+      encoding: 'byte',
+      border: 1,
+    });
     return rows.slice(1, -1).map((row) => row.slice(1, -1));
   } catch (cause) {
-    const rule = 'must not be longer than a QR code can hold';
+    const rule = `must not be longer than a QR code${logo === undefined ? '' : ' with a logo'} can hold`;
     throw fieldError('too_big', 'url', rule, 'unprocessable_entity', { cause });
   }
 }
@@ -143,9 +155,9 @@ function blend(over: Color, under: Color): Color {
   return weightedColor(over, over[3], under, 255 - over[3], Math.max(over[3], under[3]));
 }
 
-/** Draws the logo in the middle, on the background color. */
-function paintLogo(rows: Buffer, { size, background }: QrDrawing, logo: LogoImage): void {
-  const box = Math.floor(size / LOGO_WIDTH_DIVISOR);
+/** Draws the logo in the middle, on the background color. @param codePixels width of the code without its quiet zone */
+function paintLogo(rows: Buffer, { size, background }: QrDrawing, logo: LogoImage, codePixels: number): void {
+  const box = Math.max(1, Math.floor(codePixels / LOGO_WIDTH_DIVISOR));
   const scale = box / Math.max(logo.width, logo.height);
   const [width, height] = [Math.max(1, Math.round(logo.width * scale)), Math.max(1, Math.round(logo.height * scale))];
   const [left, top] = [Math.floor((size - width) / 2), Math.floor((size - height) / 2)];
@@ -164,13 +176,14 @@ function paintLogo(rows: Buffer, { size, background }: QrDrawing, logo: LogoImag
  * @throws ApiError unprocessable_entity when the text is too long
  */
 export async function renderQr(drawing: QrDrawing): Promise<Buffer> {
-  const { text, level, size, margin, logo, foreground, background } = drawing;
-  const modules = modulesOf(text, level);
+  const { size, margin, logo, foreground, background } = drawing;
+  const modules = modulesOf(drawing);
   const scale = Math.floor(size / (modules.length + 2 * margin));
   if (scale > 0 && logo === undefined) {
     return twoColorPng(size, twoColorRows(modules, size, scale), [background, foreground]);
   }
   const rows = scale > 0 ? rgbaRows(modules, scale, drawing) : scaledDownRows(modules, drawing);
-  if (logo !== undefined) paintLogo(rows, drawing, logo);
+  const pixelsPerModule = scale || size / (modules.length + 2 * margin);
+  if (logo !== undefined) paintLogo(rows, drawing, logo, modules.length * pixelsPerModule);
   return rgbaPng(size, rows);
 }

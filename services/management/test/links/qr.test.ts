@@ -190,7 +190,6 @@ describe('GET /qr', () => {
 });
 
 describe('a logo', () => {
-  const centre = async (query: Record<string, string>) => (await drawn(query)).pixel(300, 300);
   const isRed = (pixel: number[]) => expect(pixel).toEqual([255, 0, 0, 255]);
 
   it('is drawn into codes of short links, which can still be decoded, and fetched once for equal codes', async () => {
@@ -232,10 +231,27 @@ describe('a logo', () => {
     const domain = await management.catalog.domains.findBySlug(caller.host);
     const setLogo = (logo: string) => management.catalog.domains.update(caller.workspaceId, domain?.id ?? '', { logo });
     const url = `https://${caller.host}`;
-    await setLogo(`data:image/png;base64,${aLogo().toString('base64')}`);
-    isRed(await centre({ url }));
+    const inline = `data:image/png;base64,${aLogo().toString('base64')}`;
+    await setLogo(inline);
+    const { text, pixel } = await drawn({ url });
+    expect(text).toBe(url);
+    isRed(pixel(300, 300));
     await setLogo(`${imagesUrl}/page.png`);
     expect((await getQr({ url })).status).toBe(200);
+  });
+
+  it('of a request refuses a text that no code with a logo can hold; that of the domain is left out', async () => {
+    const caller = await aCaller(management);
+    const domain = await management.catalog.domains.findBySlug(caller.host);
+    const logo = `${imagesUrl}/logo.png`;
+    await management.catalog.domains.update(caller.workspaceId, domain?.id ?? '', { logo });
+    const url = `https://${caller.host}?x=${'y'.repeat(1700)}`;
+    expect((await drawn({ url, size: '1200' })).text).toBe(url);
+    const { status, image } = await getQr({ url, size: '1200', logo });
+    expect([status, JSON.parse(image.toString()).error.message]).toEqual([
+      422,
+      'too_big: url: must not be longer than a QR code with a logo can hold',
+    ]);
   });
 
   it.each([
