@@ -45,8 +45,8 @@ export interface WebhookNotifier {
   assertQueueCapacity(workspaceId: string, ...events: readonly Exclude<ChangeTrigger, 'link.deleted'>[]): Promise<void>;
   /** Call it after the change. It does not reject: the change stands even if the delivery cannot be queued. */
   linkChanged(event: Exclude<ChangeTrigger, 'partner.enrolled'>, link: LinkRecord): Promise<void>;
-  /** Like `linkChanged`. */
-  partnerEnrolled(workspaceId: string, partner: Partner): Promise<void>;
+  /** Like `linkChanged`. @param dataOf reads the partner; called for each attempt, if a webhook gets the event */
+  partnerEnrolled(workspaceId: string, partnerId: string, dataOf: () => Promise<Partner>): Promise<void>;
   /**
    * Call it after a webhook was disabled or deleted: its waiting deliveries are given up, and no longer count. It does not reject: if Redis
    * does not answer, they count until their next attempt.
@@ -226,7 +226,7 @@ receiver faster, disable or delete the webhook, or use the bulk routes for links
         return object;
       }),
 
-    partnerEnrolled: (workspaceId, partner) => notify(workspaceId, 'partner.enrolled', partner.id, async () => partner),
+    partnerEnrolled: (workspaceId, partnerId, dataOf) => notify(workspaceId, 'partner.enrolled', partnerId, dataOf),
 
     async webhookStopped(workspaceId, webhookId) {
       const read = () => catalog.webhooks.get(workspaceId, webhookId);

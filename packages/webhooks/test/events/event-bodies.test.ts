@@ -208,7 +208,7 @@ describe('the body of a webhook event', () => {
 
   it('of an enrolled partner is the partner', async () => {
     await fixture.aHook(receiver.url, { triggers: ['partner.enrolled'] });
-    await fixture.notifier.partnerEnrolled(fixture.workspaceId, aPartner);
+    await fixture.notifier.partnerEnrolled(fixture.workspaceId, aPartner.id, async () => aPartner);
     const [sent = expect.fail()] = (await untilReceived(1)).map(parsed);
     expect(sent).toMatchObject({ event: 'partner.enrolled', data: { id: 'pn_1', name: 'Pat' } });
   });

@@ -32,10 +32,10 @@ async function partnerObjectIn({ catalog }: LinkDeps, scope: PartnersScope, reco
   return partner;
 }
 
-/** Queues the webhook event `partner.enrolled`. It includes links in folders that are hidden from the caller. */
+/** Queues the webhook event `partner.enrolled`. It includes links in folders that are hidden from the caller. It does not reject. */
 export async function notifyEnrolled(deps: LinkDeps, caller: PartnerCaller, record: PartnerRecord): Promise<void> {
   const scope = { workspaceId: caller.workspace.id, programId: caller.program.id, hidesFolders: false };
-  await deps.notifier.partnerEnrolled(caller.workspace.id, await partnerObjectIn(deps, scope, record));
+  await deps.notifier.partnerEnrolled(caller.workspace.id, record.id, () => partnerObjectIn(deps, scope, record));
 }
 
 /** The partner object of a record, without links in folders that are hidden from the caller. */

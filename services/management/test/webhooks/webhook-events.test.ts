@@ -1,5 +1,6 @@
 import { QUEUE_PREFIX, WEBHOOK_QUEUE } from '@waymark/event-queue';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
 
 let management: TestManagement;
@@ -68,6 +69,42 @@ describe('webhooks receive events', () => {
     } finally {
       client.insert = insert;
     }
+  });
+
+  it('for a new partner whose data could not be read at once', async () => {
+    const { catalog } = management;
+    const failing = vi.spyOn(catalog.partners, 'totals').mockRejectedValue(new TypeError('away'));
+    const enrol = () => caller.call<{ id: string }>('POST', '/partners', { email: 'bea@example.com' });
+    expect((await enrol()).status).toBe(500);
+    failing.mockRestore();
+    const { body } = await enrol();
+    const enrolled = await waitFor(
+      async () => (await queuedEvents()).find(({ event }) => event === 'partner.enrolled'),
+      { what: 'the event' },
+    );
+    expect(enrolled.id).toBe(body.id);
+  });
+
+  it('for a link that was stored, although its folder could not be read again', async () => {
+    const { folders } = management.catalog;
+    const { body: folder } = await caller.call<{ id: string }>('POST', '/folders', { name: 'Launch' });
+    const read = folders.getMany;
+    /** The rules read the folder before the link is stored. */
+    const failAfter = (reads: number) =>
+      vi.spyOn(folders, 'getMany').mockImplementation(async (...names) => {
+        if (reads-- > 0) return read(...names);
+        throw new TypeError('away');
+      });
+    let failing = failAfter(1);
+    expect((await caller.post({ ...aLink(), key: 'kept', folderId: folder.id })).status).toBe(500);
+    failing.mockRestore();
+    const { body: link } = await caller.get(`/links/info?domain=${caller.host}&key=kept`);
+    expect(await queuedEvents()).toEqual([{ event: 'link.created', id: link.id }]);
+    failing = failAfter(1);
+    expect((await caller.call('PATCH', `/links/${link.id}`, { comments: 'changed' })).status).toBe(500);
+    failing.mockRestore();
+    expect((await caller.call('PATCH', `/links/${link.id}`, { comments: 'changed' })).status).toBe(200);
+    expect((await queuedEvents()).map(({ event }) => event)).toEqual(['link.created', 'link.updated']);
   });
 
   it('but not for bulk requests, nor for rejected ones', async () => {

@@ -19,19 +19,35 @@ import {
   withoutShownTag,
 } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
+import { finishChange } from '../finish-change.js';
 import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { linkObjectFor } from '../read/read-link-object.js';
 import { bulkError } from '../routes/bulk-error.js';
 
-/** Updates links. If `changeOne` throws, none is updated. @returns the updated links, without those that were deleted meanwhile */
-async function updateRecords(
+interface StoredChanges {
+  /** The updated links, without those that were deleted meanwhile. */
+  readonly stored: readonly LinkRecord[];
+  /** Does what remains to be done for them. @returns the links as they are then, with an error in place of each that was removed with its domain */
+  readonly finish: () => Promise<readonly (LinkRecord | ApiError)[]>;
+}
+
+/** @throws the first error of the results */
+function withoutErrors(results: readonly (LinkRecord | ApiError)[]): LinkRecord[] {
+  return results.map((result) => {
+    if (result instanceof ApiError) throw result;
+    return result;
+  });
+}
+
+/** Stores changes of links. If `changeOne` throws, none is updated. */
+async function storeChanges(
   deps: LinkDeps,
   caller: LinkCaller,
   found: readonly LinkRecord[],
   body: UpdateLinkBody,
   changeOne: (context: LinkContext, record: LinkRecord) => LinkRecord,
-): Promise<LinkRecord[]> {
+): Promise<StoredChanges> {
   const { links, abTests } = deps.catalog;
   // The rules also need the current folders and partners of the links, and the current domain if the body has none.
   const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
@@ -40,21 +56,20 @@ async function updateRecords(
   // An upsert sends the `url` that the link already has, which ends no A/B test.
   const isChosen = (next: LinkRecord, record: LinkRecord | undefined) =>
     body.url !== undefined && (next.url !== record?.url || next.testCompletedAt !== record.testCompletedAt);
-  const updated = await links.updateMany(caller.workspace.id, [...before.keys()], async (record) => {
+  const stored = await links.updateMany(caller.workspace.id, [...before.keys()], async (record) => {
     const next = changeOne(context, record);
     if (isChosen(next, record)) await abTests.noteChoice(next);
     // A request that also sets the destination leaves the writer nothing to choose.
     if (body.url === undefined && next.testCompletedAt !== record.testCompletedAt) await abTests.noteEnd(next);
     return next;
   });
-  const chosen = updated.filter((link) => isChosen(link, before.get(link.id)));
-  await Promise.all(chosen.map(abTests.keepDestination));
-  const isAnyMoved = updated.some(({ id, domain }) => domain !== before.get(id)?.domain);
-  const settled = await (isAnyMoved ? settleStoredLinks : detachFromLost)(deps, caller.workspace.id, updated);
-  return settled.map((result) => {
-    if (result instanceof ApiError) throw result;
-    return result;
-  });
+  async function finish() {
+    const chosen = stored.filter((link) => isChosen(link, before.get(link.id)));
+    await Promise.all(chosen.map(abTests.keepDestination));
+    const isAnyMoved = stored.some(({ id, domain }) => domain !== before.get(id)?.domain);
+    return (isAnyMoved ? settleStoredLinks : detachFromLost)(deps, caller.workspace.id, stored);
+  }
+  return { stored, finish };
 }
 
 /** `PATCH /links/{linkId}`, after the link was found. @throws ApiError 400, 403, 404, 409, 422 or 429 */
@@ -66,9 +81,11 @@ export async function updateFoundLink(
 ): Promise<Link> {
   const { links } = deps.catalog;
   await deps.notifier.assertQueueCapacity(caller.workspace.id, 'link.updated');
-  const [updated] = await updateRecords(deps, caller, [found], body, (context, record) =>
+  const changes = await storeChanges(deps, caller, [found], body, (context, record) =>
     changedLink(context, links, record, withoutShownTag(record, body), 'keep'),
   );
+  const changed = changes.stored.find(({ updatedAt }) => updatedAt !== found.updatedAt);
+  const [updated] = withoutErrors(await finishChange(deps, 'link.updated', changed, changes.finish));
   if (updated === undefined) throw new ApiError('not_found', 'Link not found.');
   if (updated.updatedAt !== found.updatedAt) await deps.notifier.linkChanged('link.updated', updated);
   return linkObjectFor(deps, caller, updated);
@@ -130,7 +147,11 @@ export async function updateLinks(
   };
   const records = await mapErrorFields(
     (field) => `data.${field}`,
-    async () => (found.length === 0 ? [] : updateRecords(deps, caller, found, data, changeOne)),
+    async () => {
+      if (found.length === 0) return [];
+      const { finish } = await storeChanges(deps, caller, found, data, changeOne);
+      return withoutErrors(await finish());
+    },
   );
   if (records.length === 0) throw new ApiError('not_found', 'None of the links was found.');
   const objects = await links.objects(caller.workspace.id, records, linkVisibility(caller.apiKey));

@@ -1,6 +1,7 @@
 import { ApiError, type CreateLinkBody, type Link } from '@waymark/contract';
 import { linkContext, newLink, settleStoredLinks, withinLinkQuota } from '@waymark/link-rules';
 import type { LinkCaller } from '@waymark/record-lists';
+import { finishChange } from '../finish-change.js';
 import type { LinkDeps } from '../link-deps.js';
 import { linkObjectFor } from '../read/read-link-object.js';
 
@@ -10,7 +11,9 @@ export async function storeNewLink(deps: LinkDeps, caller: LinkCaller, body: Cre
   const { links } = deps.catalog;
   const link = await newLink(deps, await linkContext(deps, caller, [body]), body);
   const stored = await withinLinkQuota(deps, workspace, 1, () => links.create(workspace.id, link));
-  const [record = stored] = await settleStoredLinks(deps, workspace.id, [stored]);
+  const [record = stored] = await finishChange(deps, 'link.created', stored, () =>
+    settleStoredLinks(deps, workspace.id, [stored]),
+  );
   if (record instanceof ApiError) throw record;
   await deps.notifier.linkChanged('link.created', record);
   return linkObjectFor(deps, caller, record, true);
