@@ -186,6 +186,8 @@ export const webhookRecordSchema = recordSchema({
   /** Null = the webhook receives no clicks. */
   linkScope: webhookLinkScopeSchema.nullable(),
   folderIds: z.array(z.string()),
+  /** The webhook has left the scope `links`, and links may still list it. */
+  hasLinksToDetach: z.boolean().default(false),
   /** Number of consecutive failed attempts at the time when the webhook was disabled. While it is enabled, Redis counts them. */
   consecutiveFailures: z.int().min(0),
   disabledAt: time.nullable(),

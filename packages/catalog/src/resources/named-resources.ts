@@ -205,6 +205,7 @@ export const WEBHOOK_RULES: ResourceRules<WebhookRecord, NewWebhook, NamedFilter
   complete: (input) => ({
     linkScope: null,
     folderIds: [],
+    hasLinksToDetach: false,
     consecutiveFailures: 0,
     disabledAt: null,
     ...input,

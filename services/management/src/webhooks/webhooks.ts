@@ -104,8 +104,15 @@ export async function createWebhook(
   checkScope(requested);
   const linkIds = await resolveReferences(catalog, workspaceId, requested);
   const webhook = await catalog.webhooks.create(workspaceId, { name, url, ...fields });
-  if (linkIds.length > 0) await catalog.webhooks.attachLinks(workspaceId, webhook.id, linkIds);
-  return webhook;
+  if (linkIds.length === 0) return webhook;
+  try {
+    await catalog.webhooks.attachLinks(workspaceId, webhook.id, linkIds);
+    return webhook;
+  } catch (err) {
+    // A repeated request would be refused because of the URL, and the webhook would get no clicks.
+    await catalog.webhooks.remove(workspaceId, webhook.id).catch(() => undefined);
+    throw err;
+  }
 }
 
 /**
@@ -131,7 +138,11 @@ function applyChanges(webhook: WebhookRecord, body: UpdateWebhookBody, nowMs: nu
   return { ...next, disabledAt, consecutiveFailures: body.disabled ? webhook.consecutiveFailures : 0 };
 }
 
-/** `PATCH /webhooks/{id}`. @throws ApiError not_found, bad_request, unprocessable_entity, conflict */
+/**
+ * `PATCH /webhooks/{id}`. A repeated request completes one that was interrupted: until the links are detached, the record notes it.
+ *
+ * @throws ApiError not_found, bad_request, unprocessable_entity, conflict
+ */
 export async function updateWebhook(
   catalog: Catalog,
   workspaceId: string,
@@ -141,16 +152,17 @@ export async function updateWebhook(
 ): Promise<WebhookRecord> {
   const requested = { linkIds: distinct(body.linkIds), folderIds: distinct(body.folderIds) };
   let linkIds: readonly string[] = [];
-  let leavesLinkScope = false;
   const webhook = await catalog.webhooks.update(workspaceId, id, async (record) => {
     const next = applyChanges(record, body, nowMs);
     checkScope({ ...next, linkIds: requested.linkIds });
     // Checked inside the update, because folders may have been deleted in the meantime.
     linkIds = await resolveReferences(catalog, workspaceId, requested);
-    leavesLinkScope = record.linkScope === 'links' && next.linkScope !== 'links';
-    return next;
+    // With another scope the webhook is detached from all links.
+    const leavesLinkScope = record.linkScope === 'links' && next.linkScope !== 'links';
+    return { ...next, hasLinksToDetach: leavesLinkScope || record.hasLinksToDetach };
   });
-  // With another scope the webhook is detached from all links.
-  if (body.linkIds !== undefined || leavesLinkScope) await catalog.webhooks.attachLinks(workspaceId, id, linkIds);
+  const { hasLinksToDetach } = webhook;
+  if (body.linkIds !== undefined || hasLinksToDetach) await catalog.webhooks.attachLinks(workspaceId, id, linkIds);
+  if (hasLinksToDetach) return catalog.webhooks.update(workspaceId, id, () => ({ hasLinksToDetach: false }));
   return webhook;
 }

@@ -1,5 +1,5 @@
 import { type Folder, HIDDEN_SECRET, type Role, type Scope, type Webhook, webhookSchema } from '@waymark/contract';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   type Answer,
   aCaller,
@@ -91,6 +91,33 @@ describe('links of a webhook', () => {
     await acme.call('DELETE', `/webhooks/${webhook.id}`);
     expect(await webhookIdsOf(two)).toEqual([]);
   });
+
+  it('are attached by a repeated request if those of a new webhook could not be attached', async () => {
+    const link = await aLink();
+    const body = aBody({ triggers: ['link.clicked'], linkScope: 'links', linkIds: [link] });
+    vi.spyOn(management.catalog.webhooks, 'attachLinks').mockRejectedValueOnce(new TypeError('away'));
+    expect((await create(acme, body)).status).toBe(500);
+    const { status, body: webhook } = await create(acme, body);
+    expect([status, await webhookIdsOf(link)]).toEqual([201, [webhook.id]]);
+  });
+
+  it.each([{ linkScope: 'workspace' }, { linkScope: 'folders', folderIds: [] }, { triggers: ['lead.created'] }])(
+    'are detached by a repeated request if those of a webhook of before could not be detached: %j',
+    async (change) => {
+      const [link, named] = [await aLink(), await aLink()];
+      const fields = { triggers: ['link.clicked', 'lead.created'], linkScope: 'links', linkIds: [link] };
+      const { body: webhook } = await create(acme, aBody(fields));
+      const update = () => acme.call<Webhook>('PATCH', `/webhooks/${webhook.id}`, change);
+      vi.spyOn(management.catalog.webhooks, 'attachLinks').mockRejectedValueOnce(new TypeError('away'));
+      expect((await update()).status).toBe(500);
+      expect((await update()).status).toBe(200);
+      expect(await webhookIdsOf(link)).toEqual([]);
+      // Links that name the webhook later stay.
+      await acme.call('PATCH', `/links/${named}`, { webhookIds: [webhook.id] });
+      expect((await update()).status).toBe(200);
+      expect(await webhookIdsOf(named)).toEqual([webhook.id]);
+    },
+  );
 });
 
 describe('GET, PATCH and DELETE', () => {
