@@ -23,7 +23,11 @@ export interface Cursor {
 const samples = (ids: readonly string[]) =>
   ids.filter((_id, index) => index < 4 || (index & (index + 1)) === 0 || index === ids.length - 1);
 
-const idsOf = (records: readonly unknown[]) => records.flatMap((record) => textIn(record, 'id') ?? []);
+/** Longer than any id of dub. A cursor has several ids, and is part of an address. */
+const ID_CHARS_MAX = 200;
+
+const idsOf = (records: readonly unknown[]) =>
+  records.flatMap((record) => textIn(record, 'id') ?? []).filter(({ length }) => length <= ID_CHARS_MAX);
 
 /** Whether the source refuses the cursor, as dub does when its record was deleted. */
 export function isRefusedCursor(cursor: Cursor | undefined, err: unknown): boolean {
@@ -75,7 +79,8 @@ export function nextCursor(cursor: Cursor | undefined, records: readonly unknown
       : undefined;
   }
   const id = textIn(parameter === 'startingAfter' ? records.at(-1) : records[0], 'id');
-  if (id === undefined || id === cursor?.id) throw new ImportError('the records of a page have no ids of their own');
+  if (id === undefined || id === cursor?.id || id.length > ID_CHARS_MAX)
+    throw new ImportError('the records of a page have no ids of their own');
   const others = idsOf(parameter === 'startingAfter' ? records.toReversed() : records).slice(1);
   return { parameter, id, pivot: cursor?.pivot ?? id, nearby: samples(others), ...(following && { following }) };
 }

@@ -1,6 +1,6 @@
 import { ImportError } from '../model/import-error.js';
 import { type Cursor, nextCursor, readAtCursor } from './dub-cursors.js';
-import { listIn, textIn, UnreadRecord } from './pages.js';
+import { listIn, shortId, textIn, UnreadRecord } from './pages.js';
 import type { SourceClient } from './source-client.js';
 
 interface DubApi {
@@ -75,15 +75,18 @@ async function unlisted({ client, address }: DubApi, names: ReadonlyMap<string, 
  */
 export async function* dubPages(api: DubApi, folderNames: ReadonlyMap<string, string>) {
   const url = `${api.address}/links?pageSize=100&showArchived=true&sortBy=createdAt&sortOrder=asc`;
-  const listed = new Set<string | undefined>();
+  const listed = new Set<string>();
   const ids = new Set<string>();
   const isNew = (link: unknown) => {
-    const id = textIn(link, 'id');
-    if (id === undefined || ids.size >= IDS_MAX) return id === undefined || !ids.has(id);
+    const id = shortId(textIn(link, 'id') ?? '');
+    if (id === '' || ids.size >= IDS_MAX) return !ids.has(id);
     return ids.size !== ids.add(id).size;
   };
   for await (const page of pagesOf(api, url)) {
-    for (const link of page) listed.add(textIn(link, 'folderId'));
+    for (const link of page) {
+      const folderId = textIn(link, 'folderId');
+      if (folderId !== undefined && folderNames.has(folderId)) listed.add(folderId);
+    }
     yield page.filter(isNew);
   }
   const closed: UnreadRecord[] = [];

@@ -1,4 +1,5 @@
 import { isObject } from '../model/fields.js';
+import { textChars } from '../model/text-chars.js';
 import { PartialRecord, UnreadRecord } from './pages.js';
 import { createRefusals, isGone, isRefusal } from './refusals.js';
 
@@ -10,13 +11,14 @@ export interface Extension {
   readonly read: (link: unknown) => Promise<unknown> | undefined;
 }
 
-/** Most links that are kept back, because those that need no request may be many. */
+/** Most links that are kept back, because those that need no request may be many, and most characters of them. */
 const KEPT_MAX = 500;
+const KEPT_CHARS_MAX = 8_000_000;
 
 /**
  * Passes on links one by one, each with what a request adds to it: the answers for a whole page of links may not fit in memory. A link
  * that has been deleted meanwhile is passed on as one that could not be read, and one that is refused otherwise without the addition. From a
- * refusal on, up to 500 links are kept back until a request succeeds, so that the import from a source that refuses all requests ends before
+ * refusal on, up to 500 links and 8 million characters are kept back until a request succeeds, so that the import from a source that refuses all requests ends before
  * any of the refused links is made.
  *
  * @param doneRows number of links that an earlier run has processed; nothing is requested for them
@@ -30,6 +32,7 @@ export async function* oneByOne(
   const refusals = createRefusals(isRefusal);
   let isRefusing = false;
   let kept: unknown[] = [];
+  let keptChars = 0;
   let row = 0;
 
   async function extended(link: unknown, reading: Promise<unknown>): Promise<unknown> {
@@ -49,10 +52,13 @@ export async function* oneByOne(
   for await (const page of pages) {
     for (const link of page) {
       const reading = ++row > doneRows ? read(link) : undefined;
-      kept.push(reading === undefined ? link : await extended(link, reading));
-      if (isRefusing && kept.length < KEPT_MAX) continue;
+      const passed = reading === undefined ? link : await extended(link, reading);
+      kept.push(passed);
+      if (isRefusing) keptChars += textChars(passed);
+      if (isRefusing && kept.length < KEPT_MAX && keptChars < KEPT_CHARS_MAX) continue;
       yield kept;
       kept = [];
+      keptChars = 0;
     }
   }
   yield kept;

@@ -18,6 +18,14 @@ export function textIn(value: unknown, name: string): string | undefined {
   return (typeof found === 'string' && found !== '') || typeof found === 'number' ? String(found) : undefined;
 }
 
+/** Longer than the ids of any source. */
+const ID_CHARS_MAX = 100;
+
+/** An id to compare with others later: a longer one as its hash, so that many ids fit into memory whatever a source answers. */
+export function shortId(id: string): string {
+  return id.length <= ID_CHARS_MAX ? id : createHash('sha256').update(id).digest('base64url');
+}
+
 /** Most characters of a record that is compared: comparing writes it as one text. */
 const COMPARED_CHARS_MAX = 1_000_000;
 

@@ -1,7 +1,7 @@
 import { isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
 import { oneByOne } from './one-by-one.js';
-import { listIn, textIn, unrepeated } from './pages.js';
+import { listIn, shortId, textIn, unrepeated } from './pages.js';
 import type { SourceClient } from './source-client.js';
 
 const LINKS_PER_PAGE = 100;
@@ -57,7 +57,7 @@ async function linkPage({ client, address, end }: LinkListing, page: number) {
   return { links: listIn(shortUrls, 'data'), ...paginationIn(shortUrls, page) };
 }
 
-const idOf = (link: unknown) => JSON.stringify([textIn(link, 'domain'), textIn(link, 'shortCode')]);
+const idOf = (link: unknown) => shortId(JSON.stringify([textIn(link, 'domain'), textIn(link, 'shortCode')]));
 
 /**
  * The links of Shlink from a position on, in the order of their creation. Pages have numbers only, so a link that is deleted moves all later

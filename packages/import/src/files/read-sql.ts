@@ -17,6 +17,8 @@ const LOG: DumpTable = {
   columns: ['click_id', 'click_time', 'shorturl', 'referrer', 'user_agent', 'ip_address', 'country_code'],
 };
 const VALUE_CHARS_MAX = 1_000_000;
+/** Most characters of a row: each comma may begin a value. */
+const ROW_CHARS_MAX = 4_000_000;
 /** Characters of a statement that are kept in memory: enough for an INSERT up to its first row. */
 const STATEMENT_CHARS = 1_000;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 0: '\0', b: '\b', Z: '\x1a' };
@@ -63,6 +65,8 @@ function createDumpReader({ suffix, columns: defaultColumns }: DumpTable) {
   let value = '';
   let wasQuoted = false;
   let row = 0;
+  /** Number of characters of the current row so far. */
+  let rowChars = 0;
   let isFound = false;
 
   function endValue(): void {
@@ -77,6 +81,7 @@ function createDumpReader({ suffix, columns: defaultColumns }: DumpTable) {
     const record = Object.fromEntries(columns.map((name, index) => [name, values[index] ?? null]));
     const count = values.length;
     values = [];
+    rowChars = 0;
     row++;
     return count === columns.length
       ? { row, record }
@@ -105,6 +110,13 @@ function createDumpReader({ suffix, columns: defaultColumns }: DumpTable) {
     else if (statement.length < STATEMENT_CHARS) statement += character;
   }
 
+  /** @throws ImportError when the current row does not fit into memory */
+  function checkLength(): void {
+    if (value.length > VALUE_CHARS_MAX)
+      throw new ImportError(`row ${row + 1} of the dump has a value of more than 1 MB`);
+    if (++rowChars > ROW_CHARS_MAX) throw new ImportError(`row ${row + 1} of the dump has more than 4 MB`);
+  }
+
   function step(character: string): SourceRow | undefined {
     switch (state) {
       case 'outside':
@@ -118,6 +130,7 @@ function createDumpReader({ suffix, columns: defaultColumns }: DumpTable) {
         }
         return undefined;
       case 'row':
+        checkLength();
         if (character === "'") {
           state = 'quoted';
           value = '';
@@ -132,8 +145,7 @@ function createDumpReader({ suffix, columns: defaultColumns }: DumpTable) {
         if (character === '\\') state = 'escape';
         else if (character === "'") state = 'quote-end';
         else value += character;
-        if (value.length > VALUE_CHARS_MAX)
-          throw new ImportError(`row ${row + 1} of the dump has a value of more than 1 MB`);
+        checkLength();
         return undefined;
       case 'escape':
         value += ESCAPES[character] ?? character;

@@ -15,6 +15,7 @@ import type { LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { isErrorOfRecord } from '../model/record-errors.js';
 import type { Source } from '../model/source-link.js';
+import { textChars } from '../model/text-chars.js';
 import type { DomainMap } from '../run/domain-map.js';
 import { untilAborted } from '../run/until-aborted.js';
 import { createBatchReader, type EventBatch } from './event-batch.js';
@@ -51,7 +52,7 @@ export interface EventImportOptions {
 
 /** Records of one insert: enough for an efficient insert, in a few megabytes of memory. */
 const BATCH_MAX = 5_000;
-/** Characters after which a batch is full too, because an event may have 300 kB. The last page of a batch may exceed it. */
+/** Characters after which a batch is full too, because an event may have 300 kB, and a record of which none is made more. The last page of a batch may exceed it. */
 const BATCH_CHARS_MAX = 32_000_000;
 /** Pages after which the position is stored, also if none of them has a record. */
 const BATCH_PAGES_MAX = 100;
@@ -205,7 +206,8 @@ export async function importEvents(history: HistorySource, options: EventImportO
       items.push(...page.items);
       last = page.next;
       pages++;
-      for (const { event } of page.items) chars += event === undefined ? 0 : eventChars(event);
+      for (const { event, record } of page.items)
+        chars += Math.max(textChars(record), event === undefined ? 0 : eventChars(event));
       if (items.length >= BATCH_MAX || pages >= BATCH_PAGES_MAX || chars >= BATCH_CHARS_MAX) await flush();
     }
     await flush();

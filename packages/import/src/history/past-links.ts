@@ -5,6 +5,8 @@ import type { PastAddress } from './past-event.js';
 
 const LINKS_MAX = 20_000;
 const LINKS_PER_UPDATE = 250;
+/** Longer than the address of any link, however its key is written. */
+const ADDRESS_CHARS_MAX = 4_000;
 /** Look-ups at the same time, which the catalog combines. */
 const LOOKUPS_AT_ONCE = 100;
 
@@ -41,8 +43,10 @@ export function createPastLinks({ catalog, workspaceId, source, domains, fallbac
     for (const address of [...found.keys()].slice(0, LINKS_MAX / 2)) found.delete(address);
   }
 
+  /** @throws RowError or ImportError when there can be no such link */
   function lookUp(of: PastAddress): Promise<LinkRecord | undefined> {
     const { domain, key, address } = addressOf(of);
+    if (address.length > ADDRESS_CHARS_MAX) throw new RowError('the address of the link is too long');
     evict();
     const loading = found.get(address) ?? load(domain, key);
     found.set(address, loading);

@@ -5,10 +5,13 @@ import { readNdjson } from '../files/read-ndjson.js';
 import { readYourlsLog } from '../files/read-sql.js';
 import { fieldsOf } from '../model/fields.js';
 import { RowError, type SourceRow } from '../model/source-link.js';
+import { textChars } from '../model/text-chars.js';
 import { BOT, positionOf, toItem } from './history-items.js';
 import type { HistoryItem, HistoryPage, HistorySource, PastEvent } from './past-event.js';
 
 const ITEMS_PER_PAGE = 1000;
+/** Characters of records after which a page is full too, because one record of a file may have millions of characters. */
+const PAGE_CHARS_MAX = 8_000_000;
 
 /** Reads a row of `yourls_log`. @throws RowError for one that cannot become a click */
 export function yourlsClick(record: unknown, timezone: string | undefined): PastEvent | typeof BOT {
@@ -62,15 +65,18 @@ export function yourlsHistory({ format, open, timezone, identity }: YourlsHistor
       const done = positionOf<{ readonly rows: number }>(from)?.rows ?? 0;
       let rows = 0;
       let items: HistoryItem[] = [];
+      let chars = 0;
       for await (const { row, record, error } of rowsOf(format, open())) {
         rows++;
         if (rows <= done) continue;
         items.push(
           error === undefined ? toItem(row, record, (one) => yourlsClick(one, timezone)) : { row, record, error },
         );
-        if (items.length < ITEMS_PER_PAGE) continue;
+        chars += textChars(record);
+        if (items.length < ITEMS_PER_PAGE && chars < PAGE_CHARS_MAX) continue;
         yield { items, next: JSON.stringify({ rows }) };
         items = [];
+        chars = 0;
       }
       if (items.length > 0) yield { items, next: JSON.stringify({ rows }) };
     },

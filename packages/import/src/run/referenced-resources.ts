@@ -58,7 +58,7 @@ export function createReferencedResources(
     if (workspaceId !== workspace.id) throw foreignDomain(slug);
   }
 
-  const domain = eachOnce(async (slug) => {
+  const madeDomain = eachOnce(async (slug) => {
     if (slug === defaultDomain) return;
     const found = await catalog.domains.findBySlug(slug, API_READ);
     if (found !== undefined) return checkIsOwn(found);
@@ -67,6 +67,8 @@ export function createReferencedResources(
     checkMayMake('domain', checked, 'domains.write');
     await catalog.domains.checkHost(workspace.id, checked);
     if (isDry) {
+      if (plannedDomains.size >= NAMES_MAX)
+        throw new ApiError('forbidden', `A dry run plans at most ${NAMES_MAX} domains.`);
       plannedDomains.add(checked);
       return;
     }
@@ -98,7 +100,10 @@ export function createReferencedResources(
   });
 
   return {
-    domain,
+    async domain(slug) {
+      checkName('domain', slug);
+      return madeDomain(slug);
+    },
     plannedDomains,
     tag({ name, color }) {
       checkName('tag', name);

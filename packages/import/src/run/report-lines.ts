@@ -48,7 +48,7 @@ export function createReportLines(isTable: boolean, begin: ReportState = NO_LINE
     state: (): ReportState => ({ rejected, lost, columns }),
 
     rejected(rejection: Rejection): string {
-      if (rejected === 0) columns = columnsOf(rejection).filter((name) => !REJECTION_HEADING.includes(name));
+      if (rejected === 0 && isTable) columns = columnsOf(rejection).filter((name) => !REJECTION_HEADING.includes(name));
       const heading = [...REJECTION_HEADING, ...(isTable ? columns : ['record'])];
       const text = line(rejectedRow(rejection));
       return rejected++ === 0 ? line(heading) + text : text;

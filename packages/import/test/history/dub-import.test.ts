@@ -218,14 +218,14 @@ describe('an import of the history of dub', () => {
       kind: 'lead',
       ...{ timeMs: Date.now(), identity: 'x', eventName: 'Sign up', click: {}, customer: {} },
     } as unknown as PastEvent;
-    const batchesOf = async (metadata: Readonly<Record<string, unknown>>) => {
+    const batchesOf = async (metadata: Readonly<Record<string, unknown>>, record: object = {}) => {
       const batches: number[] = [];
       const source: HistorySource = {
         identity: 'a source',
         async *read() {
           for (let page = 1; page <= 8; page++) {
             yield {
-              items: Array(50).fill({ row: page, record: {}, event: { ...event, metadata } }),
+              items: Array(50).fill({ row: page, record, event: { ...event, metadata } }),
               next: String(page),
             };
           }
@@ -240,6 +240,7 @@ describe('an import of the history of dub', () => {
     };
     expect(await batchesOf({ plan: 'pro' })).toEqual([400]);
     expect(await batchesOf({ measurements: Array(4_980).fill(1) })).toEqual([150, 300, 400]);
+    expect(await batchesOf({ plan: 'pro' }, { unknown: 'x'.repeat(300_000) })).toEqual([150, 300, 400]);
   });
 
   it('gives clicks the ids of the source as aliases in their own workspace', async () => {

@@ -22,5 +22,8 @@ it('the links of a batch are looked up a hundred at a time, and each once', asyn
   expect(await links.find({ domain: null, key: 'k1' })).toMatchObject({ id: 'go.test/k1' });
   await expect(links.find({ domain: null, key: 'gone' })).rejects.toThrow('there is no link go.test/gone');
   await expect(links.find({ domain: 'bit.ly', key: 'unmapped' })).rejects.toThrow('need a domain of yours');
+  const long = { domain: null, key: 'x'.repeat(5_000) };
+  await links.prepare([long]);
+  await expect(links.find(long)).rejects.toThrow('the address of the link is too long');
   expect(lookUps).toBe(251);
 });

@@ -9,3 +9,7 @@ test('values without characters count, so that a batch of records that have only
 test('the characters of texts count at any depth', () => {
   expect(textChars({ a: ['xyz', { b: 'x'.repeat(1000) }] })).toBeGreaterThanOrEqual(1003);
 });
+
+test('long names of members count', () => {
+  expect(textChars([{ ['x'.repeat(1000)]: 1 }])).toBeGreaterThanOrEqual(1000);
+});
