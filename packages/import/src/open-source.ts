@@ -66,7 +66,9 @@ export interface ApiSourceOptions {
   readonly readsCounts: boolean;
   /** Number of rows that an earlier run of the import has processed; 0 by default. No request is sent for a single one of them. */
   readonly doneRows?: number;
-  readonly outbound: Outbound;
+  readonly outbound: Pick<Outbound, 'send'>;
+  /** Called before each request. @throws to end the import */
+  readonly beforeRequest?: () => Promise<void>;
   /** Waits that many milliseconds, at the request of the source. @throws to end the import */
   readonly wait: (ms: number) => Promise<void>;
   readonly now: () => number;

@@ -210,7 +210,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
 
   /** Keys of `running` are ids of jobs. */
   const loop = createWorkLoop({
-    poll,
+    poll: () => poll().finally(slots.settle),
     onError: (err) => logger.warn({ err }, `${what} jobs could not be read or written`),
     retryMs: RETRY_MS,
     subscribe: deps.subscribe,

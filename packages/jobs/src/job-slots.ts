@@ -11,34 +11,48 @@ export interface JobSlot {
   release(): void;
 }
 
-/** A limited number of slots. A free one goes to a job that has lent its own, before a new job may take it. */
+/** A limited number of slots. Those that become free go to jobs that have lent theirs and to new jobs in turn. */
 export interface JobSlots {
   hasFree(): boolean;
   /** Takes a slot. Call it only while {@link hasFree}. */
   take(): JobSlot;
+  /** Gives the slots that no new job has taken to the jobs that wait for theirs. Call it when new jobs have been considered after `onFree`. */
+  settle(): void;
 }
 
-/** @param onFree called when a new job may take a slot */
+/** @param onFree called when a new job may take a slot; call {@link JobSlots.settle} afterwards */
 export function createJobSlots(max: number, onFree: () => void): JobSlots {
   let taken = 0;
   const returning: (() => void)[] = [];
+  /** Whether a free slot is offered to new jobs, also if others wait for theirs. */
+  let isOffered = false;
+  let isTurnOfNew = false;
+
+  /** Gives a free slot to the job that waits for its own the longest. @returns whether there was one */
+  function giveBack(): boolean {
+    const next = taken < max ? returning.shift() : undefined;
+    if (next === undefined) return false;
+    taken++;
+    next();
+    return true;
+  }
 
   function free(): void {
     taken--;
     if (taken >= max) return;
-    const next = returning.shift();
-    if (next === undefined) {
-      onFree();
+    if (!isTurnOfNew && giveBack()) {
+      isTurnOfNew = true;
       return;
     }
-    taken++;
-    next();
+    isTurnOfNew = false;
+    isOffered = true;
+    onFree();
   }
 
   /** @throws the reason of `signal` */
   async function regain(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (taken < max) {
+    if (taken < max && !isOffered) {
       taken++;
       return;
     }
@@ -58,6 +72,11 @@ export function createJobSlots(max: number, onFree: () => void): JobSlots {
 
   return {
     hasFree: () => taken < max,
+
+    settle() {
+      isOffered = false;
+      while (giveBack());
+    },
 
     take() {
       taken++;

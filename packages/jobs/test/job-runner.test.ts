@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
@@ -135,6 +136,17 @@ it('a job that waits for another system lends its slot, and goes on when one is 
   ends.get('second')?.();
   await waitFor(async () => ended().length === 2, { what: 'all ends' });
   expect(steps).toEqual(['the wait has ended', 'the first goes on']);
+});
+
+it('jobs that lend their slot again and again leave room for a new one', async () => {
+  const { ended, startRunner } = createRecords(['a', 'b', 'c', 'd']);
+  const startedBy = new Set<string>();
+  startRunner(async ({ workspaceId }, signal, slot) => {
+    startedBy.add(workspaceId);
+    // All but the last lend it until that one has begun.
+    while (workspaceId !== 'd' && !startedBy.has('d')) await slot.lend(nextTurn, signal);
+  });
+  await waitFor(async () => ended().length === 4, { what: 'all ends' });
 });
 
 it('a job that is stopped while it waits for a slot does not take it', async () => {

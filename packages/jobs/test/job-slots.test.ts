@@ -18,6 +18,38 @@ it('stopping a job that has its slot back leaves the queue of waiting jobs uncha
   await firstIsBack;
   stop.abort(new Error('stopped'));
   first.release();
+  slots.settle();
   await nextTurn();
   expect([second === undefined, isSecondBack]).toEqual([false, true]);
+});
+
+it('free slots go to jobs that have lent theirs and to new ones in turn', async () => {
+  let offers = 0;
+  const slots = createJobSlots(1, () => void offers++);
+  const { signal } = new AbortController();
+  const first = slots.take();
+  let second = first;
+  let third = first;
+  const firstIsBack = first.lend(async () => {
+    second = slots.take();
+  }, signal);
+  await nextTurn();
+  const secondIsBack = second.lend(async () => undefined, signal);
+  await firstIsBack;
+  expect([offers, slots.hasFree()]).toEqual([1, false]);
+  // Now it is the turn of new jobs, although the second one waits.
+  const firstIsBackAgain = first.lend(async () => {
+    third = slots.take();
+    slots.settle();
+  }, signal);
+  await nextTurn();
+  expect(offers).toBe(2);
+  third.release();
+  await secondIsBack;
+  // No new job takes what it is offered.
+  second.release();
+  expect([offers, slots.hasFree()]).toEqual([3, true]);
+  slots.settle();
+  await firstIsBackAgain;
+  expect(slots.hasFree()).toBe(false);
 });

@@ -29,12 +29,14 @@ const QUOTED_BYTES = 64 * 1024;
 const CONTROL_CHARACTERS = /[\u0000-\u001f]/g;
 
 export interface SourceClientDeps {
-  readonly outbound: Outbound;
+  readonly outbound: Pick<Outbound, 'send'>;
   readonly headers: Readonly<Record<string, string>>;
   /** The API key. Errors never contain it, although an answer may quote it. */
   readonly credential: string;
   /** Whether the source has answered an earlier run of the import. */
   readonly hasAnswered: boolean;
+  /** Called before each request. @throws when the import is stopped */
+  readonly beforeRequest?: (() => Promise<void>) | undefined;
   /** Waits that many milliseconds. @throws when the import is stopped meanwhile */
   readonly wait: (ms: number) => Promise<void>;
   readonly now: () => number;
@@ -45,7 +47,7 @@ export interface SourceClient {
   /**
    * Sends a GET, or a POST with the fields of a form.
    *
-   * @throws ImportError when the source refuses, then with the status of its answer, or keeps failing; what `wait` throws
+   * @throws ImportError when the source refuses, then with the status of its answer, or keeps failing; what `wait` and `beforeRequest` throw
    */
   getJson(url: string, form?: Readonly<Record<string, string>>): Promise<unknown>;
 }
@@ -60,7 +62,7 @@ const backoffMs = (tries: number) => Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_M
 
 /** Sends requests to a source. Waits after a 429, and repeats requests that fail. */
 export function createSourceClient(deps: SourceClientDeps): SourceClient {
-  const { outbound, headers, credential, wait, now } = deps;
+  const { outbound, headers, credential, beforeRequest, wait, now } = deps;
   let { hasAnswered } = deps;
 
   /** The beginning of a text of the source, without the API key, which is replaced first: the end would cut it in two otherwise. */
@@ -104,6 +106,7 @@ export function createSourceClient(deps: SourceClientDeps): SourceClient {
       for (let failures = 0, waits = 0, waitedMs = 0; ; ) {
         let reason: string;
         let requestedMs = 0;
+        await beforeRequest?.();
         try {
           const response = await attempt(url, form);
           if (response.status === 429) {

@@ -10,7 +10,7 @@ import type { Redis } from 'ioredis';
 import { createImportEnds } from './import-ends.js';
 import { createImportFiles } from './import-files.js';
 import { importRoutes } from './import-routes.js';
-import { runImport } from './run-import.js';
+import { IMPORT_MS_MAX, runImport } from './run-import.js';
 import { createUploadSlots } from './upload-slots.js';
 
 /** Dependencies of imports that other routes of the service do not have. */
@@ -40,8 +40,6 @@ export interface ImportJobsDeps extends ImportSettings, ExportDeps {
 
 /** Imports that a process runs at the same time, each of another workspace. Those that wait for their sources do not count. */
 const JOBS_MAX = 4;
-/** After this time an import fails. An import from a source that allows few requests per hour takes days. */
-const AGE_MS_MAX = 7 * 24 * 3_600_000;
 
 /** Adds the routes of imports, and runs imports while the app is open. */
 export async function importJobs(app: App, deps: ImportJobsDeps): Promise<void> {
@@ -75,7 +73,7 @@ export async function importJobs(app: App, deps: ImportJobsDeps): Promise<void> 
     fail: ends.fail,
     report: ends.report,
     jobsMax: JOBS_MAX,
-    ageMsMax: AGE_MS_MAX,
+    ageMsMax: IMPORT_MS_MAX,
   });
   // Forms are accepted by these routes only.
   const { importFileBytesMax: fileBytesMax = IMPORT_BYTES_MAX } = deps;

@@ -19,6 +19,7 @@ import type { Outbound } from '@waymark/outbound';
 import { importCaller } from './import-access.js';
 import { progressOf } from './import-ends.js';
 import type { Checkpoint, ImportFiles } from './import-files.js';
+import { createSlotTurns } from './slot-turns.js';
 
 export interface RunImportDeps {
   readonly catalog: Catalog;
@@ -26,7 +27,7 @@ export interface RunImportDeps {
   readonly outbound: Outbound;
   /** The domain that every workspace may create links on. */
   readonly defaultDomain: string | undefined;
-  /** The slot of this import. Other imports use it while the source requires a wait, which may take days. */
+  /** The slot of this import. Other imports use it while this one waits for its source, which may take days. */
   readonly slot: Pick<JobSlot, 'lend'>;
   /** Called when rows are done that the next attempt would skip. */
   readonly onProgress: () => void;
@@ -35,10 +36,10 @@ export interface RunImportDeps {
 
 /** Rows that are read before other requests of the process run. */
 const ROWS_AT_ONCE = 20;
-/** While the source requires a wait, the import checks at this interval whether it may continue. */
-const WAIT_SLICE_MS = 2_000;
-/** During a shorter wait the import keeps its slot, because it might have to wait long to get it back. */
-const LENT_MS_MIN = 5_000;
+/** While the import waits for its source, or gets no rows from it, it checks at this interval whether it may continue. */
+const CHECK_INTERVAL_MS = 2_000;
+/** After this time an import fails. An import from a source that allows few requests per hour takes days. */
+export const IMPORT_MS_MAX = 7 * 24 * 3_600_000;
 /** Maximum bytes of both reports. */
 const REPORT_BYTES_MAX = 256 * 1024 ** 2;
 
@@ -62,26 +63,38 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   const { catalog, files, outbound, now } = deps;
   const { workspaceId, id, attempt, directory, source, format } = job;
 
-  /** @throws JobStopped; ApiError when the key may not import any more */
+  const turns = createSlotTurns(deps.slot, signal, now);
+  let checkedMs = 0;
+
+  /** @throws JobStopped; JobFailure after a week; ApiError when the key may not import any more */
   async function checkMayContinue() {
     signal.throwIfAborted();
     const current = await catalog.importJobs.get(workspaceId, id);
     if (current?.status !== 'processing' || current.attempt !== attempt) throw new JobStopped();
-    return importCaller(catalog, job, now());
+    const beganMs = Date.parse(job.startedAt ?? job.createdAt);
+    if (now() - beganMs > IMPORT_MS_MAX) throw new JobFailure('The import has not ended in time.');
+    const caller = await importCaller(catalog, job, now());
+    checkedMs = now();
+    return caller;
   }
 
   /** Waits as long as the source requires. @throws like `checkMayContinue` */
   async function wait(ms: number): Promise<void> {
-    const pause = async () => {
+    await turns.during(ms, async () => {
       for (const endMs = now() + ms; now() < endMs; ) {
-        await delay(Math.min(WAIT_SLICE_MS, endMs - now()), undefined, { signal });
+        await delay(Math.min(CHECK_INTERVAL_MS, endMs - now()), undefined, { signal });
         await checkMayContinue();
       }
-    };
-    if (ms < LENT_MS_MIN) return pause();
-    await deps.slot.lend(pause, signal);
+    });
     await checkMayContinue();
   }
+
+  /** Also ends an import whose source goes on answering without any row. @throws like `checkMayContinue` */
+  async function beforeRequest(): Promise<void> {
+    if (now() - checkedMs > CHECK_INTERVAL_MS) await checkMayContinue();
+  }
+
+  const send: Outbound['send'] = (request) => turns.duringRequest(() => outbound.send(request));
 
   let bytesRead = 0;
   async function* counted(chunks: AsyncIterable<Buffer>) {
@@ -112,7 +125,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     const { address, sourceWorkspace, history } = job;
     return openApi({
       ...{ source, address: address ?? undefined, credential, account: sourceWorkspace ?? undefined },
-      ...{ readsCounts: history === 'counts', doneRows: start.row, outbound, wait, now },
+      ...{ readsCounts: history === 'counts', doneRows: start.row, outbound: { send }, beforeRequest, wait, now },
     });
   }
 
@@ -161,6 +174,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
           try {
             await checkpoint({ row, counts, atMs: now() });
             if (row > start.row) deps.onProgress();
+            await turns.offer();
             await checkMayContinue();
           } catch (err) {
             await countIfCancelled(counts);

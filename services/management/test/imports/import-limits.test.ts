@@ -84,6 +84,50 @@ describe('imports', () => {
     for (const { caller, job } of jobs) await callsOf(caller).send('DELETE', `/imports/${job.id}`);
   });
 
+  it('whose sources do not answer do not keep those of other workspaces from running either', async () => {
+    const silent = createServer();
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => {
+      silent.closeAllConnections();
+      silent.close();
+    });
+    let requests = 0;
+    silent.on('request', () => requests++);
+    const address = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const waiting = await Promise.all(Array.from({ length: 4 }, () => aCaller(management)));
+    const body = { source: 'kutt', address, credentials: { apiKey: KEY } };
+    const jobs = await Promise.all(
+      waiting.map(async (caller) => ({ caller, job: (await callsOf(caller).post(body)).body })),
+    );
+    await waitFor(async () => requests === 4, { what: 'all of them to wait' });
+    const other = callsOf(await aCaller(management));
+    expect(await other.run('url,key\nhttps://a.test,a\n')).toMatchObject({ status: 'completed', created: 1 });
+    expect(requests).toBe(4);
+    for (const { caller, job } of jobs) await callsOf(caller).send('DELETE', `/imports/${job.id}`);
+  });
+
+  it.each([
+    ['requires a wait', () => [429, { 'retry-after': '1' }, {}] as const],
+    ['answers nothing new', (page: number) => [200, {}, [{ id: `f${page % 2}`, name: `${page}` }]] as const],
+  ])('end after a week, also while their source %s again and again', async (_what, answer) => {
+    let nowMs = Date.now();
+    const own = await startManagement(() => nowMs);
+    onTestFinished(() => own.close());
+    await own.app.listen({ host: '127.0.0.1', port: 0 });
+    const { post, ended } = importsOf(own, (await aCaller(own)).token);
+    let requests = 0;
+    const source = await startSource((request) => {
+      const isList = request.url?.startsWith('/folders') === true;
+      requests++;
+      return isList ? [200, {}, []] : answer(requests);
+    });
+    onTestFinished(source.close);
+    const { body: job } = await post({ source: 'dub', address: source.address, credentials: { apiKey: KEY } });
+    await waitFor(async () => requests >= 2, { what: 'a request for links' });
+    nowMs += 8 * 24 * 3_600_000;
+    expect(await ended(job.id)).toMatchObject({ status: 'failed', error: 'The import has not ended in time.' });
+  });
+
   it('from an API end with all its links, and nothing of the credential is left', async () => {
     const { post, ended } = callsOf(await aCaller(management));
     const { state, body } = await startKutt();
