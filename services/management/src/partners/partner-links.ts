@@ -70,6 +70,9 @@ export async function linkBody(
   return { ...fields.props, domain, url, programId: program.id, trackConversion: true };
 }
 
+/** Accents of Latin, Greek and Cyrillic letters, and invisible joiners. Marks of other scripts are vowels, which belong to a name. */
+const LEFT_OUT = /[\u0300-\u036f]|[\u200c\u200d]/g;
+
 /**
  * Derives a key from a text: letters and digits of any script, with everything else replaced by single hyphens. Letters beyond
  * U+FFFF are replaced too, because keys must not contain them.
@@ -77,10 +80,11 @@ export async function linkBody(
 function keyOf(text: string): string {
   const words = text
     .normalize('NFKD')
-    .replace(/\p{Mark}/gu, '')
+    .replace(LEFT_OUT, '')
+    .normalize('NFC')
     .toLowerCase()
     .replace(/[\u{10000}-\u{10ffff}]/gu, ' ')
-    .match(/[\p{Letter}\p{Number}]+/gu);
+    .match(/[\p{Letter}\p{Number}][\p{Letter}\p{Mark}\p{Number}]*/gu);
   return (words ?? []).join('-').slice(0, DERIVED_KEY_CHARS_MAX);
 }
 

@@ -1,3 +1,4 @@
+import { storedKey } from '@waymark/catalog';
 import {
   type Link,
   linkSchema,
@@ -66,6 +67,9 @@ describe('POST /partners', () => {
     expect(await keyOf({ email: 'no.name+tag@example.com' })).toBe('no-name-tag');
     expect(await keyOf({ name: '\u{10400} \u{10401}', email: 'deseret@example.com' })).toBe('deseret');
     expect(await keyOf({ name: '\ufdfa'.repeat(100) })).toMatch(/^xn--/);
+    // Their vowels and voicing are marks, as accents are.
+    for (const name of ['राम कुमार', 'สมชาย ใจดี', 'ダイキ', '김민수'])
+      expect(await keyOf({ name })).toBe(storedKey(name.replace(' ', '-')));
   });
 
   it('prepends linkProps.prefix to the key of the first link', async () => {
