@@ -58,7 +58,9 @@ export const updateDomainBodySchema = z.object({
     .string()
     .max(IMAGE_FIELD_CHARS_MAX)
     .nullish()
-    .describe('Logo for the QR codes of the domain’s links: a URL, or a data URL of at most 100,000 characters.'),
+    .describe(
+      'Logo for the QR codes of the domain’s links: the URL of a PNG, or a PNG as data URL of at most 100,000 characters.',
+    ),
   assetLinks: z
     .string()
     .max(ASSOCIATION_CHARS_MAX)
