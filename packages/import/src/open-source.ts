@@ -66,7 +66,7 @@ export interface ApiSourceOptions {
   readonly readsCounts: boolean;
   /** Number of rows that an earlier run of the import has processed; 0 by default. No request is sent for a single one of them. */
   readonly doneRows?: number;
-  readonly outbound: Pick<Outbound, 'send'>;
+  readonly outbound: Outbound;
   /** Called before each request. @throws to end the import */
   readonly beforeRequest?: () => Promise<void>;
   /** Waits that many milliseconds, at the request of the source. @throws to end the import */

@@ -29,7 +29,7 @@ const QUOTED_BYTES = 64 * 1024;
 const CONTROL_CHARACTERS = /[\u0000-\u001f]/g;
 
 export interface SourceClientDeps {
-  readonly outbound: Pick<Outbound, 'send'>;
+  readonly outbound: Outbound;
   readonly headers: Readonly<Record<string, string>>;
   /** The API key. Errors never contain it, although an answer may quote it. */
   readonly credential: string;
@@ -41,6 +41,12 @@ export interface SourceClientDeps {
   readonly wait: (ms: number) => Promise<void>;
   readonly now: () => number;
 }
+
+/** How a request has ended, with the pause that the source requests. */
+type Try =
+  | { readonly end: 'answered'; readonly answer: unknown }
+  | { readonly end: 'limited'; readonly requestedMs: number | undefined }
+  | { readonly end: 'failed'; readonly reason: string; readonly requestedMs: number | undefined };
 
 /** Reads JSON from a source. */
 export interface SourceClient {
@@ -100,35 +106,41 @@ export function createSourceClient(deps: SourceClientDeps): SourceClient {
     }
   }
 
+  /** Sends the request once. The result does not contain the answer's body, which would be in memory during the wait. */
+  async function tryOnce(url: string, form: Readonly<Record<string, string>> | undefined): Promise<Try> {
+    const { origin } = new URL(url);
+    try {
+      const response = await attempt(url, form);
+      const requestedMs = requestedPauseMs(response.retryAfter, now());
+      if (response.status === 429) return { end: 'limited', requestedMs };
+      if (response.status >= 500 || PASSING_STATUSES.has(response.status))
+        return { end: 'failed', reason: `answers ${response.status}`, requestedMs };
+      return { end: 'answered', answer: await checked(origin, response) };
+    } catch (err) {
+      if (err instanceof ImportError) throw err;
+      if (err instanceof AddressRefusedError) throw new ImportError(`${origin} cannot be read: ${err.message}`);
+      return { end: 'failed', reason: err instanceof Error ? err.message : String(err), requestedMs: undefined };
+    }
+  }
+
   return {
     async getJson(url, form) {
-      const { origin } = new URL(url);
       for (let failures = 0, waits = 0, waitedMs = 0; ; ) {
-        let reason: string;
-        let requestedMs = 0;
         await beforeRequest?.();
-        try {
-          const response = await attempt(url, form);
-          if (response.status === 429) {
-            await wait(requestedPauseMs(response.retryAfter, now()) ?? backoffMs(waits++));
-            continue;
-          }
-          if (response.status < 500 && !PASSING_STATUSES.has(response.status)) {
-            const answer = await checked(origin, response);
-            hasAnswered = true;
-            return answer;
-          }
-          reason = `answers ${response.status}`;
-          requestedMs = requestedPauseMs(response.retryAfter, now()) ?? 0;
-        } catch (err) {
-          if (err instanceof ImportError) throw err;
-          if (err instanceof AddressRefusedError) throw new ImportError(`${origin} cannot be read: ${err.message}`);
-          reason = err instanceof Error ? err.message : String(err);
+        const result = await tryOnce(url, form);
+        if (result.end === 'answered') {
+          hasAnswered = true;
+          return result.answer;
+        }
+        const { requestedMs } = result;
+        if (result.end === 'limited') {
+          await wait(requestedMs ?? backoffMs(waits++));
+          continue;
         }
         failures++;
         if (failures >= (hasAnswered ? TRIES_MAX : FIRST_TRIES_MAX) || waitedMs > WAITED_MS_MAX)
-          throw new ImportError(`${origin} does not answer: ${reason}`);
-        const pauseMs = Math.max(requestedMs, backoffMs(failures - 1));
+          throw new ImportError(`${new URL(url).origin} does not answer: ${result.reason}`);
+        const pauseMs = Math.max(requestedMs ?? 0, backoffMs(failures - 1));
         waitedMs += pauseMs;
         await wait(pauseMs);
       }

@@ -63,7 +63,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   const { catalog, files, outbound, now } = deps;
   const { workspaceId, id, attempt, directory, source, format } = job;
 
-  const turns = createSlotTurns(deps.slot, signal, now);
+  const turns = createSlotTurns(deps.slot, now);
   let checkedMs = 0;
 
   /** @throws JobStopped; JobFailure after a week; ApiError when the key may not import any more */
@@ -80,21 +80,21 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
 
   /** Waits as long as the source requires. @throws like `checkMayContinue` */
   async function wait(ms: number): Promise<void> {
-    await turns.during(ms, async () => {
+    const pause = async () => {
       for (const endMs = now() + ms; now() < endMs; ) {
         await delay(Math.min(CHECK_INTERVAL_MS, endMs - now()), undefined, { signal });
         await checkMayContinue();
       }
-    });
+    };
+    await turns.during(ms, pause, signal);
     await checkMayContinue();
   }
 
   /** Also ends an import whose source goes on answering without any row. @throws like `checkMayContinue` */
   async function beforeRequest(): Promise<void> {
+    if (turns.isOver()) await turns.offer(signal);
     if (now() - checkedMs > CHECK_INTERVAL_MS) await checkMayContinue();
   }
-
-  const send: Outbound['send'] = (request) => turns.duringRequest(() => outbound.send(request));
 
   let bytesRead = 0;
   async function* counted(chunks: AsyncIterable<Buffer>) {
@@ -125,7 +125,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     const { address, sourceWorkspace, history } = job;
     return openApi({
       ...{ source, address: address ?? undefined, credential, account: sourceWorkspace ?? undefined },
-      ...{ readsCounts: history === 'counts', doneRows: start.row, outbound: { send }, beforeRequest, wait, now },
+      ...{ readsCounts: history === 'counts', doneRows: start.row, outbound, beforeRequest, wait, now },
     });
   }
 
@@ -174,7 +174,6 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
           try {
             await checkpoint({ row, counts, atMs: now() });
             if (row > start.row) deps.onProgress();
-            await turns.offer();
             await checkMayContinue();
           } catch (err) {
             await countIfCancelled(counts);

@@ -84,31 +84,72 @@ describe('imports', () => {
     for (const { caller, job } of jobs) await callsOf(caller).send('DELETE', `/imports/${job.id}`);
   });
 
-  it('whose sources do not answer do not keep those of other workspaces from running either', async () => {
-    const silent = createServer();
-    await once(silent.listen(0, '127.0.0.1'), 'listening');
-    onTestFinished(() => {
-      silent.closeAllConnections();
-      silent.close();
-    });
+  const WAITS = [429, { 'retry-after': '1' }, {}] as const;
+  const nothingNew = (page: number) => [200, {}, [{ id: `f${page % 2}`, name: `${page}` }]] as const;
+
+  it.each([
+    ['require short waits for a minute', () => WAITS, 61_000],
+    ['answer without an end for ten minutes', nothingNew, 601_000],
+  ])('whose sources %s let those of other workspaces run', async (_what, answer, ms) => {
+    let nowMs = Date.now();
+    const own = await startManagement(() => nowMs);
+    onTestFinished(() => own.close());
+    await own.app.listen({ host: '127.0.0.1', port: 0 });
     let requests = 0;
-    silent.on('request', () => requests++);
-    const address = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const waiting = await Promise.all(Array.from({ length: 4 }, () => aCaller(management)));
-    const body = { source: 'kutt', address, credentials: { apiKey: KEY } };
-    const jobs = await Promise.all(
-      waiting.map(async (caller) => ({ caller, job: (await callsOf(caller).post(body)).body })),
-    );
-    await waitFor(async () => requests === 4, { what: 'all of them to wait' });
-    const other = callsOf(await aCaller(management));
-    expect(await other.run('url,key\nhttps://a.test,a\n')).toMatchObject({ status: 'completed', created: 1 });
-    expect(requests).toBe(4);
-    for (const { caller, job } of jobs) await callsOf(caller).send('DELETE', `/imports/${job.id}`);
+    const asked = new Set<string | undefined>();
+    const source = await startSource((request) => {
+      asked.add(request.headers.authorization);
+      return answer(requests++);
+    });
+    onTestFinished(source.close);
+    for (const apiKey of ['key-1', 'key-2', 'key-3', 'key-4']) {
+      const { post } = importsOf(own, (await aCaller(own)).token);
+      await post({ source: 'dub', address: source.address, credentials: { apiKey } });
+    }
+    await waitFor(() => asked.size === 4, { what: 'requests of all of them' });
+    const { upload, ended } = importsOf(own, (await aCaller(own)).token);
+    const { body: job } = await upload('url,key\nhttps://a.test,a\n');
+    nowMs += ms;
+    expect(await ended(job.id)).toMatchObject({ status: 'completed', created: 1 });
+  });
+
+  it('keep their slots during a request, however long they have had them', async () => {
+    let nowMs = Date.now();
+    const own = await startManagement(() => nowMs);
+    onTestFinished(() => own.close());
+    await own.app.listen({ host: '127.0.0.1', port: 0 });
+    const first: (() => void)[] = [];
+    const second: (() => void)[] = [];
+    const source = createServer(({ url }, response) => {
+      const isFirst = url?.includes('skip=0') === true;
+      const data = isFirst ? [{ address: 'a', target: 'https://a.test' }] : [];
+      (isFirst ? first : second).push(() => response.end(JSON.stringify({ data })));
+    });
+    await once(source.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => {
+      source.closeAllConnections();
+      source.close();
+    });
+    const address = `http://127.0.0.1:${(source.address() as AddressInfo).port}`;
+    for (let count = 0; count < 4; count++) {
+      const { post } = importsOf(own, (await aCaller(own)).token);
+      await post({ source: 'kutt', address, credentials: { apiKey: KEY } });
+    }
+    await waitFor(() => first.length === 4, { what: 'the first request of all of them' });
+    nowMs += 601_000;
+    for (const answer of first) answer();
+    await waitFor(() => second.length === 4, { what: 'the second request of all of them' });
+    const { upload, send, ended } = importsOf(own, (await aCaller(own)).token);
+    const { body: job } = await upload('url,key\nhttps://a.test,a\n');
+    for (let count = 0; count < 50; count++)
+      expect((await send('GET', `/imports/${job.id}`)).body).toMatchObject({ startedAt: null });
+    for (const answer of second) answer();
+    expect(await ended(job.id)).toMatchObject({ status: 'completed', created: 1 });
   });
 
   it.each([
-    ['requires a wait', () => [429, { 'retry-after': '1' }, {}] as const],
-    ['answers nothing new', (page: number) => [200, {}, [{ id: `f${page % 2}`, name: `${page}` }]] as const],
+    ['requires a wait', () => WAITS],
+    ['answers nothing new', nothingNew],
   ])('end after a week, also while their source %s again and again', async (_what, answer) => {
     let nowMs = Date.now();
     const own = await startManagement(() => nowMs);
