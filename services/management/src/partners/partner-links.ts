@@ -70,8 +70,12 @@ export async function linkBody(
   return { ...fields.props, domain, url, programId: program.id, trackConversion: true };
 }
 
-/** Accents of Latin, Greek and Cyrillic letters, and invisible joiners. Marks of other scripts are vowels, which belong to a name. */
-const LEFT_OUT = /[\u0300-\u036f]|[\u200c\u200d]/g;
+/**
+ * Accents of Latin, Greek and Cyrillic letters, points of Hebrew and Arabic that nobody types (but not the hamza), marks around emoji, selectors
+ * of variants, and invisible joiners. Marks of other scripts are vowels, which belong to a name.
+ */
+const LEFT_OUT =
+  /\p{Variation_Selector}|[\u0300-\u036f]|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]|[\u0610-\u061a\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc]|[\u20d0-\u20ff]|[\u200c\u200d]/gu;
 
 /**
  * Derives a key from a text: letters and digits of any script, with everything else replaced by single hyphens. Letters beyond

@@ -68,8 +68,17 @@ describe('POST /partners', () => {
     expect(await keyOf({ name: '\u{10400} \u{10401}', email: 'deseret@example.com' })).toBe('deseret');
     expect(await keyOf({ name: '\ufdfa'.repeat(100) })).toMatch(/^xn--/);
     // Their vowels and voicing are marks, as accents are.
-    for (const name of ['राम कुमार', 'สมชาย ใจดี', 'ダイキ', '김민수'])
+    for (const name of ['राम कुमार', 'สมชาย ใจดี', 'ダイキ', '김민수', 'رئيس'])
       expect(await keyOf({ name })).toBe(storedKey(name.replace(' ', '-')));
+    // Nobody types these marks, and some are invisible.
+    const typed = [
+      ['Acme\u2122\ufe0f', 'acmetm'],
+      ['Team 1\ufe0f\u20e3', 'team-1'],
+      ['\u845b\u{e0100}\u57ce', '\u845b\u57ce'],
+      ['\u0645\u064f\u062d\u064e\u0645\u0651\u064e\u062f', '\u0645\u062d\u0645\u062f'],
+      ['\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd', '\u05e9\u05dc\u05d5\u05dd'],
+    ];
+    for (const [name, key = ''] of typed) expect(await keyOf({ name })).toBe(storedKey(key));
   });
 
   it('prepends linkProps.prefix to the key of the first link', async () => {
