@@ -59,7 +59,7 @@ export const updateDomainBodySchema = z.object({
     .max(IMAGE_FIELD_CHARS_MAX)
     .nullish()
     .describe(
-      'Logo for the QR codes of the domain’s links: the URL of a PNG, or a PNG as data URL of at most 100,000 characters.',
+      'Logo for the QR codes of the domain’s links: a URL, or a data URL of at most 100,000 characters. Codes are drawn with PNGs only; other images are left out of them.',
     ),
   assetLinks: z
     .string()

@@ -21,11 +21,11 @@ function urlOf(field: string, text: string | null): string | null {
 
 function logoOf(text: string | null): string | null {
   if (!text) return null;
-  const image = parseImageDataUrl(text);
-  if (image === undefined && /^https?:\/\//i.test(text)) return urlOf('logo', text);
-  // Codes are drawn with PNG images only.
-  if (image?.contentType !== 'image/png')
-    throw fieldError('invalid_format', 'logo', 'must be a PNG image as data URL, or an http or https URL of one');
+  if (parseImageDataUrl(text) === undefined) {
+    if (!/^https?:\/\//i.test(text))
+      throw fieldError('invalid_format', 'logo', 'must be an image as data URL, or an http or https URL');
+    return urlOf('logo', text);
+  }
   if (text.length > IMAGE_DATA_URL_CHARS_MAX)
     throw fieldError('too_big', 'logo', `must have at most ${IMAGE_DATA_URL_CHARS_MAX} characters as data URL`);
   return text;
