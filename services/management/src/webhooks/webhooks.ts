@@ -139,7 +139,8 @@ function applyChanges(webhook: WebhookRecord, body: UpdateWebhookBody, nowMs: nu
 }
 
 /**
- * `PATCH /webhooks/{id}`. A repeated request completes one that was interrupted: until the links are detached, the record notes it.
+ * `PATCH /webhooks/{id}`. A repeated request completes one that was interrupted: until the links are detached, the record notes it. Other
+ * requests detach none, because the note may have stayed after they were detached, and links may name the webhook on purpose since then.
  *
  * @throws ApiError not_found, bad_request, unprocessable_entity, conflict
  */
@@ -161,7 +162,8 @@ export async function updateWebhook(
     const leavesLinkScope = record.linkScope === 'links' && next.linkScope !== 'links';
     return { ...next, hasLinksToDetach: leavesLinkScope || record.hasLinksToDetach };
   });
-  const { hasLinksToDetach } = webhook;
+  const isAboutLinks = [body.linkScope, body.triggers, body.linkIds].some((field) => field !== undefined);
+  const hasLinksToDetach = webhook.hasLinksToDetach && isAboutLinks;
   if (body.linkIds !== undefined || hasLinksToDetach) await catalog.webhooks.attachLinks(workspaceId, id, linkIds);
   if (hasLinksToDetach) return catalog.webhooks.update(workspaceId, id, () => ({ hasLinksToDetach: false }));
   return webhook;

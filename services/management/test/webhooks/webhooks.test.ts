@@ -118,6 +118,21 @@ describe('links of a webhook', () => {
       expect(await webhookIdsOf(named)).toEqual([webhook.id]);
     },
   );
+
+  it('are not detached by a change of the name if the detaching was not noted as done', async () => {
+    const [link, named] = [await aLink(), await aLink()];
+    const fields = { triggers: ['link.clicked'], linkScope: 'links', linkIds: [link] };
+    const { body: webhook } = await create(acme, aBody(fields));
+    const update = (change: object) => acme.call<Webhook>('PATCH', `/webhooks/${webhook.id}`, change);
+    const { webhooks } = management.catalog;
+    const { update: store } = webhooks;
+    vi.spyOn(webhooks, 'update').mockImplementationOnce(store).mockRejectedValueOnce(new TypeError('away'));
+    expect((await update({ linkScope: 'workspace' })).status).toBe(500);
+    expect(await webhookIdsOf(link)).toEqual([]);
+    await acme.call('PATCH', `/links/${named}`, { webhookIds: [webhook.id] });
+    expect((await update({ name: 'Renamed' })).status).toBe(200);
+    expect(await webhookIdsOf(named)).toEqual([webhook.id]);
+  });
 });
 
 describe('GET, PATCH and DELETE', () => {
