@@ -1,4 +1,4 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setInterval as interval, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog, ImportJobRecord } from '@waymark/catalog';
 import {
   createReportLines,
@@ -36,7 +36,7 @@ export interface RunImportDeps {
 
 /** Rows that are read before other requests of the process run. */
 const ROWS_AT_ONCE = 20;
-/** While the import waits for its source, or gets no rows from it, it checks at this interval whether it may continue. */
+/** While the import waits for its source or for a slot, or gets no rows, it checks at this interval whether it may continue. */
 const CHECK_INTERVAL_MS = 2_000;
 /** After this time an import fails. An import from a source that allows few requests per hour takes days. */
 export const IMPORT_MS_MAX = 7 * 24 * 3_600_000;
@@ -78,21 +78,33 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     return caller;
   }
 
+  /** Runs work that may wait long, for a source or a slot, and stops it when the import may not continue. @throws like `checkMayContinue` */
+  async function whileChecked(work: (stopped: AbortSignal) => Promise<void>): Promise<void> {
+    const stop = new AbortController();
+    const ended = new AbortController();
+    async function check(): Promise<void> {
+      for await (const _ of interval(CHECK_INTERVAL_MS, undefined, { signal: ended.signal })) await checkMayContinue();
+    }
+    check().catch((err: unknown) => stop.abort(err));
+    try {
+      await work(AbortSignal.any([signal, stop.signal]));
+    } catch (err) {
+      stop.signal.throwIfAborted();
+      throw err;
+    } finally {
+      ended.abort();
+    }
+  }
+
   /** Waits as long as the source requires. @throws like `checkMayContinue` */
   async function wait(ms: number): Promise<void> {
-    const pause = async () => {
-      for (const endMs = now() + ms; now() < endMs; ) {
-        await delay(Math.min(CHECK_INTERVAL_MS, endMs - now()), undefined, { signal });
-        await checkMayContinue();
-      }
-    };
-    await turns.during(ms, pause, signal);
+    await whileChecked((stopped) => turns.during(ms, () => delay(ms, undefined, { signal: stopped }), stopped));
     await checkMayContinue();
   }
 
   /** Also ends an import whose source goes on answering without any row. @throws like `checkMayContinue` */
   async function beforeRequest(): Promise<void> {
-    if (turns.isOver()) await turns.offer(signal);
+    if (turns.isOver()) await whileChecked(turns.offer);
     if (now() - checkedMs > CHECK_INTERVAL_MS) await checkMayContinue();
   }
 

@@ -113,6 +113,43 @@ describe('imports', () => {
     expect(await ended(job.id)).toMatchObject({ status: 'completed', created: 1 });
   });
 
+  it('that wait for a slot are stopped when they are cancelled', async () => {
+    const kept: (() => void)[] = [];
+    let requests = 0;
+    const source = createServer((_request, response) => {
+      if (requests++ > 0) return void kept.push(() => response.end('{"data":[]}'));
+      response.writeHead(429, { 'retry-after': '5' }).end();
+    });
+    await once(source.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => {
+      source.closeAllConnections();
+      source.close();
+    });
+    const address = `http://127.0.0.1:${(source.address() as AddressInfo).port}`;
+    const body = { source: 'kutt', address, credentials: { apiKey: KEY } };
+    const first = callsOf(await aCaller(management));
+    const { body: waiting } = await first.post(body);
+    await waitFor(() => requests === 1, { what: 'its request' });
+    for (let count = 0; count < 4; count++) await callsOf(await aCaller(management)).post(body);
+    await waitFor(() => kept.length === 4, { what: 'the requests of the others' });
+    const { body: next } = await first.upload('url,key\nhttps://a.test,a\n');
+    const { importJobs } = management.catalog;
+    const { get } = importJobs;
+    let reads = 0;
+    importJobs.get = (workspaceId, id) => {
+      if (id === waiting.id) reads++;
+      return get(workspaceId, id);
+    };
+    onTestFinished(() => {
+      importJobs.get = get;
+    });
+    // Every two seconds, also after the five.
+    await waitFor(() => reads >= 5, { what: 'checks while it waits for a slot' });
+    await first.send('DELETE', `/imports/${waiting.id}`);
+    for (const answer of kept) answer();
+    expect(await first.ended(next.id)).toMatchObject({ status: 'completed', created: 1 });
+  });
+
   it('keep their slots during a request, however long they have had them', async () => {
     let nowMs = Date.now();
     const own = await startManagement(() => nowMs);
