@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { environmentWith } from '@waymark/config';
@@ -159,6 +159,9 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     const listed = (await json<Erasure[]>('erasure', 'list')).map(({ id }) => id);
     expect(listed).toEqual(expect.arrayContaining([erased.id, accepted[0]?.id]));
     expect(listed).not.toContain(lost.id);
+    const kept = join(up.dataDir, 'kept.json');
+    expect(await json('erasure', 'list', '--output', kept)).toEqual({ file: kept, erasures: listed.length });
+    expect((JSON.parse(readFileSync(kept, 'utf8')) as Erasure[]).map(({ id }) => id)).toEqual(listed);
     writeFileSync(file, '[{}]');
     const refused = await waymark('erasure', 'replay', file);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is not what')]);

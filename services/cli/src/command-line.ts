@@ -150,7 +150,8 @@ export function createParser(): CAC {
     .option('--api <url>', 'URL of the API; default: the local stack')
     .action(lazily(async () => (await import('./commands/personal-data/erasure.js')).createErasure));
   cli
-    .command('erasure list', 'List erasures, newest first; with --json the file for `erasure replay`')
+    .command('erasure list', 'List erasures, newest first')
+    .option('--output <file>', 'File for `erasure replay`; one with erasures that are missing here stays as it is')
     .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })
     .option('--api <url>', 'URL of the API; default: the local stack')
     .action(lazily(async () => (await import('./commands/personal-data/erasure.js')).listErasures));

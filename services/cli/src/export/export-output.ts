@@ -18,14 +18,14 @@ export interface ExportOutput {
 const MODE = 0o600;
 
 /**
- * Writes to a draft beside `path`, which is renamed to `path` when the export is complete. Drafts that killed exports have left are removed.
+ * Writes to a draft beside `path`, which is renamed to `path` when it is complete. Drafts that killed commands have left are removed.
  *
  * @throws CommandError when the path is no regular file
  */
 export async function openFileOutput(path: string): Promise<ExportOutput> {
   const existing = await stat(path).catch(() => undefined);
   if (existing?.isFile() === false) {
-    throw new CommandError(`${path} is no regular file; without --output the export goes to standard output`);
+    throw new CommandError(`${path} is no regular file; without --output the result goes to standard output`);
   }
   const draft = draftOf(path);
   let handle: FileHandle | undefined = await open(draft, 'w', MODE);

@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { ERASURE_MODES, type Erasure, erasureSchema, PAGE_SIZE_MAX } from '@waymark/contract';
-import { z } from 'zod';
+import { ERASURE_MODES, type Erasure, PAGE_SIZE_MAX } from '@waymark/contract';
 import { type ApiOptions, withApi } from '../../api/api-access.js';
 import { type ApiRequest, type ApiRequests, RefusedRequest } from '../../api/api-requests.js';
-import { CommandError } from '../../command-error.js';
 import { interruptible } from '../../interruptible.js';
-import { choiceOption, type RawOption, requiredText } from '../../option-values.js';
+import { choiceOption, optionalText, type RawOption, requiredText } from '../../option-values.js';
 import { type CommandResult, table } from '../../output.js';
+import { readErasureFile, writeErasureFile } from './erasure-file.js';
 
 export interface ErasureOptions extends ApiOptions {
   readonly mode?: RawOption;
@@ -15,7 +13,7 @@ export interface ErasureOptions extends ApiOptions {
 /** Longer than a failover takes: these commands are short, and may be run again. */
 const GIVE_UP_AFTER_MS = 60_000;
 
-function withRequests<T>(options: ErasureOptions, work: (requests: ApiRequests) => Promise<T>): Promise<T> {
+function withRequests<T>(options: ApiOptions, work: (requests: ApiRequests) => Promise<T>): Promise<T> {
   const access = { name: 'Erasure', scope: 'workspaces.write', giveUpAfterMs: GIVE_UP_AFTER_MS } as const;
   return interruptible('interrupted; the same command may be run again', (signal) =>
     withApi(options, { ...access, signal }, work),
@@ -53,18 +51,15 @@ export async function createErasure(customer: RawOption, options: ErasureOptions
   return { data: erasure, lines: tableOf([erasure]) };
 }
 
-/** `waymark erasure list`: lists all erasures, newest first. */
-export async function listErasures(options: ErasureOptions): Promise<CommandResult> {
+/** `waymark erasure list`: lists all erasures, newest first, or writes them to a file. */
+export async function listErasures(options: ApiOptions & { readonly output?: RawOption }): Promise<CommandResult> {
+  const file = optionalText('output', options.output);
   const erasures = await withRequests(options, readAll);
-  return { data: erasures, lines: tableOf(erasures) };
-}
-
-function parseList(file: string): Erasure[] {
-  try {
-    return z.array(erasureSchema).parse(JSON.parse(readFileSync(file, 'utf8')));
-  } catch (err) {
-    throw new CommandError(`${file} is not what \`waymark erasure list --json\` prints: ${(err as Error).message}`);
+  if (file !== undefined) {
+    await writeErasureFile(file, erasures);
+    return { data: { file, erasures: erasures.length }, lines: [`${file}: ${erasures.length} erasures`] };
   }
+  return { data: erasures, lines: tableOf(erasures) };
 }
 
 /** Messages about the erasures of a list that were not repeated. */
@@ -86,7 +81,7 @@ function notRepeated(leftOut: readonly string[], unnamed: number): string[] {
  * erasures that the records show as completed. Customers who were created after the backup do not exist, and are left out.
  */
 export async function replayErasures(file: RawOption, options: ErasureOptions): Promise<CommandResult> {
-  const erasures = parseList(requiredText('file', file));
+  const erasures = readErasureFile(requiredText('file', file));
   const accepted: Erasure[] = [];
   const leftOut: string[] = [];
   let unnamed = 0;

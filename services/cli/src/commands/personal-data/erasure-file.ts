@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { type Erasure, erasureSchema } from '@waymark/contract';
+import { z } from 'zod';
+import { CommandError } from '../../command-error.js';
+import { openFileOutput } from '../../export/export-output.js';
+
+/** Reads a list of erasures from its file. @throws CommandError when the file cannot be read, or is no such list */
+export function readErasureFile(file: string): Erasure[] {
+  try {
+    return z.array(erasureSchema).parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (err) {
+    throw new CommandError(
+      `${file} is not what \`waymark erasure list --output\` or \`--json\` writes: ${(err as Error).message}`,
+    );
+  }
+}
+
+/** The list in the file; undefined when there is no file. @throws CommandError when it is no such list */
+function existingList(file: string): Erasure[] | undefined {
+  try {
+    readFileSync(file);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+  }
+  return readErasureFile(file);
+}
+
+/** The erasures of `kept` that the installation lacks: neither they nor erasures of all their customers are among `found`. */
+function missingFrom(found: readonly Erasure[], kept: readonly Erasure[]): Erasure[] {
+  const ids = new Set(found.map(({ id }) => id));
+  const customers = new Set(found.flatMap(({ customerIds }) => customerIds));
+  const isRepeated = ({ customerIds }: Erasure) =>
+    customerIds.length > 0 && customerIds.every((customerId) => customers.has(customerId));
+  return kept.filter((erasure) => !ids.has(erasure.id) && !isRepeated(erasure));
+}
+
+/**
+ * Writes a list of erasures to a file that only its owner may read. The file always has a whole list: the earlier one until the new one is
+ * complete. Erasures that a restored installation has lost stay in it.
+ *
+ * @throws CommandError when the file has erasures that the installation lacks, or is no list of erasures
+ */
+export async function writeErasureFile(file: string, erasures: readonly Erasure[]): Promise<void> {
+  const missing = missingFrom(erasures, existingList(file) ?? []);
+  if (missing.length > 0) {
+    throw new CommandError(
+      `${file} is left as it is: ${missing.length} of its erasures are not in this installation, as after a restore of an earlier backup. Repeat them with \`waymark erasure replay ${file}\`, then write to another file`,
+    );
+  }
+  const output = await openFileOutput(file);
+  try {
+    await output.write(Buffer.from(`${JSON.stringify(erasures, null, 2)}\n`));
+    await output.complete();
+  } finally {
+    await output.discard();
+  }
+}
