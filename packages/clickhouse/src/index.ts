@@ -57,7 +57,7 @@ export {
   readEveryReplica,
   readReplicaRows,
 } from './shards/every-replica.js';
-export { listShards } from './shards/list-shards.js';
+export { listShards, type ShardList } from './shards/list-shards.js';
 export { moveShard, ShardMoveError, type ShardMoveReport } from './shards/move-shard.js';
 export { LOGICAL_SHARDS } from './shards/placement.js';
 export { countShards } from './shards/placement-store.js';

@@ -216,9 +216,33 @@ describe('a logical shard is moved', () => {
   });
 });
 
+test('several are moved by one command, which goes on where it was killed when it is repeated', async () => {
+  const args = ['shards', 'move', '1', '5', '7', '--to', '1', '--json'];
+  const child = spawn(process.execPath, [BIN, ...args], { env: environmentWith(env), stdio: 'ignore' });
+  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
+  await waitFor(
+    async () => (await number('SELECT count() FROM schema_shards FINAL WHERE logical = 5 AND other > 0')) > 0,
+    {
+      what: 'the move of the second',
+    },
+  );
+  child.kill('SIGKILL');
+  expect(await ended).toBe('SIGKILL');
+  await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
+
+  const elsewhere = await runCli(env, 'shards', 'move', '9', '--to', '1');
+  expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('shards move 5 --to 1` continues it') });
+  const repeated = await runCli(env, ...args);
+  expect(repeated).toMatchObject({ code: 0, stderr: expect.stringContaining('on shard 1 already: 1') });
+  expect(JSON.parse(repeated.stdout)).toMatchObject({ moves: [{ logical: 5 }, { logical: 7 }], there: [1] });
+  const finished = await runCli(env, ...args);
+  expect([finished.code, JSON.parse(finished.stdout)]).toEqual([0, { moves: [], there: [1, 5, 7] }]);
+  expect(await number('SELECT count() FROM click_events WHERE workspace_id IN (1, 5)')).toBe(OLD_EVENTS / 3);
+  for (const database of nodes.databases) expect(await number(FENCED, database)).toBe(0);
+}, 120_000);
+
 test.each([
   [['3', '--to', '9'], 'has no shard 9'],
-  [['3', '--to', '1'], 'logical shard 3 is on shard 1 already'],
   [['840', '--to', '1'], '840: logical shards are numbers from 0 to 839'],
   [['3'], '--to must be the number of a shard'],
   [['--to', '1'], 'name logical shards'],

@@ -4,6 +4,7 @@ import {
   LOGICAL_SHARDS,
   listShards,
   moveShard,
+  type ShardList,
   ShardMoveError,
   type ShardMoveReport,
 } from '@waymark/clickhouse';
@@ -87,16 +88,36 @@ function reportLine({ logical, from, to, rows }: ShardMoveReport): string {
   return `moved logical shard ${logical} from shard ${from} to ${to}: ${counts.length === 0 ? 'no rows' : counts.join(', ')}`;
 }
 
-/** `waymark shards move`: moves logical shards to another shard, one after the other. */
+/**
+ * What is left to move of the named logical shards, and which of them are at their new shard already, as after a move of some that was
+ * killed. The unfinished move is first, so that a repeated command continues it.
+ */
+function leftToMove(
+  { shards, move }: ShardList,
+  named: readonly number[],
+  to: number,
+): [left: number[], there: number[]] {
+  const unfinished = move !== undefined && move.to === to && named.includes(move.logical) ? [move.logical] : [];
+  const others = named.filter((logical) => !unfinished.includes(logical));
+  const placed = new Set(shards.find(({ shard }) => shard === to)?.logical);
+  return [
+    [...unfinished, ...others.filter((logical) => !placed.has(logical))],
+    others.filter((logical) => placed.has(logical)).sort((a, b) => a - b),
+  ];
+}
+
+/** `waymark shards move`: moves logical shards to another shard, one after the other. The same command continues after a kill. */
 export function moveShards(logical: readonly string[], { to }: { readonly to: RawOption }): Promise<CommandResult> {
   return onCluster(async (client, cluster) => {
     const shard = numberOption('to', to, { min: 1, isWhole: true, what: 'the number of a shard' });
+    const [left, there] = leftToMove(await listShards(client, { cluster }), readRanges(logical), shard);
+    if (there.length > 0) printMessage(`on shard ${shard} already: ${rangesText(there)}`);
     const moves: ShardMoveReport[] = [];
-    for (const number of readRanges(logical)) {
+    for (const number of left) {
       const report = await moveShard(client, { cluster, logical: number, to: shard });
       printMessage(reportLine(report));
       moves.push(report);
     }
-    return { data: { moves }, lines: [`${moves.length} moved`] };
+    return { data: { moves, there }, lines: [`${moves.length} moved`] };
   });
 }
