@@ -191,9 +191,7 @@ describe('docker-compose.yml', () => {
       'the proxy, the health checks and Prometheus reach the services there': [
         ...['HOST', 'API_PORT', 'LINK_PORT', 'WRITER_PORT'],
       ],
-      'the stores are services of this file': [
-        ...['REDIS_URL', 'CLICKHOUSE_URL', 'CLICKHOUSE_USER', 'CLICKHOUSE_DATABASE'],
-      ],
+      'the queue is a service of this file': ['REDIS_URL'],
       'a container is killed after stop_grace_period': ['SHUTDOWN_DEADLINE_MS'],
       'the image sets it to the mount point of the volumes': ['DATA_DIR'],
       'only of the stores that `npm run up` starts': ['REDIS_MAXMEMORY_MB', 'CLICKHOUSE_SESSIONS'],
@@ -223,6 +221,18 @@ describe('docker-compose.yml', () => {
       const page = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8');
       const [paragraph = ''] = /^With Docker Compose [\s\S]*?\n\n/m.exec(page) ?? [];
       expect([...paragraph.matchAll(/`([A-Z_]{4,})`/g)].map(([, name]) => name).sort()).toEqual(fixed.toSorted());
+    });
+
+    it('name the ClickHouse of the file, and in .env the one of a move, which every service then uses', () => {
+      const { environment: container = {} } = compose.services.clickhouse ?? {};
+      for (const [name, { environment = {} }] of ours) {
+        const own = loadSettings(withSecrets(environment));
+        expect([name, own.clickhouseUrl, own.clickhouseUser, own.clickhouseDatabase]).toEqual([
+          ...[name, 'http://clickhouse:8123', container.CLICKHOUSE_USER, container.CLICKHOUSE_DB],
+        ]);
+        const moved = ['CLICKHOUSE_URL', 'CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_DATABASE'];
+        expect([name, moved.filter((setting) => !passedOn(environment[setting] ?? ''))]).toEqual([name, []]);
+      }
     });
 
     it('are known, and make a valid configuration, as they are and with values in .env', () => {
@@ -272,7 +282,8 @@ describe('docker-compose.yml', () => {
   it('has a ClickHouse whose user may make those of docs/sql.md', () => {
     const { CLICKHOUSE_USER: user, CLICKHOUSE_DEFAULT_ACCESS_MANAGEMENT: access } =
       compose.services.clickhouse?.environment ?? {};
-    expect([user, access]).toEqual([compose.services.writer?.environment?.CLICKHOUSE_USER, '1']);
+    const { CLICKHOUSE_USER: used } = withSecrets(compose.services.writer?.environment ?? {});
+    expect([user, access]).toEqual([used, '1']);
     expect(readFileSync(join(ROOT, 'docs/sql.md'), 'utf8')).toContain(
       `docker compose exec clickhouse sh -c 'clickhouse-client --user ${user} --password "$CLICKHOUSE_PASSWORD"'`,
     );
