@@ -137,6 +137,7 @@ export function createParser(): CAC {
     .action(lazily(async () => (await import('./commands/backup.js')).backUp));
   cli
     .command('restore [directory]', 'Restore a backup into an empty DATA_DIR')
+    .option('--without-instance-key', 'Also without the key of the backup: what it has sealed cannot be read')
     .action(lazily(async () => (await import('./commands/backup.js')).restore));
   cli
     .command('restored', 'Prepare stores that were restored in another way, before the services start')

@@ -66,7 +66,7 @@ it('a restore that is interrupted leaves DATA_DIR empty', async () => {
   writeFileSync(join(from, 'backup.json'), JSON.stringify({ version: 1, startedAt: new Date(0).toISOString() }));
   const restored = join(directory, 'restored');
   mkdirSync(restored);
-  environment = { DATA_DIR: restored };
+  environment = { DATA_DIR: restored, INSTANCE_KEY: '07'.repeat(32) };
   const ended = await endEarly('SIGINT', () => readdirSync(restored), 'restore', from);
   expect(ended).toMatchObject({ code: 1, message: expect.stringContaining('interrupted, nothing is restored') });
   expect(readdirSync(restored)).toEqual([]);

@@ -20,6 +20,7 @@ it('a restore has the next start prepare the stores', async () => {
   const [from, to, backup] = ['from', 'to', 'backup'].map((name) => join(directory, name)) as [string, string, string];
   mkdirSync(join(from, 'redis'), { recursive: true });
   writeFileSync(join(from, 'redis', 'appendonly.aof'), 'rows');
+  writeFileSync(join(from, 'instance.key'), '07'.repeat(32));
   expect((await runCommand({ DATA_DIR: from }, 'backup', backup)).code).toBe(0);
   const before = Date.now();
   const { code, stdout } = await runCommand({ DATA_DIR: to }, 'restore', backup);

@@ -11,6 +11,7 @@ import {
   linkData,
   listData,
 } from '../backup/data-files.js';
+import { checkInstanceKey, instanceKeyMarks } from '../backup/instance-key.js';
 import { whilePaused } from '../backup/while-paused.js';
 import { CommandError } from '../command-error.js';
 import { draftOf } from '../drafts.js';
@@ -27,6 +28,8 @@ const manifestSchema = z.object({
   startedAt: z.iso.datetime(),
   /** Absent in backups of earlier releases. */
   content: z.object({ files: z.int(), bytes: z.int() }).optional(),
+  /** Marks of the instance keys; absent in backups of earlier releases, and when the command had no key. */
+  keys: z.array(z.string()).optional(),
 });
 type Content = z.infer<typeof manifestSchema>['content'];
 
@@ -100,7 +103,7 @@ async function copyStopped(dataDir: string, to: string, signal: AbortSignal): Pr
 /** `waymark backup`: backs up DATA_DIR. Its stack may be running. */
 export async function backUp(directory: RawOption): Promise<CommandResult> {
   const target = findTarget();
-  const { dataDir, instanceKey } = target.settings;
+  const { dataDir } = target.settings;
   const to = directoryArgument(directory);
   rejectExternalStores(target);
   if (existsSync(to)) throw new CommandError(`${to} already exists`);
@@ -110,6 +113,7 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   const startedAt = new Date().toISOString();
   const draft = draftOf(to);
   let copied: Copied;
+  let keys: readonly string[] | undefined;
   try {
     mkdirSync(dirname(to), { recursive: true });
     copied = await interruptible('interrupted, there is no backup', (signal) =>
@@ -118,7 +122,9 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
         : copyRunning(dataDir, target.stack, draft, signal),
     );
     const content = contentOf(listData(draft));
-    const note = JSON.stringify({ version: 1, startedAt, content } satisfies z.infer<typeof manifestSchema>);
+    keys = instanceKeyMarks(target.settings, draft);
+    const manifest: z.input<typeof manifestSchema> = { version: 1, startedAt, content, keys: keys && [...keys] };
+    const note = JSON.stringify(manifest);
     writeFileSync(join(draft, MANIFEST), `${note}\n`, { mode: 0o600, flush: true });
     renameSync(draft, to);
   } finally {
@@ -128,17 +134,24 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   const pause = pausedMs === undefined ? 'nothing was running' : `paused for ${Math.ceil(pausedMs)} ms`;
   return {
     data: { directory: to, startedAt, bytes, pausedMs: pausedMs ?? null },
-    lines: [
-      `${to}: ${megabytes(bytes)} of ${dataDir}; ${pause}`,
-      ...(instanceKey === undefined ? [] : ['INSTANCE_KEY is set and not part of the backup: store it separately']),
-    ],
+    lines: [`${to}: ${megabytes(bytes)} of ${dataDir}; ${pause}`, ...keyLines(target.settings, keys)],
   };
 }
 
+/** What to do about a key that is not in the backup. */
+function keyLines({ instanceKey }: Target['settings'], keys: readonly string[] | undefined): string[] {
+  if (instanceKey !== undefined) return ['INSTANCE_KEY is set and not part of the backup: store it separately'];
+  if (keys !== undefined) return [];
+  return ['the backup has no instance.key, and INSTANCE_KEY is not set here: store the key of the stack separately'];
+}
+
 /** `waymark restore`: restores a backup into DATA_DIR, which must not contain data. */
-export async function restore(directory: RawOption): Promise<CommandResult> {
+export async function restore(
+  directory: RawOption,
+  { withoutInstanceKey }: { readonly withoutInstanceKey?: boolean },
+): Promise<CommandResult> {
   const target = findTarget();
-  const { dataDir } = target.settings;
+  const { dataDir, instanceKey } = target.settings;
   const from = directoryArgument(directory);
   rejectExternalStores(target);
   if (target.stack !== undefined) throw new CommandError(`a stack is running on ${dataDir}: stop it first`);
@@ -147,9 +160,10 @@ export async function restore(directory: RawOption): Promise<CommandResult> {
     throw new CommandError(`${dataDir} already contains data: move it away, or set another DATA_DIR`);
   if (!existsSync(join(from, MANIFEST)))
     throw new CommandError(`${from} is not a complete backup: ${MANIFEST} is missing`);
-  const { startedAt, content } = readManifest(from);
+  const { startedAt, content, keys } = readManifest(from);
   const entries = listData(from);
   checkContent(from, entries, content);
+  if (withoutInstanceKey !== true) checkInstanceKey(target.settings, from, keys);
 
   const draft = draftOf(join(dataDir, 'restoring'));
   let bytes: number;
@@ -165,7 +179,7 @@ export async function restore(directory: RawOption): Promise<CommandResult> {
   return {
     data: { dataDir, startedAt, bytes },
     lines: [
-      `${dataDir} restored to ${startedAt}; start it with npm run up`,
+      `${dataDir} restored to ${startedAt}; start it with npm run up${instanceKey === undefined ? '' : ', with the same INSTANCE_KEY'}`,
       'export schedules will be disabled until their owners enable them, so that they overwrite nothing: see docs/runbooks/restoring.md',
       'people who were erased since then are in it: npx waymark erasure replay <file>, see docs/privacy.md',
     ],
