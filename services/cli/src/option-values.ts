@@ -41,11 +41,19 @@ export function urlOption(name: string, value: RawOption): string | undefined {
   throw new CommandError(`--${name} must be a URL, such as https://acme.com`);
 }
 
-/** The items of a comma-separated or repeated option; undefined when it is not given. */
-export function textList(value: RawOption): string[] | undefined {
-  if (value === undefined || value === true) return undefined;
+/**
+ * The items of a comma-separated or repeated option; undefined when it is not given.
+ *
+ * @throws CommandError when it has none, such as of an empty variable of the shell: an empty list often means all
+ */
+export function textList(name: string, value: RawOption): string[] | undefined {
+  if (value === undefined) return undefined;
   const values = typeof value === 'object' ? value : [value];
-  return values.flatMap((entry) => String(entry).split(/[\s,]+/)).filter((entry) => entry !== '');
+  const items = values
+    .flatMap((entry) => (typeof entry === 'boolean' ? [] : String(entry).split(/[\s,]+/)))
+    .filter((entry) => entry !== '');
+  if (items.length === 0) throw new CommandError(`--${name} needs a value`);
+  return items;
 }
 
 /** The text, if it is a known one. @param refusal how the message for another text begins; the known ones follow. @throws CommandError */
@@ -112,9 +120,9 @@ export function planOption(value: RawOption): Plan | undefined {
   return choiceOption('plan', text && BUSINESS_SIZE.test(text) ? 'business' : text, PLANS, undefined);
 }
 
-/** The scopes of an option; empty when it is not given. @throws CommandError for an unknown scope */
+/** The scopes of an option; empty when it is not given. @throws CommandError for an unknown scope, or when it names none */
 export function scopesOption(value: RawOption): Scope[] {
-  return (textList(value) ?? []).map((text) => oneOf(SCOPES, text, `"${text}" is not a scope; scopes are:`));
+  return (textList('scopes', value) ?? []).map((text) => oneOf(SCOPES, text, `"${text}" is not a scope; scopes are:`));
 }
 
 /** A whole number, or null for `plan`, which means the limit of the plan; undefined when the option is not given. @throws CommandError */
@@ -168,7 +176,7 @@ function quotaChange(entry: string): QuotaChange {
  * @throws CommandError
  */
 export function applyQuotas(value: RawOption, current: Partial<Quotas>): Partial<Quotas> | undefined {
-  const entries = textList(value);
+  const entries = textList('quotas', value);
   if (entries === undefined) return undefined;
   const merged: QuotaChange = Object.assign({ ...current }, ...entries.map(quotaChange));
   return Object.fromEntries(Object.entries(merged).filter(([, quota]) => quota !== 'plan'));

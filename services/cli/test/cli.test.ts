@@ -276,6 +276,30 @@ describe('waymark', { timeout: 120_000 }, () => {
     );
   });
 
+  it.each([
+    ['scopes', ''],
+    ['scopes', ','],
+    ['quotas', ''],
+    ['allowed-hostnames', ','],
+  ])('refuses --%s with %j: an empty list would be all, as of an empty variable of a script', async (option, value) => {
+    await json('workspace', 'create', '--slug', 'empty').catch(() => undefined);
+    const keys = async () => (await json<{ keys: unknown[] }>('key', 'list', '--workspace', 'empty')).keys.length;
+    const before = await keys();
+    const command = option === 'scopes' ? ['key', 'create', '--workspace'] : ['workspace', 'update'];
+    const { code, stderr } = await waymark(...command, 'empty', `--${option}`, value);
+    expect([code, stderr]).toEqual([1, `waymark: --${option} needs a value\n`]);
+    expect(await keys()).toBe(before);
+  });
+
+  it('says which scopes a new key has', async () => {
+    await json('workspace', 'create', '--slug', 'scopes');
+    const create = async (...args: string[]) =>
+      (await waymark('key', 'create', '--workspace', 'scopes', ...args)).stdout;
+    expect(await create()).toContain('scopes   all\n');
+    expect(await create('--scopes', 'analytics.read')).toContain('scopes   analytics.read\n');
+    expect(await create('--publishable')).not.toContain('scopes');
+  });
+
   it('creates a publishable key, so that an abused one can be replaced and revoked', async () => {
     const created = await json<Created>('workspace', 'create', '--slug', 'pages');
     const { apiKey } = await json<{ apiKey: string }>('key', 'create', '--workspace', 'pages', '--publishable');

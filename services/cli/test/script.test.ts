@@ -45,6 +45,7 @@ it.each([
   [['--host', 'go.acme.com/path'], '--host must be a host such as'],
   [['--host', 'javascript:alert(1)'], '--host must be a host such as'],
   [['--host', 'go.acme.com"><script>'], '--host must be a host such as'],
+  [['--host', 'go.acme.com', '--variant', ''], '--variant needs a value'],
   [['--host', 'go.acme.com', '--variant', 'everything'], '--variant must be a list of site-visit, outbound-domains'],
   [['--host', 'go.acme.com', '--publishable-key', 'dub_secret'], '--publishable-key must be a publishable key'],
 ])('%j fails: %s', async (args, message) => {

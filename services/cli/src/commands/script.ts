@@ -23,7 +23,7 @@ function originOption(value: RawOption): string {
 }
 
 function featuresOption(value: RawOption): ScriptFeature[] {
-  return (textList(value) ?? []).map((name) => oneOf(SCRIPT_FEATURES, name, '--variant must be a list of'));
+  return (textList('variant', value) ?? []).map((name) => oneOf(SCRIPT_FEATURES, name, '--variant must be a list of'));
 }
 
 function keyOption(value: RawOption): string | undefined {

@@ -134,6 +134,12 @@ export interface UpdateOptions {
   readonly privacySignal?: RawOption;
 }
 
+/** The hosts of an option in lower case; an empty text allows every host. @throws CommandError for a list without hosts, such as a comma */
+function hostnamesOption(value: RawOption): string[] | undefined {
+  if (value === '') return [];
+  return textList('allowed-hostnames', value)?.map((host) => host.toLowerCase());
+}
+
 function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): WorkspacePatch {
   const { eventRetentionDays: eventDays, addressRetentionDays: addressDays } = findTarget().settings;
   const events = ['event-retention-days', options.eventRetentionDays, EVENT_RETENTION_DAYS_MIN, eventDays] as const;
@@ -141,8 +147,7 @@ function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): Works
     name: optionalText('name', options.name),
     slug: optionalText('slug', options.slug)?.toLowerCase(),
     plan: planOption(options.plan),
-    // An empty list allows every host.
-    allowedHostnames: textList(options.allowedHostnames)?.map((host) => host.toLowerCase()),
+    allowedHostnames: hostnamesOption(options.allowedHostnames),
     requestsPerMinute: limitOption('requests-per-minute', options.requestsPerMinute, 1),
     analyticsPerSecond: limitOption('analytics-per-second', options.analyticsPerSecond, 0),
     quotas: applyQuotas(options.quotas, current.quotas),

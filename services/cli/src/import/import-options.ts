@@ -28,12 +28,15 @@ const HISTORIES = ['none', 'counts', 'events'] as const;
 /** Sources whose events can be imported. */
 const WITH_EVENTS: readonly Source[] = ['dub', 'yourls', 'shlink'];
 
+/** The items of a comma-separated or repeated option; empty when it is not given. @throws CommandError when it has none */
 function texts(name: string, value: RawOption): string[] {
-  const values = typeof value === 'object' ? value : value === undefined ? [] : [value];
-  return values
+  if (value === undefined) return [];
+  const items = (typeof value === 'object' ? value : [value])
     .flatMap((one) => (optionalText(name, one) ?? '').split(','))
     .map((one) => one.trim())
     .filter((one) => one !== '');
+  if (items.length === 0) throw new CommandError(`--${name} needs a value`);
+  return items;
 }
 
 /** The source with that name. @throws CommandError */

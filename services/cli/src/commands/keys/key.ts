@@ -11,6 +11,8 @@ function describeKey({ id, workspaceId, name, partialKey, kind, role, scopes, ex
   return { id, workspaceId, name, partialKey, kind, role, scopes, expiresAt, createdAt };
 }
 
+const scopesText = ({ scopes }: Pick<ApiKeyRecord, 'scopes'>) => scopes.join(' ') || 'all';
+
 const isoTime = z.iso.datetime({ offset: true });
 
 function expiryOption(value: RawOption): string | null {
@@ -51,7 +53,12 @@ export function createKey(options: CreateKeyOptions): Promise<CommandResult> {
     const { record, token } = await catalog.keys.create({ workspaceId, ...input });
     return {
       data: { key: describeKey(record), apiKey: token },
-      lines: [`key      ${record.id}`, `API key  ${token}`, 'Store the key now: it is not shown again.'],
+      lines: [
+        `key      ${record.id}`,
+        ...(isPublishable ? [] : [`scopes   ${scopesText(record)}`]),
+        `API key  ${token}`,
+        'Store the key now: it is not shown again.',
+      ],
     };
   });
 }
@@ -72,14 +79,7 @@ export function listKeys(options: KeyOptions): Promise<CommandResult> {
   return withCatalog(async (catalog) => {
     const ids = await workspaceIds(catalog, workspace);
     const keys = (await Promise.all(ids.map((id) => catalog.keys.list(id)))).flat().map(describeKey);
-    const rows = keys.map((key) => [
-      key.id,
-      key.workspaceId,
-      key.kind,
-      key.partialKey,
-      key.scopes.join(' ') || 'all',
-      key.name,
-    ]);
+    const rows = keys.map((key) => [key.id, key.workspaceId, key.kind, key.partialKey, scopesText(key), key.name]);
     return { data: { keys }, lines: table([['ID', 'WORKSPACE', 'KIND', 'KEY', 'SCOPES', 'NAME'], ...rows]) };
   });
 }
