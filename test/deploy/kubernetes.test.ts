@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSettings, SETTING_NAMES } from '@waymark/config';
@@ -173,22 +173,56 @@ describe('references', () => {
   });
 });
 
-it('docs/production.md makes a Job of `migrate` that prepares restored stores', () => {
+describe('docs/production.md', () => {
   const blocks = readFileSync(join(ROOT, 'docs/production.md'), 'utf8').split('```');
-  const [, lines = ''] = /^sh\n([\s\S]*)/.exec(blocks.find((block) => block.includes('name: restored')) ?? '') ?? [];
-  const script = `kubectl() { if [ "$1" = apply ]; then cat; fi; }\n${lines}`;
-  const job = parse(execFileSync('sh', ['-c', script], { cwd: ROOT, encoding: 'utf8' })) as Manifest;
-  const { images } = parse(manifestText('kustomization.yaml')) as { images: { newName: string; newTag: string }[] };
-  const [container] = containersOf(named('Job', 'migrate'));
-  expect([job.kind, job.metadata.name]).toEqual(['Job', 'restored']);
-  expect(containersOf(job)).toEqual([
-    {
-      ...container,
-      name: 'restored',
-      image: images.map(({ newName, newTag }) => `${newName}:${newTag}`).join(),
-      command: ['node', 'services/cli/bin/waymark.mjs', 'restored', '--backup', '2026-11-21T02:00:00Z'],
-    },
-  ]);
+  const commandsWith = (text: string) => (blocks.find((block) => block.includes(text)) ?? '').replace(/^sh\n/, '');
+
+  /** Runs commands with another kubectl. */
+  function run(kubectl: string, commands: string): string {
+    const options = { cwd: ROOT, encoding: 'utf8', input: '' } as const;
+    return spawnSync('sh', ['-c', `kubectl() { ${kubectl}; }\n${commands}`], options).stdout;
+  }
+
+  it.each([
+    ['restored', ['--backup', '2026-11-21T02:00:00Z']],
+    ['move', ['--to', 'https://waymark@clickhouse.acme.com:8443/waymark']],
+  ])('makes a Job of `migrate` that runs `%s`, in place of the one of an earlier attempt', (name, args) => {
+    const commands = commandsWith(`name: ${name}/`);
+    const job = parse(run('if [ "$1" = apply ]; then cat; fi', commands)) as Manifest;
+    const { images } = parse(manifestText('kustomization.yaml')) as { images: { newName: string; newTag: string }[] };
+    const [container] = containersOf(named('Job', 'migrate'));
+    expect([job.kind, job.metadata.name]).toEqual(['Job', name]);
+    expect(containersOf(job)).toEqual([
+      {
+        ...container,
+        name,
+        image: images.map(({ newName, newTag }) => `${newName}:${newTag}`).join(),
+        command: ['node', 'services/cli/bin/waymark.mjs', name, ...args],
+      },
+    ]);
+    const asked = run('echo "$1 $2 $3"', commands).split('\n');
+    expect(asked[0]).toBe(`delete job ${name}`);
+    expect(asked).toHaveLength(4);
+    // Nothing waits for a Job that was not made.
+    expect(run('echo "$1"; [ "$1" != apply ]', commands)).toBe('delete\napply\n');
+  });
+
+  it('stops and starts every service, and deletes every autoscaler', () => {
+    const names = (kind: string) =>
+      manifests
+        .filter((manifest) => manifest.kind === kind)
+        .map(({ metadata }) => metadata.name)
+        .sort();
+    for (const replicas of ['0', '2']) {
+      const asked = run('echo "$*"', commandsWith(`statefulset ingest -n waymark --replicas=${replicas}`)).split('\n');
+      const namedIn = (begin: string) => (asked.find((line) => line.startsWith(begin)) ?? '').slice(begin.length);
+      const of = (begin: string) => namedIn(begin).split(' -n waymark')[0]?.split(' ').sort();
+      expect(of('scale deployment ')).toEqual(names('Deployment'));
+      expect(of('scale statefulset ')).toEqual(names('StatefulSet'));
+      if (replicas === '0') expect(of('delete hpa ')).toEqual(names('HorizontalPodAutoscaler'));
+      expect(asked.filter((line) => line.includes(`--replicas=${replicas}`))).toHaveLength(2);
+    }
+  });
 });
 
 describe('consistency with the code', () => {
