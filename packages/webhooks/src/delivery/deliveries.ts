@@ -17,7 +17,7 @@ export interface DeliverySelection {
   readonly eventIds?: readonly string[] | undefined;
   /** Whether only events that no attempt has delivered are selected. */
   readonly isFailed?: boolean | undefined;
-  /** Maximum number of attempts of a list, or of events of a replay. */
+  /** Maximum number of attempts of a list. A replay, which takes all events, reads that many at a time. */
   readonly limit: number;
 }
 
@@ -127,6 +127,55 @@ FROM ${DELIVERIES_TABLE} WHERE ${where} AND request_body != '' GROUP BY webhook_
   return new Map(rows.map(([webhook, id, body]) => [`${webhook} ${id}`, body]));
 }
 
+/** An event of a webhook, and when it was first attempted, epoch milliseconds. */
+interface LoggedEvent {
+  readonly webhook: string;
+  readonly id: string;
+  readonly event: WebhookTrigger;
+  readonly firstAt: string;
+}
+
+/** The logged events of a selection, in the order of their first attempts. More attempts do not change that order. */
+async function selectEvents(clickhouse: ClickHouseClient, selection: DeliverySelection) {
+  const { where, parameters } = conditionsOf(selection);
+  const events = `SELECT toString(webhook_id) AS webhook, event_id AS id, any(event) AS kind,
+  toUnixTimestamp64Milli(min(timestamp)) AS first
+FROM ${DELIVERIES_TABLE} WHERE ${where} AND request_body != ''
+GROUP BY webhook_id, event_id ${selection.isFailed ? `HAVING countIf(${IS_DELIVERED}) = 0` : ''}`;
+  const [[total = '0', until = '0'] = []] = await read<[string, string]>(
+    clickhouse,
+    `SELECT toString(count()), toString(max(first)) FROM (${events})`,
+    parameters,
+    selection.workspaceId,
+  );
+
+  /** The next events, of those that were there at the beginning: a receiver that fails all the time adds others. */
+  async function after(last: LoggedEvent | undefined): Promise<LoggedEvent[]> {
+    const { firstAt = '-1', id = '', webhook = '' } = last ?? {};
+    const rows = await read<[string, string, WebhookTrigger, string]>(
+      clickhouse,
+      `SELECT webhook, id, kind, toString(first) FROM (${events})
+WHERE first <= {until:Int64} AND (first, id, webhook) > ({first:Int64}, {id:String}, {after:String})
+ORDER BY first, id, webhook LIMIT {limit:UInt32}`,
+      { ...parameters, until, first: firstAt, id, after: webhook, limit: selection.limit },
+      selection.workspaceId,
+    );
+    return rows.map(([ofWebhook, eventId, event, first]) => ({
+      webhook: ofWebhook,
+      id: eventId,
+      event,
+      firstAt: first,
+    }));
+  }
+
+  return {
+    total: Number(total),
+    async *all() {
+      for (let page = await after(undefined); page.length > 0; page = await after(page.at(-1))) yield page;
+    },
+  };
+}
+
 /**
  * Queues logged events to be delivered again, with the last body that was sent, and with the full number of attempts. Reads and queues a
  * few events at a time, and pauses while the waiting deliveries of the workspace have 16 MB or more, half of the limit from which changes
@@ -141,28 +190,19 @@ export async function replayDeliveries(
   selection: DeliverySelection,
   { waitReplicas = 0, onProgress = () => undefined }: ReplayOptions = {},
 ): Promise<number> {
-  const { where, parameters } = conditionsOf(selection);
-  const events = await read<[string, string, WebhookTrigger]>(
-    clickhouse,
-    `SELECT toString(webhook_id), event_id, any(event)
-FROM ${DELIVERIES_TABLE} WHERE ${where} AND request_body != ''
-GROUP BY webhook_id, event_id ${selection.isFailed ? `HAVING countIf(${IS_DELIVERED}) = 0` : ''}
-ORDER BY min(timestamp), event_id LIMIT {limit:UInt32}`,
-    { ...parameters, limit: selection.limit },
-    selection.workspaceId,
-  );
+  const selected = await selectEvents(clickhouse, selection);
   const sender = createWebhookJobSender(redis, createReplication(redis, waitReplicas));
   const waiting = createWaitingBodies(redis);
   const replay = `-${randomUUID()}`;
   const { workspaceId } = selection;
   let queued = 0;
-  onProgress({ queued, selected: events.length });
-  for (let start = 0; start < events.length; start += EVENTS_PER_STEP) {
-    const some = events.slice(start, start + EVENTS_PER_STEP);
+  onProgress({ queued, selected: selected.total });
+
+  async function queue(some: readonly LoggedEvent[]): Promise<void> {
     while (!(await waiting.isBelow(workspaceId, WAIT_FROM_BYTES))) await delay(WAIT_MS);
-    const eventIds = [...new Set(some.map(([, id]) => id))];
+    const eventIds = [...new Set(some.map(({ id }) => id))];
     const bodies = await readBodies(clickhouse, selection, eventIds);
-    const jobs = some.flatMap(([webhook, id, event]) => {
+    const jobs = some.flatMap(({ webhook, id, event }) => {
       const body = bodies.get(`${webhook} ${id}`);
       // The person of the event was erased meanwhile.
       if (body === undefined) return [];
@@ -173,7 +213,11 @@ ORDER BY min(timestamp), event_id LIMIT {limit:UInt32}`,
     await waiting.add(workspaceId, jobs);
     await sender.send(jobs);
     queued += jobs.length;
-    onProgress({ queued, selected: events.length });
+    onProgress({ queued, selected: selected.total });
   }
+
+  for await (const page of selected.all())
+    for (let start = 0; start < page.length; start += EVENTS_PER_STEP)
+      await queue(page.slice(start, start + EVENTS_PER_STEP));
   return queued;
 }

@@ -1,3 +1,5 @@
+import { insertRows } from '@waymark/clickhouse';
+import { parseResourceId } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { listDeliveries, replayDeliveries } from '../../src/index.js';
@@ -77,6 +79,29 @@ describe('deliveries that are replayed', () => {
     await waitFor(async () => (await delayed()).length === 1, { what: 'the second attempt to wait' });
     expect(await replay({ webhookId, eventIds: [failed] })).toBe(1);
     await waitFor(async () => new Set(await delayed()).size === 2, { what: 'the second attempt of the replay' });
+  });
+
+  it('are all that are selected, also if they are more than are read at a time, or were first sent at the same time', async () => {
+    const { id: webhookId } = await fixture.aHook(receiver.url, { triggers: ['link.updated'] });
+    const webhook = parseResourceId('webhook', webhookId) ?? '';
+    const workspace = parseResourceId('workspace', fixture.workspaceId) ?? '';
+    const now = Date.now();
+    const rows: readonly (readonly [string, number, number, number])[] = [
+      ...['a', 'b', 'c', 'd', 'e'].map((id) => [id, now, 1, 500] as const),
+      ['a', now + 5, 2, 500],
+      ['f', now + 1, 1, 500],
+      ['delivered', now, 1, 500],
+      ['delivered', now + 5, 2, 200],
+    ];
+    await insertRows(fixture.database.client, {
+      table: 'webhook_deliveries',
+      columns: ['workspace_id', 'webhook_id', 'event_id', 'timestamp', 'attempt', 'status', 'event', 'request_body'],
+      rows: rows.map(([id, ...row]) => [workspace, webhook, id, ...row, 'link.updated', JSON.stringify({ id })]),
+    });
+    receiver.answer((response) => response.end());
+    expect(await replay({ webhookId, isFailed: true, limit: 2 })).toBe(6);
+    await waitFor(() => receiver.received.length === 6, { what: 'the replay' });
+    expect(receiver.received.map(({ event }) => event.id).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
   });
 
   it('are those of one workspace only, and none if the list of ids is empty', async () => {
