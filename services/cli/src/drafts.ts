@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isAlive } from './is-alive.js';
 import { printStatus } from './output.js';
 
@@ -36,12 +36,19 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** Removes the drafts in a directory that killed processes have left; prints those that cannot be removed on standard error. */
-function removeLeft(directory: string): void {
+/**
+ * Removes the drafts in a directory that killed processes have left; prints those that cannot be removed on standard error.
+ *
+ * @param isIncluded by the name and the path; the drafts of all paths that have not changed for an hour by default
+ */
+function removeLeft(
+  directory: string,
+  isIncluded = (_name: string, path: string) => Date.now() - changedAtMs(path) >= UNCHANGED_MS_MIN,
+): void {
   for (const name of namesIn(directory).filter(isLeft)) {
     const path = join(directory, name);
     try {
-      if (Date.now() - changedAtMs(path) >= UNCHANGED_MS_MIN) rmSync(path, { recursive: true, force: true });
+      if (isIncluded(name, path)) rmSync(path, { recursive: true, force: true });
     } catch (err) {
       printStatus(`a killed command has left ${path}, which cannot be removed: ${(err as Error).message}`);
     }
@@ -58,4 +65,13 @@ function removeLeft(directory: string): void {
 export function draftOf(path: string): string {
   removeLeft(dirname(path));
   return `${path}${OWN_END}`;
+}
+
+/**
+ * As {@link draftOf}, for a path that only one process may write, in no other container either: what killed processes have left of it is
+ * removed at once, so that it does not take the room of the new one.
+ */
+export function soleDraftOf(path: string): string {
+  removeLeft(dirname(path), (name) => name.replace(DRAFT, '') === basename(path));
+  return draftOf(path);
 }

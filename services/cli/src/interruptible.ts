@@ -1,13 +1,14 @@
 import { InterruptedError } from './command-error.js';
 import { outputError } from './standard-output.js';
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** SIGHUP is that of a terminal or an SSH connection that closes. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs work whose signal is aborted by the first SIGINT or SIGTERM, and when standard output cannot be written. A second SIGINT or SIGTERM
- * ends the process immediately.
+ * Runs work whose signal is aborted by the first SIGINT, SIGTERM or SIGHUP, and when standard output cannot be written. The same signal once
+ * more ends the process immediately.
  *
- * @param message of the InterruptedError that a SIGINT or SIGTERM aborts the signal with
+ * @param message of the InterruptedError that a SIGINT, SIGTERM or SIGHUP aborts the signal with
  */
 export async function interruptible<T>(message: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController();

@@ -29,7 +29,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 const backups = () => readdirSync(join(directory, 'backups'));
 
 /** Starts a command, sends `signal` once it has begun to copy into `folder`, and waits for its end. */
-async function endEarly(signal: 'SIGINT' | 'SIGKILL', folder: () => string[], ...args: readonly string[]) {
+async function endEarly(signal: 'SIGINT' | 'SIGHUP' | 'SIGKILL', folder: () => string[], ...args: readonly string[]) {
   const child = spawn(process.execPath, [BIN, ...args], { env: environmentWith(environment), stdio: 'pipe' });
   let message = '';
   child.stderr.on('data', (data) => {
@@ -42,11 +42,14 @@ async function endEarly(signal: 'SIGINT' | 'SIGKILL', folder: () => string[], ..
   return { code, message };
 }
 
-it('a backup that is interrupted leaves nothing behind, and says that there is none', async () => {
-  const ended = await endEarly('SIGINT', backups, 'backup', join(directory, 'backups', 'monday'));
-  expect(ended).toMatchObject({ code: 1, message: expect.stringContaining('interrupted, there is no backup') });
-  expect(backups()).toEqual([]);
-});
+it.each(['SIGINT', 'SIGHUP'] as const)(
+  'a backup that is interrupted with %s leaves nothing behind, and says that there is none',
+  async (signal) => {
+    const ended = await endEarly(signal, backups, 'backup', join(directory, 'backups', 'monday'));
+    expect(ended).toMatchObject({ code: 1, message: expect.stringContaining('interrupted, there is no backup') });
+    expect(backups()).toEqual([]);
+  },
+);
 
 it('what a killed backup has left hinders no later backup, and is removed by the first one after an hour', async () => {
   await endEarly('SIGKILL', backups, 'backup', join(directory, 'backups', 'monday'));
@@ -60,16 +63,32 @@ it('what a killed backup has left hinders no later backup, and is removed by the
   expect(backups()).toEqual(['monday', 'tuesday']);
 });
 
-it('a restore that is interrupted leaves DATA_DIR empty', async () => {
+/** Makes a backup of what DATA_DIR has, and another DATA_DIR that is empty. @returns its path, and that of the backup */
+function aBackup(): readonly [restored: string, from: string] {
   const from = join(directory, 'backups', 'monday');
   renameSync(join(directory, 'data'), from);
   writeFileSync(join(from, 'backup.json'), JSON.stringify({ version: 1, startedAt: new Date(0).toISOString() }));
   const restored = join(directory, 'restored');
   mkdirSync(restored);
   environment = { DATA_DIR: restored, INSTANCE_KEY: '07'.repeat(32) };
+  return [restored, from];
+}
+
+it('a restore that is interrupted leaves DATA_DIR empty', async () => {
+  const [restored, from] = aBackup();
   const ended = await endEarly('SIGINT', () => readdirSync(restored), 'restore', from);
   expect(ended).toMatchObject({ code: 1, message: expect.stringContaining('interrupted, nothing is restored') });
   expect(readdirSync(restored)).toEqual([]);
+});
+
+it('what a killed restore has left is removed by the next one before it copies', async () => {
+  const [restored, from] = aBackup();
+  await endEarly('SIGKILL', () => readdirSync(restored), 'restore', from);
+  expect(readdirSync(restored)).toEqual([expect.stringMatching(/^restoring\..*\.part$/)]);
+  rmSync(join(from, 'clickhouse'), { recursive: true });
+  mkdirSync(join(from, 'clickhouse'));
+  expect(await runCli(environment, 'restore', from)).toMatchObject({ code: 0 });
+  expect(readdirSync(restored).sort()).toEqual(['clickhouse', 'restored.json']);
 });
 
 it('a restore of a backup whose manifest is cut off says that the backup is damaged', async () => {

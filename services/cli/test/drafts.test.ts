@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { runAsStranger, temporaryDirectory } from '@waymark/test-kit';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { draftOf } from '../src/drafts.js';
+import { draftOf, soleDraftOf } from '../src/drafts.js';
 
 const HOUR_S = 3600;
 const MODULES = ['drafts', 'is-alive', 'output'].map((name) => new URL(`../dist/${name}.js`, import.meta.url));
@@ -56,6 +56,14 @@ it('drafts that changed within the last hour stay, because another container may
   utimesSync(join(directory, name), 0, 0);
   draftOf(join(directory, 'monday'));
   expect(readdirSync(directory)).toEqual([name]);
+});
+
+it('what a killed process has left of a path that only one process may write is removed at once, and nothing else', () => {
+  const kept = [draftName('restoring', process.ppid), draftName('restoring', ended, `other-${hostname()}`)];
+  const others = [draftName('restoring2', ended), draftName('monday', ended), 'restoring'];
+  for (const name of [...kept, ...others, draftName('restoring', ended)]) aDraft(name, 0);
+  soleDraftOf(join(directory, 'restoring'));
+  expect(readdirSync(directory).sort()).toEqual([...kept, ...others].sort());
 });
 
 it('a draft with the id of this process is never the one that this process gets', () => {

@@ -14,7 +14,7 @@ import {
 import { checkInstanceKey, instanceKeyMarks } from '../backup/instance-key.js';
 import { whilePaused } from '../backup/while-paused.js';
 import { CommandError } from '../command-error.js';
-import { draftOf } from '../drafts.js';
+import { draftOf, soleDraftOf } from '../drafts.js';
 import { interruptible } from '../interruptible.js';
 import { optionalText, type RawOption } from '../option-values.js';
 import { type CommandResult, megabytes } from '../output.js';
@@ -165,7 +165,7 @@ export async function restore(
   checkContent(from, entries, content);
   if (withoutInstanceKey !== true) checkInstanceKey(target.settings, from, keys);
 
-  const draft = draftOf(join(dataDir, 'restoring'));
+  const draft = soleDraftOf(join(dataDir, 'restoring'));
   let bytes: number;
   try {
     bytes = await interruptible('interrupted, nothing is restored', (signal) => copyData(entries, from, draft, signal));
