@@ -44,6 +44,27 @@ describe('deploy/systemd/waymark.service', () => {
     expect([only('CapabilityBoundingSet'), only('NoNewPrivileges')]).toEqual(['', 'yes']);
   });
 
+  it('goes on if the new commit cannot be fetched, by the commands of docs/production.md', () => {
+    const page = readFileSync(join(ROOT, 'docs/production.md'), 'utf8');
+    const [, commands = ''] = /^\| systemd \| `(cd [^`]+systemctl start waymark)` \|$/m.exec(page) ?? [];
+    const names = ['cd', 'systemctl', 'git', 'npm', 'cp'];
+    const run = (failing: string) => {
+      const programs = names.map((name) => `${name}() { echo "${name} $1"; [ ${name} != "${failing}" ]; }`);
+      return execFileSync('sh', ['-c', `${programs.join('\n')}\n${commands} || true`], { encoding: 'utf8' }).split(
+        '\n',
+      );
+    };
+    expect(run('git')).toEqual(['cd /opt/waymark', 'git pull', '']);
+    expect(run('').slice(1, 6)).toEqual([
+      'git pull',
+      'systemctl stop',
+      'npm ci',
+      'npm run',
+      'cp deploy/systemd/waymark.service',
+    ]);
+    expect(run('').slice(-3)).toEqual(['systemctl daemon-reload', 'systemctl start', '']);
+  });
+
   it('restarts what ends, and gives a stop the time that the product may take', () => {
     const settings = loadSettings(unitEnvironment('/var/lib/waymark'));
     expect(Number(only('TimeoutStopSec')) * 1000).toBeGreaterThan(stackStopMs(settings));
