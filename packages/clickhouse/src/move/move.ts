@@ -4,12 +4,13 @@ import { migrationStatus } from '../migrations/migrate.js';
 import { type SchemaLease, takeSchemaLease } from '../migrations/schema-lease.js';
 import { haveEverExpired, markExpired } from '../retention/retention.js';
 import { copySlice } from './copy-slice.js';
-import { type Digest, merged } from './digest.js';
+import { type Digest, merged, readDigest } from './digest.js';
 import { eachOf } from './each-of.js';
 import { type ConnectedEndpoint, type MoveEndpoint, openSource, openTarget } from './endpoints.js';
 import { type MoveHeader, MoveState, type PlannedSlice } from './move-state.js';
 import { planSlices } from './plan-slices.js';
 import { assertUsable, identifySource, readOrWriteHeader, untilNothingIsInserted } from './preconditions.js';
+import { conditionOf } from './slice.js';
 import { readShape, type TableShape, tablesToMove } from './table-shape.js';
 
 /** Size of a slice in memory, some ten thousand clicks: enough for efficient inserts, and an embedded store can hold such a result. */
@@ -150,6 +151,7 @@ class Move {
     let rows = 0;
     let checksum = 0n;
     await eachOf(slices, target.cluster === undefined ? SLICES_AT_ONCE : 1, async (slice) => {
+      if (slice.copied !== undefined) await assertUnchanged(source, shape, slice, slice.copied);
       const digest = slice.copied ?? (await this.#copy(shape, slice));
       rows += Number(digest.rows);
       checksum = BigInt.asUintN(64, checksum + BigInt(digest.checksum));
@@ -180,6 +182,25 @@ class Move {
 async function countRows({ client }: ConnectedEndpoint, { kept }: TableShape, from: string): Promise<number> {
   const [row] = await client.rows<[string]>({ query: `SELECT count() FROM ${from} WHERE ${kept}` });
   return Number(row?.[0]);
+}
+
+/**
+ * Compares a slice that an earlier run has copied with the source, where a change of a record or of a total, as of a stack that was started
+ * in between, leaves the number of rows as it is. Of events it does not, so {@link assertCounts} finds it. @throws Error
+ */
+async function assertUnchanged(
+  source: ConnectedEndpoint,
+  shape: TableShape,
+  slice: PlannedSlice,
+  copied: Pick<Digest, 'rows' | 'checksum'>,
+): Promise<void> {
+  if (shape.merging === 'none') return;
+  const { rows, checksum } = await readDigest(source, shape, conditionOf(slice, shape));
+  if (rows === copied.rows && checksum === copied.checksum) return;
+  throw new Error(
+    `slice ${slice.number} of ${shape.name} has changed since it was copied: something has written meanwhile. ` +
+      'Stop it, drop the target database, and move again',
+  );
 }
 
 /** Compares the whole table with its slices, to detect rows that were written meanwhile or belong to no slice. @throws Error */

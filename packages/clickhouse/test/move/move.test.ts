@@ -152,6 +152,24 @@ describe('a move that ends in the middle', () => {
   });
 });
 
+test.each([
+  ['a record', "INSERT INTO links (workspace_id, id, version, domain, key) SELECT 1, 1, 9, 'go.acme.com', 'k1'"],
+  [
+    'a total',
+    'INSERT INTO link_totals (workspace_id, link_id, clicks) SELECT workspace_id, link_id, 1 FROM link_totals LIMIT 1',
+  ],
+])('a change of %s between two runs is found, although the number of rows stays', async (_what, query) => {
+  const source = await createTestDatabase();
+  const to = await aTarget();
+  await populate(source.client);
+  const ofSource = { source: endpointOf(source) };
+  await expect(move(to, { ...ofSource, onProgress: failAt('webhook_deliveries', 1) })).rejects.toBe(died);
+  await source.client.command({ query });
+  await expect(move(to, ofSource)).rejects.toThrow(/slice 0 of link\w+ has changed since it was copied/);
+  await expect(migrate(to.client)).rejects.toThrow('unfinished move');
+  await source.drop();
+});
+
 describe('the source of a move', () => {
   test('is read on connections that cannot change it', async () => {
     const { client } = openSource(endpointOf(from));
