@@ -32,6 +32,8 @@ function command(beginning: string): string {
 
 let folder: string;
 let copy: string;
+/** By the command for Compose. */
+let composeCopy: string;
 
 /** @param interrupt ends the command as Ctrl-C does; called with what does this */
 function run(
@@ -124,6 +126,11 @@ beforeAll(async () => {
   // With the mask that most systems have.
   const { code, output } = await run(`umask 022 && ${take}`);
   expect([code, output]).toEqual([0, expect.stringContaining('Transfer finished with success')]);
+  composeCopy = join(folder, 'compose.rdb');
+  const takeFromContainer = command('(umask 077 && docker compose exec')
+    .replace('docker compose exec -T redis redis-cli', `REDISCLI_AUTH=secret redis-cli -p ${server.port}`)
+    .replace('waymark.rdb', composeCopy);
+  expect(await run(`umask 022 && ${takeFromContainer}`)).toMatchObject({ code: 0 });
   await server.stop();
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -131,13 +138,11 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 it('no other user of the machine can read a copy, nor the one that the user of Redis gets', async () => {
-  expect(modeOf(copy)).toBe('600');
+  expect([copy, composeCopy].map(modeOf)).toEqual(['600', '600']);
   const given = join(anEmptyDirectory(), 'given.rdb');
   const give = command('install -o redis').replace('-o redis -g redis ', '').replace('/var/lib/waymark.rdb', given);
   expect(await run(`umask 022 && ${give.replace(' waymark.rdb', ` ${copy}`)}`)).toMatchObject({ code: 0 });
   expect(modeOf(given)).toBe('600');
-  const compose = command('docker compose exec redis sh -c');
-  expect(compose).toMatch(/^docker compose exec redis sh -c 'umask 077 && redis-cli --rdb \S+' && docker compose cp /);
 });
 
 it('a Redis with appendonly yes has everything that is in the copy, and nothing keeps the dump', async () => {
@@ -146,6 +151,12 @@ it('a Redis with appendonly yes has everything that is in the copy, and nothing 
   expect([code, output]).toEqual([0, expect.stringContaining(`restored ${KEYS + 1} keys\n`)]);
   expect(readdirSync(directory)).toEqual(['appendonlydir']);
   expect(await keysIn(directory)).toBe(KEYS);
+});
+
+it('the copy of the command for Compose, which leaves no file in the container, has everything too', async () => {
+  const directory = anEmptyDirectory();
+  const { code, output } = await restore(composeCopy, directory);
+  expect([code, output]).toEqual([0, expect.stringContaining(`restored ${KEYS + 1} keys\n`)]);
 });
 
 it('a copy that takes its time to load is awaited', async () => {
