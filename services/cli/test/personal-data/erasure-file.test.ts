@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Erasure } from '@waymark/contract';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { beforeEach, expect, it } from 'vitest';
-import { readErasureFile, writeErasureFile } from '../../src/commands/personal-data/erasure-file.js';
+import { leftToRepeat, readErasureFile, writeErasureFile } from '../../src/commands/personal-data/erasure-file.js';
 import { runCommand } from '../run-cli.js';
 
 let directory: string;
@@ -36,6 +36,40 @@ it('a list stays when the installation was restored and lacks one of its erasure
   const repeated = [anErasure('era_5', 'cus_2'), ...restored];
   await writeErasureFile(file, repeated);
   expect(readErasureFile(file)).toEqual(repeated);
+});
+
+it.each([
+  ['the same erasure', 'era_1'],
+  ['another erasure of the same customers', 'era_2'],
+])(
+  'a list stays when the installation has only anonymised whom %s is to delete, until that is repeated',
+  async (_what, id) => {
+    const anonymised = anErasure('era_1', 'cus_1');
+    const kept: Erasure = { ...anErasure(id, 'cus_1'), mode: 'delete' };
+    await writeErasureFile(file, id === 'era_1' ? [kept] : [kept, anonymised]);
+    const before = readFileSync(file, 'utf8');
+    await expect(writeErasureFile(file, [anonymised])).rejects.toThrow(
+      /1 of its erasures are not in this installation/,
+    );
+    expect(readFileSync(file, 'utf8')).toBe(before);
+    const repeated: Erasure[] = [{ ...anErasure('era_3', 'cus_1'), mode: 'delete' }, anonymised];
+    await writeErasureFile(file, repeated);
+    expect(readErasureFile(file)).toEqual(repeated);
+  },
+);
+
+it('whom a restored installation has only anonymised since its start is deleted again', () => {
+  const anonymised = anErasure('era_1', 'cus_1');
+  const kept: Erasure = { ...anonymised, mode: 'delete' };
+  expect(leftToRepeat([kept], [anonymised])).toEqual([kept]);
+  expect(leftToRepeat([anonymised], [kept])).toEqual([]);
+  expect(leftToRepeat([kept], [{ ...kept, status: 'accepted' }])).toEqual([kept]);
+});
+
+it('a list is replaced when the installation has deleted whom it has as anonymised', async () => {
+  await writeErasureFile(file, [anErasure('era_1', 'cus_1')]);
+  await writeErasureFile(file, [{ ...anErasure('era_1', 'cus_1'), mode: 'delete' }]);
+  expect(readErasureFile(file)).toMatchObject([{ mode: 'delete' }]);
 });
 
 it('a list stays when one of its erasures had no customer, which cannot be repeated by the list', async () => {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Erasure, erasureSchema } from '@waymark/contract';
+import { ERASURE_MODES, type Erasure, erasureSchema } from '@waymark/contract';
 import { z } from 'zod';
 import { CommandError } from '../../command-error.js';
 import { openFileOutput } from '../../export/export-output.js';
@@ -25,13 +25,29 @@ function existingList(file: string): Erasure[] | undefined {
   return readErasureFile(file);
 }
 
-/** The erasures of `kept` that the installation lacks: neither they nor erasures of all their customers are among `found`. */
+/** Whether the first erasure leaves no more of a person than the other one. */
+const isAsStrong = (one: Pick<Erasure, 'mode'>, other: Pick<Erasure, 'mode'>): boolean =>
+  one.mode === 'delete' || one.mode === other.mode;
+
+/** The erasures of a list to repeat: those that are not completed in the records with a mode that is as strong. */
+export function leftToRepeat(kept: readonly Erasure[], found: readonly Erasure[]): Erasure[] {
+  const erased = new Map(found.filter(({ status }) => status === 'erased').map((erasure) => [erasure.id, erasure]));
+  return kept.filter((erasure) => {
+    const one = erased.get(erasure.id);
+    return one === undefined || !isAsStrong(one, erasure);
+  });
+}
+
+/** The erasures of `kept` that `found` lacks: neither they nor erasures of all their customers are in it, with a mode that is as strong. */
 function missingFrom(found: readonly Erasure[], kept: readonly Erasure[]): Erasure[] {
-  const ids = new Set(found.map(({ id }) => id));
-  const customers = new Set(found.flatMap(({ customerIds }) => customerIds));
-  const isRepeated = ({ customerIds }: Erasure) =>
-    customerIds.length > 0 && customerIds.every((customerId) => customers.has(customerId));
-  return kept.filter((erasure) => !ids.has(erasure.id) && !isRepeated(erasure));
+  return ERASURE_MODES.flatMap((mode) => {
+    const strong = found.filter((erasure) => isAsStrong(erasure, { mode }));
+    const ids = new Set(strong.map(({ id }) => id));
+    const customers = new Set(strong.flatMap(({ customerIds }) => customerIds));
+    const isRepeated = ({ customerIds }: Erasure) =>
+      customerIds.length > 0 && customerIds.every((customerId) => customers.has(customerId));
+    return kept.filter((erasure) => erasure.mode === mode && !ids.has(erasure.id) && !isRepeated(erasure));
+  });
 }
 
 /**
@@ -44,7 +60,7 @@ export async function writeErasureFile(file: string, erasures: readonly Erasure[
   const missing = missingFrom(erasures, existingList(file) ?? []);
   if (missing.length > 0) {
     throw new CommandError(
-      `${file} is left as it is: ${missing.length} of its erasures are not in this installation, as after a restore of an earlier backup. Repeat them with \`waymark erasure replay ${file}\`, then write to another file`,
+      `${file} is left as it is: ${missing.length} of its erasures are not in this installation, or only with a weaker mode, as after a restore of an earlier backup. Repeat them with \`waymark erasure replay ${file}\`, then write to another file`,
     );
   }
   const output = await openFileOutput(file);

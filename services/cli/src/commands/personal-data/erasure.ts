@@ -4,7 +4,7 @@ import { type ApiRequest, type ApiRequests, RefusedRequest } from '../../api/api
 import { interruptible } from '../../interruptible.js';
 import { choiceOption, optionalText, type RawOption, requiredText } from '../../option-values.js';
 import { type CommandResult, table } from '../../output.js';
-import { readErasureFile, writeErasureFile } from './erasure-file.js';
+import { leftToRepeat, readErasureFile, writeErasureFile } from './erasure-file.js';
 
 export interface ErasureOptions extends ApiOptions {
   readonly mode?: RawOption;
@@ -78,7 +78,7 @@ function notRepeated(leftOut: readonly string[], unnamed: number): string[] {
 
 /**
  * `waymark erasure replay`: erases the customers of a list again, after a backup was restored that is older than the erasures. Skips
- * erasures that the records show as completed. Customers who were created after the backup do not exist, and are left out.
+ * erasures that the records show as completed, with a mode that is as strong. Customers who were created after the backup do not exist, and are left out.
  */
 export async function replayErasures(file: RawOption, options: ErasureOptions): Promise<CommandResult> {
   const erasures = readErasureFile(requiredText('file', file));
@@ -86,9 +86,7 @@ export async function replayErasures(file: RawOption, options: ErasureOptions): 
   const leftOut: string[] = [];
   let unnamed = 0;
   await withRequests(options, async (requests) => {
-    const known = new Map((await readAll(requests)).map((erasure) => [erasure.id, erasure]));
-    for (const { id, mode, customerIds } of erasures) {
-      if (known.get(id)?.status === 'erased') continue;
+    for (const { mode, customerIds } of leftToRepeat(erasures, await readAll(requests))) {
       if (customerIds.length === 0) unnamed += 1;
       for (const customerId of customerIds) {
         const erasure = await eraseBy(requests, customerId, mode).catch((err: unknown) => {
