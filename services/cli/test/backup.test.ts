@@ -36,9 +36,13 @@ async function endEarly(signal: 'SIGINT' | 'SIGHUP' | 'SIGKILL', folder: () => s
     message += data;
   });
   const closed = once(child, 'close');
-  await waitFor(() => folder().some((name) => name.includes(String(child.pid))), { what: 'the copy to begin' });
+  const isCopying = () => folder().some((name) => name.includes(String(child.pid)));
+  await waitFor(isCopying, { what: 'the copy to begin' });
   child.kill(signal);
+  // A terminal that closes sends it twice: the second one may come at any moment of the cleaning up.
+  const again = setInterval(() => signal === 'SIGHUP' && isCopying() && child.kill(signal), 1);
   const [code] = await closed;
+  clearInterval(again);
   return { code, message };
 }
 
