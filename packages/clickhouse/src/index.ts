@@ -58,7 +58,7 @@ export {
   readReplicaRows,
 } from './shards/every-replica.js';
 export { listShards, type ShardList } from './shards/list-shards.js';
-export { moveShard, ShardMoveError, type ShardMoveReport } from './shards/move-shard.js';
+export { moveShard, ShardMoveError, type ShardMoveReport, ShardThereError } from './shards/move-shard.js';
 export { LOGICAL_SHARDS } from './shards/placement.js';
 export { countShards } from './shards/placement-store.js';
 export { createRowGroups } from './shards/row-groups.js';

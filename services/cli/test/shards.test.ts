@@ -241,6 +241,25 @@ test('several are moved by one command, which goes on where it was killed when i
   for (const database of nodes.databases) expect(await number(FENCED, database)).toBe(0);
 }, 120_000);
 
+test('a command that is repeated while the first one still runs leaves out what that one moves', async () => {
+  const holdLease = (owner: string) =>
+    client.command({ query: `INSERT INTO schema_migration_leases SELECT '${owner}', now64(3) + INTERVAL 1 MINUTE, 1` });
+  await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
+  await holdLease('the first command');
+  const repeated = runCli(env, 'shards', 'move', '11', '13', '--to', '1', '--json');
+  await waitFor(async () => (await number('SELECT uniqExact(owner) FROM schema_migration_leases')) > 1, {
+    what: 'the second command to wait',
+  });
+  // The first one ends the move of 11, which has no rows.
+  await client.command({
+    query: `INSERT INTO schema_shards SELECT 11, 1, 0, '', now64(3), max(version) + 1 FROM schema_shards`,
+  });
+  await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
+  const { code, stdout, stderr } = await repeated;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('on shard 1 already: 11') });
+  expect(JSON.parse(stdout)).toMatchObject({ moves: [{ logical: 13 }], there: [11] });
+}, 120_000);
+
 test.each([
   [['3', '--to', '9'], 'has no shard 9'],
   [['840', '--to', '1'], '840: logical shards are numbers from 0 to 839'],

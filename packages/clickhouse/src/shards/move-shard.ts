@@ -9,7 +9,12 @@ import { untilCaughtUp, untilEnded } from './wait-for-nodes.js';
 
 /** The move that was requested is not possible. The message says why. */
 export class ShardMoveError extends Error {
-  override readonly name = 'ShardMoveError';
+  override readonly name: string = 'ShardMoveError';
+}
+
+/** The logical shard is on the requested shard already, as after a move by another process for whose end this one has waited. */
+export class ShardThereError extends ShardMoveError {
+  override readonly name = 'ShardThereError';
 }
 
 /** Options of {@link moveShard}. */
@@ -75,7 +80,7 @@ async function begin(
   const from = stored.shards[logical];
   if (from === undefined) throw new ShardMoveError(`logical shards are 0 to ${LOGICAL_SHARDS - 1}`);
   if (!nodes.some(({ shard }) => shard === to)) throw new ShardMoveError(`the cluster ${cluster} has no shard ${to}`);
-  if (from === to) throw new ShardMoveError(`logical shard ${logical} is on shard ${to} already`);
+  if (from === to) throw new ShardThereError(`logical shard ${logical} is on shard ${to} already`);
   await writePlacement(client, { cluster }, { logical, shard: from, other: to, step: 'copying' });
   return { logical, from, to, step: 'copying' };
 }

@@ -7,6 +7,7 @@ import {
   type ShardList,
   ShardMoveError,
   type ShardMoveReport,
+  ShardThereError,
 } from '@waymark/clickhouse';
 import { CommandError } from '../command-error.js';
 import { numberOption, type RawOption } from '../option-values.js';
@@ -111,12 +112,21 @@ export function moveShards(logical: readonly string[], { to }: { readonly to: Ra
   return onCluster(async (client, cluster) => {
     const shard = numberOption('to', to, { min: 1, isWhole: true, what: 'the number of a shard' });
     const [left, there] = leftToMove(await listShards(client, { cluster }), readRanges(logical), shard);
-    if (there.length > 0) printMessage(`on shard ${shard} already: ${rangesText(there)}`);
+    const printThere = (numbers: readonly number[]) =>
+      printMessage(`on shard ${shard} already: ${rangesText(numbers)}`);
+    if (there.length > 0) printThere(there);
     const moves: ShardMoveReport[] = [];
     for (const number of left) {
-      const report = await moveShard(client, { cluster, logical: number, to: shard });
-      printMessage(reportLine(report));
-      moves.push(report);
+      try {
+        const report = await moveShard(client, { cluster, logical: number, to: shard });
+        printMessage(reportLine(report));
+        moves.push(report);
+      } catch (err) {
+        // Moved by another run of the command, for whose end this one has waited.
+        if (!(err instanceof ShardThereError)) throw err;
+        printThere([number]);
+        there.push(number);
+      }
     }
     return { data: { moves, there }, lines: [`${moves.length} moved`] };
   });
