@@ -1,4 +1,4 @@
-import { cpSync, existsSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Link } from '@waymark/contract';
 import { leastOf, temporaryDirectory, waitFor } from '@waymark/test-kit';
@@ -77,6 +77,8 @@ describe('backup and restore of a running stack', () => {
     expect([...traffic.sentEvents.failedRedirects, ...traffic.sentEvents.failedTracks]).toEqual([]);
     expect((await acme.create({ key: 'later', url: 'https://example.com/later' })).status).toBe(200);
 
+    const manifest = JSON.parse(readFileSync(join(directory, 'monday', 'backup.json'), 'utf8'));
+    expect(manifest.keys).toMatchObject({ current: expect.any(String) });
     await stack.lose();
     expect(existsSync(stack.dataDir)).toBe(false);
     await stack.waymark('restore', join(directory, 'monday'));

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { type RunState, writeRestoredMark } from '@waymark/config';
+import { type KeyMarks, type RunState, writeRestoredMark } from '@waymark/config';
 import { z } from 'zod';
 import {
   BACKUP_ENTRIES,
@@ -11,7 +11,7 @@ import {
   linkData,
   listData,
 } from '../backup/data-files.js';
-import { checkInstanceKey, instanceKeyMarks } from '../backup/instance-key.js';
+import { backupMarks, checkInstanceKey, keyLines } from '../backup/instance-key.js';
 import { whilePaused } from '../backup/while-paused.js';
 import { CommandError } from '../command-error.js';
 import { draftOf, soleDraftOf } from '../drafts.js';
@@ -28,8 +28,8 @@ const manifestSchema = z.object({
   startedAt: z.iso.datetime(),
   /** Absent in backups of earlier releases. */
   content: z.object({ files: z.int(), bytes: z.int() }).optional(),
-  /** Marks of the instance keys; absent in backups of earlier releases, and when the command had no key. */
-  keys: z.array(z.string()).optional(),
+  /** Marks of the instance keys; absent in backups of earlier releases, and when the keys were uncertain. */
+  keys: z.object({ current: z.string(), accepted: z.array(z.string()).readonly() }).optional(),
 });
 type Content = z.infer<typeof manifestSchema>['content'];
 
@@ -113,8 +113,9 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   const startedAt = new Date().toISOString();
   const draft = draftOf(to);
   let copied: Copied;
-  let keys: readonly string[] | undefined;
+  let keys: KeyMarks | undefined;
   try {
+    keys = await backupMarks(target);
     mkdirSync(dirname(to), { recursive: true });
     copied = await interruptible('interrupted, there is no backup', (signal) =>
       target.stack === undefined
@@ -122,8 +123,7 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
         : copyRunning(dataDir, target.stack, draft, signal),
     );
     const content = contentOf(listData(draft));
-    keys = instanceKeyMarks(target.settings, draft);
-    const manifest: z.input<typeof manifestSchema> = { version: 1, startedAt, content, keys: keys && [...keys] };
+    const manifest: z.input<typeof manifestSchema> = { version: 1, startedAt, content, keys };
     const note = JSON.stringify(manifest);
     writeFileSync(join(draft, MANIFEST), `${note}\n`, { mode: 0o600, flush: true });
     renameSync(draft, to);
@@ -134,15 +134,8 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   const pause = pausedMs === undefined ? 'nothing was running' : `paused for ${Math.ceil(pausedMs)} ms`;
   return {
     data: { directory: to, startedAt, bytes, pausedMs: pausedMs ?? null },
-    lines: [`${to}: ${megabytes(bytes)} of ${dataDir}; ${pause}`, ...keyLines(target.settings, keys)],
+    lines: [`${to}: ${megabytes(bytes)} of ${dataDir}; ${pause}`, ...keyLines(target.settings, to, keys)],
   };
-}
-
-/** What to do about a key that is not in the backup. */
-function keyLines({ instanceKey }: Target['settings'], keys: readonly string[] | undefined): string[] {
-  if (instanceKey !== undefined) return ['INSTANCE_KEY is set and not part of the backup: store it separately'];
-  if (keys !== undefined) return [];
-  return ['the backup has no instance.key, and INSTANCE_KEY is not set here: store the key of the stack separately'];
 }
 
 /** `waymark restore`: restores a backup into DATA_DIR, which must not contain data. */
