@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { CommandError } from './command-error.js';
 import { isAlive } from './is-alive.js';
 import { printStatus } from './output.js';
 
@@ -10,6 +11,7 @@ const OWN_END = `.${process.pid}-${randomBytes(4).toString('hex')}@${hostname()}
 const DRAFT = /\.(\d+)-[0-9a-f]{8}@(.+)\.part$/;
 /** Containers can have the same host name and share a directory, but do not see each other's processes. */
 const UNCHANGED_MS_MIN = 3_600_000;
+const SOLE_UNCHANGED_MS_MIN = 600_000;
 
 /** Whether the draft was made on this host, by a process that has ended. */
 function isLeft(name: string): boolean {
@@ -69,9 +71,17 @@ export function draftOf(path: string): string {
 
 /**
  * As {@link draftOf}, for a path that only one process may write, in no other container either: what killed processes have left of it is
- * removed at once, so that it does not take the room of the new one.
+ * removed after ten minutes without a change, so that it does not take the room of the new one.
+ *
+ * @throws CommandError when one has changed since, because a process in another container may write it
  */
 export function soleDraftOf(path: string): string {
-  removeLeft(dirname(path), (name) => name.replace(DRAFT, '') === basename(path));
-  return draftOf(path);
+  const isOfPath = (name: string) => name.replace(DRAFT, '') === basename(path);
+  const isOld = (at: string) => Date.now() - changedAtMs(at) >= SOLE_UNCHANGED_MS_MIN;
+  removeLeft(dirname(path), (name, at) => isOfPath(name) && isOld(at));
+  const [left] = namesIn(dirname(path)).filter((name) => isLeft(name) && isOfPath(name));
+  if (left === undefined) return draftOf(path);
+  throw new CommandError(
+    `${join(dirname(path), left)} has changed a short time ago: if no other container writes it, remove it and repeat the command`,
+  );
 }

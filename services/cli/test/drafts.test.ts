@@ -7,7 +7,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { draftOf, soleDraftOf } from '../src/drafts.js';
 
 const HOUR_S = 3600;
-const MODULES = ['drafts', 'is-alive', 'output'].map((name) => new URL(`../dist/${name}.js`, import.meta.url));
+const MODULES = ['drafts', 'command-error', 'is-alive', 'output'].map(
+  (name) => new URL(`../dist/${name}.js`, import.meta.url),
+);
 
 let directory: string;
 let ended: number;
@@ -58,12 +60,15 @@ it('drafts that changed within the last hour stay, because another container may
   expect(readdirSync(directory)).toEqual([name]);
 });
 
-it('what a killed process has left of a path that only one process may write is removed at once, and nothing else', () => {
+it('what a killed process has left of a path that only one process may write is removed after ten minutes, and nothing else', () => {
   const kept = [draftName('restoring', process.ppid), draftName('restoring', ended, `other-${hostname()}`)];
   const others = [draftName('restoring2', ended), draftName('monday', ended), 'restoring'];
-  for (const name of [...kept, ...others, draftName('restoring', ended)]) aDraft(name, 0);
+  for (const name of [...kept, ...others, draftName('restoring', ended)]) aDraft(name, 660);
   soleDraftOf(join(directory, 'restoring'));
   expect(readdirSync(directory).sort()).toEqual([...kept, ...others].sort());
+  const recent = aDraft(draftName('restoring', ended), 60);
+  expect(() => soleDraftOf(join(directory, 'restoring'))).toThrow(`${recent} has changed a short time ago`);
+  expect(readdirSync(directory)).toContain(recent);
 });
 
 it('a draft with the id of this process is never the one that this process gets', () => {

@@ -164,7 +164,7 @@ export async function restore(
     bytes = await interruptible('interrupted, nothing is restored', (signal) => copyData(entries, from, draft, signal));
     writeRestoredMark(dataDir, { backupAt: startedAt });
     for (const name of BACKUP_ENTRIES) {
-      if (existsSync(join(draft, name))) renameSync(join(draft, name), join(dataDir, name));
+      if (entries.some(({ path }) => path === name)) renameSync(join(draft, name), join(dataDir, name));
     }
   } finally {
     rmSync(draft, { recursive: true, force: true });
