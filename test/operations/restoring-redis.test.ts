@@ -129,9 +129,13 @@ beforeAll(async () => {
   composeCopy = join(folder, 'compose.rdb');
   const takeFromContainer = command('(umask 077 && docker compose exec')
     .replace('docker compose exec -T redis redis-cli', `REDISCLI_AUTH=secret redis-cli -p ${server.port}`)
-    .replace('waymark.rdb', composeCopy);
+    .replaceAll('waymark.rdb', composeCopy);
   expect(await run(`umask 022 && ${takeFromContainer}`)).toMatchObject({ code: 0 });
   await server.stop();
+  const before = readFileSync(composeCopy);
+  expect((await run(takeFromContainer)).code).not.toBe(0);
+  // A copy of before stays while the server is away.
+  expect(readFileSync(composeCopy).equals(before)).toBe(true);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
