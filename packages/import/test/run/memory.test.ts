@@ -1,7 +1,7 @@
 import { ApiError } from '@waymark/contract';
 import type { LinkAuthor, LinkRuleDeps } from '@waymark/link-rules';
 import { describe, expect, it } from 'vitest';
-import { nextCursor } from '../../src/apis/cursors.js';
+import { nextCursor } from '../../src/apis/dub-cursors.js';
 import { oneByOne } from '../../src/apis/one-by-one.js';
 import { shortId } from '../../src/apis/pages.js';
 import { readYourlsDump } from '../../src/files/read-sql.js';
