@@ -7,35 +7,46 @@ interface MessageBody {
 const PASSED = 16;
 /** Pieces of at least this size are not joined. */
 const LARGE_BYTES = 1024;
-/** Pieces that every body may have, and the bytes for which it may have one more. */
+/** Pieces that every body may have. */
 const PIECES_FREE = 1000;
-const BYTES_PER_PIECE = 64;
+/** The bytes for which it may have one more: as it arrives, where each costs time, and as it is read, where each costs memory too. */
+const BYTES_PER_PIECE = 8;
+const BYTES_PER_JOINED_PIECE = 64;
 
 /**
  * Bounds the memory and the time that the body of an HTTP message takes besides its bytes: whatever its length, a peer may send it a byte at
- * a time, in chunks or packets, and each piece takes some hundred bytes and a few microseconds. Small pieces that arrive together are joined.
- * A body with more than 1,000 pieces, and one for each 64 bytes, is refused: the rest of it is discarded, and it does not end. Call it
- * before the body is read.
+ * a time, in chunks or packets, and each piece takes some hundred bytes and a few microseconds. Small pieces that arrive together are joined,
+ * and with later ones where the body would otherwise be read in more than 1,000 pieces, and one for each 64 bytes. A body that arrives in
+ * more than 1,000 pieces, and one for each 8 bytes, is refused: the rest of it is discarded, and it does not end. Call it before the body is
+ * read.
  *
  * @param refuse called once, when the body is refused; it closes the connection
  */
 export function boundPieces(body: MessageBody, refuse: () => void): void {
   const push = body.push.bind(body);
   let pieces = 0;
+  let passed = 0;
   let bytes = 0;
   let isRefused = false;
   let waiting: Buffer[] = [];
+  let isScheduled = false;
   // What the stream has answered last: whether it has room.
   let hasRoom = true;
 
+  const mayPass = () => passed < PIECES_FREE + bytes / BYTES_PER_JOINED_PIECE;
   function pass(piece: Buffer): boolean {
+    passed += 1;
     hasRoom = push(piece);
     return hasRoom;
   }
   function passWaiting(): void {
     const joined = waiting;
     waiting = [];
-    if (joined.length > 0 && !isRefused) pass(Buffer.concat(joined));
+    if (joined.length > 0) pass(Buffer.concat(joined));
+  }
+  function endOfPacket(): void {
+    isScheduled = false;
+    if (mayPass()) passWaiting();
   }
 
   body.push = (piece) => {
@@ -57,9 +68,13 @@ export function boundPieces(body: MessageBody, refuse: () => void): void {
       passWaiting();
       return pass(piece);
     }
-    // The parser adds all pieces of a packet before it returns.
-    if (waiting.length === 0) process.nextTick(passWaiting);
     waiting.push(piece);
-    return hasRoom;
+    if (!isScheduled) {
+      isScheduled = true;
+      // The parser adds all pieces of a packet before it returns.
+      process.nextTick(endOfPacket);
+    }
+    // While nothing is passed, the stream does not ask for more.
+    return hasRoom || !mayPass();
   };
 }

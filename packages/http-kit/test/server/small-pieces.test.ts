@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { App } from '../../src/index.js';
 import { aTestApp } from '../test-app.js';
@@ -71,6 +72,16 @@ describe('a body in chunks of one byte', () => {
     await closed;
     expect(statuses()).toEqual(before);
   });
+});
+
+it('a body that its client writes line by line, as short as lines are, is read', async () => {
+  await aConnection();
+  const lines = ['["first"', ...Array.from({ length: 5000 }, (_, line) => `,"line ${line + 1000}"\n`), ']'];
+  const { port } = app.server.address() as AddressInfo;
+  const headers = { 'content-type': 'application/json' };
+  const sent = { method: 'POST', headers, body: Readable.from(lines), duplex: 'half' } as unknown as RequestInit;
+  const answer = await fetch(`http://127.0.0.1:${port}/echo`, sent);
+  expect([answer.status, await answer.json()]).toEqual([200, { length: 9 + 5000 * 12 }]);
 });
 
 describe('a request without a route', () => {

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { createApp, createLogger } from '@waymark/http-kit';
 import { temporaryDirectory, waitFor } from '@waymark/test-kit';
 import type { FastifyRequest } from 'fastify';
@@ -20,7 +21,10 @@ const HEAD = [
   'url',
 ].join('\r\n');
 
-test('the time of an upload is that in which its file arrives, also of one that is broken off', async () => {
+const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+
+/** An app that receives uploads. @returns its port */
+async function listenForUploads(bytesMax: number, noteReceiving: (request: FastifyRequest) => void = () => {}) {
   const directory = temporaryDirectory('receive-upload-');
   const app = createApp({
     ...{ logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'https://d.example', trustedProxies: [] },
@@ -29,20 +33,35 @@ test('the time of an upload is that in which its file arrives, also of one that 
     await app.close();
     rmSync(directory, { recursive: true });
   });
-  await acceptUploads(app, BYTES_MAX);
-  let noteReceiving = (_request: FastifyRequest) => {};
-  const receiving = new Promise<FastifyRequest>((resolve) => {
-    noteReceiving = resolve;
-  });
+  await acceptUploads(app, bytesMax);
   app.post('/', async (request) => {
-    const received = receiveUpload(request, createImportFiles(directory), BYTES_MAX);
+    const received = receiveUpload(request, createImportFiles(directory), bytesMax);
     noteReceiving(request);
     const { bytes } = await received;
     return { bytes, uploadMs: request.uploadMs() };
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
-  const { port } = app.server.address() as AddressInfo;
-  const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+  return (app.server.address() as AddressInfo).port;
+}
+
+test('a file that its client writes line by line is received, as short as lines are', async () => {
+  const port = await listenForUploads(1024 ** 2);
+  function* form() {
+    yield `${HEAD},key\n`;
+    for (let line = 10_000; line < 14_000; line++) yield `https://a.test/${line},k${line}\n`;
+    yield '\r\n--b--\r\n';
+  }
+  const sent = { method: 'POST', headers, body: Readable.from(form()), duplex: 'half' } as unknown as RequestInit;
+  const answer = await fetch(`http://127.0.0.1:${port}/`, sent);
+  expect(await answer.json()).toMatchObject({ bytes: 8 + 4000 * 28 });
+});
+
+test('the time of an upload is that in which its file arrives, also of one that is broken off', async () => {
+  let noteReceiving = (_request: FastifyRequest) => {};
+  const receiving = new Promise<FastifyRequest>((resolve) => {
+    noteReceiving = resolve;
+  });
+  const port = await listenForUploads(BYTES_MAX, (request) => noteReceiving(request));
   let sentMs = 0;
   const answer = new Promise<string>((resolve, reject) => {
     const sending = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers }, async (response) => {
