@@ -24,3 +24,4 @@ export { createLogger, type Logger } from './server/logger.js';
 export { closeIfPipelinedTooDeep } from './server/pipelined-requests.js';
 export { runService, type Service } from './server/run-service.js';
 export { boundRequestPieces } from './server/small-pieces.js';
+export { discardBody } from './server/unneeded-bodies.js';

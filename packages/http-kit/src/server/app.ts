@@ -28,6 +28,7 @@ import { healthPlugin, type ReadinessChecks } from './health.js';
 import type { Logger } from './logger.js';
 import { limitPipelining } from './pipelined-requests.js';
 import { limitPieces } from './small-pieces.js';
+import { discardBody } from './unneeded-bodies.js';
 import { dropUnreadAnswers } from './unread-answers.js';
 
 /** Limit on the request line and the headers. A `query` of 10,000 characters may have 90 kB percent-encoded; Node's default is 16 KiB. */
@@ -118,9 +119,10 @@ function addRequestHooks(app: App, requireHttps: boolean, plainHttpPaths: readon
   });
 }
 
-/** Answers 404 to a request without a route, before its body is read. */
+/** Answers 404 to a request without a route, without its body. */
 function refuseUnknownRoutes(app: App): void {
-  const refuse = async () => {
+  const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
+    await discardBody(request.raw, reply.raw);
     throw new ApiError('not_found', 'The requested resource was not found.');
   };
   // Fastify accepts all hooks here, its types only those that run after the body was read.

@@ -1,7 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { App } from '../../src/index.js';
+import type { App, CreateAppOptions } from '../../src/index.js';
 import { aTestApp } from '../test-app.js';
 
 let app: App;
@@ -13,9 +14,9 @@ afterEach(async () => {
 });
 
 /** A connection to an app, which keeps all that it receives. */
-async function aConnection() {
+async function aConnection(options: Partial<CreateAppOptions> = {}) {
   handled = 0;
-  ({ app } = aTestApp({}, (routes) => {
+  ({ app } = aTestApp(options, (routes) => {
     routes.get('/got', async () => ({ got: true }));
     routes.post('/echo', async ({ body }) => {
       handled += 1;
@@ -91,6 +92,30 @@ describe('a request without a route', () => {
     await expect.poll(statuses).toEqual(['404']);
     socket.write(`\r\n1\r\n"\r\n${END}${GET}`);
     await expect.poll(statuses).toEqual(['404', '200']);
+  });
+
+  it.each([
+    ['HTTP/1.1\r\nConnection: close', `5\r\n"text\r\n`, `1\r\n"\r\n${END}`, 'Transfer-Encoding: chunked'],
+    ['HTTP/1.0', '"text', '"', 'Content-Length: 6'],
+  ])('is answered after its body when the connection closes then: %s', async (version, first, rest, length) => {
+    const { socket, closed, statuses } = await aConnection();
+    const unknown = new Promise<IncomingMessage>((resolve) => app.server.once('request', resolve));
+    socket.write(`POST /nope ${version}\r\nHost: a\r\nContent-Type: application/json\r\n${length}\r\n\r\n${first}`);
+    const request = await unknown;
+    await expect.poll(() => request.readableFlowing).toBe(true);
+    expect(statuses()).toEqual([]);
+    socket.write(rest);
+    await closed;
+    expect(statuses()).toEqual(['404']);
+  });
+
+  it('whose body does not end is refused after the time of requests', async () => {
+    const { socket, closed, statuses } = await aConnection({
+      timeoutsMs: { headers: 200, request: 300, checkInterval: 50, unreadAnswer: 30_000 },
+    });
+    socket.write('POST /nope HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 6\r\n\r\n"text');
+    await closed;
+    expect(statuses()).toEqual(['400']);
   });
 
   it('is answered although its client waits to be asked for the body', async () => {

@@ -5,6 +5,7 @@ import {
   addOpenRequest,
   boundRequestPieces,
   closeIfPipelinedTooDeep,
+  discardBody,
   interceptRequests,
   removeOpenRequest,
 } from '@waymark/http-kit';
@@ -94,13 +95,14 @@ const FORM_BYTES_MAX = 16 * 1024;
 /** Handles the password form, which is posted to the URL of the link. */
 async function formRoute(app: FastifyInstance, redirector: Redirector): Promise<void> {
   app.removeAllContentTypeParsers();
-  // Other bodies have no password, and are not read.
+  // Other bodies have no password, and are not needed.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.addContentTypeParser(FORM_TYPE, { parseAs: 'string', bodyLimit: FORM_BYTES_MAX }, (_request, body, done) =>
     done(null, new URLSearchParams(body as string)),
   );
   app.post('/', async (request, reply) => {
     const { body } = request;
+    await discardBody(request.raw, reply.raw);
     const password = body instanceof URLSearchParams ? (body.get('password') ?? '') : '';
     const answer = hasTwoHosts(request.raw)
       ? pageResponse(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { METHODS } from 'node:http';
+import { type IncomingMessage, METHODS } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { createLogger } from '@waymark/http-kit';
@@ -93,6 +93,29 @@ describe('over a socket', () => {
       socket.write('1\r\n \r\n'.repeat(50_000));
       await closed;
       expect(text.split('HTTP/1.1 ')).toHaveLength(2);
+    },
+  );
+
+  it.each(['HTTP/1.1\r\nConnection: close', 'HTTP/1.0'])(
+    'answers a post without a form after its body when the connection closes then: %s',
+    async (version) => {
+      const { key } = await ingest.link({ password: 'sesame' });
+      const request = new Promise<IncomingMessage>((resolve) => ingest.linkApp.server.once('request', resolve));
+      const head = `POST /${key} ${version}\r\nHost: ${DOMAIN}\r\nContent-Type: application/json\r\nContent-Length: 6`;
+      const socket = connect(port, '127.0.0.1');
+      let text = '';
+      socket.on('data', (data) => {
+        text += data.toString();
+      });
+      socket.on('error', () => undefined);
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.write(`${head}\r\n\r\n"text`);
+      const received = await request;
+      await expect.poll(() => received.readableFlowing, { timeout: 20_000 }).toBe(true);
+      expect(text).toBe('');
+      socket.write('"');
+      await closed;
+      expect(text).toContain('HTTP/1.1 401 ');
     },
   );
 
