@@ -16,12 +16,14 @@ const waiting = new WeakMap<Socket, number>();
  * packet in one turn, and keeps their responses until the client reads them: a packet of 64 kB would block the process for a second, and take
  * many times its size in memory.
  *
- * @returns whether the connection is closed, so that the request must not be processed
+ * @returns whether the connection is closed, for this or another reason, so that the request must not be processed
  */
 export function closeIfPipelinedTooDeep(request: IncomingMessage, response: ServerResponse): boolean {
+  const { socket } = request;
+  // After the last response, such as one to a body in too many small pieces, the connection stays open for a moment.
+  if (socket.writableEnded) return true;
   // A response gets its socket once all earlier ones of the connection are sent.
   if (response.socket !== null) return false;
-  const { socket } = request;
   const count = (waiting.get(socket) ?? 0) + 1;
   if (count > WAITING_MAX) {
     socket.destroy();

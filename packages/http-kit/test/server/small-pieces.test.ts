@@ -40,6 +40,7 @@ const head = (line: string) =>
 const chunks = (text: string) => [...text].map((piece) => `1\r\n${piece}\r\n`).join('');
 const END = '0\r\n\r\n';
 const GET = 'GET /got HTTP/1.1\r\nHost: a\r\n\r\n';
+const JSON_BODY = 'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
 
 describe('a body in chunks of one byte', () => {
   it('is read as any other while they are few, and the connection continues', async () => {
@@ -52,7 +53,7 @@ describe('a body in chunks of one byte', () => {
   it.each([
     ['ends', END],
     ['does not end', ''],
-    ['is followed by another request', END + GET],
+    ['is followed by another request', `${END}POST /echo HTTP/1.1\r\nHost: a\r\n${JSON_BODY}`],
   ])('is refused when they are many, and the connection is closed, when it %s', async (_what, rest) => {
     const { socket, closed, statuses, text } = await aConnection();
     // The beginning of this body alone would be valid.
