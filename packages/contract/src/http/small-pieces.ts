@@ -59,7 +59,7 @@ export function boundPieces(body: MessageBody, refuse: () => void): void {
     bytes += piece.length;
     if (pieces > PIECES_FREE + bytes / BYTES_PER_PIECE) {
       isRefused = true;
-      waiting = [];
+      passWaiting();
       refuse();
       return true;
     }

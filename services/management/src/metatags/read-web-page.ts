@@ -39,7 +39,8 @@ export async function readPage(outbound: Outbound, address: string): Promise<Pag
     for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
       const timeoutMs = Math.max(1, Math.ceil(endMs - performance.now()));
       const headers = { accept: 'text/html', 'user-agent': USER_AGENT };
-      const answer = await outbound.send({ method: 'GET', url, headers, timeoutMs, responseBytesMax: PAGE_BYTES_MAX });
+      const bounds = { timeoutMs, responseBytesMax: PAGE_BYTES_MAX, acceptsPartialBody: true };
+      const answer = await outbound.send({ method: 'GET', url, headers, ...bounds });
       if (answer.status >= 300 && answer.status < 400 && answer.location !== undefined) {
         const next = parseUrl(answer.location, url);
         if (next === undefined) return undefined;

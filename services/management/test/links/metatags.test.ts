@@ -115,6 +115,24 @@ describe('GET /links/metatags', () => {
   });
 
   it.each([
+    [
+      'does not end',
+      (response: ServerResponse) =>
+        void response.writeHead(200, { 'content-type': 'text/html' }).write('<title>x</title>'),
+    ],
+    [
+      'goes on in too many small pieces',
+      (response: ServerResponse) => {
+        response.writeHead(200, { 'content-type': 'text/html' }).write('<title>x</title>');
+        response.socket?.write('1\r\n \r\n'.repeat(10_000));
+      },
+    ],
+  ])('reads a page that %s as far as it came', async (_what, answer) => {
+    respond = answer;
+    expect((await tagsOf(here())).title).toBe('x');
+  });
+
+  it.each([
     ['another status', page('<title>x</title>', 'text/html', 404)],
     ['what is no page', page('<title>x</title>', 'application/json')],
     ['what comes after 512 kB', page(`<head>${' '.repeat(600_000)}<title>x</title>`)],
