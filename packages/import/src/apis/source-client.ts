@@ -1,5 +1,5 @@
 import { retryAfterMs } from '@waymark/contract';
-import { AddressRefusedError, type Outbound, type OutboundResponse } from '@waymark/outbound';
+import { AddressRefusedError, AnswerRefusedError, type Outbound, type OutboundResponse } from '@waymark/outbound';
 import { ImportError } from '../model/import-error.js';
 import { parseJsonInTurns, TooManyValuesError } from './json-in-turns.js';
 
@@ -118,7 +118,8 @@ export function createSourceClient(deps: SourceClientDeps): SourceClient {
       return { end: 'answered', answer: await checked(origin, response) };
     } catch (err) {
       if (err instanceof ImportError) throw err;
-      if (err instanceof AddressRefusedError) throw new ImportError(`${origin} cannot be read: ${err.message}`);
+      if (err instanceof AddressRefusedError || err instanceof AnswerRefusedError)
+        throw new ImportError(`${origin} cannot be read: ${err.message}`);
       return { end: 'failed', reason: err instanceof Error ? err.message : String(err), requestedMs: undefined };
     }
   }

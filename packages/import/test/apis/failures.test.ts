@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openApi } from '../../src/index.js';
 import { KEY, NOW, outbound, read } from './read-api.js';
@@ -52,6 +53,24 @@ describe('an API', () => {
     });
     await expect(rows[Symbol.asyncIterator]().next()).rejects.toThrow('does not answer: answers 503');
     expect(waits).toEqual([3_600_000, 3_600_000]);
+  });
+
+  it('that answers in a way that is refused ends the import at once, and is not said to be silent', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.write('HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const waits: number[] = [];
+    const { rows } = await openApi({
+      ...{ source: 'kutt', address, credential: KEY, outbound, readsCounts: false },
+      ...{ now: () => NOW, wait: async (ms) => void waits.push(ms) },
+    });
+    const reason = `${address} cannot be read: the answer changes the protocol`;
+    await expect(rows[Symbol.asyncIterator]().next()).rejects.toThrow(reason);
+    expect(waits).toEqual([]);
   });
 
   it('that stays away after it has answered ends the import after some ten minutes', async () => {
