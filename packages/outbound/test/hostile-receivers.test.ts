@@ -4,6 +4,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { afterEach, describe, expect, it } from 'vitest';
 import { AnswerRefusedError, createGuardedAgents, createOutbound } from '../src/index.js';
 
+/** The default of a second is too short while the machine is busy. */
+const POLL = { timeout: 20_000 };
 const OPTIONS = { allowedRanges: ['127.0.0.0/8'] };
 const servers: Server[] = [];
 const sockets = new Set<Socket>();
@@ -65,7 +67,7 @@ describe('a request ends before its time limit, and with it its connection, when
     for (const acceptsPartialBody of [false, true]) {
       await expect(sendTo(url, acceptsPartialBody)).rejects.toThrow(AnswerRefusedError);
     }
-    await expect.poll(() => sockets.size).toBe(0);
+    await expect.poll(() => sockets.size, POLL).toBe(0);
   });
 
   it('sends its answer a byte at a time, unless the status is enough', async () => {
@@ -75,7 +77,7 @@ describe('a request ends before its time limit, and with it its connection, when
     });
     await expect(sendTo(url, false, 1_000_000)).rejects.toThrow('the answer comes in too many small pieces');
     expect(await sendTo(url, true, 1_000_000)).toMatchObject({ status: 202, isTruncated: true });
-    await expect.poll(() => sockets.size).toBe(0);
+    await expect.poll(() => sockets.size, POLL).toBe(0);
   });
 
   it.each([
@@ -92,7 +94,7 @@ describe('a request ends before its time limit, and with it its connection, when
   ])('%s', async (_what, answer) => {
     const url = await aReceiver(answer);
     await expect(sendTo(url)).rejects.toThrow();
-    await expect.poll(() => sockets.size).toBe(0);
+    await expect.poll(() => sockets.size, POLL).toBe(0);
   });
 
   it('works on it for long, and says so: an answer may follow some informational ones', async () => {
@@ -126,7 +128,7 @@ describe('the connections that agents keep', () => {
     await answerOf(http, url);
     expect(counts(http)).toEqual([0, 1, 1]);
     talk();
-    await expect.poll(() => counts(http)).toEqual([0, 0, 0]);
+    await expect.poll(() => counts(http), POLL).toEqual([0, 0, 0]);
     expect(await answerOf(http, url)).toBe('ok');
     expect(await answerOf(http, url)).toBe('ok');
     expect(counts(http)).toEqual([0, 1, 1]);
@@ -140,7 +142,7 @@ describe('the connections that agents keep', () => {
     const url = await aReceiver((socket) => socket.write(bytes));
     const { http, close } = createGuardedAgents(OPTIONS);
     await answerOf(http, url).catch(() => undefined);
-    await expect.poll(() => counts(http)).toEqual([0, 0, 0]);
+    await expect.poll(() => counts(http), POLL).toEqual([0, 0, 0]);
     close();
   });
 

@@ -5,6 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { App, CreateAppOptions } from '../../src/index.js';
 import { aTestApp } from '../test-app.js';
 
+/** The default of a second is too short while the machine is busy. */
+const POLL = { timeout: 20_000 };
 let app: App;
 let handled = 0;
 const sockets: Socket[] = [];
@@ -46,7 +48,7 @@ describe('a body in chunks of one byte', () => {
   it('is read as any other while they are few, and the connection continues', async () => {
     const { socket, statuses, text } = await aConnection();
     socket.write(head('POST /echo') + chunks(JSON.stringify('a'.repeat(900))) + END + GET);
-    await expect.poll(statuses).toEqual(['200', '200']);
+    await expect.poll(statuses, POLL).toEqual(['200', '200']);
     expect(text()).toContain('{"length":902}');
   });
 
@@ -68,7 +70,7 @@ describe('a body in chunks of one byte', () => {
   it.each(['POST /nope', 'GET /got', 'DELETE /nope'])('that %s does not need ends its connection', async (line) => {
     const { socket, closed, statuses } = await aConnection();
     socket.write(head(line));
-    await expect.poll(statuses).toHaveLength(1);
+    await expect.poll(statuses, POLL).toHaveLength(1);
     const before = statuses();
     socket.write(chunks(' '.repeat(100_000)));
     await closed;
@@ -90,9 +92,9 @@ describe('a request without a route', () => {
   it('is answered before its body has arrived, and its connection continues after that', async () => {
     const { socket, statuses } = await aConnection();
     socket.write(`${head('POST /nope')}5\r\n"text`);
-    await expect.poll(statuses).toEqual(['404']);
+    await expect.poll(statuses, POLL).toEqual(['404']);
     socket.write(`\r\n1\r\n"\r\n${END}${GET}`);
-    await expect.poll(statuses).toEqual(['404', '200']);
+    await expect.poll(statuses, POLL).toEqual(['404', '200']);
   });
 
   it.each([
@@ -103,7 +105,7 @@ describe('a request without a route', () => {
     const unknown = new Promise<IncomingMessage>((resolve) => app.server.once('request', resolve));
     socket.write(`POST /nope ${version}\r\nHost: a\r\nContent-Type: application/json\r\n${length}\r\n\r\n${first}`);
     const request = await unknown;
-    await expect.poll(() => request.readableFlowing).toBe(true);
+    await expect.poll(() => request.readableFlowing, POLL).toBe(true);
     expect(statuses()).toEqual([]);
     socket.write(rest);
     await closed;
@@ -122,8 +124,8 @@ describe('a request without a route', () => {
   it('is answered although its client waits to be asked for the body', async () => {
     const { socket, statuses } = await aConnection();
     socket.write('PUT /nope HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n');
-    await expect.poll(statuses).toEqual(['100', '404']);
+    await expect.poll(statuses, POLL).toEqual(['100', '404']);
     socket.write(`{}${GET}`);
-    await expect.poll(statuses).toEqual(['100', '404', '200']);
+    await expect.poll(statuses, POLL).toEqual(['100', '404', '200']);
   });
 });
