@@ -47,7 +47,7 @@ interface Batch {
 const INTERVAL_MS = 10_000;
 /** After this many intervals, samples are written even if no other rows wait. */
 const SAMPLE_INTERVALS = 3;
-/** Limit on the buffered rows of one table: a busy writer, which adds a row per insert batch and workspace, fills it in minutes. */
+/** Limit on the buffered rows of one table. A writer adds at most a row per workspace, kind of event and minute for each flush. */
 const ROWS_MAX = 20_000;
 const INSERT_MS = 5000;
 const CLOSE_MS = 1000;

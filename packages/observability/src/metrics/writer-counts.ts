@@ -33,14 +33,46 @@ export interface WriterCounts {
 
 export interface WriterCountsOptions {
   readonly instance: string;
-  readonly opsLog: Pick<OpsLog, 'add'>;
+  readonly opsLog: Pick<OpsLog, 'add' | 'onFlush'>;
   readonly now: () => number;
+}
+
+/** The events of one kind that were stored for a workspace in a minute, since the last flush of the operator tables. */
+interface WorkspaceMinute {
+  readonly minute: number;
+  readonly workspaceId: string;
+  readonly kind: string;
+  events: number;
+  lagMsMax: number;
 }
 
 /** Creates the counts of a writer, which begin at 0. */
 export function createWriterCounts({ instance, opsLog, now }: WriterCountsOptions): WriterCounts {
   const kinds = new Map<string, KindCounts>();
   const dropped = new Map<string, number>(['click', 'lead', 'sale'].map((kind) => [kind, 0]));
+
+  /** By minute, workspace and kind. Summed, because a writer stores up to ten batches a second, each with hundreds of workspaces. */
+  const workspaceMinutes = new Map<string, WorkspaceMinute>();
+  opsLog.onFlush(() => {
+    for (const { minute, workspaceId, kind, events, lagMsMax } of workspaceMinutes.values()) {
+      opsLog.add('ops_workspace_minutes', [minute, workspaceId, kind, events, lagMsMax]);
+    }
+    workspaceMinutes.clear();
+  });
+
+  function countWorkspaces({ kind, storedAt, workspaces }: WriteReport): void {
+    const minute = Math.floor(storedAt / 60_000) * 60;
+    for (const [workspaceId, { events, lagMsMax }] of workspaces) {
+      const key = `${minute} ${workspaceId} ${kind}`;
+      const counted = workspaceMinutes.get(key);
+      if (counted === undefined) {
+        workspaceMinutes.set(key, { minute, workspaceId, kind, events, lagMsMax });
+      } else {
+        counted.events += events;
+        counted.lagMsMax = Math.max(counted.lagMsMax, lagMsMax);
+      }
+    }
+  }
 
   let oldestErasure: { readonly sinceMs: number | undefined } | undefined;
 
@@ -81,10 +113,7 @@ export function createWriterCounts({ instance, opsLog, now }: WriterCountsOption
       const lagMax = lags.length === 0 ? 0 : Math.max(...lags.map(({ lagMsMax }) => lagMsMax));
       const times = [Math.max(0, Math.round(gatherMs)), Math.max(0, Math.round(insertMs))];
       opsLog.add('ops_batches', [storedAt, instance, kind, outcome, rows, bytes, attempts, ...times, lagMin, lagMax]);
-      const minute = Math.floor(storedAt / 60_000) * 60;
-      for (const [workspaceId, { events, lagMsMax }] of batch.workspaces) {
-        opsLog.add('ops_workspace_minutes', [minute, workspaceId, kind, events, lagMsMax]);
-      }
+      countWorkspaces(batch);
     },
   };
 }
