@@ -21,6 +21,15 @@ const HOUR_MS = 3_600_000;
 /** Queries on tables that the embedded ClickHouse lacks are only parsed; with a server they are executed. */
 const NEEDS_A_LOG = /\bops_query_log\b|\bsystem\.(?:query|part)_log\b/;
 
+/** Tables of measurements with their columns of time. */
+const MEASUREMENTS = [
+  ['ops_batches', 'time'],
+  ['ops_samples', 'time'],
+  ['ops_workspace_minutes', 'minute'],
+  ['ops_requests', 'minute'],
+  ['webhook_deliveries', 'timestamp'],
+] as const;
+
 const dashboards = readDashboards();
 const range = { from: Date.now() - 3 * HOUR_MS, to: Date.now() + 60_000, intervalSeconds: 60 };
 
@@ -147,6 +156,65 @@ describe('the Grafana dashboards', () => {
         }
       }
     });
+  });
+
+  describe('after an outage', () => {
+    const from = Math.floor(Date.now() / 60_000) * 60 - 5400;
+    const outage = { from, to: from + 1800 };
+    const inOutage = (column: string) =>
+      `${column} >= toDateTime(${outage.from}) AND ${column} < toDateTime(${outage.to})`;
+    const panels = dashboards.flatMap((dashboard) => dashboard.panels.filter(({ type }) => type === 'timeseries'));
+    const measured = panels.filter(
+      ({ targets: [target] = [] }) => !/\b(?:report_|workspace_slots)/.test(target?.rawSql ?? ''),
+    );
+
+    beforeAll(async () => {
+      for (const [table, column] of MEASUREMENTS) {
+        await database.client.command({ query: `DELETE FROM ${table} WHERE ${inOutage(column)}` });
+      }
+    });
+
+    it('no line leads over the gap', () => {
+      expect(panels.filter(({ fieldConfig }) => fieldConfig?.defaults.custom?.spanNulls !== false)).toEqual([]);
+    });
+
+    it.each(measured.filter(({ timeFrom }) => timeFrom === undefined))(
+      '$title is 0 or unknown for its time',
+      async (panel) => {
+        const found = await rows(
+          `SELECT * FROM (${expand(panel.targets?.[0]?.rawSql ?? '')}) WHERE ${inOutage('time')}`,
+        );
+        expect(found.length).toBeGreaterThanOrEqual(30);
+        const values = found.flatMap(({ time: _time, series: _series, ...columns }) => Object.values(columns));
+        expect(values.filter((value) => value !== null && Number(value) !== 0)).toEqual([]);
+      },
+    );
+
+    it('rates leave out the interval that has not ended, and count the first one from its start', async () => {
+      const perMinute = measured.filter(({ targets: [target] = [] }) =>
+        target?.rawSql.includes('* 60 / $__interval_s'),
+      );
+      expect(perMinute.map(({ title }) => title)).toEqual([
+        'Events stored',
+        'Requests',
+        'Rate-limited requests',
+        'Webhook deliveries',
+      ]);
+      const tenMinutes = { from: (outage.from - 300) * 1000, to: Date.now(), intervalSeconds: 600 };
+      for (const { targets: [target] = [] } of perMinute) {
+        const sql = expandSql(target?.rawSql ?? '', tenMinutes, {});
+        const [span] = await rows(
+          `SELECT toUnixTimestamp(min(time)) AS first, toUnixTimestamp(max(time)) AS last FROM (${sql})`,
+        );
+        expect(span?.first).toBe(Math.floor((outage.from - 300) / 600) * 600);
+        expect(span?.last).toBeLessThanOrEqual(Date.now() / 1000 - 600);
+      }
+    });
+  });
+
+  it("the growth of tables, which is measured by the hour, has a range of its own that is longer than the dashboard's", () => {
+    const growth = dashboards.flatMap(({ panels }) => panels).find(({ title }) => title === 'Table growth');
+    expect(growth?.timeFrom).toBe('7d');
   });
 
   it('count the stored events', async () => {

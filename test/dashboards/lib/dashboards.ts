@@ -18,6 +18,10 @@ export interface DashboardPanel {
   readonly description?: string;
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly datasource?: Target['datasource'];
+  /** How values are drawn, in panels that draw any. */
+  readonly fieldConfig?: { readonly defaults: { readonly custom?: { readonly spanNulls?: boolean } } };
+  /** A range of its own, up to now. */
+  readonly timeFrom?: string;
   /** Absent in rows. */
   readonly targets?: readonly Target[];
 }
@@ -70,6 +74,8 @@ export function expandSql(
   };
   const expanded = sql
     .replaceAll('$__interval_s', String(intervalSeconds))
+    .replaceAll('$__fromTime', seconds(from))
+    .replaceAll('$__toTime', seconds(to))
     .replaceAll(/\$__(\w+)\((\w+)\)/g, (whole, name: string, column: string) => macros[name]?.(column) ?? whole)
     .replaceAll(/\$\{(\w+):csv\}/g, (whole, name: string) => variables[name]?.join(',') ?? whole);
   const unknown = /\$\S+/.exec(expanded)?.[0];
