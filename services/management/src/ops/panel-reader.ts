@@ -18,6 +18,7 @@ const CONCURRENT_QUERIES_MAX = 2;
 
 const PANELS = PANEL_GROUPS.flatMap(({ panels }) => panels);
 const CLICKHOUSE_DOWN = 'ClickHouse does not answer.';
+const TOO_SLOW = 'This panel took too long to read.';
 const UNREADABLE = 'This panel could not be read; the reason is in the log of the service.';
 
 const ALL_DOWN: PanelAnswers = {
@@ -26,9 +27,15 @@ const ALL_DOWN: PanelAnswers = {
   failures: Object.fromEntries(PANELS.map(({ id }) => [id, CLICKHOUSE_DOWN])),
 };
 
-/** Whether ClickHouse rejected the query with an error code, rather than being unreachable. */
-function isClickHouseError(err: unknown): boolean {
-  return err instanceof Error && 'code' in err && /^\d+$/.test(String(err.code));
+/** Codes of statements that ClickHouse has aborted for their time. */
+const TIME_CODES: readonly unknown[] = ['159', '160'];
+
+/** What the page says about a panel that could not be read. */
+function reasonOf(err: unknown, signal: AbortSignal): string {
+  const code = err instanceof Error && 'code' in err ? err.code : undefined;
+  if (signal.aborted || TIME_CODES.includes(code)) return TOO_SLOW;
+  // ClickHouse rejected the query; errors of the connection have a code of Node.js.
+  return /^\d+$/.test(String(code)) ? UNREADABLE : CLICKHOUSE_DOWN;
 }
 
 /** Dependencies of {@link createPanelReader}. */
@@ -36,6 +43,8 @@ export interface PanelReaderDeps {
   readonly clickhouse: Pick<ClickHouseClient, 'rows'>;
   readonly logger: { warn(context: object, message: string): void };
   readonly now: () => number;
+  /** Time limit for reading all panels. Tests shorten it. */
+  readonly readMsMax?: number;
 }
 
 /** Reads the panels of the operations page, with a cache. */
@@ -60,8 +69,13 @@ function resolutionOf(panel: PlotPanel, range: OpsRange): Pick<OpsRange, 'second
 }
 
 /** Creates a {@link PanelReader}. */
-export function createPanelReader({ clickhouse, logger, now }: PanelReaderDeps): PanelReader {
+export function createPanelReader(deps: PanelReaderDeps): PanelReader {
+  const { clickhouse, logger, now, readMsMax = READ_MS_MAX } = deps;
   const readings = new Map<string, Reading>();
+  /** How long each panel took when it was last read, by range and panel. */
+  const durationsMs = new Map<string, number>();
+  /** Why each panel could not be read when this was last logged, by range and panel. */
+  const logged = new Map<string, string>();
 
   async function rowsOf<Row extends readonly unknown[]>(
     { sql, id }: OpsPanel,
@@ -74,7 +88,7 @@ export function createPanelReader({ clickhouse, logger, now }: PanelReaderDeps):
       signal,
       owner: 'ops',
       settings: {
-        max_execution_time: READ_MS_MAX / 1000,
+        max_execution_time: readMsMax / 1000,
         log_comment: `GET /ops ${id}`,
         output_format_json_quote_64bit_integers: 0,
       },
@@ -99,22 +113,37 @@ export function createPanelReader({ clickhouse, logger, now }: PanelReaderDeps):
     const plots: Record<string, PlotAnswer> = {};
     const tables: Record<string, string> = {};
     const failures: Record<string, string> = {};
-    const signal = AbortSignal.timeout(READ_MS_MAX);
-    const waiting = [...PANELS];
-    const worker = async () => {
-      for (let panel = waiting.shift(); panel !== undefined; panel = waiting.shift()) {
-        try {
-          const answer = await readPanel(panel, range, signal);
-          if (typeof answer === 'string') tables[panel.id] = answer;
-          else plots[panel.id] = answer;
-        } catch (err) {
+    const signal = AbortSignal.timeout(readMsMax);
+    const keyOf = ({ id }: OpsPanel) => `${range.id} ${id}`;
+    const durationOf = (panel: OpsPanel) => durationsMs.get(keyOf(panel)) ?? 0;
+    // The slowest last, so that they do not take the time of all others.
+    const waiting = PANELS.toSorted((a, b) => durationOf(a) - durationOf(b));
+    const readOne = async (panel: OpsPanel) => {
+      const startedAtMs = performance.now();
+      const isInTime = !signal.aborted;
+      try {
+        signal.throwIfAborted();
+        const answer = await readPanel(panel, range, signal);
+        if (typeof answer === 'string') tables[panel.id] = answer;
+        else plots[panel.id] = answer;
+        logged.delete(keyOf(panel));
+      } catch (err) {
+        const reason = reasonOf(err, signal);
+        failures[panel.id] = reason;
+        if (logged.get(keyOf(panel)) !== reason)
           logger.warn({ err, panel: panel.id }, 'a panel of /ops could not be read');
-          failures[panel.id] = isClickHouseError(err) ? UNREADABLE : CLICKHOUSE_DOWN;
-        }
+        logged.set(keyOf(panel), reason);
       }
+      // One for which no time was left comes before the others that are as slow.
+      const durationMs = signal.aborted ? readMsMax : performance.now() - startedAtMs;
+      durationsMs.set(keyOf(panel), isInTime ? durationMs : durationOf(panel) * 0.9);
+    };
+    const worker = async () => {
+      for (let panel = waiting.shift(); panel !== undefined; panel = waiting.shift()) await readOne(panel);
     };
     await Promise.all(Array.from({ length: CONCURRENT_QUERIES_MAX }, worker));
-    return { plots, tables, failures };
+    const isAnswering = Object.values(failures).includes(UNREADABLE) || Object.keys({ ...plots, ...tables }).length > 0;
+    return { plots, tables, failures: isAnswering ? failures : ALL_DOWN.failures };
   }
 
   return {

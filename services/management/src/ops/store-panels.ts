@@ -38,7 +38,7 @@ export const STORE_PANELS: readonly OpsPanel[] = [
       FROM (
         SELECT workspace_id, sumIf(e.events, kind = 'click') AS clicks, sumIf(e.events, kind = 'lead') AS leads,
           sumIf(e.events, kind = 'sale') AS sales, sum(e.events) AS events
-        FROM ops_events_per_minute AS e WHERE ${inRange('minute')} GROUP BY workspace_id
+        FROM ops_workspace_minutes AS e WHERE ${inRange('minute')} GROUP BY workspace_id
       ) AS counted
       LEFT JOIN (SELECT workspace_id, argMax(slug, version) AS slug FROM workspaces GROUP BY workspace_id) AS named
         USING (workspace_id)
