@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 const uplot = createRequire(import.meta.url).resolve('uplot');
 
 /** Names of the compiled modules that the page loads. They import only each other. */
-const MODULES = ['main', 'amounts', 'axes', 'clock', 'colours', 'panels', 'plot', 'refresher'];
+const MODULES = ['main', 'amounts', 'axes', 'clock', 'colours', 'latest', 'panels', 'plot', 'refresher'];
 
 /** The files that the page loads, by name, with their locations on disk. */
 export const pageFiles: ReadonlyMap<string, URL> = new Map([

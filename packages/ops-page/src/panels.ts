@@ -2,6 +2,7 @@ import { amountText, type Unit } from './amounts.js';
 import type { TimeSpan } from './axes.js';
 import { momentText, timeText } from './clock.js';
 import type { Colours } from './colours.js';
+import { presentValue } from './latest.js';
 import type { OpsAnswer, PlotAnswer, PlotSeries } from './ops-answer.js';
 import { Plot } from './plot.js';
 
@@ -18,8 +19,6 @@ function child<Element extends HTMLElement>(panel: HTMLElement, name: string): E
   if (found === null) throw new Error(`the panel ${panel.id} has no ${name}`);
   return found;
 }
-
-const lastKnown = ({ values }: PlotSeries) => values.findLast((value) => value !== null) ?? null;
 
 function largest({ values }: PlotSeries): number | null {
   const known = values.filter((value) => value !== null);
@@ -39,7 +38,7 @@ function createNote(panel: HTMLElement): (reason: string | undefined) => void {
   };
 }
 
-/** The legend of a plot, which is also its text for screen readers: a table of the series with their latest and largest values. */
+/** The legend of a plot, which is also its text for screen readers: a table of the series with their present and largest values. */
 class Legend {
   readonly #body: HTMLTableSectionElement;
   readonly #moment: HTMLElement;
@@ -51,11 +50,13 @@ class Legend {
     this.#unit = unit;
   }
 
-  /** Shows the values at an index of `times`, or the latest ones for null. */
+  /** Shows the values at an index of `times`, or the present ones for null. */
   show({ times, series }: PlotAnswer, index: number | null): void {
     const at = index === null ? undefined : times[index];
     this.#moment.textContent = at === undefined ? 'now' : momentText(at);
-    const rows = series.map((one) => this.#row(one, index === null ? lastKnown(one) : (one.values[index] ?? null)));
+    const shownValue = ({ values }: PlotSeries) =>
+      index === null ? presentValue(times, values) : (values[index] ?? null);
+    const rows = series.map((one) => this.#row(one, shownValue(one)));
     this.#body.replaceChildren(...rows);
   }
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { amountText, UNITS } from '../src/amounts.js';
 import { scaleTop, tickSteps, visibleSpan } from '../src/axes.js';
 import { ageText } from '../src/clock.js';
+import { presentValue } from '../src/latest.js';
 
 test.each([
   [0, 'count', '0'],
@@ -63,4 +64,22 @@ test('the time axis begins with the first values of a young installation, else w
   expect(from).toBeGreaterThan(1600);
   expect(from).toBeLessThan(1800);
   expect(visibleSpan([plotFrom(240)])).toBeUndefined();
+});
+
+test.each([
+  ['15 seconds', 15, 4],
+  ['an hour', 3600, 3],
+])('with steps of %s, a value is present until the plot has gone on for some steps', (_title, step, stepsMax) => {
+  const ends = (gap: number) => {
+    const values = times.map((_, index) => (index < times.length - gap ? index : null));
+    return presentValue(
+      times.map((_, index) => index * step),
+      values,
+    );
+  };
+  expect(ends(0)).toBe(239);
+  expect(ends(stepsMax)).toBe(239 - stepsMax);
+  expect(ends(stepsMax + 1)).toBeNull();
+  expect(ends(times.length)).toBeNull();
+  expect(presentValue([], [])).toBeNull();
 });

@@ -79,14 +79,15 @@ export const STORE_PANELS: readonly OpsPanel[] = [
       { title: 'Oldest', cell: 'milliseconds' },
       { title: 'Memory', cell: 'bytes' },
       { title: 'Used', cell: 'bar' },
+      { title: 'Measured', cell: 'time' },
     ],
     sql: `SELECT shard, sumIf(last, match(name, '^queue_(waiting|active|delayed)$')) AS jobs,
         maxIf(last, name = 'queue_oldest_ms') AS oldest,
         maxIf(last, name = 'redis_used_bytes') AS used,
-        if(maxIf(last, name = 'redis_limit_bytes') > 0, used / maxIf(last, name = 'redis_limit_bytes'), 0) AS share
+        used / nullIf(maxIf(last, name = 'redis_limit_bytes'), 0) AS share, toUnixTimestamp64Milli(max(measured)) AS measured_at
       FROM (
         SELECT toUInt32OrZero(extract(metric, '@([0-9]+)')) AS shard, extract(metric, '^[a-z_]+') AS name, metric,
-          argMax(value, time) AS last
+          argMax(value, time) AS last, max(time) AS measured
         FROM ops_samples WHERE match(metric, '^(queue|redis)_') AND ${inRange('time')} GROUP BY metric)
       GROUP BY shard ORDER BY shard LIMIT 64`,
   },
