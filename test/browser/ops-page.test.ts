@@ -162,6 +162,31 @@ describe.skipIf(!hasChromium)('the operations page', () => {
     await page.getByRole('link', { name: '24 hours', exact: true }).and(page.locator('[aria-current=true]')).waitFor();
   });
 
+  it.concurrent('shows no numbers of another range in a panel that cannot be read', async (context) => {
+    const page = await open(context, {}, [/ops\/data/]);
+    const panels = ['#events figure', '#workspaces table', '#requests figure'].map((panel) => page.locator(panel));
+    for (const panel of panels) await panel.waitFor();
+    await page.route('**/ops/data*', async (route) => {
+      const response = await route.fetch();
+      const { plots, tables, ...answer } = (await response.json()) as OpsAnswer;
+      const [{ events: _events, ...others }, { workspaces: _workspaces, ...otherTables }] = [plots, tables];
+      const failures = { events: 'Not read.', workspaces: 'Not read.' };
+      await route.fulfill({ response, json: { ...answer, plots: others, tables: otherTables, failures } });
+    });
+    await page.locator('#events').getByText('Not read. Shown as of ').waitFor();
+    expect(await panels[0]?.isVisible()).toBe(true);
+    await page.getByRole('link', { name: '24 hours' }).click();
+    await page.locator('#events').getByText('Not read.', { exact: true }).waitFor();
+    await page.locator('#workspaces').getByText('Not read.', { exact: true }).waitFor();
+    expect(await Promise.all(panels.map((panel) => panel.isVisible()))).toEqual([false, false, true]);
+
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.route('**/ops/data*', (route) => route.abort());
+    await page.getByRole('link', { name: '7 days' }).click();
+    await page.getByText(/^The API does not answer\. /).waitFor();
+    expect(await Promise.all(panels.map((panel) => panel.isVisible()))).toEqual([false, false, false]);
+  });
+
   it.concurrent('is accessible by keyboard and screen reader', async (context) => {
     const page = await open(context);
     const plot = page.getByRole('img', { name: /^Plot: Events stored/ });

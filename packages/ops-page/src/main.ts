@@ -27,6 +27,11 @@ let clockAheadMs = 0;
 /** Why the last request failed; undefined if it did not. */
 let failure: string | undefined;
 
+/** The range that is chosen, which is that of each answer, because a change of it aborts the request before. */
+function currentRange(): string {
+  return rangeLinks.find((link) => link.ariaCurrent === 'true')?.dataset.range ?? '';
+}
+
 function showAges(): void {
   for (const time of strip.querySelectorAll('time')) {
     time.textContent = ageText((Date.now() + clockAheadMs - Date.parse(time.dateTime)) / 1000);
@@ -50,16 +55,17 @@ function showAnswer(answer: OpsAnswer): void {
   // Set only if it has changed, because screen readers announce every assignment.
   if (summary.textContent !== answer.summary) summary.textContent = answer.summary;
   const span = visibleSpan(Object.values(answer.plots)) ?? [answer.nowMs / 1000 - 3600, answer.nowMs / 1000];
-  for (const panel of panels) panel.show(answer, span);
+  for (const panel of panels) panel.show(answer, currentRange(), span);
   showAges();
   showStatus();
 }
 
 const refresher = new Refresher({
-  address: () => `/ops/data?range=${rangeLinks.find((link) => link.ariaCurrent === 'true')?.dataset.range}`,
+  address: () => `/ops/data?range=${currentRange()}`,
   onAnswer: showAnswer,
   onFailure(reason) {
     failure = reason;
+    for (const panel of panels) panel.keepOnly(currentRange());
     showStatus();
   },
 });

@@ -9,8 +9,10 @@ import { Plot } from './plot.js';
 /** A panel of the page. It keeps showing the last data that could be read. */
 export interface Panel {
   readonly id: string;
-  /** Shows the panel's part of an answer. @param span the time axis of plots */
-  show(answer: OpsAnswer, span: TimeSpan): void;
+  /** Shows the panel's part of an answer for a range. @param span the time axis of plots */
+  show(answer: OpsAnswer, range: string, span: TimeSpan): void;
+  /** Empties the panel if it shows data of another range. */
+  keepOnly(range: string): void;
   recolour(colours: Colours): void;
 }
 
@@ -25,17 +27,40 @@ function largest({ values }: PlotSeries): number | null {
   return known.length === 0 ? null : Math.max(...known);
 }
 
-/** Creates a function that shows below a panel why its data could not be read, and how old the data is that the panel still shows. */
-function createNote(panel: HTMLElement): (reason: string | undefined) => void {
-  const note = child(panel, 'note');
-  let readAtMs: number | undefined;
-  return (reason) => {
-    if (reason === undefined) readAtMs = Date.now();
-    const asOf = readAtMs === undefined ? '' : ` Shown as of ${timeText(readAtMs)}.`;
-    note.textContent = reason === undefined ? '' : `${reason}${asOf}`;
-    note.hidden = reason === undefined;
-    panel.toggleAttribute('data-stale', reason !== undefined);
-  };
+/** What a panel shows: the text below it says why its data could not be read, and how old the data is that it still shows. */
+class Shown {
+  readonly #panel: HTMLElement;
+  readonly #note: HTMLElement;
+  readonly #empty: () => void;
+  #range: string | undefined;
+  #readAtMs = 0;
+
+  /** @param empty removes the data from the panel */
+  constructor(panel: HTMLElement, empty: () => void) {
+    this.#panel = panel;
+    this.#note = child(panel, 'note');
+    this.#empty = empty;
+  }
+
+  /** @param reason why the data could not be read; undefined if it was */
+  update(range: string, reason: string | undefined): void {
+    if (reason === undefined) {
+      this.#range = range;
+      this.#readAtMs = Date.now();
+    } else {
+      this.keepOnly(range);
+    }
+    const asOf = this.#range === undefined ? '' : ` Shown as of ${timeText(this.#readAtMs)}.`;
+    this.#note.textContent = reason === undefined ? '' : `${reason}${asOf}`;
+    this.#note.hidden = reason === undefined;
+    this.#panel.toggleAttribute('data-stale', reason !== undefined);
+  }
+
+  keepOnly(range: string): void {
+    if (this.#range === undefined || this.#range === range) return;
+    this.#range = undefined;
+    this.#empty();
+  }
 }
 
 /** The legend of a plot, which is also its text for screen readers: a table of the series with their present and largest values. */
@@ -92,8 +117,13 @@ function plotPanel(panel: HTMLElement, colours: Colours): Panel {
   const unit = panel.dataset.unit as Unit;
   const host = child(panel, 'plot');
   const [figure, empty] = [child(panel, 'figure'), child(panel, 'empty')];
-  const [legend, note] = [new Legend(panel, unit), createNote(panel)];
-  let shown: PlotAnswer | undefined;
+  const legend = new Legend(panel, unit);
+  let drawn: PlotAnswer | undefined;
+  const shown = new Shown(panel, () => {
+    drawn = undefined;
+    figure.hidden = true;
+    empty.hidden = true;
+  });
   let moment: number | null = null;
   const plot = new Plot(
     {
@@ -101,7 +131,7 @@ function plotPanel(panel: HTMLElement, colours: Colours): Panel {
       unit,
       onMoment(index) {
         moment = index;
-        if (shown !== undefined) legend.show(shown, index);
+        if (drawn !== undefined) legend.show(drawn, index);
       },
     },
     colours,
@@ -109,11 +139,11 @@ function plotPanel(panel: HTMLElement, colours: Colours): Panel {
   listenToKeys(host, plot);
   return {
     id,
-    show({ plots, failures }, span) {
+    show({ plots, failures }, range, span) {
       const answer = plots[id];
-      note(failures[id]);
+      shown.update(range, failures[id]);
       if (answer === undefined) return;
-      shown = answer;
+      drawn = answer;
       const isEmpty = answer.series.every(({ values }) => values.every((value) => value === null));
       figure.hidden = isEmpty;
       empty.hidden = !isEmpty;
@@ -122,25 +152,31 @@ function plotPanel(panel: HTMLElement, colours: Colours): Panel {
       plot.show(answer, span);
       legend.show(answer, moment);
     },
+    keepOnly: (range) => shown.keepOnly(range),
     recolour: (next) => plot.recolour(next),
   };
 }
 
 function tablePanel(panel: HTMLElement): Panel {
   const { id } = panel;
-  const [content, note] = [child(panel, 'content'), createNote(panel)];
-  let shown = '';
+  const content = child(panel, 'content');
+  let drawn = '';
+  const shown = new Shown(panel, () => {
+    drawn = '';
+    content.replaceChildren();
+  });
   return {
     id,
-    show({ tables, failures }) {
+    show({ tables, failures }, range) {
       const markup = tables[id];
-      note(failures[id]);
+      shown.update(range, failures[id]);
       if (markup === undefined) return;
       panel.removeAttribute('aria-busy');
       // Assigned only if it has changed, because assigning would clear the user's selection.
-      if (markup !== shown) content.innerHTML = markup;
-      shown = markup;
+      if (markup !== drawn) content.innerHTML = markup;
+      drawn = markup;
     },
+    keepOnly: (range) => shown.keepOnly(range),
     recolour() {},
   };
 }
