@@ -226,6 +226,19 @@ describe.skipIf(!hasChromium)('the operations page', () => {
     await waitFor(() => requests === 1, { what: 'a request' });
   });
 
+  it.concurrent('says that it is paused, and counts no ages on', async (context) => {
+    const page = await open(context);
+    const age = page.locator('#components [data-component="clickhouse"] time').first();
+    await page.evaluate('const since = Date.now; Date.now = () => since() + 7_200_000');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText(/^Paused\. Values are of .*\d\d:\d\d:\d\d\.$/).waitFor();
+    await page.locator('html[data-stale]').waitFor();
+    expect(await age.textContent()).toMatch(/^\d+ (?:s|min)$/);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.locator('html:not([data-stale])').waitFor();
+    await page.getByText(/^Updated/).waitFor();
+  });
+
   it.concurrent('links to the queues, which show jobs without their content and accept no commands', async (context) => {
     const row = ['secret-visitor', '203.0.113.77'];
     const job = { name: 'click', data: JSON.stringify({ v: 1, rows: [row] }), opts: '{}', timestamp: Date.now() };

@@ -32,16 +32,20 @@ function currentRange(): string {
   return rangeLinks.find((link) => link.ariaCurrent === 'true')?.dataset.range ?? '';
 }
 
+/** Ages do not go on while the page is paused: what they are of may have happened again since. */
 function showAges(): void {
+  const at = refresher.isPaused && answeredAtMs !== undefined ? answeredAtMs : Date.now();
   for (const time of strip.querySelectorAll('time')) {
-    time.textContent = ageText((Date.now() + clockAheadMs - Date.parse(time.dateTime)) / 1000);
+    time.textContent = ageText((at + clockAheadMs - Date.parse(time.dateTime)) / 1000);
   }
 }
 
 function showStatus(): void {
+  const problem = failure ?? (refresher.isPaused ? 'Paused.' : undefined);
   const asOf = answeredAtMs === undefined ? '' : ` Values are of ${timeText(answeredAtMs)}.`;
-  document.documentElement.toggleAttribute('data-stale', failure !== undefined);
-  status.textContent = failure === undefined ? `Updated ${timeText(answeredAtMs ?? Date.now())}` : `${failure}${asOf}`;
+  const text = problem === undefined ? `Updated ${timeText(answeredAtMs ?? Date.now())}` : `${problem}${asOf}`;
+  document.documentElement.toggleAttribute('data-stale', problem !== undefined);
+  if (status.textContent !== text) status.textContent = text;
 }
 
 function showAnswer(answer: OpsAnswer): void {
@@ -82,6 +86,8 @@ for (const link of rangeLinks) {
 pause.addEventListener('click', () => {
   refresher.isPaused = !refresher.isPaused;
   pause.ariaPressed = String(refresher.isPaused);
+  showAges();
+  showStatus();
 });
 
 onColourScheme(() => {
