@@ -88,6 +88,12 @@ describe.skipIf(!hasChromium)('the operations page', () => {
     },
   );
 
+  it('asks the script of a page for the key without a login prompt', async () => {
+    const answer = await fetch(`${url}/ops/data`, { headers: { accept: 'application/json' } });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="Waymark operators"');
+  });
+
   it('shows a text while there is no data, and draws new data without a reload', async (context) => {
     const page = await open(context);
     const events = page.locator('#events');
@@ -224,6 +230,26 @@ describe.skipIf(!hasChromium)('the operations page', () => {
     expect(requests).toBe(0);
     await setHidden(false);
     await waitFor(() => requests === 1, { what: 'a request' });
+  });
+
+  it.concurrent('requests nothing more when the key is no longer accepted, until it is loaded again', async (context) => {
+    const page = await open(context, {}, [/ops\/data/]);
+    let requests = 0;
+    await page.route('**/ops/data*', (route) => {
+      requests += 1;
+      return route.fulfill({ status: 401, json: {} });
+    });
+    await page.getByText(/^The admin key is no longer accepted: load the page again\. Values are of /).waitFor();
+    expect(requests).toBe(1);
+    // Another page, opened later, refreshes in the meantime.
+    const other = await open(context);
+    await other.waitForResponse(/\/ops\/data/);
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    expect(requests).toBe(1);
+    await page.unrouteAll();
+    await page.getByRole('link', { name: '6 hours' }).click();
+    await page.getByText(/^Updated/).waitFor();
   });
 
   it.concurrent('says that it is paused, and counts no ages on', async (context) => {

@@ -76,6 +76,8 @@ const refresher = new Refresher({
 
 for (const link of rangeLinks) {
   link.addEventListener('click', (event) => {
+    // The browser follows the link, and asks for the key.
+    if (refresher.isEnded) return;
     event.preventDefault();
     for (const other of rangeLinks) other.ariaCurrent = String(other === link);
     history.replaceState(null, '', link.href);

@@ -11,9 +11,15 @@ export interface RefresherOptions {
   readonly onFailure: (reason: string) => void;
 }
 
+/** The admin key has been replaced: each further request would count as one with a wrong key, which all of the network may send few of. */
+class KeyRefusedError extends Error {}
+
 async function fetchAnswer(address: string, signal: AbortSignal): Promise<OpsAnswer> {
   const response = await fetch(address, { signal, headers: { accept: 'application/json' } });
-  if (response.status === 401) throw new Error('The admin key is no longer accepted: load the page again.');
+  // 429 is only for requests with a wrong key.
+  if (response.status === 401 || response.status === 429) {
+    throw new KeyRefusedError('The admin key is no longer accepted: load the page again.');
+  }
   if (!response.ok) throw new Error(`The API answered with status ${response.status}.`);
   return (await response.json()) as OpsAnswer;
 }
@@ -23,12 +29,16 @@ function reasonOf(err: unknown): string {
   return err instanceof Error && err.name === 'Error' ? err.message : 'The API does not answer.';
 }
 
-/** Requests the data five seconds after each answer while the page is visible and not paused, one request at a time. */
+/**
+ * Requests the data five seconds after each answer while the page is visible and not paused, one request at a time. It ends when the key is
+ * refused.
+ */
 export class Refresher {
   readonly #options: RefresherOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #request = new AbortController();
   #isPaused = false;
+  #isEnded = false;
 
   constructor(options: RefresherOptions) {
     this.#options = options;
@@ -37,6 +47,11 @@ export class Refresher {
 
   get isPaused(): boolean {
     return this.#isPaused;
+  }
+
+  /** Whether it requests nothing more, because the key was refused. */
+  get isEnded(): boolean {
+    return this.#isEnded;
   }
 
   set isPaused(isPaused: boolean) {
@@ -55,13 +70,14 @@ export class Refresher {
       this.#options.onAnswer(await fetchAnswer(this.#options.address(), signal));
     } catch (err) {
       if (request.signal.aborted) return;
+      this.#isEnded = err instanceof KeyRefusedError;
       this.#options.onFailure(reasonOf(err));
     }
     if (!request.signal.aborted) this.#timer = setTimeout(() => this.#resume(), EVERY_MS);
   }
 
   #resume(): void {
-    if (document.hidden || this.#isPaused) clearTimeout(this.#timer);
+    if (document.hidden || this.#isPaused || this.#isEnded) clearTimeout(this.#timer);
     else void this.refresh();
   }
 }

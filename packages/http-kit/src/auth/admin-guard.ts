@@ -27,6 +27,8 @@ const BLOCKED_NETWORKS_MAX = 10_000;
 const HEADER_CHARS_MAX = 1024;
 /** Makes browsers show a login prompt for the key. */
 const CHALLENGE = 'Basic realm="Waymark operators", charset="UTF-8"';
+/** For requests of scripts: while a page is open, the prompt would appear again and again when the key is replaced. */
+const SCRIPT_CHALLENGE = 'Bearer realm="Waymark operators"';
 
 /** The key in the header `Authorization`: `Bearer <key>`, or Basic credentials with the key as the password of any user. */
 function readKey(header: string | undefined): string | undefined {
@@ -103,7 +105,8 @@ export const adminGuard = fp<AdminGuardOptions>(
           rejectAsBlocked(counted.retryAfterSeconds);
         }
       }
-      reply.header('www-authenticate', CHALLENGE);
+      const isForScript = request.headers.accept?.startsWith('application/json') === true;
+      reply.header('www-authenticate', isForScript ? SCRIPT_CHALLENGE : CHALLENGE);
       throw new ApiError('unauthorized', rejection(authorization, key));
     });
   },
