@@ -3,9 +3,9 @@ const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digi
 const TIME_WITH_SECONDS = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
-/** `14:05:07`, in the browser's time zone. @param at milliseconds since 1970 */
-export function timeText(at: number): string {
-  return TIME_WITH_SECONDS.format(at);
+/** `14:05:07`, in the browser's time zone, with its day if that is not today. @param at milliseconds since 1970 */
+export function timeText(at: number, now: number = Date.now()): string {
+  return DAY.format(at) === DAY.format(now) ? TIME_WITH_SECONDS.format(at) : momentText(at / 1000);
 }
 
 /** The label of a tick of a time axis; at midnight, the day. @param at seconds since 1970 @param step seconds between ticks */
@@ -15,7 +15,7 @@ export function tickText(at: number, step: number): string {
   return step >= DAY_SECONDS || isMidnight ? DAY.format(date) : TIME.format(date);
 }
 
-/** A time on a plot, with its day: `4 Mar, 14:05:07`. @param at seconds since 1970 */
+/** A time with its day: `4 Mar, 14:05:07`. @param at seconds since 1970 */
 export function momentText(at: number): string {
   const date = new Date(at * 1000);
   return `${DAY.format(date)}, ${TIME_WITH_SECONDS.format(date)}`;

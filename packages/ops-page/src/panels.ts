@@ -173,7 +173,11 @@ function tablePanel(panel: HTMLElement): Panel {
       if (markup === undefined) return;
       panel.removeAttribute('aria-busy');
       // Assigned only if it has changed, because assigning would clear the user's selection.
-      if (markup !== drawn) content.innerHTML = markup;
+      if (markup !== drawn) {
+        content.innerHTML = markup;
+        for (const time of content.querySelectorAll('time'))
+          time.textContent = momentText(Date.parse(time.dateTime) / 1000);
+      }
       drawn = markup;
     },
     keepOnly: (range) => shown.keepOnly(range),

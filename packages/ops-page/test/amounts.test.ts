@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { amountText, UNITS } from '../src/amounts.js';
 import { scaleTop, tickSteps, visibleSpan } from '../src/axes.js';
-import { ageText } from '../src/clock.js';
+import { ageText, timeText } from '../src/clock.js';
 import { presentValue } from '../src/latest.js';
 
 test.each([
@@ -82,4 +82,10 @@ test.each([
   expect(ends(stepsMax + 1)).toBeNull();
   expect(ends(times.length)).toBeNull();
   expect(presentValue([], [])).toBeNull();
+});
+
+test('a time of another day has its day', () => {
+  const at = new Date(2026, 2, 4, 14, 5, 7).getTime();
+  expect(timeText(at, at + 3_600_000)).toBe('14:05:07');
+  expect(timeText(at, at + 86_400_000)).toBe('4 Mar, 14:05:07');
 });
