@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)('the operations page', () => {
     const used = latest(page, 'redis-memory', 'used');
     await used.getByText('MiB').waitFor();
     await page.route('**/ops/data*', async (route) => {
-      const response = await route.fetch();
+      const response = await route.fetch({ headers: { authorization: `Bearer ${ADMIN_KEY}` } });
       const answer = (await response.json()) as OpsAnswer;
       const { times = [], series = [] } = answer.plots['redis-memory'] ?? {};
       const cut = series.map((one) => ({
@@ -156,8 +156,23 @@ describe.skipIf(!hasChromium)('the operations page', () => {
     await page.locator('#tables').getByRole('cell', { name: 'ops_samples' }).waitFor();
   });
 
+  it.concurrent('shows the times in tables in the zone of the browser, with their day', async (context) => {
+    const page = await open(context, { timezoneId: 'Pacific/Kiritimati' });
+    const time = page.locator('#slow-queries time').first();
+    const at = new Date((await time.getAttribute('datetime')) ?? '');
+    const zone = { timeZone: 'Pacific/Kiritimati' } as const;
+    const day = at.toLocaleDateString('en-GB', { ...zone, day: 'numeric', month: 'short' });
+    expect(await time.textContent()).toBe(`${day}, ${at.toLocaleTimeString('en-GB', zone)}`);
+  });
+
+  it.concurrent('says so when it cannot show an answer', async (context) => {
+    const page = await open(context, {}, [/ops\/assets/]);
+    await page.route('**/ops/data*', (route) => route.fulfill({ json: {} }));
+    await page.getByText(/^This page cannot show the answer of the API: load it again\. Values are of /).waitFor();
+  });
+
   it.concurrent('changes the range without a reload', async (context) => {
-    const page = await open(context);
+    const page = await open(context, {}, [/^failed: .*\/ops\/data\?range=1h: net::ERR_ABORTED$/]);
     const moment = page.locator('#events .legend-moment');
     await page.locator('#events .plot').focus();
     await page.keyboard.press('Home');
@@ -173,7 +188,7 @@ describe.skipIf(!hasChromium)('the operations page', () => {
     const panels = ['#events figure', '#workspaces table', '#requests figure'].map((panel) => page.locator(panel));
     for (const panel of panels) await panel.waitFor();
     await page.route('**/ops/data*', async (route) => {
-      const response = await route.fetch();
+      const response = await route.fetch({ headers: { authorization: `Bearer ${ADMIN_KEY}` } });
       const { plots, tables, ...answer } = (await response.json()) as OpsAnswer;
       const [{ events: _events, ...others }, { workspaces: _workspaces, ...otherTables }] = [plots, tables];
       const failures = { events: 'Not read.', workspaces: 'Not read.' };

@@ -67,13 +67,23 @@ export class Refresher {
     this.#request = request;
     try {
       const signal = AbortSignal.any([request.signal, AbortSignal.timeout(ANSWER_MS_MAX)]);
-      this.#options.onAnswer(await fetchAnswer(this.#options.address(), signal));
+      const answer = await fetchAnswer(this.#options.address(), signal);
+      this.#show(answer);
     } catch (err) {
       if (request.signal.aborted) return;
       this.#isEnded = err instanceof KeyRefusedError;
       this.#options.onFailure(reasonOf(err));
     }
     if (!request.signal.aborted) this.#timer = setTimeout(() => this.#resume(), EVERY_MS);
+  }
+
+  #show(answer: OpsAnswer): void {
+    try {
+      this.#options.onAnswer(answer);
+    } catch (err) {
+      console.error(err);
+      throw new Error('This page cannot show the answer of the API: load it again.');
+    }
   }
 
   #resume(): void {
