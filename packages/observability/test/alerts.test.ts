@@ -128,6 +128,23 @@ it('every alert on queue jobs covers each shard', () => {
   expect(adding.filter(({ expr }) => !read(expr).labels.includes('shard')).map(({ alert }) => alert)).toEqual([]);
 });
 
+it('alerts on the requests of a route tell its methods apart, so that reads do not hide writes that fail', () => {
+  const ofRoutes = rules.filter(({ expr }) => /by \([^)]*\broute\b/.test(expr));
+  expect(ofRoutes.map(({ alert }) => alert)).toEqual(['WaymarkErrors', 'WaymarkApiSlow']);
+  for (const { expr, annotations } of ofRoutes) {
+    expect(expr.match(/by \([^()]*\)/g)?.every((by) => by.includes('method, route'))).toBe(true);
+    expect(annotations.summary).toContain('{{ $labels.method }} {{ $labels.route }}');
+  }
+});
+
+it.each([
+  'WaymarkProcessKilled',
+  'WaymarkRestarting',
+])('%s, whose counters are kept in Redis, may be false after a restore of it, and says so', (name) => {
+  const { annotations } = rules.find(({ alert }) => alert === name) ?? {};
+  expect(annotations?.runbook).toContain('After a copy of Redis was restored');
+});
+
 it('no alert has the name of another', () => {
   const names = rules.map(({ alert }) => alert);
   expect(new Set(names).size).toBe(names.length);
