@@ -34,3 +34,17 @@ it('a response time is never above that of the slowest request, nor cut at ten s
   });
   expect(await valuesOf('durations')).toEqual({ median: [61_000, 320], '95 %': [61_000, 320] });
 });
+
+it('the memory of Redis is that of the fullest queue shard', async () => {
+  const sample = (metric: string, value: number) => [nowMs - 60_000, 'writer', 'host:1', metric, value] as const;
+  await insertRows(database.client, {
+    table: 'ops_samples',
+    columns: OPS_TABLES.ops_samples,
+    rows: [
+      ...[sample('redis_used_bytes', 200), sample('redis_limit_bytes', 1000)],
+      ...[sample('redis_used_bytes@1', 900), sample('redis_limit_bytes@1', 1000)],
+      ...[sample('redis_used_bytes@2', 5000), sample('redis_limit_bytes@2', 0)],
+    ],
+  });
+  expect(await valuesOf('redis-memory')).toEqual({ used: [900], limit: [1000] });
+});

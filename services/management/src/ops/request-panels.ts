@@ -72,7 +72,7 @@ export const REQUEST_PANELS: readonly OpsPanel[] = [
     id: 'redis-memory',
     title: 'Redis memory',
     about:
-      'Memory in use and its limit. Above 70 % conversions on /track are rejected with 429, above 85 % clicks are spooled to disk.',
+      'Memory in use and its limit, of the fullest queue shard. Above 70 % conversions on /track are rejected with 429, above 85 % clicks are spooled to disk.',
     empty: 'The memory of Redis has not been measured in this range.',
     unit: 'bytes',
     series: [
@@ -81,9 +81,15 @@ export const REQUEST_PANELS: readonly OpsPanel[] = [
     ],
     missing: null,
     stepMin: 15,
-    sql: `SELECT ${stepOf('time')} AS at, if(metric = 'redis_used_bytes', 'used', 'limit') AS name, max(s.value) AS value
-      FROM ops_samples AS s WHERE metric IN ('redis_used_bytes', 'redis_limit_bytes') AND s.value > 0
-        AND ${inRange('time')}
-      GROUP BY at, name`,
+    // A Redis without a limit is the fullest only if none has one.
+    sql: `SELECT at, pair.1 AS name, pair.2 AS value FROM (
+        SELECT at, arrayJoin([('used', argMax(used, fullness)), ('limit', argMax(most, fullness))]) AS pair FROM (
+          SELECT ${stepOf('time')} AS at, extract(metric, '@([0-9]+)') AS shard,
+            maxIf(s.value, startsWith(metric, 'redis_used')) AS used, maxIf(s.value, startsWith(metric, 'redis_limit')) AS most,
+            (if(most > 0, used / most, 0), used) AS fullness
+          FROM ops_samples AS s WHERE match(metric, '^redis_(used|limit)_bytes') AND ${inRange('time')}
+          GROUP BY at, shard)
+        GROUP BY at)
+      WHERE value > 0`,
   },
 ];
