@@ -216,6 +216,8 @@ describe.skipIf(!hasChromium)('the operations page', () => {
     await plot.focus();
     await page.keyboard.press('ArrowLeft');
     await waitFor(async () => /^\d+ \w+, \d\d:\d\d:\d\d$/.test((await moment.textContent()) ?? ''), { what: 'a time' });
+    await page.keyboard.press('Escape');
+    await waitFor(async () => (await moment.textContent()) === 'now', { what: 'the present values' });
     await page.getByRole('status').getByText('All components are up.').waitFor({ state: 'attached' });
   });
 

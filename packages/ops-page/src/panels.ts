@@ -102,10 +102,11 @@ class Legend {
   }
 }
 
-/** Moves the crosshair of a plot with the arrow keys. */
+/** Moves the crosshair of a plot with the arrow keys, and removes it with Escape. */
 function listenToKeys(host: HTMLElement, plot: Plot): void {
   const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, Home: -100_000, End: 100_000 };
   host.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') plot.hideCrosshair();
     const by = steps[event.key];
     if (by === undefined || plot.step(by) === undefined) return;
     event.preventDefault();

@@ -144,6 +144,11 @@ export class Plot {
     return momentText(at);
   }
 
+  /** Removes the crosshair, which is then outside of the plot. */
+  hideCrosshair(): void {
+    this.#plot?.setCursor({ left: -10, top: -10 });
+  }
+
   #resize(): void {
     const { clientWidth: width } = this.#options.host;
     if (width === 0) return;

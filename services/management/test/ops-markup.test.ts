@@ -37,7 +37,9 @@ describe('components', () => {
 
   test('are summarised in a line that names those that are not up', () => {
     expect(componentsSummary([{ ...writer, state: 'up' }])).toBe('All components are up.');
-    expect(componentsSummary([writer])).toMatch(/^writer restarted: vm:7 was killed at /);
+    expect(componentsSummary([writer, { ...writer, component: 'redis', state: 'down' }])).toBe(
+      'writer restarted: 10:00:02 UTC. redis down: 10:00:02 UTC.',
+    );
   });
 });
 

@@ -35,9 +35,13 @@ export function componentsHtml(statuses: readonly ComponentStatus[]): string {
   return html`${statuses.map(componentHtml)}`.text;
 }
 
-/** A one-line summary for screen readers. */
+/**
+ * A one-line summary for screen readers, which read it out at each change: without details, such as the time of the last work, which changes
+ * with every heartbeat.
+ */
 export function componentsSummary(statuses: readonly ComponentStatus[]): string {
   const notUp = statuses.filter(({ state }) => state !== 'up');
   if (notUp.length === 0) return 'All components are up.';
-  return notUp.map(({ component, state, detail }) => `${component} ${state}${detail && `: ${detail}`}.`).join(' ');
+  const timeOf = (since: number) => `${new Date(since).toISOString().slice(11, 19)} UTC`;
+  return notUp.map(({ component, state, since }) => `${component} ${state}: ${timeOf(since)}.`).join(' ');
 }
