@@ -17,7 +17,9 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { FAULTS, SCENARIO_MS } from './fault-length.js';
 import { type ReportLine, writeReportSection } from './fault-report.js';
+import { bundleProcess, forkProcess } from './queue/child-process.js';
 import { compareWithStore } from './queue/compare-with-store.js';
+import type { SuspendedReport, SuspendedTask } from './queue/messages.js';
 import { SentEvents } from './queue/sent-events.js';
 import { WritePath } from './queue/write-path.js';
 import { untilDrained } from './until-drained.js';
@@ -27,6 +29,7 @@ import { untilDrained } from './until-drained.js';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const DAY_MS = 24 * 3_600_000;
+const SUSPENDED = bundleProcess(new URL('./queue/suspended-main.ts', import.meta.url));
 const report: ReportLine[] = [];
 let path: WritePath;
 let proxy: TcpProxy;
@@ -197,6 +200,39 @@ describe('a claim whose owner is killed before its job', () => {
       const sentEvents = new SentEvents();
       sentEvents.sales.set('in_1', id);
       await expectStoredOnce('killed between claim and job, sale', '1 × kill -9', workspaceId, sentEvents);
+    },
+    SCENARIO_MS,
+  );
+});
+
+describe('a process that is suspended between the claim of an invoice and its transaction', () => {
+  it(
+    'records nothing when the same request has been recorded after its claim expired',
+    async () => {
+      const workspaceId = path.nextWorkspace();
+      const producer = await aProducer(await aDirectory());
+      const name = invoiceClaim(workspaceId, 'in_1');
+      const task: SuspendedTask = {
+        ...{ redisUrl: path.redis.url, spoolDirectory: await aDirectory(), workspaceId, invoiceId: 'in_1' },
+        ...{ row: aSaleRow(workspaceId).row, answer: 'the answer of both' },
+      };
+      const child = forkProcess(SUSPENDED, [JSON.stringify(task)]);
+      const [waiting] = (await once(child, 'message')) as [SuspendedReport];
+      expect(waiting.state).toBe('waiting');
+      await redis.pexpire(`{waymark}:claim:${name}`, 1);
+      await waitFor(async () => (await producer.claims.take([name], 'repeat'))[0]?.state === 'mine', {
+        what: 'the claim to expire',
+      });
+      const { id, row } = aSaleRow(workspaceId);
+      const finals = [{ name, owner: 'repeat', value: task.answer, ttlMs: DAY_MS }];
+      await producer.commit({ rows: [{ kind: 'sale', row }], finals });
+      const ended = once(child, 'message') as Promise<[SuspendedReport]>;
+      child.kill('SIGCONT');
+      expect((await ended)[0].state).toBe('refused');
+      const sentEvents = new SentEvents();
+      sentEvents.sales.set('in_1', id);
+      await expectStoredOnce('suspended between claim and transaction', '1 × SIGSTOP', workspaceId, sentEvents);
+      expect(await countOf('sale_events', workspaceId)).toBe(1);
     },
     SCENARIO_MS,
   );

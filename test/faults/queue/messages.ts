@@ -1,3 +1,5 @@
+import type { EventRow } from '@waymark/event-format';
+
 /** The instructions for a producer process. */
 export interface ProducerTask {
   readonly redisUrl: string;
@@ -30,4 +32,20 @@ export interface ProducerReport {
   readonly failedClicks: readonly string[];
   /** How often sales were retried, by status. */
   readonly refusals: Readonly<Record<string, number>>;
+}
+
+/** The sale of a process that is suspended before it sends its transaction. */
+export interface SuspendedTask {
+  readonly redisUrl: string;
+  readonly spoolDirectory: string;
+  readonly workspaceId: string;
+  readonly invoiceId: string;
+  readonly row: EventRow;
+  /** The final value of the invoice's claim. */
+  readonly answer: string;
+}
+
+/** What the process reports: that it is about to stop with the sale in memory, and how the sale ended after that. */
+export interface SuspendedReport {
+  readonly state: 'waiting' | 'recorded' | 'refused';
 }

@@ -66,11 +66,12 @@ return discarded
  * that is set here and by the replay: after a replay this script discards no clicks.
  *
  * An entry (one `commit`) is accepted if each of its claims is still pending for its owner (or free, if the entry takes it
- * here), or already has the entry's own final value. Otherwise the entry is late: another owner may hold its claims, so none of them is
- * set and the entry's rows are discarded.
+ * here). Otherwise the entry is late: another owner may hold its claims, or has recorded the event, so none of them is set and the entry's
+ * rows are discarded. A claim that already has the entry's final value is no exception: a request that was sent twice has the same value.
  *
- * A transaction is repeated after its answer was lost. Claims may have changed since: a change of a customer removes its claim. So the
- * first run stores its late entries under an idempotency key of the batch, and a repeat decides as the first run did.
+ * A transaction is repeated after its answer was lost. Claims have changed since: they are final, or a change of a customer has removed
+ * them. So the first run stores its late entries, and a repeat decides as the first run did. They are stored under an idempotency key of
+ * the batch, and with its jobs: a repeat that comes when the key has expired must not discard accepted rows of a job that still waits.
  *
  * KEYS: jobs, that of the clicks first; marker and claims of the clicks if there are any; if there are entries: the batch's idempotency
  * key, each entry's claims and state keys.
@@ -88,6 +89,7 @@ end
 local key, arg = jobCount, 3
 local late, counted, discarded = {}, {}, {}
 local outcome, outcomeTtl, isRepeat, wasLate = nil, nil, false, {}
+local first, firstCommitJob = false, clickCount > 0 and 2 or 1
 local function discard(job, row)
   discarded[job] = discarded[job] or {}
   table.insert(discarded[job], row)
@@ -115,7 +117,8 @@ end
 if entryCount > 0 then
   key, arg = key + 1, arg + 1
   outcome, outcomeTtl = KEYS[key], ARGV[arg]
-  local first = redis.call('GET', outcome)
+  first = redis.call('GET', outcome)
+  for i = firstCommitJob, jobCount do first = first or redis.call('HGET', KEYS[i], 'outcome') end
   isRepeat = first ~= false
   for number in string.gmatch(first or '', '%d+') do wasLate[tonumber(number)] = true end
 end
@@ -128,7 +131,7 @@ for entry = 1, entryCount do
   for _ = 1, claimCount do
     key = key + 1
     local held = redis.call('GET', KEYS[key]) or ''
-    if not isRepeat and held ~= ARGV[arg + 1] and held ~= ARGV[arg + 2] then isAccepted = false end
+    if not isRepeat and held ~= ARGV[arg + 1] then isAccepted = false end
     arg = arg + 3
   end
   local mustSet = isAccepted and not isRepeat
@@ -159,6 +162,10 @@ end
 for job, rows in pairs(discarded) do
   redis.call('HSET', KEYS[job], 'progress', '{"struck":[' .. table.concat(rows, ',') .. ']}')
 end
-if outcome and not isRepeat then redis.call('SET', outcome, table.concat(late, ','), 'PX', outcomeTtl) end
+if outcome then
+  first = first or table.concat(late, ',')
+  for i = firstCommitJob, jobCount do redis.call('HSET', KEYS[i], 'outcome', first) end
+  if not isRepeat then redis.call('SET', outcome, first, 'PX', outcomeTtl) end
+end
 return {late, counted}
 `;

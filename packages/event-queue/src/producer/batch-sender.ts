@@ -120,6 +120,8 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     });
   };
 
+  const areSettled = ({ commits }: Batch) => commits.every((commit) => commit.isSettled);
+
   /**
    * Repeats the transaction of a batch until its commits are settled. They fail at once while it is certain that Redis has carried out none
    * of the attempts. If an attempt may have succeeded, the transaction is repeated until Redis answers or every caller has timed out.
@@ -136,8 +138,10 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
         isCertain &&= hadNoEffect(err);
         if (isCertain) for (const commit of batch.commits) commit.fail(notRecorded(err));
       }
-      if (batch.commits.every((commit) => commit.isSettled)) return;
+      if (areSettled(batch)) return;
       await pause(backoffMs(count, RETRY_FIRST_MS, RETRY_MAX_MS), closing.signal);
+      // Callers that were answered meanwhile have released their claims, and may have sent their requests again.
+      if (areSettled(batch)) return;
       attempt = runTransaction(adder, planOf(batch, false));
     }
   };

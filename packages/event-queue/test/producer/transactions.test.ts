@@ -201,6 +201,30 @@ describe('a transaction that is repeated because its answer was lost', () => {
     expect([...(await runTransaction(createJobAdder(redis), same)).late]).toEqual([0]);
     expect(await discardedRows()).toBe('{"struck":[0]}');
   });
+
+  it('decides as its first run did while its job waits, although its idempotency key has expired', async () => {
+    await hold();
+    const same = plan();
+    await runTransaction(createJobAdder(redis), same);
+    const outcomes = await admin.keys('*:outcome:*');
+    expect(outcomes).toHaveLength(1);
+    await admin.del(...outcomes);
+    expect((await runTransaction(createJobAdder(redis), same)).late.size).toBe(0);
+    expect(await discardedRows()).toBeFalsy();
+  });
+
+  it('records nothing when another owner has recorded the same request', async () => {
+    await hold();
+    expect((await runTransaction(createJobAdder(redis), plan())).late.size).toBe(0);
+    const entries = plan().entries.map((entry) => ({
+      ...entry,
+      finals: entry.finals.map((one) => ({ ...one, pending: 'p:second owner' })),
+    }));
+    const second = { ...plan(), jobs: [{ ...job, jobId: 'second' }], entries };
+    expect([...(await runTransaction(createJobAdder(redis), second)).late]).toEqual([0]);
+    expect(await admin.hget(jobKey('sale', 'second'), 'progress')).toBe('{"struck":[0]}');
+    expect(await discardedRows()).toBeFalsy();
+  });
 });
 
 it('no other code runs a transaction or a pipeline without checking the replies', () => {
