@@ -164,7 +164,7 @@ export function createCatalog(options: CatalogOptions) {
     cache: createRedisCache(redis, cacheMemory),
     localNames,
     publish: feed.publish,
-    mayUseCopies: ({ mayLag }) => isSubscribed() || (mayLag === true && redis.isAway()),
+    mayUseCopies: ({ mayLag }) => isSubscribed() || (mayLag === true && !redis.isReadable()),
     logger,
     now,
   };

@@ -28,7 +28,7 @@ interface CustomerKey {
   readonly number: string;
 }
 
-type Queue = Pick<CommandConnections, 'tryRun' | 'run'>;
+type Queue = Pick<CommandConnections, 'tryRead' | 'run'>;
 type RunCommand = <T>(workspaceId: string, command: (redis: Redis) => Promise<T>) => Promise<T>;
 
 /**
@@ -45,9 +45,9 @@ export function createPendingCustomers(
   const run: RunCommand = async (workspaceId, command) => (await queueOf(workspaceId)).run(command);
 
   /** @throws Error when Redis does not answer at once */
-  const tryRun: RunCommand = async (workspaceId, command) => {
+  const tryRead: RunCommand = async (workspaceId, command) => {
     const queue = await queueOf(workspaceId);
-    const answer = await queue.tryRun(async (client) => ({ value: await command(client) }));
+    const answer = await queue.tryRead(async (client) => ({ value: await command(client) }));
     if (answer === undefined) throw new Error('Redis does not answer');
     return answer.value;
   };
@@ -68,7 +68,7 @@ export function createPendingCustomers(
       concurrentReadsMax: 4,
     });
   }
-  const loaders = { peek: createLoader(tryRun), read: createLoader(run) };
+  const loaders = { peek: createLoader(tryRead), read: createLoader(run) };
 
   async function peekAt<T>(read: () => Promise<T | undefined>): Promise<Peek<T>> {
     try {
@@ -92,7 +92,7 @@ export function createPendingCustomers(
     peek: (workspaceId, id) =>
       isYoung(id) ? peekAt(() => loaders.peek(keyOf(workspaceId, id))) : Promise.resolve({ found: undefined }),
     read: async (workspaceId, id) => (isYoung(id) ? loaders.read(keyOf(workspaceId, id)) : undefined),
-    peekByName: (name) => peekAt(() => rowOf(tryRun, name)),
+    peekByName: (name) => peekAt(() => rowOf(tryRead, name)),
     readByName: (name) => rowOf(run, name),
 
     async readAll(workspaceId) {

@@ -1,4 +1,4 @@
-import { createReplication, keyPrefix } from '@waymark/redis';
+import { createReplication, keyPrefix, NotReplicatedError } from '@waymark/redis';
 import type { Redis, RedisOptions } from 'ioredis';
 import { type CatalogLogger, unavailable } from '../model/errors.js';
 import { reconnectWith } from './reconnect-with.js';
@@ -17,8 +17,15 @@ const READY_WAIT_MS = 2000;
 export interface CommandConnections {
   /** Runs a command. Resolves with undefined when Redis is away, slow or failing. Never throws, and waits 250 ms at most. */
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
+  /**
+   * Like `tryRun`, for answers that must include every acknowledged write. Resolves with undefined also if replicas have refused the last
+   * confirmation of `run`: the server may be a former master, which lacks what the next one has acknowledged.
+   */
+  tryRead<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /** Whether `tryRun` would return undefined without trying, because Redis has just failed or is not connected. */
   isAway(): boolean;
+  /** Whether `tryRead` would send its command. */
+  isReadable(): boolean;
   /** Runs a command. @throws ApiError 500 with `Retry-After` when Redis does not execute it, or its replicas do not confirm it */
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
   /** Runs a command if the connection is open, and does without the confirmation of replicas. @throws the error of Redis or the connection */
@@ -88,32 +95,44 @@ export function openCommandConnections(
   let hasFailed = false;
   let isTrying = false;
 
+  /** Whether replicas have not confirmed the last command of `run`. */
+  let isUnconfirmed = false;
+
   const isAway = () => reader.status !== 'ready' || (hasFailed && (isTrying || performance.now() < pausedUntilMs));
+
+  const isReadable = () => !isUnconfirmed && !isAway();
+
+  async function tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined> {
+    if (isAway()) return undefined;
+    isTrying = hasFailed;
+    try {
+      const answer = await command(reader);
+      hasFailed = false;
+      return answer;
+    } catch (err) {
+      hasFailed = true;
+      pausedUntilMs = performance.now() + PAUSE_MS;
+      logger.warn({ err }, 'a command of the catalog to Redis failed; the catalog does without its answer');
+      return undefined;
+    } finally {
+      isTrying = false;
+    }
+  }
 
   return {
     writer,
     isAway,
-    async tryRun(command) {
-      if (isAway()) return undefined;
-      isTrying = hasFailed;
-      try {
-        const answer = await command(reader);
-        hasFailed = false;
-        return answer;
-      } catch (err) {
-        hasFailed = true;
-        pausedUntilMs = performance.now() + PAUSE_MS;
-        logger.warn({ err }, 'a command of the catalog to Redis failed; the catalog does without its answer');
-        return undefined;
-      } finally {
-        isTrying = false;
-      }
-    },
+    isReadable,
+    tryRun,
+    tryRead: async (command) => (isReadable() ? tryRun(command) : undefined),
     async run(command) {
       try {
         await writerReady();
-        return await replication.confirmed(() => command(writer));
+        const answer = await replication.confirmed(() => command(writer));
+        isUnconfirmed = false;
+        return answer;
       } catch (err) {
+        if (err instanceof NotReplicatedError) isUnconfirmed = true;
         throw unavailable('Redis', err);
       }
     },

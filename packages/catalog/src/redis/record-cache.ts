@@ -121,9 +121,9 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
   ];
 
   return {
-    /** The entries in the order of `ids`, undefined for a record without one. The whole result is undefined when Redis is away. */
+    /** The entries in the order of `ids`, undefined for a record without one. The whole result is undefined when Redis cannot be read. */
     async readRecords(table: string, workspaceId: string, ids: readonly string[]) {
-      const texts = await redis.tryRun((client) => client.mget(ids.map((id) => recordKey(table, workspaceId, id))));
+      const texts = await redis.tryRead((client) => client.mget(ids.map((id) => recordKey(table, workspaceId, id))));
       return texts?.map(parseRecord);
     },
 
@@ -151,9 +151,9 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
       await redis.run((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
-    /** The entry of a name; undefined when Redis is away. */
+    /** The entry of a name; undefined when Redis cannot be read. */
     async readName(name: Name): Promise<CachedName | undefined> {
-      const text = await redis.tryRun((client) => client.get(redisNameKey(name)));
+      const text = await redis.tryRead((client) => client.get(redisNameKey(name)));
       return text === undefined ? undefined : parseName(text);
     },
 

@@ -166,7 +166,7 @@ export function createSharedTotals(
         if (totals !== undefined) found.set(id, totals);
       }
     };
-    const texts = await redis.tryRun((client) => client.mget(generationKey, ...keysOf(workspaceId, ids)));
+    const texts = await redis.tryRead((client) => client.mget(generationKey, ...keysOf(workspaceId, ids)));
     const [generation, ...entries] = texts ?? [];
     // Without a generation there is no writer that evicts.
     if (typeof generation !== 'string') return { found, fill: undefined };

@@ -34,7 +34,7 @@ export interface ReaderDeps<R extends CatalogRecord> {
   readonly localNames: LocalNames;
   /** Set for types whose records `/track` also creates through the queue. */
   readonly pending: PendingRecords<R> | undefined;
-  /** Whether the caches of this process may be used: it holds its lease, or Redis is unavailable and the read `mayLag`. */
+  /** Whether the caches of this process may be used: it holds its lease, or Redis cannot be read and the read `mayLag`. */
   readonly mayUseCopies: (options: ReadOptions) => boolean;
   readonly logger: CatalogLogger;
   readonly now: () => number;
@@ -44,7 +44,7 @@ export interface ReaderDeps<R extends CatalogRecord> {
 export interface ReadOptions {
   /** Time limit, after which the read returns an expired copy, or fails when there is none; five seconds by default. */
   readonly limitMs?: number;
-  /** Whether, while Redis is away, copies of the last second are served although they may be outdated. Set for redirects. */
+  /** Whether, while Redis cannot be read, copies of the last second are served although they may be outdated. Set for redirects. */
   readonly mayLag?: boolean;
 }
 

@@ -14,6 +14,8 @@ export interface CatalogAt {
   readonly now?: () => number;
   readonly database?: { readonly client: ClickHouseClient };
   readonly redis?: Redis;
+  /** How many replicas of it must confirm writes; none by default. */
+  readonly waitReplicas?: number;
   /** Those from 1 on; none by default. */
   readonly queueShards?: readonly Redis[];
   /** Ten seconds by default, because busy machines are slow. */
@@ -54,6 +56,7 @@ export async function startStores(): Promise<TestStores> {
       const { now = Date.now } = at;
       const made = createCatalog({
         redis: at.redis ?? client,
+        waitReplicas: at.waitReplicas ?? 0,
         queueShards: at.queueShards ?? [],
         clickhouse: (at.database ?? database).client,
         instanceKey: at.instanceKey ?? INSTANCE_KEY,
