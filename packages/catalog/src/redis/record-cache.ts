@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Name, nameKey } from '../model/entity-type.js';
 import type { CacheMemory } from './cache-memory.js';
 import type { RedisConnections } from './connections.js';
@@ -171,9 +172,15 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
       );
     },
 
-    /** Stores the owner of a name. Call it after the name was written, while holding its lock. @throws ApiError 500 with `Retry-After` */
+    /**
+     * Stores the owner of a name. Call it after the name was written, while holding its lock. The entry has a part that is unique, which readers
+     * ignore: a name that is taken away and given back has another entry than before, so that a look-up of the time between cannot replace it.
+     *
+     * @throws ApiError 500 with `Retry-After`
+     */
     async putName(name: Name, owner: NameOwner): Promise<void> {
-      await redis.run((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', memory.ttlMs()));
+      const value = `${nameValue(owner)}/${randomBytes(6).toString('base64url')}`;
+      await redis.run((client) => client.set(redisNameKey(name), value, 'PX', memory.ttlMs()));
     },
 
     /** Removes the entry of a name. @throws ApiError 500 with `Retry-After` */
