@@ -4,13 +4,15 @@ import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
 import { pause, withinMs } from '../redis/deadline.js';
-import { claimState, finalValue, PENDING_TTL_MS, pendingValue } from './claim-value.js';
+import { claimState, finalValue, OWNER_GIVES_UP_MS, PENDING_TTL_MS, pendingValue } from './claim-value.js';
 import { notRecorded } from './claims.js';
 import { blockFilters } from './filter-marks.js';
 
 const ANSWER_WITHIN_MS = 2000;
 /** Longer than a request usually holds a claim; while ClickHouse is slow, it may be up to `OWNER_GIVES_UP_MS`. */
 const PENDING_WAIT_MS = 5000;
+/** A request that holds a claim may make it final with what it read before; later than this it does not, so it was killed. */
+const FINAL_WAIT_MS = OWNER_GIVES_UP_MS + 1000;
 const POLL_MS = 20;
 const CLAIMS_AT_ONCE = 500;
 
@@ -84,7 +86,7 @@ export interface ClaimAdmin {
    */
   runAndRemove<T>(name: string, work: () => Promise<T>): Promise<T>;
   /**
-   * Deletes final claims, so that the next event reads ClickHouse again. Waits for requests that hold one of them, at most five seconds:
+   * Deletes final claims, so that the next event reads ClickHouse again. Waits for requests that hold one of them, at most eleven seconds:
    * they may have read the old state, and make the claim final with it. Call `blockFilters` before.
    */
   remove(names: readonly string[]): Promise<void>;
@@ -107,13 +109,14 @@ export interface ClaimAdminOptions {
    * removed.
    */
   readonly waitReplicas?: number | undefined;
-  /** How long to wait for other owners of a claim; five seconds by default. */
+  /** How long to wait for other owners of a claim; by default five seconds to take it, and eleven to delete or change it. */
   readonly pendingWaitMs?: number;
 }
 
 /** @param redis the Redis of the workspace's queue shard */
 export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}): ClaimAdmin {
   const { waitReplicas = 0, pendingWaitMs = PENDING_WAIT_MS } = options;
+  const finalWaitMs = options.pendingWaitMs ?? FINAL_WAIT_MS;
   const replication = createReplication(redis, waitReplicas);
 
   async function withinDeadline<T>(command: Promise<T>, what: string): Promise<T> {
@@ -125,11 +128,11 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
   }
 
   async function removeSome(keys: readonly string[]): Promise<void> {
-    const untilMs = performance.now() + pendingWaitMs;
+    const untilMs = performance.now() + finalWaitMs;
     for (;;) {
       const removing = replication.confirmed(() => redis.eval(REMOVE_CLAIMS, keys.length, ...keys));
       const pending = await withinDeadline(removing, 'deleting claims');
-      // Most likely the owner was killed: it records nothing any more, and its claim expires.
+      // The owner was killed: it records nothing any more, and its claim expires.
       if (pending === 0 || performance.now() > untilMs) return;
       await pause(POLL_MS);
     }
@@ -222,7 +225,7 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
       const keys = names.map(claimKey);
       for (let start = 0; start < keys.length; start += CLAIMS_AT_ONCE) {
         const some = keys.slice(start, start + CLAIMS_AT_ONCE);
-        const untilMs = performance.now() + pendingWaitMs;
+        const untilMs = performance.now() + finalWaitMs;
         while ((await changeFinal(some, change)) && performance.now() < untilMs) await pause(POLL_MS);
       }
     },

@@ -1,0 +1,55 @@
+import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { createClaimAdmin } from '../../src/index.js';
+import { claimKey } from '../../src/queue/keys.js';
+
+const NAME = 'customer:ws_1:ada';
+let server: TestRedis;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis({ args: [] });
+  redis = new Redis(server.url);
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+/** Begins `work`, and resolves when it still waits for the owner of the claim after that time. */
+async function waiting(work: () => Promise<void>, afterMs: number): Promise<{ readonly done: Promise<void> }> {
+  const evaluations = vi.spyOn(redis, 'eval');
+  const reads = vi.spyOn(redis, 'mget');
+  const attempts = () => evaluations.mock.calls.length + reads.mock.calls.length;
+  const done = work();
+  await waitFor(() => attempts() > 0, { what: 'the first attempt' });
+  const clock = performance.now.bind(performance);
+  vi.spyOn(performance, 'now').mockImplementation(() => clock() + afterMs);
+  let isDone = false;
+  void done.then(() => {
+    isDone = true;
+  });
+  const before = attempts();
+  await waitFor(() => isDone || attempts() > before + 2, { what: 'further attempts' });
+  expect(isDone).toBe(false);
+  return { done };
+}
+
+it('claims are removed that a slow request makes final nine seconds later', async () => {
+  await redis.set(claimKey(NAME), 'p:slow');
+  const { done } = await waiting(() => createClaimAdmin(redis).remove([NAME]), 9_000);
+  await redis.set(claimKey(NAME), 'f:old');
+  await done;
+  expect(await redis.exists(claimKey(NAME))).toBe(0);
+});
+
+it('claims are changed that a slow request makes final nine seconds later', async () => {
+  await redis.set(claimKey(NAME), 'p:slow');
+  const change = () => createClaimAdmin(redis).change([NAME], () => 'new');
+  const { done } = await waiting(change, 9_000);
+  await redis.set(claimKey(NAME), 'f:old');
+  await done;
+  expect(await redis.get(claimKey(NAME))).toBe('f:new');
+});
