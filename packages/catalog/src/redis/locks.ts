@@ -17,6 +17,8 @@ const PAUSE_MS = 10;
 
 /** A lock on one or more names. */
 export interface Lock {
+  /** When the call of `take` began, epoch milliseconds. */
+  readonly takenMs: number;
   /** Inserts under the lock must be sent before this time, epoch milliseconds. */
   readonly workUntilMs: number;
   /**
@@ -90,7 +92,7 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
         await release(sorted, owner);
         throw err;
       }
-      return { workUntilMs: startedMs + LOCK_WORK_MS, release: () => release(sorted, owner) };
+      return { takenMs: startedMs, workUntilMs: startedMs + LOCK_WORK_MS, release: () => release(sorted, owner) };
     },
   };
 }

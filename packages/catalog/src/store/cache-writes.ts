@@ -1,4 +1,5 @@
 import { type CatalogRecord, type Name, nameKey, type Stored } from '../model/entity-type.js';
+import type { Lock } from '../redis/locks.js';
 import { retryWrite } from './retry-write.js';
 import { localKey } from './shared-look-ups.js';
 import type { RecordDeps, WriteDeps } from './write-context.js';
@@ -15,7 +16,7 @@ export interface Written<R extends CatalogRecord> {
  * answered after both, so that no process serves an older copy. A hundred records of a workspace take as many round trips as one.
  */
 export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { kind, localRecords }: RecordDeps<R>) {
-  const { cache, now } = deps;
+  const { cache } = deps;
 
   /** Waits for all of `work`. Failures are only logged. */
   async function tryAll(work: readonly Promise<unknown>[]): Promise<void> {
@@ -38,16 +39,17 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
     tryAll,
 
     /**
-     * Stores written records in Redis and in this process. Call it while their locks are held.
+     * Stores written records in Redis and in this process. Call it while their locks are held. If this process was suspended until the locks
+     * had expired, another may have answered a later change: a copy is fresh only for a second from when the locks were taken.
      *
      * @param written records of one workspace, which are in the table already
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */
-    async updateCaches(workspaceId: string, written: readonly Written<R>[]): Promise<void> {
+    async updateCaches(workspaceId: string, written: readonly Written<R>[], { takenMs }: Lock): Promise<void> {
       const entries = written.map(({ stored }) => {
         const { record, version } = stored;
         const data = JSON.stringify(record);
-        localRecords.put(localKey(workspaceId, record.id), stored, now(), data.length);
+        localRecords.put(localKey(workspaceId, record.id), stored, takenMs, data.length);
         return { id: record.id, version, data };
       });
       await retryWrite(() =>

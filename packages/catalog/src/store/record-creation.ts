@@ -38,7 +38,7 @@ export interface Creation {
   check(): Promise<readonly Orphan[]>;
   nameRows(): EventRow[];
   insert(lock: Lock): Promise<void>;
-  updateCaches(): Promise<void>;
+  updateCaches(lock: Lock): Promise<void>;
   publish(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export async function createRecords(deps: WriteDeps, creations: readonly Creatio
     for (const orphan of await checkAndName(deps, creations, lock, checkAll)) await orphan.remove(lock);
     await deps.commitNames.add(chosenNameRows(creations), lock.workUntilMs);
     for (const creation of creations) await creation.insert(lock);
-    await Promise.all(creations.map((creation) => creation.updateCaches()));
+    await Promise.all(creations.map((creation) => creation.updateCaches(lock)));
   });
   await Promise.all(creations.map((creation) => creation.publish()));
 }
@@ -145,7 +145,7 @@ export function createCreator<R extends CatalogRecord>(
       },
       nameRows: () => names.map((name) => nameRow(name, rowOwner(kind, record), stored.version)),
       insert: (lock) => commit.add([recordRow(kind, stored)], lock.workUntilMs),
-      updateCaches: () => updateCaches(record.workspaceId, written),
+      updateCaches: (lock) => updateCaches(record.workspaceId, written, lock),
       publish: () => publishWritten(written),
     };
   }
@@ -187,7 +187,7 @@ export function createCreator<R extends CatalogRecord>(
         lock.workUntilMs,
       );
       const rows = stored.map((one) => ({ stored: one, gained: kind.names(one.record), lost: [] }));
-      if (rows.length > 0) await updateCaches(workspaceId, rows);
+      if (rows.length > 0) await updateCaches(workspaceId, rows, lock);
       return rows;
     });
     await publishWritten(written);

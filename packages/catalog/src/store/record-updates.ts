@@ -121,7 +121,7 @@ export function createChanger<R extends CatalogRecord>(
         lock.workUntilMs,
       );
       await dropNames(written, lock);
-      await updateCaches(workspaceId, written);
+      await updateCaches(workspaceId, written, lock);
     });
   }
 

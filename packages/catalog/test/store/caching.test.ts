@@ -78,6 +78,27 @@ describe('a change', () => {
       expect((await catalog.links.findByAddress(host, 'mine'))?.url).toBe(url);
     }
   });
+
+  it('is visible also in a process that was suspended after an earlier one until its lock had expired', async () => {
+    const { workspace, link } = await aLink('suspended');
+    let suspendedMs = 0;
+    const database = stores.databaseAt(stores.database.url);
+    const slow = await subscribed(stores.catalog({ database, now: () => Date.now() + suspendedMs }));
+    const setUrl = (instance: Catalog, url: string) =>
+      instance.links.update(workspace.id, link.id, (record) => ({ ...record, url }));
+    const insert = database.client.insert.bind(database.client);
+    vi.spyOn(database.client, 'insert').mockImplementationOnce(async (...args) => {
+      const inserted = await insert(...args);
+      await stores.client.del(`waymark:lock:record/links/${link.id}`);
+      await setUrl(catalog, 'https://three.com/');
+      suspendedMs = 31_000;
+      return inserted;
+    });
+    await setUrl(slow, 'https://two.com/');
+    expect((await slow.links.get(workspace.id, link.id))?.url).toBe('https://three.com/');
+    await slow.close();
+    await database.client.close();
+  });
 });
 
 describe('Redis entries', () => {
@@ -125,6 +146,12 @@ describe('Redis entries', () => {
     const seen = await redisCache().readName(name);
     await redisCache().putName(name, owner);
     await redisCache().fillName(name, seen?.seen ?? '', undefined);
+    expect((await redisCache().readName(name))?.owner).toEqual(owner);
+    // A rename and its undo: a look-up that began before may have found nothing between the two.
+    const before = await redisCache().readName(name);
+    await redisCache().dropName(name);
+    await redisCache().putName(name, owner);
+    await redisCache().fillName(name, before?.seen ?? '', undefined);
     expect((await redisCache().readName(name))?.owner).toEqual(owner);
   });
 
