@@ -37,6 +37,7 @@ import {
   workspaceType,
 } from './model/entity-types.js';
 import type { CatalogLogger } from './model/errors.js';
+import { API_READ, type ReadOptions } from './model/read-options.js';
 import type { DomainRecord } from './model/record-schemas.js';
 import { createPartners } from './partners/partners.js';
 import { createPendingCustomers } from './pending/pending-customers.js';
@@ -59,7 +60,6 @@ import { createResources, type ResourceDeps } from './resources/resource.js';
 import { createSealedValues } from './secrets/sealed-values.js';
 import { createSecretBox } from './secrets/secret-box.js';
 import { createLocalNames, type RecordsBound } from './store/local-cache.js';
-import { API_READ, type ReadOptions } from './store/record-reader.js';
 import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type StoreDeps } from './store/record-store.js';
 import { createNamesTable } from './store/unique-names.js';
 import { affectedTotalsOf, type CountedInsert } from './totals/affected-totals.js';

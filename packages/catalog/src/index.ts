@@ -44,13 +44,13 @@ export { isExpired } from './model/is-expired.js';
 export * from './model/job-record-schemas.js';
 export { checkKey, normaliseKey, SITE_FILES, storedKey } from './model/link-key.js';
 export { isUnreadable } from './model/parse-record.js';
+export { API_READ } from './model/read-options.js';
 export * from './model/record-schemas.js';
 export { linkInState } from './partners/partner-state.js';
 export { NO_PARTNER_TOTALS, type PartnerTotals } from './partners/partner-totals.js';
 export type { CatalogSubscriber } from './redis/catalog-changes.js';
 export { isUnfinished } from './resources/jobs.js';
 export type { SealedCounts, SealedReport } from './secrets/sealed-values.js';
-export { API_READ } from './store/record-reader.js';
 export { type CustomerTotals, type LinkCounters, NO_CUSTOMER_TOTALS, NO_LINK_COUNTERS } from './totals/counters.js';
 export { WEBHOOKS_MAX } from './webhooks/webhooks.js';
 export {

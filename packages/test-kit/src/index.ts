@@ -36,6 +36,6 @@ export { startRedisSentinels } from './stores/redis-sentinels.js';
 export { temporaryDirectory } from './stores/temporary-directory.js';
 export { createTestDatabase, type TestDatabase } from './stores/test-database.js';
 export type { TestRedis } from './stores/test-server.js';
-export { startStores, type TestStores } from './stores/test-stores.js';
+export { type CatalogAt, startStores, type TestStores } from './stores/test-stores.js';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 export { waitFor } from './wait-for.js';

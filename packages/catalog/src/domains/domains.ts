@@ -1,10 +1,10 @@
 import { createResourceId, type Domain } from '@waymark/contract';
 import { newLinkRecord } from '../links/new-link-record.js';
 import { domainHost } from '../model/entity-types.js';
+import type { ReadOptions } from '../model/read-options.js';
 import type { DomainRecord } from '../model/record-schemas.js';
 import { DOMAIN_RULES, type NewDomain } from '../resources/named-resources.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
-import type { ReadOptions } from '../store/record-reader.js';
 import { createDomainChanges, type DomainStores } from './domain-changes.js';
 import { createPrimaryDomains } from './primary-domains.js';
 

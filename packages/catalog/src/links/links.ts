@@ -4,12 +4,12 @@ import { EXTERNAL_ID_PREFIX, HIDDEN_PASSWORD, type Link } from '@waymark/contrac
 import type { ReadList } from '../clickhouse/list-reads.js';
 import { linkAddress, linkExternalId, partnerTenantId } from '../model/entity-types.js';
 import { otherKeyForms } from '../model/link-key.js';
+import type { ReadOptions } from '../model/read-options.js';
 import type { LinkRecord, PartnerRecord, TagRecord } from '../model/record-schemas.js';
 import { hashToken } from '../model/tokens.js';
 import { createPartnerState } from '../partners/partner-state.js';
 import type { Locks } from '../redis/locks.js';
 import type { SecretBox } from '../secrets/secret-box.js';
-import type { ReadOptions } from '../store/record-reader.js';
 import type { RecordStore } from '../store/record-store.js';
 import { underLock } from '../store/write-context.js';
 import type { Counters, LinkCounters } from '../totals/counters.js';

@@ -133,3 +133,16 @@ export function isPossibleName(name: Name): boolean {
 export function nameKey({ kind, scope, name }: Name): string {
   return `${kind}/${scope}/${name}`;
 }
+
+/** The names of each record object. They are cached because every redirect checks them, and a record object never changes. */
+const namesOfRecords = new WeakMap<object, readonly Name[]>();
+
+/** Whether the record has the name. */
+export function hasName<R extends CatalogRecord>(kind: EntityType<R>, record: R, name: Name): boolean {
+  let names = namesOfRecords.get(record);
+  if (names === undefined) {
+    names = kind.names(record);
+    namesOfRecords.set(record, names);
+  }
+  return names.some((own) => own.name === name.name && own.kind === name.kind && own.scope === name.scope);
+}

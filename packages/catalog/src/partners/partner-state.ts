@@ -1,5 +1,5 @@
+import type { ReadOptions } from '../model/read-options.js';
 import type { LinkRecord, PartnerRecord } from '../model/record-schemas.js';
-import type { ReadOptions } from '../store/record-reader.js';
 import type { RecordStore } from '../store/record-store.js';
 
 /** Cached results of {@link linkInState}, so that visits with the same copies of link and partner get the same object. */

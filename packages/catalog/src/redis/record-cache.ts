@@ -52,6 +52,9 @@ export interface NameOwner {
   readonly id: string;
 }
 
+/** The method of the connections that reads; see `CommandConnections`. */
+type HowToRead = 'tryRead' | 'tryRun';
+
 /** The cached entry of a record. */
 interface CachedRecord {
   readonly version: number;
@@ -122,9 +125,15 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
   ];
 
   return {
-    /** The entries in the order of `ids`, undefined for a record without one. The whole result is undefined when Redis cannot be read. */
-    async readRecords(table: string, workspaceId: string, ids: readonly string[]) {
-      const texts = await redis.tryRead((client) => client.mget(ids.map((id) => recordKey(table, workspaceId, id))));
+    isReadable: redis.isReadable,
+
+    /**
+     * The entries in the order of `ids`, undefined for a record without one. The whole result is undefined when Redis cannot be read.
+     *
+     * @param how `tryRun` also reads a Redis whose replicas confirm nothing
+     */
+    async readRecords(table: string, workspaceId: string, ids: readonly string[], how: HowToRead = 'tryRead') {
+      const texts = await redis[how]((client) => client.mget(ids.map((id) => recordKey(table, workspaceId, id))));
       return texts?.map(parseRecord);
     },
 
@@ -152,9 +161,9 @@ export function createRedisCache(redis: RedisConnections, memory: CacheMemory) {
       await redis.run((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
-    /** The entry of a name; undefined when Redis cannot be read. */
-    async readName(name: Name): Promise<CachedName | undefined> {
-      const text = await redis.tryRead((client) => client.get(redisNameKey(name)));
+    /** The entry of a name; undefined when Redis cannot be read. @param how as in `readRecords` */
+    async readName(name: Name, how: HowToRead = 'tryRead'): Promise<CachedName | undefined> {
+      const text = await redis[how]((client) => client.get(redisNameKey(name)));
       return text === undefined ? undefined : parseName(text);
     },
 

@@ -4,6 +4,7 @@ import { throttled } from '@waymark/event-queue';
 import {
   type CatalogRecord,
   type EntityType,
+  hasName,
   isPossibleName,
   type Name,
   nameKey,
@@ -11,6 +12,7 @@ import {
 } from '../model/entity-type.js';
 import { type CatalogLogger, unavailable, unavailableAfter } from '../model/errors.js';
 import { isUnreadable, parseData, UNREADABLE_LOG_MS } from '../model/parse-record.js';
+import { API_READ_MS_MAX, type ReadOptions } from '../model/read-options.js';
 import type { PendingRecords } from '../pending/pending-records.js';
 import type { CachedName, NameOwner, RedisCache } from '../redis/record-cache.js';
 import type { LocalNames, LocalRecords } from './local-cache.js';
@@ -40,16 +42,14 @@ export interface ReaderDeps<R extends CatalogRecord> {
   readonly now: () => number;
 }
 
-/** Options of a read. */
-export interface ReadOptions {
-  /** Time limit, after which the read returns an expired copy, or fails when there is none; five seconds by default. */
-  readonly limitMs?: number;
-  /** Whether, while Redis cannot be read, copies of the last second are served although they may be outdated. Set for redirects. */
-  readonly mayLag?: boolean;
-}
-
 /** Which expired copies may be served; see local-cache.ts. */
 type CopyAge = 'unchanged' | 'stale';
+
+/** Where a record is when a read of it fails: in an expired copy, or in a Redis that may be a former master. */
+interface OtherSources<R> {
+  readonly copyOf: (age: CopyAge) => R | undefined;
+  readonly lagging: () => Promise<R | undefined>;
+}
 
 /**
  * The result of a read that took longer is not stored in Redis, because the marker of a write since its beginning may have expired there.
@@ -61,23 +61,6 @@ const FILL_MS_MAX = 30_000;
  * thousand a second, and a look-up rarely takes a tenth of a second.
  */
 const CHANGES_KEPT = 10_000;
-
-/** Time limit of a read for an API call. */
-const API_READ_MS_MAX = 5_000;
-/** The options of reads for API calls. */
-export const API_READ: ReadOptions = { limitMs: API_READ_MS_MAX };
-
-/** The names of each record object. They are cached because every redirect checks them, and a record object never changes. */
-const namesOfRecords = new WeakMap<object, readonly Name[]>();
-
-function hasName<R extends CatalogRecord>(kind: EntityType<R>, record: R, name: Name): boolean {
-  let names = namesOfRecords.get(record);
-  if (names === undefined) {
-    names = kind.names(record);
-    namesOfRecords.set(record, names);
-  }
-  return names.some((own) => own.name === name.name && own.kind === name.kind && own.scope === name.scope);
-}
 
 /**
  * Reads records of one type from the cache of this process, or else from Redis, or else from ClickHouse. Concurrent reads of the same
@@ -130,11 +113,11 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     if (fill.isRecent()) void cache.fillRecords(kind.table, workspaceId, fills);
   }
 
-  /** Reads records from Redis only. */
-  async function readCached(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
+  /** Reads records from Redis only. @param isLagging also if it may be a former master; then nothing is stored in this process */
+  async function readCached(workspaceId: string, ids: readonly string[], isLagging = false): Promise<Map<string, R>> {
     const fill = beginFill();
     const found = new Map<string, R>();
-    const cached = await cache.readRecords(kind.table, workspaceId, ids);
+    const cached = await cache.readRecords(kind.table, workspaceId, ids, isLagging ? 'tryRun' : 'tryRead');
     ids.forEach((id, index) => {
       const entry = cached?.[index];
       if (!entry?.isWritten) return;
@@ -143,7 +126,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
       const copy = localRecords.parsed(localKey(workspaceId, id), version);
       const stored = copy ?? (data === undefined ? undefined : { version, record: parseData(kind, data) });
       if (stored === undefined) return;
-      fill.record(workspaceId, stored, data?.length ?? 0);
+      if (!isLagging) fill.record(workspaceId, stored, data?.length ?? 0);
       found.set(id, stored.record);
     });
     lookups.redis += found.size;
@@ -193,27 +176,34 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
         leave();
         return inClickHouse.share(key, readClickHouse);
       });
-    return readOrStale((age) => localRecords[age](key)?.record, options.limitMs, `${kind.table} by id`, read);
+    const others: OtherSources<R> = {
+      copyOf: (age) => localRecords[age](key)?.record,
+      lagging: async () => (await readCached(workspaceId, [id], true)).get(id),
+    };
+    return readOrStale(read, others, options, `${kind.table} by id`);
   }
 
   /**
-   * Runs `read` within its time limit. When it fails, returns an expired copy.
+   * Runs `read` within its time limit. When it fails, returns an expired copy, or what Redis has if the read may lag: while a replica is
+   * missing, `read` does not read Redis, and redirects must not depend on ClickHouse alone.
    *
    * @throws ApiError 500 with `Retry-After` when there is none
    */
   async function readOrStale(
-    copyOf: (age: CopyAge) => R | undefined,
-    limitMs: number | undefined,
-    what: string,
     read: () => Promise<R | undefined>,
+    { copyOf, lagging }: OtherSources<R>,
+    { limitMs = API_READ_MS_MAX, mayLag = false }: ReadOptions,
+    what: string,
   ): Promise<R | undefined> {
-    const unchanged = now() < failingUntilMs ? copyOf('unchanged') : undefined;
-    if (unchanged !== undefined) return unchanged;
+    if (now() < failingUntilMs) {
+      const known = copyOf('unchanged') ?? (mayLag && !cache.isReadable() ? await lagging() : undefined);
+      if (known !== undefined) return known;
+    }
     try {
-      return await unavailableAfter(read(), limitMs ?? API_READ_MS_MAX, what);
+      return await unavailableAfter(read(), limitMs, what);
     } catch (err) {
       noteFailure(err);
-      const copy = copyOf('stale');
+      const copy = copyOf('stale') ?? (mayLag ? await lagging() : undefined);
       if (copy === undefined) throw unavailable(what, err);
       return copy;
     }
@@ -323,7 +313,15 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
       return undefined;
     }
     const read = () => inRedis.share(key, (leave) => resolve(name, leave));
-    return readOrStale((age) => copyByName(name, age), options.limitMs, `${kind.table} by name`, read);
+    const others: OtherSources<R> = { copyOf: (age) => copyByName(name, age), lagging: () => laggingByName(name) };
+    return readOrStale(read, others, options, `${kind.table} by name`);
+  }
+
+  async function laggingByName(name: Name): Promise<R | undefined> {
+    const owner = (await cache.readName(name, 'tryRun'))?.owner;
+    if (owner === undefined || owner === 'none') return undefined;
+    const record = (await readCached(owner.workspaceId, [owner.id], true)).get(owner.id);
+    return record !== undefined && hasName(kind, record, name) ? record : undefined;
   }
 
   function copyByName(name: Name, age: CopyAge): R | undefined {

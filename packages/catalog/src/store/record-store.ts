@@ -4,10 +4,11 @@ import { createGroupCommit, type GroupCommit } from '../clickhouse/group-commit.
 import type { ReadList } from '../clickhouse/list-reads.js';
 import { createRecordList, type RecordList } from '../lists/record-list.js';
 import { type CatalogRecord, type EntityType, type Name, recordColumns } from '../model/entity-type.js';
+import type { ReadOptions } from '../model/read-options.js';
 import { type PendingRecords, withPending } from '../pending/pending-records.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
 import { createLocalRecords, type RecordsBound } from './local-cache.js';
-import { createRecordReader, type ReadOptions, type RecordReader } from './record-reader.js';
+import { createRecordReader, type RecordReader } from './record-reader.js';
 import { createRecordTable, type ReadSettings, type RecordTable } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';
 import { retryWrite } from './retry-write.js';

@@ -1,8 +1,8 @@
 import { createLru } from '@waymark/cache';
 import { ApiError } from '@waymark/contract';
 import { unavailable } from '../model/errors.js';
+import type { ReadOptions } from '../model/read-options.js';
 import type { WorkspaceRecord } from '../model/record-schemas.js';
-import type { ReadOptions } from '../store/record-reader.js';
 import type { RecordStore } from '../store/record-store.js';
 
 /** Finds the queue shard of a workspace, which has its queue, claims and tail. */

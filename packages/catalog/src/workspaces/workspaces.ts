@@ -11,6 +11,7 @@ import { draftDomain } from '../domains/domains.js';
 import { newLinkRecord } from '../links/new-link-record.js';
 import { groupSlug, workspaceSlug } from '../model/entity-types.js';
 import type { ReadRows } from '../model/parse-record.js';
+import type { ReadOptions } from '../model/read-options.js';
 import type {
   ApiKeyRecord,
   DomainRecord,
@@ -21,7 +22,6 @@ import type {
 } from '../model/record-schemas.js';
 import { DEFAULT_GROUP, draftProgram } from '../partners/programs.js';
 import { type Creation, createRecords } from '../store/record-creation.js';
-import type { ReadOptions } from '../store/record-reader.js';
 import type { RecordStore } from '../store/record-store.js';
 import { NameTakenError, type WriteDeps } from '../store/write-context.js';
 import { draftKey, type IssuedKey } from './api-keys.js';

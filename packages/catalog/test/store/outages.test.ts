@@ -1,4 +1,12 @@
-import { elapsedMs, leastOf, startStores, startTcpProxy, type TestStores, waitFor } from '@waymark/test-kit';
+import {
+  type CatalogAt,
+  elapsedMs,
+  leastOf,
+  startStores,
+  startTcpProxy,
+  type TestStores,
+  waitFor,
+} from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Catalog, normaliseKey } from '../../src/index.js';
@@ -24,7 +32,7 @@ interface GatedCatalog {
 }
 
 /** A catalog that can lose either store while other catalogs keep it. */
-async function aGatedCatalog(at: { redirectWaitMs?: number } = {}): Promise<GatedCatalog> {
+async function aGatedCatalog(at: Pick<CatalogAt, 'redirectWaitMs' | 'waitReplicas'> = {}): Promise<GatedCatalog> {
   const [redis, clickhouse] = await Promise.all([startGate(stores.redis.url), startGate(stores.database.url)]);
   const client = new Redis(redis.url);
   client.on('error', () => undefined);
@@ -134,6 +142,21 @@ describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state
     const { gated, clickhouse, close } = await aGatedCatalog();
     clickhouse.set(state);
     expect(await gated.links.findByAddress(host, 'held')).toEqual(link);
+    await close();
+  });
+
+  it('and a replica of Redis is missing, redirects are served what Redis has, and keys are not', async () => {
+    const { workspace, host, link, apiKey } = await aLink('unconfirmed');
+    const { gated, clickhouse, close } = await aGatedCatalog({ redirectWaitMs: 1000, waitReplicas: 1 });
+    const update = gated.links.update(workspace.id, link.id, (record) => record);
+    await expect(update).rejects.toMatchObject({ code: 'internal_server_error' });
+    clickhouse.set(state);
+    expect(await gated.links.findByAddress(host, 'unconfirmed')).toEqual(link);
+    expect((await gated.domains.findBySlug(host))?.slug).toBe(host);
+    expect((await gated.workspaces.forVisit(workspace.id))?.id).toBe(workspace.id);
+    const again = () => gated.links.findByAddress(host, 'unconfirmed');
+    expect(await leastOf(500, () => elapsedMs(again))).toBeLessThanOrEqual(500);
+    await expect(gated.keys.authenticate(apiKey.token)).rejects.toMatchObject({ code: 'internal_server_error' });
     await close();
   });
 
