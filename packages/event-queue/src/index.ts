@@ -52,7 +52,7 @@ export { watchLongLocks } from './queue/long-locks.js';
 export { oldestQueuedMs } from './queue/oldest-job.js';
 export { checkShardMark, ShardMismatchError } from './queue/shard-mark.js';
 export * from './queue/webhook-jobs.js';
-export { WORKER_SILENCE_MS_MAX } from './redis/connection.js';
+export { isOutOfMemory, WORKER_SILENCE_MS_MAX } from './redis/connection.js';
 export { execute } from './redis/execute-transaction.js';
 export { infoField, memoryOf, memoryShare, type RedisMemory } from './redis/info.js';
 export { checkRedisSettings, warnOfRedisSettings } from './redis/settings.js';

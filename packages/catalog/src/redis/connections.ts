@@ -1,4 +1,5 @@
-import { createReplication, keyPrefix, NotReplicatedError } from '@waymark/redis';
+import { isOutOfMemory } from '@waymark/event-queue';
+import { createReplication, keyPrefix } from '@waymark/redis';
 import type { Redis, RedisOptions } from 'ioredis';
 import { type CatalogLogger, unavailable } from '../model/errors.js';
 import { reconnectWith } from './reconnect-with.js';
@@ -18,8 +19,8 @@ export interface CommandConnections {
   /** Runs a command. Resolves with undefined when Redis is away, slow or failing. Never throws, and waits 250 ms at most. */
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /**
-   * Like `tryRun`, for answers that must include every acknowledged write. Resolves with undefined also if replicas have refused the last
-   * confirmation of `run`: the server may be a former master, which lacks what the next one has acknowledged.
+   * Like `tryRun`, for answers that must include every acknowledged write. Resolves with undefined also if replicas must confirm writes and
+   * the last `run` failed: the server may be a former master, which lacks what the next one has acknowledged.
    */
   tryRead<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /** Whether `tryRun` would return undefined without trying, because Redis has just failed or is not connected. */
@@ -95,7 +96,7 @@ export function openCommandConnections(
   let hasFailed = false;
   let isTrying = false;
 
-  /** Whether replicas have not confirmed the last command of `run`. */
+  /** Whether replicas have not confirmed the last command of `run`, or it failed. */
   let isUnconfirmed = false;
 
   const isAway = () => reader.status !== 'ready' || (hasFailed && (isTrying || performance.now() < pausedUntilMs));
@@ -132,7 +133,9 @@ export function openCommandConnections(
         isUnconfirmed = false;
         return answer;
       } catch (err) {
-        if (err instanceof NotReplicatedError) isUnconfirmed = true;
+        // Every other failure, too: with `min-replicas-to-write` a master without replicas refuses the command itself. One that is full does not
+        // lack anything.
+        if (replication.isOn && !isOutOfMemory(err)) isUnconfirmed = true;
         throw unavailable('Redis', err);
       }
     },

@@ -1,7 +1,7 @@
 import { createResourceId } from '@waymark/contract';
 import { startRedis, startStores, type TestRedis, type TestStores, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { aWorkspace } from '../test-catalog.js';
 
@@ -19,41 +19,51 @@ function connect({ url }: TestRedis): Redis {
 
 beforeAll(async () => {
   stores = await startStores();
-  former = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
-  next = await startRedis({ args: ['--replicaof', `127.0.0.1 ${former.port}`] });
 });
-afterAll(async () => {
-  await stores.close();
-  for (const client of clients) client.disconnect();
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.disconnect();
   await Promise.all([former.stop(), next.stop()]);
 });
+afterAll(() => stores.close());
 
 /** Resolves once the process may serve its copies, or may not. */
 const untilSubscribed = (catalog: Catalog, is: boolean) =>
   waitFor(() => catalog.isSubscribed() === is, { what: is ? 'the lease' : 'the end of the lease' });
 
-it('a process that still reaches the former master alone answers what was written through the next one', async () => {
-  const client = connect(next);
-  await waitFor(async () => (await client.info('replication')).includes('master_link_status:up'), {
-    what: 'the replica',
-  });
-  const cutOff = stores.catalog({ redis: connect(former), waitReplicas: 1 });
-  await untilSubscribed(cutOff, true);
-  const { workspace, host } = await aWorkspace(cutOff);
-  const link = await cutOff.links.create(workspace.id, { domain: host, key: 'before', url: 'https://one.com' });
-  const unknown = createResourceId('customer', Date.now());
-  expect(await cutOff.links.get(workspace.id, link.id)).toMatchObject({ url: 'https://one.com' });
-  expect(await cutOff.customers.get(workspace.id, unknown)).toBeUndefined();
+it.each([
+  ['takes writes', []],
+  ['refuses writes', ['--min-replicas-to-write', '1']],
+])(
+  'a process that still reaches the former master alone, which %s, answers what was written through the next one',
+  async (_, args) => {
+    former = await startRedis({ args: ['--repl-diskless-sync-delay', '0', ...args] });
+    next = await startRedis({ args: ['--replicaof', `127.0.0.1 ${former.port}`] });
+    const client = connect(next);
+    await waitFor(async () => (await client.info('replication')).includes('master_link_status:up'), {
+      what: 'the replica',
+    });
+    const cutOff = stores.catalog({ redis: connect(former), waitReplicas: 1 });
+    await untilSubscribed(cutOff, true);
+    const { workspace, host } = await aWorkspace(cutOff);
+    const link = await cutOff.links.create(workspace.id, { domain: host, key: 'before', url: 'https://one.com' });
+    const unknown = createResourceId('customer', Date.now());
+    expect(await cutOff.links.get(workspace.id, link.id)).toMatchObject({ url: 'https://one.com' });
+    expect(await cutOff.customers.get(workspace.id, unknown)).toBeUndefined();
 
-  await client.replicaof('NO', 'ONE');
-  const catalog = stores.catalog({ redis: client });
-  await untilSubscribed(catalog, true);
-  await untilSubscribed(cutOff, false);
-  await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, key: 'after', url: 'https://two.com' }));
+    await client.replicaof('NO', 'ONE');
+    const catalog = stores.catalog({ redis: client });
+    await untilSubscribed(catalog, true);
+    await untilSubscribed(cutOff, false);
+    await catalog.links.update(workspace.id, link.id, (record) => ({
+      ...record,
+      key: 'after',
+      url: 'https://two.com',
+    }));
 
-  expect(await cutOff.links.get(workspace.id, link.id)).toMatchObject({ url: 'https://two.com' });
-  expect(await cutOff.links.findByAddress(host, 'before')).toBeUndefined();
-  expect(await cutOff.links.findByAddress(host, 'after')).toMatchObject({ id: link.id });
-  // It may be pending in the next master.
-  await expect(cutOff.customers.get(workspace.id, unknown)).rejects.toMatchObject({ status: 500 });
-});
+    expect(await cutOff.links.get(workspace.id, link.id)).toMatchObject({ url: 'https://two.com' });
+    expect(await cutOff.links.findByAddress(host, 'before')).toBeUndefined();
+    expect(await cutOff.links.findByAddress(host, 'after')).toMatchObject({ id: link.id });
+    // It may be pending in the next master.
+    await expect(cutOff.customers.get(workspace.id, unknown)).rejects.toMatchObject({ status: 500 });
+  },
+);
