@@ -11,6 +11,11 @@ const WRITE_TIMEOUT_MS = 2000;
 const PAUSE_MS = 500;
 /** A connection with pending commands on which nothing has been received for this long is considered dead. */
 const SILENCE_MS_MAX = 5000;
+/**
+ * For this long after a confirmation of replicas, `tryRead` reads a queue shard without another one; as long as a lease. On shard 0 the renewals
+ * of the lease ask for it.
+ */
+const CONFIRMED_MS = 1_500;
 /** How long a command waits for a connection. */
 const READY_WAIT_MS = 2000;
 
@@ -20,7 +25,7 @@ export interface CommandConnections {
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /**
    * Like `tryRun`, for answers that must include every acknowledged write. Resolves with undefined also if replicas must confirm writes and
-   * the last `run` failed: the server may be a former master, which lacks what the next one has acknowledged.
+   * the last `run` failed, or is too long ago: the server may be a former master, which lacks what the next one has acknowledged.
    */
   tryRead<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /** Whether `tryRun` would return undefined without trying, because Redis has just failed or is not connected. */
@@ -80,11 +85,13 @@ function readiness(redis: Redis): () => Promise<void> {
  * Opens connections for commands to the server that `template` is connected to.
  *
  * @param waitReplicas how many replicas must confirm what `run` writes
+ * @param confirmedMsMax for how long after a confirmation `tryRead` reads
  */
 export function openCommandConnections(
   template: Redis,
   waitReplicas: number,
   logger: CatalogLogger,
+  confirmedMsMax = CONFIRMED_MS,
 ): CommandConnections & { readonly writer: Redis } {
   const reader = template.duplicate({ ...COMMON, commandTimeout: READ_TIMEOUT_MS });
   const writer = template.duplicate({ ...COMMON, commandTimeout: WRITE_TIMEOUT_MS });
@@ -96,12 +103,13 @@ export function openCommandConnections(
   let hasFailed = false;
   let isTrying = false;
 
-  /** Whether replicas have not confirmed the last command of `run`, or it failed. */
-  let isUnconfirmed = false;
+  /** When the last command of `run` that replicas have confirmed began; undefined: the last one failed. */
+  let confirmedMs: number | undefined = Number.NEGATIVE_INFINITY;
 
   const isAway = () => reader.status !== 'ready' || (hasFailed && (isTrying || performance.now() < pausedUntilMs));
 
-  const isReadable = () => !isUnconfirmed && !isAway();
+  const isConfirmed = () => confirmedMs !== undefined && performance.now() - confirmedMs <= confirmedMsMax;
+  const isReadable = () => (!replication.isOn || isConfirmed()) && !isAway();
 
   async function tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined> {
     if (isAway()) return undefined;
@@ -129,13 +137,14 @@ export function openCommandConnections(
     async run(command) {
       try {
         await writerReady();
+        const startedMs = performance.now();
         const answer = await replication.confirmed(() => command(writer));
-        isUnconfirmed = false;
+        confirmedMs = startedMs;
         return answer;
       } catch (err) {
         // Every other failure, too: with `min-replicas-to-write` a master without replicas refuses the command itself. One that is full does not
         // lack anything.
-        if (replication.isOn && !isOutOfMemory(err)) isUnconfirmed = true;
+        if (!isOutOfMemory(err)) confirmedMs = undefined;
         throw unavailable('Redis', err);
       }
     },
@@ -148,7 +157,7 @@ export function openCommandConnections(
 
 /** Opens the catalog's connections to the server that `template` is connected to; see {@link openCommandConnections}. */
 export function openConnections(template: Redis, waitReplicas: number, logger: CatalogLogger): RedisConnections {
-  const { writer, ...commands } = openCommandConnections(template, waitReplicas, logger);
+  const { writer, ...commands } = openCommandConnections(template, waitReplicas, logger, Number.POSITIVE_INFINITY);
   // Not automatic: the change feed subscribes again whenever the connection is ready. Without a command timeout, because Node.js runs the timers of
   // a process that stood still before it reads the answers; the connection closes if nothing is received.
   const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false, commandTimeout: undefined });

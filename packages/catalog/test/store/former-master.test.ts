@@ -17,6 +17,20 @@ function connect({ url }: TestRedis): Redis {
   return client;
 }
 
+/** Starts `former`, and `next` as its replica. */
+async function startPair(args: readonly string[] = []): Promise<void> {
+  former = await startRedis({ args: ['--repl-diskless-sync-delay', '0', ...args] });
+  next = await aReplicaOf(former);
+}
+
+async function aReplicaOf({ port }: TestRedis): Promise<TestRedis> {
+  const replica = await startRedis({ args: ['--replicaof', `127.0.0.1 ${port}`] });
+  const client = connect(replica);
+  const isFollowing = async () => (await client.info('replication')).includes('master_link_status:up');
+  await waitFor(isFollowing, { what: 'the replica' });
+  return replica;
+}
+
 beforeAll(async () => {
   stores = await startStores();
 });
@@ -36,12 +50,8 @@ it.each([
 ])(
   'a process that still reaches the former master alone, which %s, answers what was written through the next one',
   async (_, args) => {
-    former = await startRedis({ args: ['--repl-diskless-sync-delay', '0', ...args] });
-    next = await startRedis({ args: ['--replicaof', `127.0.0.1 ${former.port}`] });
+    await startPair(args);
     const client = connect(next);
-    await waitFor(async () => (await client.info('replication')).includes('master_link_status:up'), {
-      what: 'the replica',
-    });
     const cutOff = stores.catalog({ redis: connect(former), waitReplicas: 1 });
     await untilSubscribed(cutOff, true);
     const { workspace, host } = await aWorkspace(cutOff);
@@ -67,3 +77,28 @@ it.each([
     await expect(cutOff.customers.get(workspace.id, unknown)).rejects.toMatchObject({ status: 500 });
   },
 );
+
+it('a process that reaches the former master of another queue shard alone does not answer that a customer is unknown', async () => {
+  await startPair();
+  const replica = await aReplicaOf(stores.redis);
+  const cutOff = stores.catalog({ queueShards: [connect(former)], waitReplicas: 1 });
+  await untilSubscribed(cutOff, true);
+  const { workspace } = await waitFor(
+    async () => {
+      const made = await aWorkspace(cutOff);
+      return (await cutOff.queueShards.pick([false, true], made.workspace.id)) && made;
+    },
+    { what: 'a workspace of that shard' },
+  );
+  const find = () => cutOff.customers.get(workspace.id, createResourceId('customer', Date.now()));
+  expect(await find()).toBeUndefined();
+
+  await connect(next).replicaof('NO', 'ONE');
+  const isRefused = () =>
+    find().then(
+      () => false,
+      ({ status }) => status === 500,
+    );
+  await waitFor(isRefused, { what: 'the refusal' });
+  await replica.stop();
+});
