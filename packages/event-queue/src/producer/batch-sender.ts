@@ -140,8 +140,9 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
       }
       if (areSettled(batch)) return;
       await pause(backoffMs(count, RETRY_FIRST_MS, RETRY_MAX_MS), closing.signal);
-      // Callers that were answered meanwhile have released their claims, and may have sent their requests again.
-      if (areSettled(batch)) return;
+      // Callers that were answered meanwhile may have sent their requests again. Rows with claims are refused then by themselves; one more
+      // transaction strikes rows without claims, while their job waits.
+      if (areSettled(batch) && batch.commits.every(({ finals }) => finals.length > 0)) return;
       attempt = runTransaction(adder, planOf(batch, false));
     }
   };

@@ -264,6 +264,20 @@ describe('commits', () => {
     expect(await producer.claims.read([name])).toEqual([{ state: 'final', value: 'answer of one' }]);
   });
 
+  it('without claims are not recorded when their caller has an error because the answer of the transaction was lost', async () => {
+    const producer = await queue.aProducer();
+    queue.proxy.holdAnswers();
+    const committing = producer.commit({ rows: [{ kind: 'sale', row: aSale() }], finals: [] });
+    await waitFor(async () => (await queue.queued('sale')).length === 1, { what: 'the transaction to be carried out' });
+    queue.proxy.holdRequests();
+    queue.proxy.cut();
+    await expect(committing).rejects.toMatchObject({ status: 500 });
+    queue.proxy.pass();
+    // Waits for the repeat.
+    await producer.close();
+    expect(await queue.queued('sale')).toMatchObject([{ rows: [{}], progress: '{"struck":[0]}' }]);
+  });
+
   it('are recorded under the same job when Redis answers late', async () => {
     const producer = await queue.aProducer();
     await producer.claims.take([invoiceClaim('ws_1', 'in_1')], 'one');
