@@ -10,7 +10,7 @@ import type { Spool } from '../spool/spool.js';
 import { type Batch, buildBatch, planOf } from './batch.js';
 import type { BatchItem, ClickItem, CommitItem } from './batch-items.js';
 import type { ClickClaimReader } from './click-claim-reader.js';
-import { runTransaction, type TransactionResult } from './transaction.js';
+import { OUTCOME_MS, runTransaction, type TransactionResult } from './transaction.js';
 
 export interface BatchSenderOptions {
   readonly adder: JobAdder;
@@ -113,10 +113,12 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     }
   };
 
-  const settleCommits = (batch: Batch, { late }: TransactionResult) => {
+  const settleCommits = (batch: Batch, { late }: TransactionResult, sentMs: number) => {
     batch.commits.forEach((commit, index) => {
-      if (late.has(index)) commit.refuse();
-      else commit.settle();
+      if (!late.has(index)) commit.settle();
+      else if (now() - sentMs < OUTCOME_MS) commit.refuse();
+      // After a standstill of this process: an earlier attempt may have recorded it, its job be written, and its outcome have expired.
+      else commit.fail(notRecorded(new Error('it is unknown whether the commit was recorded')));
     });
   };
 
@@ -125,13 +127,15 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   /**
    * Repeats the transaction of a batch until its commits are settled. They fail at once while it is certain that Redis has carried out none
    * of the attempts. If an attempt may have succeeded, the transaction is repeated until Redis answers or every caller has timed out.
+   *
+   * @param sentMs a time before the first attempt
    */
-  const followCommits = async (batch: Batch, first: Promise<TransactionResult>): Promise<void> => {
+  const followCommits = async (batch: Batch, first: Promise<TransactionResult>, sentMs: number): Promise<void> => {
     let attempt = first;
     let isCertain = true;
     for (let count = 0; !closing.signal.aborted; count++) {
       try {
-        settleCommits(batch, await attempt);
+        settleCommits(batch, await attempt, sentMs);
         return;
       } catch (err) {
         report(err);
@@ -192,8 +196,9 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
         if (!(await spoolClicks(batch))) retryLater(batch);
         return;
       }
+      const sentMs = now();
       const attempt = runTransaction(adder, planOf(batch, withClicks));
-      if (commits.length > 0) inBackground(followCommits(batch, attempt));
+      if (commits.length > 0) inBackground(followCommits(batch, attempt, sentMs));
       const areStored = withClicks ? await settleClicks(batch, attempt, deadline) : await spoolClicks(batch);
       if (!areStored) retryLater(batch);
     },

@@ -68,7 +68,7 @@ export interface TransactionResult {
  * TTL of a batch's idempotency key. A transaction is repeated for a shorter time, as every caller has an answer after five seconds. After a
  * repeat of a process that was suspended meanwhile, only the outcome that is stored with the jobs counts.
  */
-const OUTCOME_MS = 60_000;
+export const OUTCOME_MS = 60_000;
 
 /** The Redis key that makes a batch with commits idempotent. Its value lists the numbers of the late entries. */
 function outcomeKey({ group, bit }: BatchMarker): string {

@@ -278,6 +278,25 @@ describe('commits', () => {
     expect(await queue.queued('sale')).toMatchObject([{ rows: [{}], progress: '{"struck":[0]}' }]);
   });
 
+  it('are an error, not free to be recorded anew, when their first transaction may have been written a minute ago', async () => {
+    let laterMs = 0;
+    const producer = await queue.aProducer({ now: () => Date.now() + laterMs });
+    const name = invoiceClaim('ws_1', 'in_1');
+    const finals = [{ name, owner: undefined, value: 'taken', ttlMs: DAY_MS }];
+    queue.proxy.holdAnswers();
+    const committing = producer.commit({ rows: [{ kind: 'sale', row: aSale() }], finals });
+    await waitFor(async () => (await queue.queued('sale')).length === 1, { what: 'the transaction to be carried out' });
+    // The job is written, and only the claim is left after the standstill.
+    const claim = (await queue.admin.get(claimKey(name))) ?? '';
+    await queue.admin.flushall();
+    await queue.admin.set(claimKey(name), claim);
+    laterMs = 61_000;
+    queue.proxy.cut();
+    queue.proxy.pass();
+    await expect(committing).rejects.toMatchObject({ status: 500 });
+    expect(await queue.queued('sale')).toMatchObject([{ rows: [{}], progress: '{"struck":[0]}' }]);
+  });
+
   it('are recorded under the same job when Redis answers late', async () => {
     const producer = await queue.aProducer();
     await producer.claims.take([invoiceClaim('ws_1', 'in_1')], 'one');
