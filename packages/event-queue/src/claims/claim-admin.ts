@@ -11,18 +11,20 @@ import { blockFilters } from './filter-marks.js';
 const ANSWER_WITHIN_MS = 2000;
 /** Longer than a request usually holds a claim; while ClickHouse is slow, it may be up to `OWNER_GIVES_UP_MS`. */
 const PENDING_WAIT_MS = 5000;
-/** A request that holds a claim may make it final with what it read before; later than this it does not, so it was killed. */
+/** A request of `/track` that holds a claim may make it final with what it read before; later than this it does not, so it was killed. */
 const FINAL_WAIT_MS = OWNER_GIVES_UP_MS + 1000;
+/** A pending claim with no more TTL left was taken longer ago than that. Nobody waits for it, however often a deletion looks. */
+const LEFT_MS_OF_KILLED = PENDING_TTL_MS - FINAL_WAIT_MS;
 const POLL_MS = 20;
 const CLAIMS_AT_ONCE = 500;
 
-/** Deletes claims that are final. KEYS: the claims. Returns how many are still pending. */
+/** Deletes claims that are final. KEYS: the claims. ARGV: {@link LEFT_MS_OF_KILLED}. Returns how many are pending with more TTL. */
 const REMOVE_CLAIMS = `
 local pending = 0
 for i = 1, #KEYS do
   local held = redis.call('GET', KEYS[i])
   if held and string.sub(held, 1, 2) == 'f:' then redis.call('DEL', KEYS[i])
-  elseif held then pending = pending + 1 end
+  elseif held and redis.call('PTTL', KEYS[i]) > tonumber(ARGV[1]) then pending = pending + 1 end
 end
 return pending
 `;
@@ -86,8 +88,8 @@ export interface ClaimAdmin {
    */
   runAndRemove<T>(name: string, work: () => Promise<T>): Promise<T>;
   /**
-   * Deletes final claims, so that the next event reads ClickHouse again. Waits for requests that hold one of them, at most eleven seconds:
-   * they may have read the old state, and make the claim final with it. Call `blockFilters` before.
+   * Deletes final claims, so that the next event reads ClickHouse again. Waits for requests that hold one of them, at most eleven seconds
+   * after they took it: they may have read the old state, and make the claim final with it. Call `blockFilters` before.
    */
   remove(names: readonly string[]): Promise<void>;
   /**
@@ -130,7 +132,7 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
   async function removeSome(keys: readonly string[]): Promise<void> {
     const untilMs = performance.now() + finalWaitMs;
     for (;;) {
-      const removing = replication.confirmed(() => redis.eval(REMOVE_CLAIMS, keys.length, ...keys));
+      const removing = replication.confirmed(() => redis.eval(REMOVE_CLAIMS, keys.length, ...keys, LEFT_MS_OF_KILLED));
       const pending = await withinDeadline(removing, 'deleting claims');
       // The owner was killed: it records nothing any more, and its claim expires.
       if (pending === 0 || performance.now() > untilMs) return;
@@ -148,7 +150,9 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
       const after = change(state.value);
       return after === state.value ? [] : [{ key, before: finalValue(state.value), after: finalValue(after) }];
     });
-    const isPending = states.some(({ state }) => state === 'pending');
+    const pending = keys.filter((_, index) => states[index]?.state === 'pending');
+    const leftMs = await withinDeadline(Promise.all(pending.map((key) => redis.pttl(key))), 'reading claims');
+    const isPending = leftMs.some((left) => left > LEFT_MS_OF_KILLED);
     if (changes.length === 0) return isPending;
     const names = changes.map(({ key }) => key);
     const values = changes.flatMap(({ before, after }) => [before, after]);

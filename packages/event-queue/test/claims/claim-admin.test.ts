@@ -1,7 +1,7 @@
-import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { elapsedMs, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { createClaimAdmin } from '../../src/index.js';
+import { createClaimAdmin, PENDING_TTL_MS } from '../../src/index.js';
 import { claimKey } from '../../src/queue/keys.js';
 
 const NAME = 'customer:ws_1:ada';
@@ -38,7 +38,7 @@ async function waiting(work: () => Promise<void>, afterMs: number): Promise<{ re
 }
 
 it('claims are removed that a slow request makes final nine seconds later', async () => {
-  await redis.set(claimKey(NAME), 'p:slow');
+  await redis.set(claimKey(NAME), 'p:slow', 'PX', PENDING_TTL_MS);
   const { done } = await waiting(() => createClaimAdmin(redis).remove([NAME]), 9_000);
   await redis.set(claimKey(NAME), 'f:old');
   await done;
@@ -46,10 +46,20 @@ it('claims are removed that a slow request makes final nine seconds later', asyn
 });
 
 it('claims are changed that a slow request makes final nine seconds later', async () => {
-  await redis.set(claimKey(NAME), 'p:slow');
+  await redis.set(claimKey(NAME), 'p:slow', 'PX', PENDING_TTL_MS);
   const change = () => createClaimAdmin(redis).change([NAME], () => 'new');
   const { done } = await waiting(change, 9_000);
   await redis.set(claimKey(NAME), 'f:old');
   await done;
   expect(await redis.get(claimKey(NAME))).toBe('f:new');
+});
+
+it('a claim that was taken more than eleven seconds ago, by a request that was killed, is not waited for', async () => {
+  await redis.set(claimKey(NAME), 'p:killed', 'PX', PENDING_TTL_MS - 11_500);
+  const claims = createClaimAdmin(redis);
+  const takenMs = await elapsedMs(async () => {
+    await claims.remove([NAME]);
+    await claims.change([NAME], () => 'new');
+  });
+  expect(takenMs).toBeLessThan(5000);
 });
