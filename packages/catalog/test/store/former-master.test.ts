@@ -99,6 +99,6 @@ it('a process that reaches the former master of another queue shard alone does n
       () => false,
       ({ status }) => status === 500,
     );
-  await waitFor(isRefused, { what: 'the refusal' });
+  await waitFor(isRefused, { what: 'the refusal', timeoutMs: 20_000 });
   await replica.stop();
 });
