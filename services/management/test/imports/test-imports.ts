@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ErrorBody, ImportJob } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { TestManagement } from '../test-management.js';
 
 export interface Reply<Body = ImportJob & ErrorBody> {
@@ -77,4 +77,26 @@ export async function startSource(
       server.close();
     },
   };
+}
+
+export const KEY = 'key-of-the-source-1234';
+
+/** A Kutt server with two pages, which requires a wait before the second while `isBusy`. */
+export async function startKutt() {
+  const state = { isBusy: true, requests: [] as (string | undefined)[], firstPages: 0 };
+  const source = await startSource((request) => {
+    state.requests.push(request.headers['x-api-key'] as string | undefined);
+    if (request.headers['x-api-key'] !== KEY)
+      return [401, {}, { error: `no such key: ${request.headers['x-api-key']}` }];
+    const skip = Number(new URL(request.url ?? '', 'http://x').searchParams.get('skip'));
+    if (skip === 0) state.firstPages++;
+    if (skip === 1 && state.isBusy) return [429, { 'retry-after': '3600' }, {}];
+    const links = [
+      { address: 'a', target: 'https://a.test' },
+      { address: 'b', target: 'https://b.test' },
+    ];
+    return [200, {}, { data: links.slice(skip, skip + 1) }];
+  });
+  onTestFinished(source.close);
+  return { state, body: { source: 'kutt', address: source.address, credentials: { apiKey: KEY } } };
 }
