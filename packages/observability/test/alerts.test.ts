@@ -137,13 +137,13 @@ it('alerts on the requests of a route tell its methods apart, so that reads do n
   }
 });
 
-it.each([
-  'WaymarkProcessKilled',
-  'WaymarkRestarting',
-])('%s, whose counters are kept in Redis, may be false after a restore of it, and says so', (name) => {
-  const { annotations } = rules.find(({ alert }) => alert === name) ?? {};
-  expect(annotations?.runbook).toContain('After a copy of Redis was restored');
-});
+it.each(['WaymarkProcessKilled', 'WaymarkRestarting'])(
+  '%s, whose counters are kept in Redis, may be false after a restore of it, and says so',
+  (name) => {
+    const { annotations } = rules.find(({ alert }) => alert === name) ?? {};
+    expect(annotations?.runbook).toContain('After a copy of Redis was restored');
+  },
+);
 
 it('no alert has the name of another', () => {
   const names = rules.map(({ alert }) => alert);
