@@ -58,11 +58,11 @@ describe('imports', () => {
   });
 
   it('that wait for a slot are stopped when they are cancelled', async () => {
+    const waits: (() => void)[] = [];
     const kept: (() => void)[] = [];
-    let requests = 0;
     const source = createServer((_request, response) => {
-      if (requests++ > 0) return void kept.push(() => response.end('{"data":[]}'));
-      response.writeHead(429, { 'retry-after': '5' }).end();
+      if (waits.length > 0) return void kept.push(() => response.end('{"data":[]}'));
+      waits.push(() => response.writeHead(429, { 'retry-after': '5' }).end());
     });
     await once(source.listen(0, '127.0.0.1'), 'listening');
     onTestFinished(() => {
@@ -73,9 +73,11 @@ describe('imports', () => {
     const body = { source: 'kutt', address, credentials: { apiKey: KEY } };
     const first = callsOf(await aCaller(management));
     const { body: waiting } = await first.post(body);
-    await waitFor(() => requests === 1, { what: 'its request' });
+    await waitFor(() => waits.length === 1, { what: 'its request' });
     for (let count = 0; count < 4; count++) await callsOf(await aCaller(management)).post(body);
-    await waitFor(() => kept.length === 4, { what: 'the requests of the others' });
+    await waitFor(() => kept.length === 3, { what: 'the requests of those that have a slot' });
+    for (const wait of waits) wait();
+    await waitFor(() => kept.length === 4, { what: 'the request of the one that takes the slot of the first' });
     const { body: next } = await first.upload('url,key\nhttps://a.test,a\n');
     const { importJobs } = management.catalog;
     const { get } = importJobs;
