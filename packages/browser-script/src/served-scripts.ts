@@ -42,7 +42,7 @@ const EMPTY = Buffer.alloc(0);
 
 /** Browsers request the script at most once an hour, mostly answered with a 304; after an upgrade they have the new one within the hour. */
 const CACHED = 'public, max-age=3600';
-/** Of an address with the version of the script, which never has another one. */
+/** For an address with the version of the script, whose content never changes. */
 const CACHED_VERSION = 'public, max-age=31536000, immutable';
 
 const HEADERS = {

@@ -27,12 +27,12 @@ let clockAheadMs = 0;
 /** Why the last request failed; undefined if it did not. */
 let failure: string | undefined;
 
-/** The range that is chosen, which is that of each answer, because a change of it aborts the request before. */
+/** The chosen range. Each answer is for this range, because a change of the range aborts the request that is under way. */
 function currentRange(): string {
   return rangeLinks.find((link) => link.ariaCurrent === 'true')?.dataset.range ?? '';
 }
 
-/** Ages do not go on while the page is paused: what they are of may have happened again since. */
+/** Ages stop while the page is paused, because the page does not receive later heartbeats and work of the components. */
 function showAges(): void {
   const at = refresher.isPaused && answeredAtMs !== undefined ? answeredAtMs : Date.now();
   for (const time of strip.querySelectorAll('time')) {

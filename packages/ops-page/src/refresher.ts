@@ -11,7 +11,7 @@ export interface RefresherOptions {
   readonly onFailure: (reason: string) => void;
 }
 
-/** The admin key has been replaced: each further request would count as one with a wrong key, which all of the network may send few of. */
+/** The admin key was replaced. Each further request would count as one with a wrong key, of which a network may send only a few. */
 class KeyRefusedError extends Error {}
 
 async function fetchAnswer(address: string, signal: AbortSignal): Promise<OpsAnswer> {

@@ -29,7 +29,7 @@ function boundAnswers(request: ClientRequest): void {
   });
 }
 
-/** What Node calls for each request of an agent. Its types leave it out, although an agent must have it. */
+/** The method that Node calls for each request of an agent. The types of Node lack it, although every agent must have it. */
 interface RequestPool {
   addRequest(request: ClientRequest, options: object): void;
 }
@@ -56,7 +56,7 @@ function destroyOnData(this: Duplex): void {
  * answer, and would keep the connection open for ever, because each of them begins the idle time again.
  */
 export function closeTalkingIdle(agent: Agent): void {
-  // It returns whether the connection is kept, which the types leave out.
+  // `keepSocketAlive` returns whether the connection is kept; the types of Node lack this result.
   const keep = agent.keepSocketAlive.bind(agent) as (socket: Duplex) => boolean;
   const reuse = agent.reuseSocket.bind(agent);
   agent.keepSocketAlive = (socket) => {

@@ -38,11 +38,11 @@ const BOT_WORDS = new RegExp(
 
 /**
  * Parts of the user agents of people that contain such a word, or what `isbot` takes for one: descriptions of phones, mobile networks and
- * screens, and the names of apps. They say nothing of bots, which name themselves elsewhere.
+ * screens, and the names of apps. The names of bots are in other parts.
  */
 const PEOPLE = new RegExp(
   [
-    // The model of a phone, such as `M bot 60` or `Redmi Note 12 Discovery`. A name with a version is none, `Storebot-Google/1.0`, nor is that of a bot.
+    // The model of a phone, such as `M bot 60`, but not a name with a version, such as `Storebot-Google/1.0`, nor that of a bot.
     'Android [\\d.]+; (?:\\w\\w[-_]\\w\\w; )?(?![^;()/]*(?:Googlebot|HeadlessChrome|crawler))[^;()/]*(?=[;)]| Build/)',
     '(?:CU|FOSSI)BOT',
     'Google (?:Nexus|Pixel)',

@@ -16,7 +16,7 @@ type PartnerData = Pick<Click, 'partner' | 'discount'>;
 export const clickId = () => cookies.read(CLICK_COOKIE);
 
 /**
- * Whether a click may take the place of the stored one: not with the attribution model `first-click`, nor if it is one without an id, such as that of a
+ * Whether a click may replace the stored one: not with the attribution model `first-click`, nor if the click has no id, as for a
  * visitor who asks not to be tracked.
  *
  * @param id undefined if it is not known yet
@@ -26,7 +26,7 @@ export const mayKeep = (id?: string) => !clickId() || clickId() === id || !(isFi
 /** Whether a text from the address of the page may be stored as a click id: characters such as `;` would end the value of the cookie. */
 export const isClickId = (text: string) => /^[\w.~-]{1,255}$/.test(text);
 
-/** Browsers refuse a cookie of more than 4,096 bytes, and keep the earlier one. Earlier ones count its name and attributes, too. */
+/** Browsers refuse a cookie of more than 4,096 bytes, and keep the earlier cookie. Older browsers also count its name and attributes. */
 const COOKIE_CHARS_MAX = 3900;
 
 /** Texts are encoded, because a name may contain `;`, which would end the value of the cookie. */

@@ -44,7 +44,7 @@ export function createCookies(options: CookieOptions, hostname: string, isFirstC
     },
 
     write(name, value) {
-      // One from before the tag had a domain or a path would stay beside the new one.
+      // Deletes a cookie from before the tag had a domain or a path, which would stay beside the new one.
       if (defaultDomain && (domain !== defaultDomain || path !== '/')) {
         set(`${name}=; Path=/; Max-Age=0; Domain=${defaultDomain}`);
       }
@@ -54,7 +54,7 @@ export function createCookies(options: CookieOptions, hostname: string, isFirstC
       if (maxAge) cookie += `; Max-Age=${maxAge}`;
       if (sameSite) cookie += `; SameSite=${sameSite === true ? 'Strict' : sameSite}`;
       if (secure) cookie += '; Secure';
-      // A cookie that is replaced keeps its place in the list: in Firefox always, in Chromium if its value is the same. The newest must be the last.
+      // The newest cookie must be last, but a replaced one keeps its place: in Firefox always, in Chromium if its value is the same.
       if (!isFirstClick) set(`${cookie}; Max-Age=0`);
       set(cookie);
     },

@@ -34,7 +34,7 @@ function start(page: PageWindow): void {
   const waiting: (() => unknown)[] = [];
   /** The address of the page at the time of the call that runs. */
   let calledAt: string;
-  // Nobody sees a page that is prerendered. It may never be shown, and its reports would not count.
+  // A prerendered page is not visible and may never be shown, so that reports of it would be wrong.
   const isPrerendered = () => (document as { readonly prerendering?: boolean }).prerendering;
   const shown = new Promise((done) => {
     document.addEventListener('prerenderingchange', done);
@@ -103,7 +103,7 @@ function start(page: PageWindow): void {
   }
 
   function run(call: Call, at = location.href): unknown {
-    // Without consent to wait for, a page that does not run yet is just being shown: its own listener may be called first.
+    // If no consent is needed, the script has not started because the page is just being shown: a listener of the page ran first.
     if (isPrerendered() || !(isRunning || needsConsent)) return shown.then(() => run(call));
     const [name, ...input] = Array.from(call) as [string, ...never[]];
     if (name === 'consent' && !isRunning) return startTracking();
@@ -119,7 +119,7 @@ function start(page: PageWindow): void {
   const analytics = ((...call: unknown[]) => run(call)) as unknown as Analytics;
   // A loader that runs again replaces the methods with its own, which call `q.push`.
   analytics.q = { push: run };
-  // Those of other variants, too, so that a call of one is a warning and not an error of the page.
+  // Also the methods of other variants, so that a call of one logs a warning instead of throwing an error in the page.
   for (const name of ['trackLead', 'trackSale', ...Object.keys(methods)])
     analytics[name] = (...input: unknown[]) => run([name, ...input]);
   page.dubAnalytics = analytics;

@@ -40,9 +40,9 @@ function pass(id: string, element: Element): void {
   const name = element.localName === 'a' ? 'href' : 'src';
   const url = parsed(element.getAttribute(name) ?? '');
   if (!url || !/^https?:$/.test(url.protocol) || !isTarget(withoutWww(url.hostname))) return;
-  // As text: `searchParams` would write the whole query anew, which a signature of it does not survive.
+  // Changes the query as text: `searchParams` would rewrite all of it, so that a signature of the query would be invalid.
   const pieces = url.search ? url.search.slice(1).split('&') : [];
-  // As the target reads it. The first `?` is no part of the name, another one is.
+  // Parses the piece as the target does: the first `?` is not part of the name, a second one is.
   const isClickId = (piece: string) => new URLSearchParams(`?${piece}`).has('dub_id');
   const own = `dub_id=${id}`;
   if (pieces.find(isClickId) === own) return;

@@ -12,8 +12,8 @@ const PAUSE_MS = 500;
 /** A connection with pending commands on which nothing has been received for this long is considered dead. */
 const SILENCE_MS_MAX = 5000;
 /**
- * For this long after a confirmation of replicas, `tryRead` reads a queue shard without another one; as long as a lease. On shard 0 the renewals
- * of the lease ask for it.
+ * `tryRead` reads a queue shard for this long after a confirmation of replicas, as long as a lease lasts. On shard 0 the renewals
+ * of the lease get these confirmations.
  */
 const CONFIRMED_MS = 1_500;
 /** How long a command waits for a connection. */
@@ -142,7 +142,7 @@ export function openCommandConnections(
         confirmedMs = startedMs;
         return answer;
       } catch (err) {
-        // Every other failure, too: with `min-replicas-to-write` a master without replicas refuses the command itself. One that is full does not
+        // After every other failure, too: with `min-replicas-to-write` a master without replicas refuses the command. A full one does not
         // lack anything.
         if (!isOutOfMemory(err)) confirmedMs = undefined;
         throw unavailable('Redis', err);

@@ -186,7 +186,7 @@ async function countRows({ client }: ConnectedEndpoint, { kept }: TableShape, fr
 
 /**
  * Compares a slice that an earlier run has copied with the source, where a change of a record or of a total, as of a stack that was started
- * in between, leaves the number of rows as it is. Of events it does not, so {@link assertCounts} finds it. @throws Error
+ * in between, leaves the number of rows as it is. A change of events does not: {@link assertCounts} finds it. @throws Error
  */
 async function assertUnchanged(
   source: ConnectedEndpoint,

@@ -9,15 +9,15 @@ const PASSED = 16;
 const LARGE_BYTES = 1024;
 /** Pieces that every body may have. */
 const PIECES_FREE = 1000;
-/** The bytes for which it may have one more: as it arrives, where each costs time, and as it is read, where each costs memory too. */
+/** Bytes for each further piece: 8 while the body arrives, where a piece costs time; 64 while it is read, where it also costs memory. */
 const BYTES_PER_PIECE = 8;
 const BYTES_PER_JOINED_PIECE = 64;
 
 /**
  * Bounds the memory and the time that the body of an HTTP message takes besides its bytes: whatever its length, a peer may send it a byte at
  * a time, in chunks or packets, and each piece takes some hundred bytes and a few microseconds. Small pieces that arrive together are joined,
- * and with later ones where the body would otherwise be read in more than 1,000 pieces, and one for each 64 bytes. A body that arrives in
- * more than 1,000 pieces, and one for each 8 bytes, is refused: the rest of it is discarded, and it does not end. Call it before the body is
+ * and with later ones where the body would otherwise be read in more than 1,000 pieces plus one for each 64 bytes. A body that arrives in
+ * more than 1,000 pieces plus one for each 8 bytes is refused: the rest is discarded, and the body does not end. Call it before the body is
  * read.
  *
  * @param refuse called once, when the body is refused; it closes the connection
@@ -30,7 +30,7 @@ export function boundPieces(body: MessageBody, refuse: () => void): void {
   let isRefused = false;
   let waiting: Buffer[] = [];
   let isScheduled = false;
-  // What the stream has answered last: whether it has room.
+  // The last return value of `push`: whether the stream has room.
   let hasRoom = true;
 
   const mayPass = () => passed < PIECES_FREE + bytes / BYTES_PER_JOINED_PIECE;

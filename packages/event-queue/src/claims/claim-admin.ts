@@ -13,7 +13,7 @@ const ANSWER_WITHIN_MS = 2000;
 const PENDING_WAIT_MS = 5000;
 /** A request of `/track` that holds a claim may make it final with what it read before; later than this it does not, so it was killed. */
 const FINAL_WAIT_MS = OWNER_GIVES_UP_MS + 1000;
-/** A pending claim with no more TTL left was taken longer ago than that. Nobody waits for it, however often a deletion looks. */
+/** A pending claim with no more TTL left than this was taken longer ago than that, and deletions do not wait for it. */
 const LEFT_MS_OF_KILLED = PENDING_TTL_MS - FINAL_WAIT_MS;
 const POLL_MS = 20;
 const CLAIMS_AT_ONCE = 500;

@@ -17,7 +17,7 @@ export function boundRequestPieces(server: Server, request: IncomingMessage, res
   if (!isChunked && Number(headers['content-length'] ?? 0) < LENGTH_MIN) return;
   boundPieces(request, () => server.emit('clientError', new SmallPiecesError(), socket));
   if (!isChunked) return;
-  // After the response Node would discard the rest of a body that nobody reads without passing it to the request, where it is counted.
+  // After the response Node would discard the unread rest of a body without passing it to the request, where its pieces are counted.
   response.prependOnceListener('finish', () => {
     if (!request.complete) request.resume();
   });

@@ -110,7 +110,7 @@ function createDumpReader({ suffix, columns: defaultColumns }: DumpTable) {
     else if (statement.length < STATEMENT_CHARS) statement += character;
   }
 
-  /** @throws ImportError when the current row does not fit into memory */
+  /** @throws ImportError when the current row or a value of it is too long */
   function checkLength(): void {
     if (value.length > VALUE_CHARS_MAX)
       throw new ImportError(`row ${row + 1} of the dump has a value of more than 1 MB`);

@@ -149,7 +149,7 @@ GROUP BY webhook_id, event_id ${selection.isFailed ? `HAVING countIf(${IS_DELIVE
     selection.workspaceId,
   );
 
-  /** The next events, of those that were there at the beginning: a receiver that fails all the time adds others. */
+  /** The next events, without those logged since the beginning: a receiver that fails all the time adds events. */
   async function after(last: LoggedEvent | undefined): Promise<LoggedEvent[]> {
     const { firstAt = '-1', id = '', webhook = '' } = last ?? {};
     const rows = await read<[string, string, WebhookTrigger, string]>(

@@ -134,7 +134,7 @@ export function createPanelReader(deps: PanelReaderDeps): PanelReader {
           logger.warn({ err, panel: panel.id }, 'a panel of /ops could not be read');
         logged.set(keyOf(panel), reason);
       }
-      // One for which no time was left comes before the others that are as slow.
+      // A panel for which no time was left is read before panels that are as slow.
       const durationMs = signal.aborted ? readMsMax : performance.now() - startedAtMs;
       durationsMs.set(keyOf(panel), isInTime ? durationMs : durationOf(panel) * 0.9);
     };

@@ -71,7 +71,7 @@ export async function linkBody(
 }
 
 /**
- * Accents of Latin, Greek and Cyrillic letters, points of Hebrew and Arabic that nobody types (but not the hamza), marks around emoji, selectors
+ * Accents of Latin, Greek and Cyrillic letters, optional points of Hebrew and Arabic (but not the hamza), marks around emoji, selectors
  * of variants, and invisible joiners. Marks of other scripts are vowels, which belong to a name.
  */
 const LEFT_OUT =

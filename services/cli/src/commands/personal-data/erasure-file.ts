@@ -38,7 +38,7 @@ export function leftToRepeat(kept: readonly Erasure[], found: readonly Erasure[]
   });
 }
 
-/** The erasures of `kept` that `found` lacks: neither they nor erasures of all their customers are in it, with a mode that is as strong. */
+/** The erasures of `kept` for which `found` has neither the same one nor one of all its customers, with a mode that is as strong. */
 function missingFrom(found: readonly Erasure[], kept: readonly Erasure[]): Erasure[] {
   return ERASURE_MODES.flatMap((mode) => {
     const strong = found.filter((erasure) => isAsStrong(erasure, { mode }));

@@ -64,7 +64,7 @@ export function launchPage(url: string): Page {
 export function framePage(link: LinkRecord, url: string, isSecure: boolean): Page {
   const title = link.title ?? link.domain;
   const body = `<iframe src="${escapeHtml(url)}" title="${escapeHtml(title)}" allow="fullscreen" referrerpolicy="strict-origin"></iframe>`;
-  // Only for such a destination: what it loads itself is upgraded with it.
+  // Only for an `http` destination, because everything that the destination loads is upgraded, too.
   const isUpgraded = isSecure && /^http:/i.test(url);
   return htmlPage(200, { title, head: previewTags(link), body }, { frames: 'https: http:', isUpgraded });
 }

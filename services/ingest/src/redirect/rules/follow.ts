@@ -20,7 +20,7 @@ const APP_STORE =
 const NO_FIELDS: ReadonlySet<string> = new Set();
 const MESSAGE_FIELDS: ReadonlySet<string> = new Set(['body']);
 
-/** The parameters of schemes for addresses and numbers. Programs take any other one for a part of the number, the address or the message. */
+/** The parameters of schemes for addresses and numbers. Any other one would become part of the number, the address or the message. */
 const FIELDS_OF: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['mailto', new Set(['to', 'cc', 'bcc', 'subject', 'body'])],
   ...['sms', 'smsto', 'mms', 'mmsto'].map((scheme) => [scheme, MESSAGE_FIELDS] as const),

@@ -206,7 +206,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
   return {
     async click(body, request) {
       const link = await findLink(hostNames(body.domain), normaliseKey(body.key), request);
-      // Not for a page that a browser prerenders: its script asks again when it is shown, and an earlier script would store the partner without an id.
+      // No partner for a prerendered page: its script repeats the call when shown, and older scripts would store the partner without an id.
       const partner = isPrefetch(request.headers) ? {} : await partnerOf(link);
       const page = body.url && parseUrl(body.url) !== undefined ? body.url : undefined;
       const clickId = await record({ link, trigger: 'link', page, referrer: body.referrer }, request);
