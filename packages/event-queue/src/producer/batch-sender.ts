@@ -36,6 +36,8 @@ export interface BatchSender {
 const ADD_MS_MIN = 25;
 const RETRY_FIRST_MS = 25;
 const RETRY_MAX_MS = 1000;
+/** How long to try to strike rows without claims whose callers have an error. The writer has inserted most such rows by then. */
+const STRIKE_MS = 30_000;
 const RETRY_CHARS_MAX = 64_000_000;
 const CLOSE_WAIT_MS = 2000;
 const LOST_LOG_INTERVAL_MS = 1000;
@@ -122,11 +124,18 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     });
   };
 
-  const areSettled = ({ commits }: Batch) => commits.every((commit) => commit.isSettled);
+  /**
+   * Whether no attempt is needed after those that may have succeeded. Callers that have an error may send their requests again: rows with claims
+   * are refused then, and rows without claims are struck by one more attempt, while their job waits.
+   */
+  const mayEnd = ({ commits }: Batch, sentMs: number) =>
+    commits.every((commit) => commit.isSettled) &&
+    (commits.every(({ finals }) => finals.length > 0) || now() - sentMs > STRIKE_MS);
 
   /**
    * Repeats the transaction of a batch until its commits are settled. They fail at once while it is certain that Redis has carried out none
-   * of the attempts. If an attempt may have succeeded, the transaction is repeated until Redis answers or every caller has timed out.
+   * of the attempts. If an attempt may have succeeded, the transaction is repeated until Redis answers or every caller has timed out; half
+   * a minute, if it has rows without claims.
    *
    * @param sentMs a time before the first attempt
    */
@@ -142,11 +151,9 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
         isCertain &&= hadNoEffect(err);
         if (isCertain) for (const commit of batch.commits) commit.fail(notRecorded(err));
       }
-      if (areSettled(batch)) return;
+      if (isCertain || mayEnd(batch, sentMs)) return;
       await pause(backoffMs(count, RETRY_FIRST_MS, RETRY_MAX_MS), closing.signal);
-      // Callers that were answered meanwhile may have sent their requests again. Rows with claims are refused then by themselves; one more
-      // transaction strikes rows without claims, while their job waits.
-      if (areSettled(batch) && batch.commits.every(({ finals }) => finals.length > 0)) return;
+      if (mayEnd(batch, sentMs)) return;
       attempt = runTransaction(adder, planOf(batch, false));
     }
   };
