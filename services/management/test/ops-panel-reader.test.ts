@@ -19,7 +19,7 @@ function aReader(slow: (id: string) => boolean) {
     });
   const logger = { warn: (context: object) => void logs.push((context as { panel: string }).panel) };
   const clickhouse = { rows } as unknown as ClickHouseClient;
-  const reader = createPanelReader({ clickhouse, logger, now: () => nowMs, readMsMax: 50 });
+  const reader = createPanelReader({ clickhouse, logger, now: () => nowMs, readMsMax: 500 });
   const read = () => {
     nowMs += CACHED_MS;
     return reader.read(range, false);

@@ -203,7 +203,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
       return await unavailableAfter(read(), limitMs, what);
     } catch (err) {
       noteFailure(err);
-      const copy = copyOf('stale') ?? (mayLag ? await lagging() : undefined);
+      const copy = copyOf('stale') ?? (mayLag ? await lagging().catch(() => undefined) : undefined);
       if (copy === undefined) throw unavailable(what, err);
       return copy;
     }
