@@ -25,10 +25,11 @@ export type RequestIds = (headers: IncomingHttpHeaders, peer: Peer) => string;
  */
 export function createRequestIds(trustedProxies: readonly string[]): RequestIds {
   const readAddress = createClientAddressReader(trustedProxies);
-  return (headers, { remoteAddress }) => {
+  return (headers, peer) => {
     const fromHeader = headers['x-request-id'];
     const isValid = typeof fromHeader === 'string' && VALID_ID.test(fromHeader);
-    if (isValid && readAddress(remoteAddress, undefined).isForwarded) return fromHeader;
+    // The address is a system call for each connection, so it is read only where it decides.
+    if (isValid && readAddress(peer.remoteAddress, undefined).isForwarded) return fromHeader;
     count += 1;
     return `${PROCESS_PART}-${count.toString(36)}`;
   };
