@@ -66,7 +66,7 @@ it('a batch removes also what was queued again while it ran, such as a delivery 
       await erasures.run();
       return (await catalog.erasures.require(workspace.id, erasure.id)).status === 'erased';
     },
-    { what: 'the end of the batch' },
+    { what: 'the end of the batch', timeoutMs: 80_000 },
   );
   await erasures.close();
   expect([scans > 1, await redis.get(claim)]).toEqual([true, null]);
