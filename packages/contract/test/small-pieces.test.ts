@@ -82,7 +82,7 @@ describe('the pieces of a body', () => {
 
   it('that arrive alone are all read, although the parser waits when the stream has no room', async () => {
     const { body } = aBody();
-    // As the parser does it: it adds nothing after `false` until the stream asks for more.
+    // As the parser does it: it adds nothing after `false` until the stream requests more.
     let isAsked = true;
     body._read = () => {
       isAsked = true;

@@ -76,7 +76,7 @@ const refresher = new Refresher({
 
 for (const link of rangeLinks) {
   link.addEventListener('click', (event) => {
-    // The browser follows the link, and asks for the key.
+    // The browser follows the link, and opens its dialog for the key.
     if (refresher.isEnded) return;
     event.preventDefault();
     for (const other of rangeLinks) other.ariaCurrent = String(other === link);

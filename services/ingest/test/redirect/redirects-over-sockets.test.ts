@@ -18,6 +18,18 @@ beforeAll(async () => {
 });
 afterAll(() => ingest.stop());
 
+/** A connection to the link app, the text that it has received so far, and its end. */
+function aClient() {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (data) => {
+    text += data.toString();
+  });
+  socket.on('error', () => undefined);
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  return { socket, text: () => text, closed };
+}
+
 /** Sends bytes and returns everything received until the server closes the connection. */
 async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
@@ -81,18 +93,12 @@ describe('over a socket', () => {
     async (_what, ...rest) => {
       const [method, header, status] = rest;
       const { key } = await ingest.link({ password: 'sesame' });
-      const socket = connect(port, '127.0.0.1');
-      let text = '';
-      socket.on('data', (data) => {
-        text += data.toString();
-      });
-      socket.on('error', () => undefined);
-      const closed = new Promise((resolve) => socket.once('close', resolve));
+      const { socket, text, closed } = aClient();
       socket.write(`${method} /${key} HTTP/1.1\r\nHost: ${DOMAIN}\r\n${header}\r\nTransfer-Encoding: chunked\r\n\r\n`);
-      await expect.poll(() => text, { timeout: 20_000 }).toContain(`HTTP/1.1 ${status} `);
+      await expect.poll(text, { timeout: 20_000 }).toContain(`HTTP/1.1 ${status} `);
       socket.write('1\r\n \r\n'.repeat(50_000));
       await closed;
-      expect(text.split('HTTP/1.1 ')).toHaveLength(2);
+      expect(text().split('HTTP/1.1 ')).toHaveLength(2);
     },
   );
 
@@ -102,20 +108,14 @@ describe('over a socket', () => {
       const { key } = await ingest.link({ password: 'sesame' });
       const request = new Promise<IncomingMessage>((resolve) => ingest.linkApp.server.once('request', resolve));
       const head = `POST /${key} ${version}\r\nHost: ${DOMAIN}\r\nContent-Type: application/json\r\nContent-Length: 6`;
-      const socket = connect(port, '127.0.0.1');
-      let text = '';
-      socket.on('data', (data) => {
-        text += data.toString();
-      });
-      socket.on('error', () => undefined);
-      const closed = new Promise((resolve) => socket.once('close', resolve));
+      const { socket, text, closed } = aClient();
       socket.write(`${head}\r\n\r\n"text`);
       const received = await request;
       await expect.poll(() => received.readableFlowing, { timeout: 20_000 }).toBe(true);
-      expect(text).toBe('');
+      expect(text()).toBe('');
       socket.write('"');
       await closed;
-      expect(text).toContain('HTTP/1.1 401 ');
+      expect(text()).toContain('HTTP/1.1 401 ');
     },
   );
 

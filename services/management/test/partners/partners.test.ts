@@ -70,7 +70,7 @@ describe('POST /partners', () => {
     // Their vowels and voicing are marks, as accents are.
     for (const name of ['राम कुमार', 'สมชาย ใจดี', 'ダイキ', '김민수', 'رئيس'])
       expect(await keyOf({ name })).toBe(storedKey(name.replace(' ', '-')));
-    // Nobody types these marks, and some are invisible.
+    // Marks that are not typed in URLs; some are invisible.
     const typed = [
       ['Acme\u2122\ufe0f', 'acmetm'],
       ['Team 1\ufe0f\u20e3', 'team-1'],
