@@ -141,7 +141,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
   }
 
   /**
-   * Records the report as a click and returns its id; `''` for a visitor who asks for privacy, and for a page that a browser prerenders: it would
+   * Records the report as a click and returns its id; `''` for a visitor with a privacy signal, and for a page that a browser prerenders: it would
    * store the id. A robot, or a visit with `dub-no-track`, gets an unrecorded id.
    */
   async function record(report: Report, request: ReportRequest): Promise<string> {
