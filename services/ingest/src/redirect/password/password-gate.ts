@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
-import { readCookie } from '../address/cookies.js';
+import { readCookie } from '../cookies.js';
 import type { LockState } from '../pages/password-page.js';
 import type { PasswordAttempts } from './password-attempts.js';
 

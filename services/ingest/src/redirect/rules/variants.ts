@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
-import { readCookie } from '../address/cookies.js';
+import { readCookie } from '../cookies.js';
 import { destinationFor, type Follow } from './follow.js';
 
 const COOKIE = 'dub_test_url';
