@@ -10,9 +10,9 @@ import { createExportJobs } from './exports/export-jobs.js';
 import { createExportSchedules } from './exports/export-schedules.js';
 import { createImportJobs } from './imports/import-jobs.js';
 import { createAbTests } from './links/ab-tests.js';
+import { createHiddenFolders } from './links/caller-visibility.js';
 import { createLinkChanges } from './links/link-changes.js';
 import { folderDetacher, tagDetacher, webhookLinks } from './links/link-detach.js';
-import { createHiddenFolders } from './links/link-visibility.js';
 import { createLinks } from './links/links.js';
 import {
   apiKeyType,

@@ -9,6 +9,13 @@ export type { ErasedPeopleReader } from './erasures/erased-people.js';
 export type { ErasedPeople } from './erasures/erasure-index.js';
 export type { ErasureSubject } from './erasures/erasures.js';
 export type { ExportCredentials } from './exports/export-schedules.js';
+export {
+  checkFolderVisible,
+  isFolderHidden,
+  type LinkVisibility,
+  linkVisibility,
+  WEBHOOK_VISIBILITY,
+} from './links/caller-visibility.js';
 export type { LinkFilters } from './links/link-filters.js';
 export type { LinkGroup } from './links/link-list.js';
 export { shortLinkOf } from './links/link-object.js';
@@ -21,13 +28,6 @@ export {
   type UtmValues,
   withRewrittenQuery,
 } from './links/link-url.js';
-export {
-  checkFolderVisible,
-  isFolderHidden,
-  type LinkVisibility,
-  linkVisibility,
-  WEBHOOK_VISIBILITY,
-} from './links/link-visibility.js';
 export { type NewLink, newLinkRecord, prefixedKey } from './links/new-link-record.js';
 export {
   API_KEYS_TABLE,

@@ -1,5 +1,5 @@
 import { type ExportResource, UNFINISHED_EXPORTS_MAX } from '@waymark/contract';
-import { type LinkVisibility, visibleTo } from '../links/link-visibility.js';
+import { type LinkVisibility, visibleTo } from '../links/caller-visibility.js';
 import { isOneOf } from '../lists/list-conditions.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import type { ErasureRecord, ExportJobRecord } from '../model/job-record-schemas.js';

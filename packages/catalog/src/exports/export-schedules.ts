@@ -1,5 +1,5 @@
 import { EXPORT_SCHEDULES_MAX, type ExportDestination } from '@waymark/contract';
-import { type LinkVisibility, visibleTo } from '../links/link-visibility.js';
+import { type LinkVisibility, visibleTo } from '../links/caller-visibility.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import type { ExportScheduleRecord } from '../model/job-record-schemas.js';
 import type { ReadRows } from '../model/parse-record.js';

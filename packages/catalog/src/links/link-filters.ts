@@ -8,7 +8,7 @@ import {
   hasId,
   ifDefined,
 } from '../lists/list-conditions.js';
-import { IN_NO_HIDDEN_FOLDER } from './link-visibility.js';
+import { IN_NO_HIDDEN_FOLDER } from './caller-visibility.js';
 
 /** Filters of a list of links; a filter that is undefined is not applied. */
 export interface LinkFilters {

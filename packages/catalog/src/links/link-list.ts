@@ -8,8 +8,8 @@ import { BY_CREATION, type CursorPage, type SortRule } from '../lists/record-lis
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
+import { IN_NO_HIDDEN_FOLDER, type LinkVisibility } from './caller-visibility.js';
 import { type LinkFilters, linkConditions } from './link-filters.js';
-import { IN_NO_HIDDEN_FOLDER, type LinkVisibility } from './link-visibility.js';
 import { createLinkTops, isTotalSort, type LinkSort, TOTAL_COLUMNS } from './links-by-total.js';
 
 /** A page of a list of links, by number of links. */

@@ -13,11 +13,11 @@ import type { SecretBox } from '../secrets/secret-box.js';
 import type { RecordStore } from '../store/record-store.js';
 import { underLock } from '../store/write-context.js';
 import type { Counters, LinkCounters } from '../totals/counters.js';
+import type { LinkVisibility } from './caller-visibility.js';
 import { createLinkChanges } from './link-changes.js';
 import { createLinkCreation } from './link-creation.js';
 import { createLinkList } from './link-list.js';
 import { linkObject } from './link-object.js';
-import type { LinkVisibility } from './link-visibility.js';
 import { mostVisitedLinks } from './most-visited.js';
 
 const COUNTS_AT_ONCE = 4;

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, parseResourceId } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
-import { IN_NO_HIDDEN_FOLDER } from '../links/link-visibility.js';
+import { IN_NO_HIDDEN_FOLDER } from '../links/caller-visibility.js';
 import { BY_CREATION, type SortRule } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { IN_NO_HIDDEN_FOLDER, type LinkVisibility } from '../links/link-visibility.js';
+import { IN_NO_HIDDEN_FOLDER, type LinkVisibility } from '../links/caller-visibility.js';
 import { equals, hasId, isOneOf } from '../lists/list-conditions.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import { partnerEmail, partnerTenantId } from '../model/entity-types.js';
