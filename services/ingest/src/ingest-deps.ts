@@ -8,7 +8,7 @@ import type { RateLimiter } from '@waymark/rate-limit';
 import { createVisitReader } from '@waymark/visit';
 import type { Redis } from 'ioredis';
 import { createAdmission } from './admission.js';
-import { createAppOpens } from './app-opens.js';
+import { createAppOpens } from './app-store-clicks.js';
 import { createFreshClicks } from './fresh-clicks.js';
 import { createPasswordAttempts } from './redirect/password/password-attempts.js';
 import { createPasswordGate } from './redirect/password/password-gate.js';

@@ -7,7 +7,7 @@ import { createLogger } from '@waymark/http-kit';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAppOpens } from '../src/app-opens.js';
+import { createAppOpens } from '../src/app-store-clicks.js';
 import { createRedirector, type RedirectDeps } from '../src/redirect/redirector.js';
 import { BROWSER, DOMAIN, startIngest, type TestIngest } from './test-ingest.js';
 

@@ -3,7 +3,7 @@ import type { Catalog, LinkRecord } from '@waymark/catalog';
 import type { Logger, RequestIds } from '@waymark/http-kit';
 import { asksForPrivacy, type VisitReader, withoutIdentity } from '@waymark/visit';
 import type { Admission } from '../admission.js';
-import type { AppOpens } from '../app-opens.js';
+import type { AppOpens } from '../app-store-clicks.js';
 import type { ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import { cachedLinkAt, findLinkAt } from '../link-at.js';

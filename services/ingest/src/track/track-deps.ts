@@ -5,7 +5,7 @@ import type { Logger } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { VisitReader } from '@waymark/visit';
 import type { Admission } from '../admission.js';
-import type { AppOpens } from '../app-opens.js';
+import type { AppOpens } from '../app-store-clicks.js';
 import type { ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import type { CurrencyConverter } from './conversions/currencies.js';

@@ -13,7 +13,7 @@ import {
   type Trigger,
 } from '@waymark/contract';
 import { asksForPrivacy, isPrefetch, type Visit, withoutIdentity } from '@waymark/visit';
-import type { AppStoreClick } from '../../app-opens.js';
+import type { AppStoreClick } from '../../app-store-clicks.js';
 import { clickProducer } from '../../click-producer.js';
 import { findLinkAt } from '../../link-at.js';
 import { isCountable, isDeletedClick, recordVisit, visitClaim } from '../../record-visit.js';
