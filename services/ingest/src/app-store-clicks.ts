@@ -15,14 +15,14 @@ export interface AppStoreClick {
  * Clicks that led to an app store, stored in Redis for an hour by domain and IP address, so that the installed app can look up its link
  * on first start. Matching by address is a guess, so losing these entries with Redis is acceptable.
  */
-export interface AppOpens {
+export interface AppStoreClicks {
   /** Stores a click. Returns before it is stored, and never throws: a failure is only logged. */
   record(link: LinkRecord, address: string, clickId: string): void;
   /** The last click from this address in the last hour. Rejects with the error of Redis. */
   find(domain: string, address: string): Promise<AppStoreClick | undefined>;
 }
 
-export interface AppOpensOptions {
+export interface AppStoreClicksOptions {
   readonly redis: Redis;
   /** Key of the HMAC that keeps plain addresses out of Redis. */
   readonly secret: Buffer;
@@ -32,7 +32,7 @@ export interface AppOpensOptions {
 const TTL_MS = 3_600_000;
 
 /** Creates the store of these clicks. It is shared by all processes of ingest, through Redis. */
-export function createAppOpens({ redis, secret, logger }: AppOpensOptions): AppOpens {
+export function createAppStoreClicks({ redis, secret, logger }: AppStoreClicksOptions): AppStoreClicks {
   const prefix = `${keyPrefix(redis)}waymark:app-open:`;
   const logUnstored = outageLog((context, message) => logger.warn(context, message));
   const keyOf = (domain: string, address: string) =>

@@ -8,7 +8,7 @@ import type { RateLimiter } from '@waymark/rate-limit';
 import { createVisitReader } from '@waymark/visit';
 import type { Redis } from 'ioredis';
 import { createAdmission } from './admission.js';
-import { createAppOpens } from './app-store-clicks.js';
+import { createAppStoreClicks } from './app-store-clicks.js';
 import { createFreshClicks } from './fresh-clicks.js';
 import { createPasswordAttempts } from './redirect/password/password-attempts.js';
 import { createPasswordGate } from './redirect/password/password-gate.js';
@@ -18,7 +18,7 @@ import type { TrackDeps } from './track/track-deps.js';
 
 /** Dependencies of the routes of this service. */
 export interface IngestDeps
-  extends Omit<RedirectDeps, 'catalog' | 'producers' | 'admission' | 'appOpens' | 'freshClicks'>,
+  extends Omit<RedirectDeps, 'catalog' | 'producers' | 'admission' | 'appStoreClicks' | 'freshClicks'>,
     TrackDeps {
   /** Stops watching the geo database and the file of exchange rates; the stores stay open. */
   close(): void;
@@ -96,7 +96,7 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     readVisit,
     admission: createAdmission({ catalog, passwords, defaultDomain: settings.defaultDomain, now }),
     passwords,
-    appOpens: createAppOpens({ redis, secret: secretOf(deriving, 'app opens'), logger }),
+    appStoreClicks: createAppStoreClicks({ redis, secret: secretOf(deriving, 'app opens'), logger }),
     freshClicks: createFreshClicks(now),
     rateLimiter,
     random: Math.random,

@@ -7,7 +7,7 @@ import { createLogger } from '@waymark/http-kit';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAppOpens } from '../src/app-store-clicks.js';
+import { createAppStoreClicks } from '../src/app-store-clicks.js';
 import { createRedirector, type RedirectDeps } from '../src/redirect/redirector.js';
 import { BROWSER, DOMAIN, startIngest, type TestIngest } from './test-ingest.js';
 
@@ -77,7 +77,7 @@ describe('while a store is away, visitors cannot fill the disk with log lines: t
     redis.on('error', () => undefined);
     const messages: string[] = [];
     const logger = { warn: (_context: object, message: string) => void messages.push(message) };
-    const { record, find } = createAppOpens({ redis, secret: Buffer.alloc(32), logger });
+    const { record, find } = createAppStoreClicks({ redis, secret: Buffer.alloc(32), logger });
     const startedMs = performance.now();
     for (let index = 0; index < VISITS; index++) record(link, `203.0.113.${index}`, 'click');
     await expect(find(DOMAIN, '203.0.113.1')).rejects.toThrow();

@@ -3,7 +3,7 @@ import type { Catalog, LinkRecord } from '@waymark/catalog';
 import type { Logger, RequestIds } from '@waymark/http-kit';
 import { asksForPrivacy, type VisitReader, withoutIdentity } from '@waymark/visit';
 import type { Admission } from '../admission.js';
-import type { AppOpens } from '../app-store-clicks.js';
+import type { AppStoreClicks } from '../app-store-clicks.js';
 import type { ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import { cachedLinkAt, findLinkAt } from '../link-at.js';
@@ -34,7 +34,7 @@ export interface RedirectDeps {
   readonly readVisit: VisitReader;
   readonly admission: Pick<Admission, 'decide' | 'decideFromCache' | 'isOpen' | 'privacySignal'>;
   readonly passwords: Pick<PasswordGate, 'cookie'>;
-  readonly appOpens: Pick<AppOpens, 'record'>;
+  readonly appStoreClicks: Pick<AppStoreClicks, 'record'>;
   readonly freshClicks: Pick<FreshClicks, 'add'>;
   /** The domain that all workspaces share. Search engines may index its links. */
   readonly defaultDomain: string | undefined;
@@ -165,7 +165,8 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     if (hasCookies) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
     if (hasCookies && outcome.cookie !== undefined)
       headers.push('set-cookie', `${outcome.cookie}; Path=${path}${secure}`);
-    if (outcome.isAppStore && isRecorded && isIdentified) deps.appOpens.record(link, visit.clientAddress, clickId);
+    if (outcome.isAppStore && isRecorded && isIdentified)
+      deps.appStoreClicks.record(link, visit.clientAddress, clickId);
     // Not for URLs that a page opens in an app (row 9).
     // Nor for a prefetch, whose answer the browser may use later without another request: the id is not recorded, and leads would name it.
     const mayPass = isIdentified && !isUntracked && !visit.isPrefetch;

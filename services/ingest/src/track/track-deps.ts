@@ -5,7 +5,7 @@ import type { Logger } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { VisitReader } from '@waymark/visit';
 import type { Admission } from '../admission.js';
-import type { AppOpens } from '../app-store-clicks.js';
+import type { AppStoreClicks } from '../app-store-clicks.js';
 import type { ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import type { CurrencyConverter } from './conversions/currencies.js';
@@ -19,7 +19,7 @@ export interface TrackDeps {
   readonly cluster: string | undefined;
   readonly readVisit: VisitReader;
   readonly admission: Admission;
-  readonly appOpens: AppOpens;
+  readonly appStoreClicks: AppStoreClicks;
   readonly freshClicks: FreshClicks;
   readonly rateLimiter: RateLimiter;
   readonly currencies: CurrencyConverter;

@@ -184,8 +184,8 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
 
   /** Finds a recent click from this address that led to an app store. The domain may be registered with or without its port. */
   async function findAppStoreClick({ domain, host }: HostNames, address: string): Promise<AppStoreClick | undefined> {
-    const click = await deps.appOpens.find(domain, address);
-    return click === undefined && host !== domain ? deps.appOpens.find(host, address) : click;
+    const click = await deps.appStoreClicks.find(domain, address);
+    return click === undefined && host !== domain ? deps.appStoreClicks.find(host, address) : click;
   }
 
   /** The first start of an installed app, which has no link: finds the click that led the visitor to the app store. */
