@@ -3,7 +3,6 @@ export { type Catalog, createCatalog } from './catalog.js';
 export { customerName, customerRow, draftCustomer, type FirstClick, type NewCustomer } from './customers/customers.js';
 export { generatedName } from './customers/generated-name.js';
 export { draftDomain } from './domains/domains.js';
-export { foreignDomain } from './domains/foreign-domain.js';
 export { isDomainServed } from './domains/served-domain.js';
 export type { ErasedPeopleReader } from './erasures/erased-people.js';
 export type { ErasedPeople } from './erasures/erasure-index.js';
@@ -39,7 +38,7 @@ export {
   PARTNERS_TABLE,
   WORKSPACES_TABLE,
 } from './model/entity-types.js';
-export { LockedError, unavailable } from './model/errors.js';
+export { foreignDomain, LockedError, unavailable } from './model/errors.js';
 export { isExpired } from './model/is-expired.js';
 export * from './model/job-record-schemas.js';
 export { checkKey, normaliseKey, SITE_FILES, storedKey } from './model/link-key.js';

@@ -35,3 +35,8 @@ export class LockedError extends ApiError {
     super('internal_server_error', BUSY, { retryAfterSeconds: 1, context: { what: `lock on ${what}` } });
   }
 }
+
+/** The error for a request that names a domain of another workspace (docs/reference/errors.md). */
+export function foreignDomain(slug: string): ApiError {
+  return new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+}
