@@ -9,7 +9,7 @@ import type { Redis } from 'ioredis';
 type StoreSettings = Pick<
   Settings,
   | 'redisUrl'
-  | 'queueShards'
+  | 'otherQueueShards'
   | 'redisWaitReplicas'
   | 'clickhouseUrl'
   | 'clickhouseUser'
@@ -70,7 +70,7 @@ export function openStores(
     throw new Error('REDIS_URL and CLICKHOUSE_URL are required by a service that runs on its own');
   }
   const redis = connect(redisUrl, logger);
-  const otherQueues = settings.queueShards.map((url) => ({ url, redis: connect(url, logger) }));
+  const otherQueues = settings.otherQueueShards.map((url) => ({ url, redis: connect(url, logger) }));
   const clickhouse = createClickHouseClient({
     url: clickhouseUrl,
     user: settings.clickhouseUser,
@@ -79,7 +79,7 @@ export function openStores(
   });
   const catalog = createCatalog({
     redis,
-    queueShards: otherQueues.map((queue) => queue.redis),
+    otherQueueShards: otherQueues.map((queue) => queue.redis),
     clickhouse,
     instanceKey: instanceKeys.current,
     otherInstanceKeys: instanceKeys.others,

@@ -65,7 +65,7 @@ export async function startServiceBase(options: ServiceBaseOptions): Promise<Ser
     keys: keyMarks(instanceKeys),
     tracing,
     redis,
-    queueShards: queues.slice(1).map((queue) => queue.redis),
+    otherQueueShards: queues.slice(1).map((queue) => queue.redis),
     clickhouse,
     catalogLookups: catalog.lookups,
     spoolBytesMax: settings.spoolBytesMax,

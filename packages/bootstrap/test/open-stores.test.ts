@@ -8,7 +8,7 @@ it('a command that fails while Redis hangs is executed at most once', async () =
   const logger = { warn: () => undefined };
   const settings = {
     redisUrl: redis.url,
-    queueShards: [],
+    otherQueueShards: [],
     clickhouseUrl: database.url,
     clickhouseDatabase: database.database,
     clickhouseUser: undefined,

@@ -78,7 +78,7 @@ export interface CatalogOptions {
    */
   readonly redis: Redis;
   /** The Redis of the queue shards from 1 on; none by default. `redis` is shard 0. */
-  readonly queueShards?: readonly Redis[];
+  readonly otherQueueShards?: readonly Redis[];
   /** How many replicas of Redis must have a write before it counts as done; 0 by default. */
   readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
@@ -135,7 +135,9 @@ export function createCatalog(options: CatalogOptions) {
   const redirectRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS, mayLag: true };
   const waitReplicas = options.waitReplicas ?? 0;
   const redis = openConnections(options.redis, waitReplicas, logger);
-  const otherQueues = (options.queueShards ?? []).map((shard) => openCommandConnections(shard, waitReplicas, logger));
+  const otherQueues = (options.otherQueueShards ?? []).map((shard) =>
+    openCommandConnections(shard, waitReplicas, logger),
+  );
   const settings = options.isReplicated ? REPLICATED : SINGLE_NODE;
   const feed = createCatalogFeed(redis, logger);
   const { isSubscribed } = feed;

@@ -120,7 +120,7 @@ function hasPlaceholder(value: string): boolean {
 const QUEUE_SHARDS_MAX = 64;
 
 /** The queue shards from 1 on. REDIS_URL is shard 0, whether or not the list begins with it. */
-function furtherShards({ REDIS_URL, QUEUE_SHARDS = [] }: Environment): readonly string[] {
+function otherQueueShards({ REDIS_URL, QUEUE_SHARDS = [] }: Environment): readonly string[] {
   return QUEUE_SHARDS[0] === REDIS_URL ? QUEUE_SHARDS.slice(1) : QUEUE_SHARDS;
 }
 
@@ -153,7 +153,7 @@ const settingsSchema = environmentSchema.superRefine((environment, ctx) => {
     addProblem('REDIS_WAIT_REPLICAS', 'needs REDIS_URL: its own Redis has no replicas');
   }
 
-  const shards = furtherShards(environment);
+  const shards = otherQueueShards(environment);
   if (shards.length > 0 && environment.REDIS_URL === undefined) {
     addProblem('QUEUE_SHARDS', 'needs REDIS_URL, whose Redis is shard 0');
   }
@@ -219,7 +219,7 @@ function toSettings(env: Environment) {
     /** Undefined = `standalone` starts its own Redis. */
     redisUrl: env.REDIS_URL,
     /** URLs of the queue shards from 1 on; `redisUrl` is shard 0. */
-    queueShards: furtherShards(env),
+    otherQueueShards: otherQueueShards(env),
     /** Memory limit of the Redis that `standalone` starts. */
     redisMaxmemoryMb: env.REDIS_MAXMEMORY_MB,
     /** How many replicas of Redis must confirm a write; 0 = none. */

@@ -51,7 +51,7 @@ describe('loadSettings', () => {
       writerPort: 3002,
       dataDir: resolve('data'),
       redisUrl: undefined,
-      queueShards: [],
+      otherQueueShards: [],
       redisMaxmemoryMb: 512,
       redisWaitReplicas: 0,
       spoolBytesMax: 1024 ** 3,
@@ -135,12 +135,12 @@ describe('loadSettings', () => {
     });
     expect(settings).toMatchObject({
       redisUrl: 'redis+unix://:hunter2@localhost/run/redis.sock?db=1',
-      queueShards: ['redis+unix:///run/a,b.sock', 'redis+unix://:hunter3@localhost/run/c.sock'],
+      otherQueueShards: ['redis+unix:///run/a,b.sock', 'redis+unix://:hunter3@localhost/run/c.sock'],
       clickhouseUrl: 'http+unix://default:hunter4@localhost/run/clickhouse.sock',
     });
     expect(describeSettings(settings)).toMatchObject({
       redisUrl: 'redis+unix://:***@localhost/run/redis.sock?db=***',
-      queueShards: ['redis+unix:///run/a,b.sock', 'redis+unix://:***@localhost/run/c.sock'],
+      otherQueueShards: ['redis+unix:///run/a,b.sock', 'redis+unix://:***@localhost/run/c.sock'],
       clickhouseUrl: 'http+unix://default:***@localhost/run/clickhouse.sock',
     });
   });
@@ -283,7 +283,7 @@ describe('loadSettings', () => {
 describe('QUEUE_SHARDS', () => {
   const REDIS_URL = 'redis://:secret@one:6379';
   const SENTINEL = 'redis+sentinel://a:26379,b/queue-2/0';
-  const shardsOf = (QUEUE_SHARDS: string) => loadSettings({ REDIS_URL, QUEUE_SHARDS }).queueShards;
+  const shardsOf = (QUEUE_SHARDS: string) => loadSettings({ REDIS_URL, QUEUE_SHARDS }).otherQueueShards;
 
   it('lists the shards from 1 on, whether or not it begins with REDIS_URL', () => {
     expect(shardsOf('redis://two:6379, rediss://three:6379')).toEqual(['redis://two:6379', 'rediss://three:6379']);
@@ -341,7 +341,7 @@ describe('describeSettings', () => {
     expect(shown).toMatchObject({
       apiPort: 3000,
       redisUrl: 'redis://default:***@cache:6379/0',
-      queueShards: ['redis://:***@queue:6379', 'redis+sentinel://:***@a,b/queue'],
+      otherQueueShards: ['redis://:***@queue:6379', 'redis+sentinel://:***@a,b/queue'],
       clickhouseUrl: 'https://bob@store:8443',
       otlpEndpoint: 'https://traces:4318/?key=***&user=***',
       clickhousePassword: '***',

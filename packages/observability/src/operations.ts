@@ -27,7 +27,7 @@ export interface OperationsOptions {
   /** A connection whose commands have a time limit. */
   readonly redis: Redis;
   /** Connections to the queue shards from 1 on; none by default. */
-  readonly queueShards?: readonly Redis[];
+  readonly otherQueueShards?: readonly Redis[];
   readonly clickhouse: ClickHouseClient;
   /** The directory of the spool; undefined in processes without one. */
   readonly spoolDirectory?: string;
@@ -99,7 +99,7 @@ export function startOperations(options: OperationsOptions): Operations {
     service,
     keys,
     redis,
-    queueShards = [],
+    otherQueueShards = [],
     clickhouse,
     spoolDirectory,
     catalogLookups,
@@ -109,13 +109,13 @@ export function startOperations(options: OperationsOptions): Operations {
     intervalMs,
   } = options;
   const isWriter = options.isWriter === true;
-  const redises = [redis, ...queueShards];
+  const redises = [redis, ...otherQueueShards];
   redises.forEach((server, shard) => {
     warnOfRedisSettings(server, logger, shard === 0 ? 'REDIS_URL' : `QUEUE_SHARDS, shard ${shard}`);
   });
   const components = startComponentWatch({
     redis,
-    queueShards,
+    otherQueueShards,
     clickhouse,
     service,
     version: VERSION,

@@ -18,7 +18,13 @@ beforeAll(async () => {
   for (const client of clients) client.on('error', () => undefined);
   const note = (_context: object, message: string) => warnings.push(message);
   operations = startOperations({
-    ...{ service: 'writer', isWriter: true, redis: clients[0], queueShards: [clients[1]], clickhouse: database.client },
+    ...{
+      service: 'writer',
+      isWriter: true,
+      redis: clients[0],
+      otherQueueShards: [clients[1]],
+      clickhouse: database.client,
+    },
     logger: { debug: () => undefined, warn: note },
     intervalMs: { components: 50, queue: 50, opsLog: 3_600_000 },
   });

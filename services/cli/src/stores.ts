@@ -77,7 +77,7 @@ export type Queues = readonly [Redis, ...Redis[]];
 /** Runs `work` with a connection to each queue shard. */
 export async function withQueues<T>(target: Target, work: (queues: Queues) => Promise<T>): Promise<T> {
   const redis = connectRedis(target);
-  const queues: Queues = [redis, ...target.settings.queueShards.map((url) => connectRedis(target, url))];
+  const queues: Queues = [redis, ...target.settings.otherQueueShards.map((url) => connectRedis(target, url))];
   try {
     return await work(queues);
   } finally {
@@ -117,11 +117,11 @@ export async function withCatalog<T>(
   const { settings, stack } = target;
   return withQueues(target, (queues) =>
     withClickHouse(target, async (clickhouse) => {
-      const [redis, ...queueShards] = queues;
+      const [redis, ...otherQueueShards] = queues;
       const instanceKeys = readInstanceKeys(settings);
       const warn = createWarnings();
       const catalog = createCatalog({
-        ...{ redis, queueShards, clickhouse, now: Date.now },
+        ...{ redis, otherQueueShards, clickhouse, now: Date.now },
         instanceKey: instanceKeys.current,
         otherInstanceKeys: instanceKeys.others,
         logger: { warn: (_context, message) => warn(message) },

@@ -58,7 +58,7 @@ async function addDomain(catalog: Catalog, domain: string, logger: Logger): Prom
 async function prepareRestored({ stores, settings, logger, report }: PrepareOptions, catalog: Catalog): Promise<void> {
   const mark = readRestoredMark(settings.dataDir);
   if (mark === undefined) return;
-  const queues = [stores.redisUrl, ...settings.queueShards].map((url) => connectRedis(url, { lazyConnect: true }));
+  const queues = [stores.redisUrl, ...settings.otherQueueShards].map((url) => connectRedis(url, { lazyConnect: true }));
   for (const queue of queues) queue.on('error', (err) => logger.warn({ err }, 'redis'));
   try {
     const disabled = await afterRestore({

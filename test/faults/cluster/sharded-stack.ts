@@ -140,10 +140,10 @@ export class ShardedStack {
   async withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T> {
     const clients = this.shards.map(({ url }) => new Redis(url));
     for (const client of clients) client.on('error', () => undefined);
-    const [redis, ...queueShards] = clients;
+    const [redis, ...otherQueueShards] = clients;
     if (redis === undefined) throw new Error('there is no shard');
     const catalog = createCatalog({
-      ...{ redis, queueShards, clickhouse: this.database.client, instanceKey: Buffer.from(INSTANCE_KEY, 'hex') },
+      ...{ redis, otherQueueShards, clickhouse: this.database.client, instanceKey: Buffer.from(INSTANCE_KEY, 'hex') },
       ...{ now: Date.now, logger: { warn: () => undefined }, baseUrl: 'https://api.example.com' },
     });
     try {

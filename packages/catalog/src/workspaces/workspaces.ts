@@ -115,12 +115,12 @@ export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
   };
 }
 
-/** The operations on workspaces. @param queueShards number of queue shards */
+/** The operations on workspaces. @param queueShardCount 1 with one Redis */
 export function createWorkspaces(
   stores: WorkspaceStores,
   deps: WriteDeps,
   redirectRead: ReadOptions,
-  queueShards: number,
+  queueShardCount: number,
 ) {
   const { workspaces } = stores;
 
@@ -209,8 +209,9 @@ export function createWorkspaces(
       const { name, programUrl = null } = input;
       const { program, group } = draftProgram(id, { name, domainId: domain?.id ?? null, url: programUrl }, nowMs);
       const queueShard =
-        input.queueShard ?? (queueShards === 1 ? 0 : leastUsedShard((await listReadable()).records, queueShards));
-      if (queueShard >= queueShards) {
+        input.queueShard ??
+        (queueShardCount === 1 ? 0 : leastUsedShard((await listReadable()).records, queueShardCount));
+      if (queueShard >= queueShardCount) {
         throw new ApiError('unprocessable_entity', `There is no queue shard ${queueShard}; see QUEUE_SHARDS.`);
       }
       const workspace = draft(input, publishableKey.record.keyHash, program.id, id, nowMs, queueShard);

@@ -82,7 +82,7 @@ it('a process that reaches the former master of another queue shard alone does n
   await startPair();
   const replica = await aReplicaOf(stores.redis);
   onTestFinished(() => replica.stop());
-  const cutOff = stores.catalog({ queueShards: [connect(former)], waitReplicas: 1 });
+  const cutOff = stores.catalog({ otherQueueShards: [connect(former)], waitReplicas: 1 });
   await untilSubscribed(cutOff, true);
   const { workspace } = await waitFor(
     async () => {

@@ -24,7 +24,8 @@ afterAll(async () => {
 });
 
 /** A catalog with this many queue shards. Only the number matters here. */
-const withShards = (count: number) => stores.catalog({ queueShards: Array.from({ length: count - 1 }, () => shard) });
+const withShards = (count: number) =>
+  stores.catalog({ otherQueueShards: Array.from({ length: count - 1 }, () => shard) });
 
 function create(catalog: Catalog, queueShard?: number) {
   const slug = randomUUID().slice(0, 8);
@@ -76,7 +77,7 @@ describe('the queue shard of a workspace', () => {
     const noRedis = new Redis({ port: 1, lazyConnect: true, retryStrategy: () => null });
     noRedis.on('error', () => undefined);
     const clickhouse = createClickHouseClient({ url: 'http://127.0.0.1:1', database: 'none' });
-    const away = { redis: noRedis, database: { client: clickhouse }, queueShards: [shard], redirectWaitMs: 500 };
+    const away = { redis: noRedis, database: { client: clickhouse }, otherQueueShards: [shard], redirectWaitMs: 500 };
     const ignorant = stores.catalog(away);
     await expect(ignorant.queueShards.pick(NUMBERS, workspace.id)).rejects.toMatchObject({ retryAfterSeconds: 1 });
     expect(ignorant.queueShards.pickKnown(NUMBERS, workspace.id)).toBeUndefined();
@@ -84,7 +85,7 @@ describe('the queue shard of a workspace', () => {
     let hours = 0;
     const now = () => Date.now() + hours * 3_600_000;
     const database = stores.databaseAt(stores.database.url);
-    const known = stores.catalog({ redis: noRedis, database, queueShards: [shard], now });
+    const known = stores.catalog({ redis: noRedis, database, otherQueueShards: [shard], now });
     expect(await known.queueShards.pick(NUMBERS, workspace.id)).toBe(1);
     await database.client.close();
     hours = 24;

@@ -20,7 +20,7 @@ export interface ComponentWatchOptions {
   /** A connection whose commands have a time limit. */
   readonly redis: Redis;
   /** Connections to the queue shards from 1 on; none by default. */
-  readonly queueShards?: readonly Redis[];
+  readonly otherQueueShards?: readonly Redis[];
   readonly clickhouse: ClickHouseClient;
   /** Name of this process's service. */
   readonly service: string;
@@ -71,7 +71,7 @@ export function startComponentWatch(options: ComponentWatchOptions): ComponentWa
     ...{ registry, service, version, keys, logger, now },
     ...(intervalMs === undefined ? {} : { intervalMs }),
   });
-  const redisWatches = [redis, ...(options.queueShards ?? [])].map((server, shard) => {
+  const redisWatches = [redis, ...(options.otherQueueShards ?? [])].map((server, shard) => {
     const name = shard === 0 ? 'redis' : `redis-${shard}`;
     let memory: RedisMemory | undefined;
     const watch = createStoreWatch({

@@ -17,7 +17,7 @@ export interface CatalogAt {
   /** How many replicas of it must confirm writes; none by default. */
   readonly waitReplicas?: number;
   /** Those from 1 on; none by default. */
-  readonly queueShards?: readonly Redis[];
+  readonly otherQueueShards?: readonly Redis[];
   /** Ten seconds by default, because busy machines are slow. */
   readonly redirectWaitMs?: number;
   /** By default one that all catalogs share. */
@@ -57,7 +57,7 @@ export async function startStores(): Promise<TestStores> {
       const made = createCatalog({
         redis: at.redis ?? client,
         waitReplicas: at.waitReplicas ?? 0,
-        queueShards: at.queueShards ?? [],
+        otherQueueShards: at.otherQueueShards ?? [],
         clickhouse: (at.database ?? database).client,
         instanceKey: at.instanceKey ?? INSTANCE_KEY,
         otherInstanceKeys: at.otherInstanceKeys ?? [],

@@ -45,7 +45,7 @@ beforeEach(async () => {
   queueShards = servers.map(connect);
   const [redis, other] = queueShards as [Redis, Redis];
   catalog = createCatalog({
-    ...{ redis, queueShards: [other], clickhouse: database.client, instanceKey: Buffer.alloc(32, 1) },
+    ...{ redis, otherQueueShards: [other], clickhouse: database.client, instanceKey: Buffer.alloc(32, 1) },
     ...{ now: Date.now, logger, baseUrl: 'https://api.example.com' },
   });
   notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now, pausesMs: [10, 10, 10] });

@@ -109,15 +109,18 @@ function maskStack(stack: RunState | undefined): RunState | null {
 /** `waymark status`: shows the health of all components and the queue depths. Exits with 1 when a component fails. */
 export async function showStatus({ api: apiOption }: { readonly api?: RawOption }): Promise<CommandResult> {
   const target = findTarget();
-  const [api, redis, clickhouse, disk, queueShards] = await Promise.all([
+  const [api, redis, clickhouse, disk, otherQueueShards] = await Promise.all([
     checkApi(target, optionalText('api', apiOption)?.replace(/\/$/, '')),
     checkRedis(target, 'REDIS_URL'),
     checkClickHouse(target),
     checkDisk(target),
-    Promise.all(target.settings.queueShards.map((url) => checkRedis(target, 'QUEUE_SHARDS', url))),
+    Promise.all(target.settings.otherQueueShards.map((url) => checkRedis(target, 'QUEUE_SHARDS', url))),
   ]);
   const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
-  const stores = [redis, ...queueShards].map((store, shard) => ({ store, suffix: shard === 0 ? '' : `-${shard}` }));
+  const stores = [redis, ...otherQueueShards].map((store, shard) => ({
+    store,
+    suffix: shard === 0 ? '' : `-${shard}`,
+  }));
   const queueRows = stores.flatMap(({ store, suffix }) => {
     const depths: Readonly<Record<string, QueueDepth>> = store.ok ? store.queue : {};
     return Object.entries(depths).map(([name, depth]) => [`${name}${suffix}`, ...Object.values(depth).map(String)]);
@@ -129,7 +132,7 @@ export async function showStatus({ api: apiOption }: { readonly api?: RawOption 
       redis,
       clickhouse,
       disk,
-      ...(queueShards.length > 0 && { queueShards }),
+      ...(otherQueueShards.length > 0 && { queueShards: otherQueueShards }),
     },
     failed: !(api.ok && clickhouse.ok && disk.ok && stores.every(({ store }) => store.ok)),
     lines: [
