@@ -21,7 +21,7 @@ export interface ClickItem {
   /** Whether other processes shall find the click's row while it is queued. */
   readonly isFindable: boolean;
   /** @param clickId the click that counts for this visit: this one, or the one recorded within the hour before */
-  settle(clickId: string): void;
+  succeed(clickId: string): void;
   fail(err: unknown): void;
 }
 
@@ -33,7 +33,7 @@ export interface CommitItem {
   readonly state: readonly StateValue[];
   /** True once the caller of `commit` has an answer, success or error. */
   isSettled: boolean;
-  settle(): void;
+  succeed(): void;
   /** Rejects the commit: nothing was recorded, because a claim was held or had expired, or the filter mark had changed. */
   refuse(): void;
   fail(err: unknown): void;

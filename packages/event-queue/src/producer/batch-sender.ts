@@ -14,7 +14,7 @@ import { OUTCOME_MS, runTransaction, type TransactionResult } from './transactio
 
 export interface BatchSenderOptions {
   readonly adder: JobAdder;
-  readonly counted: ClickClaimReader;
+  readonly clickClaims: ClickClaimReader;
   readonly health: RedisHealth;
   readonly spool: Spool;
   readonly logger: QueueLogger;
@@ -44,7 +44,7 @@ const LOST_LOG_INTERVAL_MS = 1000;
 
 /** Sends each batch as one transaction. Clicks that Redis does not accept in time go to the spool. */
 export function createBatchSender(options: BatchSenderOptions): BatchSender {
-  const { adder, counted, health, spool, logger, now } = options;
+  const { adder, clickClaims, health, spool, logger, now } = options;
   const background = new Set<Promise<void>>();
   const closing = new AbortController();
   const nextMarker = createMarkerSequence(now);
@@ -60,13 +60,13 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   /** For a Redis that answers but is nearly full: settles the clicks whose visits were counted within the hour, and returns the others. */
   const settleCounted = async (clicks: readonly ClickItem[], milliseconds: number): Promise<readonly ClickItem[]> => {
     try {
-      const ids = await counted.read(
+      const ids = await clickClaims.read(
         clicks.map(({ claim }) => claim),
         milliseconds,
       );
       return clicks.filter((click, index) => {
         const id = ids[index];
-        if (id !== undefined) click.settle(id);
+        if (id !== undefined) click.succeed(id);
         return id === undefined;
       });
     } catch (err) {
@@ -88,7 +88,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     const claims = clicks.map(({ claim, clickId }) => ({ name: claim, value: clickId }));
     try {
       await spool.append({ ...clickJob, marker, claims, claimsUntil: now() + CLICK_CLAIM_MS });
-      for (const click of clicks) click.settle(click.clickId);
+      for (const click of clicks) click.succeed(click.clickId);
       return true;
     } catch (err) {
       logLost({ err, clicks: clicks.length }, 'clicks could be stored neither in Redis nor on disk');
@@ -106,7 +106,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     try {
       const { alreadyCounted } = await withinMs(attempt, Math.max(deadline - now(), ADD_MS_MIN), 'adding clicks');
       batch.clicks.forEach((click, index) => {
-        click.settle(alreadyCounted.get(index) ?? click.clickId);
+        click.succeed(alreadyCounted.get(index) ?? click.clickId);
       });
       return true;
     } catch (err) {
@@ -117,7 +117,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
 
   const settleCommits = (batch: Batch, { late }: TransactionResult, sentMs: number) => {
     batch.commits.forEach((commit, index) => {
-      if (!late.has(index)) commit.settle();
+      if (!late.has(index)) commit.succeed();
       else if (now() - sentMs < OUTCOME_MS) commit.refuse();
       // After a standstill of this process: an earlier attempt may have recorded it, its job be written, and its outcome have expired.
       else commit.fail(notRecorded(new Error('it is unknown whether the commit was recorded')));

@@ -40,7 +40,7 @@ export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): 
 
   const submit = ({ claim, clickId, rowText, isFindable = false }: Click): Promise<RecordedClick> => {
     const recording = new Promise<RecordedClick>((resolve, reject) => {
-      const settle = (countedId: string) => {
+      const succeed = (countedId: string) => {
         recent.add(claim, countedId);
         inFlight.delete(claim);
         resolve({ clickId: countedId, recorded: countedId === clickId });
@@ -49,7 +49,7 @@ export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): 
         inFlight.delete(claim);
         reject(err);
       };
-      batcher.add({ type: 'click', claim, clickId, rowText, isFindable, settle, fail }, 1, rowText.length);
+      batcher.add({ type: 'click', claim, clickId, rowText, isFindable, succeed, fail }, 1, rowText.length);
     });
     inFlight.set(claim, recording);
     return recording;

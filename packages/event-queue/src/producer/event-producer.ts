@@ -4,7 +4,7 @@ import { checkWritable, createReplication } from '@waymark/redis';
 import { finalValue, OWNER_GIVES_UP_MS, pendingValue } from '../claims/claim-value.js';
 import { ClaimHeldError, type Claims, createClaims, notRecorded } from '../claims/claims.js';
 import { type FilterMark, openFilterMark } from '../claims/filter-marks.js';
-import { createJobAdder, keepAddingScripts } from '../queue/job-adder.js';
+import { createJobAdder, keepOnlyJobScripts } from '../queue/job-adder.js';
 import { claimKey, QUEUE_PREFIX } from '../queue/keys.js';
 import { oldestQueuedMs } from '../queue/oldest-job.js';
 import { connectProducer } from '../redis/connection.js';
@@ -89,8 +89,8 @@ export interface EventProducer {
   connectionsLost(): number;
   /**
    * When the oldest event in the queue was put there, epoch milliseconds; undefined if there is none. Clicks in the spools of all processes
-   * count too; 0 if their age is unknown (`Spool.oldestAt`). Of spools in other directories it is at most that time (`SpoolAges`). Of the queue,
-   * only the jobs that are written next are read (see queue/oldest-job.ts).
+   * count too; 0 if their age is unknown (`Spool.oldestAt`). For spools in other directories it is a lower bound (`SpoolAges`). Of the queue,
+   * only the jobs that workers take next are read (see queue/oldest-job.ts).
    *
    * @throws the error of Redis, the connection or the file system
    */
@@ -145,9 +145,9 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const health = createRedisHealth(redis, { pollMs: options.memoryPollMs ?? MEMORY_POLL_MS, logger, now });
   const replication = createReplication(redis, options.waitReplicas ?? 0);
   const claims = createClaims(redis, replication, now);
-  const counted = createClickClaimReader(redis, replication);
+  const clickClaims = createClickClaimReader(redis, replication);
   const adder = createJobAdder(redis, replication);
-  keepAddingScripts(redis);
+  keepOnlyJobScripts(redis);
   let connectionsLost = 0;
   redis.on('close', () => {
     connectionsLost += 1;
@@ -162,7 +162,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const spoolAges = createSpoolAges({ redis, directory: options.spoolDirectory, spool, logger, now });
   const sender = createBatchSender({
     adder,
-    counted,
+    clickClaims,
     health,
     spool,
     logger,
@@ -195,7 +195,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
     return Math.min(now() + COMMIT_ANSWER_MS, ...takenAt.map((at) => at + OWNER_GIVES_UP_MS));
   };
 
-  const submit = (request: CommitRequest, until: number): Promise<void> =>
+  const submit = (request: CommitRequest, untilMs: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const rows = rowTexts(request.rows);
       const finals: EntryFinal[] = request.finals.map(({ name, owner, value, ttlMs }) => ({
@@ -207,18 +207,19 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
       const { filterMark } = request;
       if (filterMark !== undefined) {
         const { key, value, ttlMs } = filterMark;
+        // A claim whose value stays as it is: the transaction is refused if the mark has changed.
         finals.push({ key, pending: value, final: value, ttlMs });
       }
       const mayBeHeld = filterMark !== undefined || request.finals.some(({ owner }) => owner === undefined);
-      const finish = (settle: () => void) => {
+      const settle = (answer: () => void) => {
         clearTimeout(timer);
         item.isSettled = true;
-        settle();
+        answer();
       };
       // `setImmediate`: after the event loop was blocked, a reply that is waiting in the socket is read before the timeout counts.
       const timer = setTimeout(
         () => setImmediate(() => item.fail(notRecorded(new DeadlineError('commit', COMMIT_ANSWER_MS)))),
-        until - now(),
+        untilMs - now(),
       );
       const item: CommitItem = {
         type: 'commit',
@@ -226,9 +227,9 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
         finals,
         state: request.state ?? [],
         isSettled: false,
-        settle: () => finish(resolve),
-        refuse: () => finish(() => reject(mayBeHeld ? new ClaimHeldError() : notRecorded(new Error(CLAIMS_EXPIRED)))),
-        fail: (err) => finish(() => reject(err)),
+        succeed: () => settle(resolve),
+        refuse: () => settle(() => reject(mayBeHeld ? new ClaimHeldError() : notRecorded(new Error(CLAIMS_EXPIRED)))),
+        fail: (err) => settle(() => reject(err)),
       };
       batcher.add(
         item,
@@ -244,7 +245,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
 
     async findRecentClick(claim) {
       try {
-        return recent.get(claim) ?? (await counted.read([claim], RECENT_CLICK_ANSWER_MS))[0];
+        return recent.get(claim) ?? (await clickClaims.read([claim], RECENT_CLICK_ANSWER_MS))[0];
       } catch (err) {
         throw notRecorded(err);
       }
@@ -261,9 +262,9 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
       for (const { key } of request.state ?? []) {
         if (!key.startsWith(QUEUE_PREFIX)) throw new TypeError(`a state key must start with ${QUEUE_PREFIX}: ${key}`);
       }
-      const until = deadlineOf(request.finals);
-      if (until <= now()) throw notRecorded(new Error('its claims are too old'));
-      await submit(request, until);
+      const untilMs = deadlineOf(request.finals);
+      if (untilMs <= now()) throw notRecorded(new Error('its claims are too old'));
+      await submit(request, untilMs);
     },
 
     async readState(keys) {

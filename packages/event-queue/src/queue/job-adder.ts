@@ -52,7 +52,7 @@ function transactionScripts(redis: Redis): Record<string, { readonly lua: string
  * Removes all scripts but the one that adds a job from a connection that only adds jobs. BullMQ defines fifty, and copying
  * them onto each transaction was a tenth of the cost of a batch of clicks.
  */
-export function keepAddingScripts(redis: Redis): void {
+export function keepOnlyJobScripts(redis: Redis): void {
   const scripts = transactionScripts(redis);
   for (const name of Object.keys(scripts)) if (!name.startsWith('addStandardJob')) delete scripts[name];
 }
