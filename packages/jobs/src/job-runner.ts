@@ -16,8 +16,8 @@ export interface JobRecord {
   /** Number of the latest attempt, from 1 on; 0 before the first. */
   readonly attempt: number;
   /**
-   * Number of attempts that do not count: they ended because a store was away, reads were refused, the process stopped or lost its lease,
-   * or after they had made progress.
+   * Number of attempts that do not count: they ended because a store was away, reads were refused, or the process stopped or lost its lease,
+   * or they ended after they had made progress.
    */
   readonly interruptions: number;
   readonly createdAt: string;
@@ -91,7 +91,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   /** The turns of workspaces: the order in which their jobs are started. */
   const turns = createTurns();
   /** When jobs that were interrupted are tried again, by id. */
-  const notBefore = new Map<string, number>();
+  const retryAtMs = new Map<string, number>();
   const slots = createJobSlots(jobsMax, () => loop.wake());
   const hasRoom = () => slots.hasFree() && loop.running.size < jobsMax * JOBS_PER_SLOT;
 
@@ -147,28 +147,28 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   /** Runs a job in the background, unless its workspace has no slot left or another process runs it. */
   async function tryStart(job: R): Promise<void> {
     const { id, workspaceId } = job;
-    const freeSlot = deps.takeSlot(workspaceId);
-    if (freeSlot === undefined) return;
+    const releaseWorkspaceSlot = deps.takeSlot(workspaceId);
+    if (releaseWorkspaceSlot === undefined) return;
     const lease = await leaseOf(job).catch((err: unknown) => {
-      freeSlot();
+      releaseWorkspaceSlot();
       throw err;
     });
-    if (lease === undefined) return freeSlot();
+    if (lease === undefined) return releaseWorkspaceSlot();
     turns.take(workspaceId);
-    const slot = slots.take();
+    const processSlot = slots.take();
     loop.run(id, async () => {
       try {
-        await attempt(job, AbortSignal.any([loop.closing, lease.lost]), slot);
-        notBefore.delete(id);
+        await attempt(job, AbortSignal.any([loop.closing, lease.lost]), processSlot);
+        retryAtMs.delete(id);
       } catch (err) {
-        notBefore.set(id, now() + Math.min(RETRY_MS * (1 + job.interruptions), RETRY_MS_MAX));
+        retryAtMs.set(id, now() + Math.min(RETRY_MS * (1 + job.interruptions), RETRY_MS_MAX));
         if (!loop.closing.aborted) {
           logger.warn({ err, jobId: id, workspaceId }, `an ${what} was interrupted; it continues`);
         }
       } finally {
         await lease.release();
-        freeSlot();
-        slot.release();
+        releaseWorkspaceSlot();
+        processSlot.release();
       }
     });
   }
@@ -197,11 +197,11 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
       .sort((one, other) => turnOf(one) - turnOf(other));
     if (waiting.length === 0 && loop.running.size === 0) {
       turns.clear();
-      notBefore.clear();
+      retryAtMs.clear();
     }
     for (const job of waiting) {
       if (loop.closing.aborted || !hasRoom()) break;
-      if ((notBefore.get(job.id) ?? 0) <= now()) await tryStart(job);
+      if ((retryAtMs.get(job.id) ?? 0) <= now()) await tryStart(job);
     }
     const isWaiting = hasRoom() && waiting.some(({ id }) => !loop.running.has(id));
     if (isWaiting) return LEASE_MS;

@@ -65,8 +65,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
 
   /** Whether a task of the owner may start now. */
   function mayStart(state: OwnerState): boolean {
-    const slotsLeft = state.running === 0 ? 0 : 1;
-    return runningMax - running > slotsLeft && state.running < runningPerOwnerMax;
+    /** The slots that it must leave to other owners. */
+    const slotsReserved = state.running === 0 ? 0 : 1;
+    return runningMax - running > slotsReserved && state.running < runningPerOwnerMax;
   }
 
   function acquireSlot(owner: string, state: OwnerState): void {

@@ -35,18 +35,18 @@ export async function attemptDelivery(
   { event, attempt }: { readonly event: WebhookTrigger; readonly attempt: number },
 ): Promise<Delivery> {
   const { body } = outgoing;
-  const at = now();
-  const startedMs = performance.now();
+  const startedMs = now();
+  const start = performance.now();
   const delivery = (status: number, error: string, responseBody: string): Delivery => ({
     workspaceId: webhook.workspaceId,
     webhookId: webhook.id,
     eventId: outgoing.id,
     event,
     attempt,
-    at,
+    startedMs,
     url: webhook.url,
     status,
-    elapsedMs: performance.now() - startedMs,
+    elapsedMs: performance.now() - start,
     error,
     requestBody: body,
     responseBody,

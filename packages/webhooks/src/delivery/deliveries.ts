@@ -81,12 +81,12 @@ ORDER BY timestamp DESC, event_id LIMIT {limit:UInt32}`,
     { ...parameters, limit: selection.limit },
     selection.workspaceId,
   );
-  return rows.map(([webhook, eventId, event, attempt, at, url, status, elapsedMs, error]) => ({
+  return rows.map(([webhook, eventId, event, attempt, startedMs, url, status, elapsedMs, error]) => ({
     webhookId: formatResourceId('webhook', webhook),
     eventId,
     event,
     attempt,
-    at: Number(at),
+    startedMs: Number(startedMs),
     url,
     status,
     elapsedMs,

@@ -10,8 +10,8 @@ export interface Delivery {
   readonly event: WebhookTrigger;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** When it started, epoch milliseconds. */
-  readonly at: number;
+  /** Epoch milliseconds. */
+  readonly startedMs: number;
   readonly url: string;
   /** 503 if there was no response. */
   readonly status: number;
@@ -63,7 +63,7 @@ export interface DeliveryLog {
 function rowOf(delivery: Delivery) {
   return [
     parseResourceId('workspace', delivery.workspaceId) ?? '0',
-    delivery.at,
+    delivery.startedMs,
     parseResourceId('webhook', delivery.webhookId) ?? '0',
     delivery.eventId,
     delivery.event,

@@ -37,7 +37,7 @@ export async function showDeliveries(options: DeliveriesOptions): Promise<Comman
   const limit = rowLimit(options.limit);
   return withCatalog(async (catalog, { clickhouse }) => {
     const found = await listDeliveries(clickhouse, { ...(await selectionOf(catalog, workspace, options)), limit });
-    const deliveries = found.map(({ at, ...rest }) => ({ at: new Date(at).toISOString(), ...rest }));
+    const deliveries = found.map(({ startedMs, ...rest }) => ({ at: new Date(startedMs).toISOString(), ...rest }));
     const rows = deliveries.map(({ at, eventId, event, webhookId, attempt, status, elapsedMs, error }) => [
       at,
       eventId,

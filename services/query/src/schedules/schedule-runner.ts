@@ -60,13 +60,13 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   const { catalog, exportSlots, redis, logger, report, now } = deps;
   const { exportSchedules } = catalog;
   /** Times before which schedules must not be tried again, in epoch milliseconds, by id of the schedule. */
-  const notBefore = new Map<string, number>();
+  const retryAtMs = new Map<string, number>();
   /** The turns of workspaces, and of the schedules of one workspace. */
   const turns = createTurns();
 
   /** Whether a schedule has a window to export, or an end to report. */
   function isDue(schedule: ExportScheduleRecord): boolean {
-    if ((notBefore.get(schedule.id) ?? 0) > now()) return false;
+    if ((retryAtMs.get(schedule.id) ?? 0) > now()) return false;
     if (schedule.unreported !== null) return true;
     const { disabledAt, retryAt } = schedule;
     if (disabledAt !== null || (retryAt !== null && Date.parse(retryAt) > now())) return false;
@@ -130,7 +130,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     const { workspaceId, id } = schedule;
     const lease = await takeLease(redis, `export-job:${id}`);
     if (lease === undefined) {
-      notBefore.set(id, now() + LEASE_MS);
+      retryAtMs.set(id, now() + LEASE_MS);
       return;
     }
     await lease.during(async (lost) => {
@@ -152,14 +152,14 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     const { workspaceId, id } = schedule;
     const slot = exportSlots.tryTake(workspaceId);
     if (slot === undefined) {
-      notBefore.set(id, now() + RETRY_MS);
+      retryAtMs.set(id, now() + RETRY_MS);
       return;
     }
     try {
-      notBefore.delete(id);
+      retryAtMs.delete(id);
       await work(schedule);
     } catch (err) {
-      notBefore.set(id, now() + RETRY_MS);
+      retryAtMs.set(id, now() + RETRY_MS);
       const isRemoved = err instanceof ApiError && err.code === 'not_found';
       if (!loop.closing.aborted && !isRemoved) {
         logger.warn({ err, scheduleId: id, workspaceId }, 'a scheduled export was interrupted; it continues');
@@ -181,7 +181,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
     const startedMs = now();
     const { records: open } = await exportSchedules.listOpen();
     const known = new Set(open.map(({ id }) => id));
-    for (const id of notBefore.keys()) if (!known.has(id)) notBefore.delete(id);
+    for (const id of retryAtMs.keys()) if (!known.has(id)) retryAtMs.delete(id);
     const due = open.filter(isDue).sort(inTurn);
     if (due.length === 0 && loop.running.size === 0) turns.clear();
     for (const schedule of due) {
@@ -191,7 +191,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
       turns.take(workspaceId, id);
       loop.run(workspaceId, () => tryWork(schedule));
     }
-    return pauseBeforePoll(notBefore.values(), startedMs, now());
+    return pauseBeforePoll(retryAtMs.values(), startedMs, now());
   }
 
   /** Keys of `running` are ids of workspaces. */
