@@ -69,6 +69,7 @@ export interface JobRunner {
   close(): Promise<void>;
 }
 
+const DAY_MS = 24 * 3_600_000;
 /** Interval of polls, for jobs whose change did not reach this process, and for expired files. */
 const POLL_INTERVAL_MS = 60_000;
 /** Delay of the next attempt after a temporary error; it grows by this much with each interruption. */
@@ -84,6 +85,8 @@ const ATTEMPTS_MAX = 20;
 const RECORD_MS_MAX = 2_000;
 /** Limit on the jobs of a process for each slot, because a job that has lent its slot takes memory too. */
 const JOBS_PER_SLOT = 16;
+
+const daysText = (milliseconds: number) => (milliseconds === DAY_MS ? 'a day' : `${milliseconds / DAY_MS} days`);
 
 /** Creates a runner; `start` starts it. */
 export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): JobRunner {
@@ -105,7 +108,9 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
 
   /** Why a job is not tried again; undefined if it is. */
   function reasonToGiveUp({ attempt, interruptions, startedAt, createdAt }: R): string | undefined {
-    if (now() - Date.parse(startedAt ?? createdAt) > deps.ageMsMax) return `The ${what} has not ended in time.`;
+    if (now() - Date.parse(startedAt ?? createdAt) > deps.ageMsMax) {
+      return `The ${what} did not end within ${daysText(deps.ageMsMax)}.`;
+    }
     if (attempt - interruptions <= ATTEMPTS_MAX) return undefined;
     return `The ${what} was tried ${ATTEMPTS_MAX} times, and an error or the end of the server's process stopped each attempt.`;
   }

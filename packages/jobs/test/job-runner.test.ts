@@ -257,7 +257,7 @@ it('a job fails a day after its first attempt began, however long it had waited 
   startRunner(async () => undefined, 1, { ageMsMax: dayMs });
   await waitFor(() => ended().length === 2, { what: 'the ends' });
   expect([begun, waited].map((id) => jobs.get(id)?.status)).toEqual(['failed', 'completed']);
-  expect(jobs.get(begun)?.error).toBe('The test has not ended in time.');
+  expect(jobs.get(begun)?.error).toBe('The test did not end within a day.');
 });
 
 /** Runs a job whose next attempts, of which only one more would count, fail. @returns its record at its end */

@@ -72,7 +72,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     const current = await catalog.importJobs.get(workspaceId, id);
     if (current?.status !== 'processing' || current.attempt !== attempt) throw new JobStopped();
     const beganMs = Date.parse(job.startedAt ?? job.createdAt);
-    if (now() - beganMs > IMPORT_MS_MAX) throw new JobFailure('The import has not ended in time.');
+    if (now() - beganMs > IMPORT_MS_MAX) throw new JobFailure('The import did not end within 7 days.');
     const caller = await importCaller(catalog, job, now());
     checkedMs = now();
     return caller;

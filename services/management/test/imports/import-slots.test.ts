@@ -149,6 +149,6 @@ describe('imports', () => {
     const { body: job } = await post({ source: 'dub', address: source.address, credentials: { apiKey: KEY } });
     await waitFor(async () => requests >= 2, { what: 'a request for links' });
     nowMs += 8 * 24 * 3_600_000;
-    expect(await ended(job.id)).toMatchObject({ status: 'failed', error: 'The import has not ended in time.' });
+    expect(await ended(job.id)).toMatchObject({ status: 'failed', error: 'The import did not end within 7 days.' });
   });
 });
