@@ -50,29 +50,29 @@ function find(payload: string, mark: string, from: number): number {
 }
 
 function readSale(payload: string, end: number): SaleParts {
-  const amount = PAYLOAD_HEAD.length + AMOUNT_START.length;
-  const invoice = find(payload, INVOICE_START, amount);
-  const processor = find(payload, PROCESSOR_START, invoice + INVOICE_START.length);
-  const currency = find(payload, CURRENCY_START, processor + PROCESSOR_START.length);
+  const amountStart = PAYLOAD_HEAD.length + AMOUNT_START.length;
+  const invoiceStart = find(payload, INVOICE_START, amountStart);
+  const processorStart = find(payload, PROCESSOR_START, invoiceStart + INVOICE_START.length);
+  const currencyStart = find(payload, CURRENCY_START, processorStart + PROCESSOR_START.length);
   return {
     sale: payload.slice(PAYLOAD_HEAD.length, end),
-    amount: payload.slice(amount, invoice),
-    invoiceId: payload.slice(invoice + INVOICE_START.length, processor),
-    paymentProcessor: payload.slice(processor + PROCESSOR_START.length, currency),
+    amount: payload.slice(amountStart, invoiceStart),
+    invoiceId: payload.slice(invoiceStart + INVOICE_START.length, processorStart),
+    paymentProcessor: payload.slice(processorStart + PROCESSOR_START.length, currencyStart),
   };
 }
 
 /** Reads the members before the click: sale and metadata for sales, metadata for leads, none for clicks. */
-function readConversion(payload: string, click: number): Pick<PayloadParts, 'sale' | 'metadata'> {
+function readConversion(payload: string, clickStart: number): Pick<PayloadParts, 'sale' | 'metadata'> {
   const start = PAYLOAD_HEAD.length;
-  if (start === click) return { sale: undefined, metadata: undefined };
+  if (start === clickStart) return { sale: undefined, metadata: undefined };
   const isSale = payload.startsWith(AMOUNT_START, start);
   // The first match ends the sale object, which has no nested objects. Later matches may be inside the metadata.
-  const metadata = isSale ? find(payload, `},${METADATA_START}`, start) + 2 : start;
-  if (!payload.startsWith(METADATA_START, metadata)) throw malformed(METADATA_START);
+  const metadataStart = isSale ? find(payload, `},${METADATA_START}`, start) + 2 : start;
+  if (!payload.startsWith(METADATA_START, metadataStart)) throw malformed(METADATA_START);
   return {
-    sale: isSale ? readSale(payload, metadata - 1) : undefined,
-    metadata: payload.slice(metadata + METADATA_START.length, click - 1),
+    sale: isSale ? readSale(payload, metadataStart - 1) : undefined,
+    metadata: payload.slice(metadataStart + METADATA_START.length, clickStart - 1),
   };
 }
 
@@ -84,21 +84,21 @@ function readConversion(payload: string, click: number): Pick<PayloadParts, 'sal
 export function splitPayload(payload: string): PayloadParts {
   // Metadata may contain the same mark, so search from the end: the click is the last member and has no nested objects.
   const isClick = payload.startsWith(CLICK_START, PAYLOAD_HEAD.length);
-  const click = isClick ? PAYLOAD_HEAD.length : payload.lastIndexOf(CLICK_START);
+  const clickStart = isClick ? PAYLOAD_HEAD.length : payload.lastIndexOf(CLICK_START);
   const isQr = payload.endsWith(QR_END);
-  if (!payload.startsWith(PAYLOAD_HEAD) || click < 0 || !(isQr || payload.endsWith(NOT_QR_END))) {
+  if (!payload.startsWith(PAYLOAD_HEAD) || clickStart < 0 || !(isQr || payload.endsWith(NOT_QR_END))) {
     throw malformed('click');
   }
-  const id = click + CLICK_START.length;
-  const idEnd = find(payload, CLICK_ID_END, id);
-  const attributes = find(payload, ATTRIBUTES_START, idEnd) + 1;
-  const { sale, metadata } = readConversion(payload, click);
+  const idStart = clickStart + CLICK_START.length;
+  const idEnd = find(payload, CLICK_ID_END, idStart);
+  const attributesStart = find(payload, ATTRIBUTES_START, idEnd) + 1;
+  const { sale, metadata } = readConversion(payload, clickStart);
   return {
     sale,
     metadata,
-    click: payload.slice(click + '"click":'.length, -PAYLOAD_TAIL.length),
-    clickId: payload.slice(id, idEnd),
-    attributes: payload.slice(attributes, find(payload, ATTRIBUTES_END, attributes)),
+    click: payload.slice(clickStart + '"click":'.length, -PAYLOAD_TAIL.length),
+    clickId: payload.slice(idStart, idEnd),
+    attributes: payload.slice(attributesStart, find(payload, ATTRIBUTES_END, attributesStart)),
     isQr,
   };
 }
