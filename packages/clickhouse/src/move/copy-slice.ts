@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { insertionSettings } from '../rows/insert-rows.js';
 import { pipeRows } from '../rows/pipe-rows.js';
 import { COPY_QUORUM_INSERT } from '../rows/replicated.js';
-import { type Digest, isEmpty, isSame, merged, readDigest } from './digest.js';
+import { type Digest, isEmpty, isSame, readDigest } from './digest.js';
 import type { ConnectedEndpoint } from './endpoints.js';
 import { conditionOf, type Slice } from './slice.js';
-import type { TableShape } from './table-shape.js';
+import { mergedTable, type TableShape } from './table-shape.js';
 
-/** The `log_comment` of the inserts of a move, by which a later run finds those that still run. */
+/** The `log_comment` of the inserts of a move, by which a later run finds the ones that are still running. */
 export const MOVE_COMMENT = 'waymark move';
 const ATTEMPTS_MAX = 2;
 
@@ -22,12 +22,12 @@ export interface SliceCopy {
 }
 
 /**
- * The statement that reads rows as queries see them. For records it also reads the rows of removals, which queries do not see, because they
- * have to replace earlier versions at the target as well.
+ * The statement that reads rows as queries see them. For records it also reads the rows of removals, which queries do not see, because
+ * removals have to replace earlier versions at the target too.
  */
 function readSql(shape: TableShape, where: string): string {
   const columns = shape.values.join(', ');
-  const rows = `SELECT ${columns} FROM ${merged(shape)} WHERE ${where}`;
+  const rows = `SELECT ${columns} FROM ${mergedTable(shape)} WHERE ${where}`;
   return shape.merging === 'versions'
     ? `${rows} UNION ALL SELECT ${columns} FROM ${shape.name} WHERE ${where} AND deleted`
     : rows;
@@ -63,16 +63,16 @@ async function insertSlice(copy: SliceCopy, where: string, attempt: number): Pro
 export async function copySlice(copy: SliceCopy): Promise<Digest> {
   const { source, target, shape, slice } = copy;
   const where = conditionOf(slice, shape);
-  const wanted = await readDigest(source, shape, where);
+  const expected = await readDigest(source, shape, where);
   let found = await readDigest(target, shape, where);
-  for (let attempt = 0; attempt < ATTEMPTS_MAX && !isSame(wanted, found); attempt++) {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && !isSame(expected, found); attempt++) {
     if (attempt > 0 && !isEmpty(found)) break;
     await insertSlice(copy, where, attempt);
     found = await readDigest(target, shape, where);
   }
-  if (isSame(wanted, found)) return found;
+  if (isSame(expected, found)) return found;
   throw new Error(
-    `slice ${slice.number} of ${shape.name} differs after it was copied: the source has ${wanted.rows} rows, the target ${found.rows}. ` +
+    `slice ${slice.number} of ${shape.name} differs after it was copied: the source has ${expected.rows} rows, the target ${found.rows}. ` +
       'Is something still writing to one of them? Drop the target database, and move again',
   );
 }

@@ -1,6 +1,6 @@
 import { type RowSums, readRowSums } from '../rows/pipe-rows.js';
 import type { ConnectedEndpoint } from './endpoints.js';
-import type { TableShape } from './table-shape.js';
+import { mergedTable, type TableShape } from './table-shape.js';
 
 /** A fingerprint of the rows of a table. */
 export interface Digest extends RowSums {
@@ -18,14 +18,9 @@ export function isEmpty({ rows, keys }: Digest): boolean {
   return rows === '0' && keys === '0';
 }
 
-/** The FROM expression for a table as queries see it, with the rows of one key merged. */
-export function merged({ name, merging }: Pick<TableShape, 'name' | 'merging'>): string {
-  return merging === 'none' ? name : `${name} FINAL`;
-}
-
 /** Reads the digest of the rows that fulfil a condition. */
 export async function readDigest({ client }: ConnectedEndpoint, shape: TableShape, where: string): Promise<Digest> {
-  const sums = await readRowSums(client, shape.values.join(', '), merged(shape), where);
+  const sums = await readRowSums(client, shape.values.join(', '), mergedTable(shape), where);
   const key = shape.sortingKey.map(({ sql }) => sql).join(', ');
   const [keys] =
     shape.merging === 'versions'

@@ -36,7 +36,7 @@ function withNamedErrors(client: ClickHouseClient, endpoint: string): ClickHouse
         throw new MoveEndpointError(endpoint, err);
       });
   return Object.assign(client, {
-    rows: named(client.rows) as ClickHouseClient['rows'],
+    rows: named(client.rows.bind(client)) as ClickHouseClient['rows'],
     command: named(client.command.bind(client)),
     insert: named(client.insert.bind(client)) as ClickHouseClient['insert'],
     exec: named(client.exec.bind(client)) as ClickHouseClient['exec'],
@@ -56,8 +56,8 @@ function open(name: string, { connection, cluster }: MoveEndpoint, settings: Rea
 }
 
 /**
- * Opens the database to copy from. Its server refuses every statement of this client that changes anything, limits no result, because a
- * slice may be larger than any result that services read, and sends a result only when it is complete, so that an error cannot truncate it.
+ * Opens the database to copy from. Its server refuses statements of this client that change anything. Results have no size limit, because a
+ * slice may be larger than any result that services read. A result is sent only when it is complete, so that an error cannot truncate it.
  */
 export function openSource(endpoint: MoveEndpoint): ConnectedEndpoint {
   return open('source', endpoint, { readonly: 2, max_result_bytes: 0, wait_end_of_query: 1 });

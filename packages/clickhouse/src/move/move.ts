@@ -4,14 +4,14 @@ import { migrationStatus } from '../migrations/migrate.js';
 import { type SchemaLease, takeSchemaLease } from '../migrations/schema-lease.js';
 import { haveEverExpired, markExpired } from '../retention/retention.js';
 import { copySlice } from './copy-slice.js';
-import { type Digest, merged, readDigest } from './digest.js';
+import { type Digest, readDigest } from './digest.js';
 import { eachOf } from './each-of.js';
 import { type ConnectedEndpoint, type MoveEndpoint, openSource, openTarget } from './endpoints.js';
 import { type MoveHeader, MoveState, type PlannedSlice } from './move-state.js';
 import { planSlices } from './plan-slices.js';
 import { assertUsable, identifySource, readOrWriteHeader, untilNothingIsInserted } from './preconditions.js';
 import { conditionOf } from './slice.js';
-import { readShape, type TableShape, tablesToMove } from './table-shape.js';
+import { mergedTable, readShape, type TableShape, tablesToMove } from './table-shape.js';
 
 /** Size of a slice in memory, some ten thousand clicks: enough for efficient inserts, and an embedded store can hold such a result. */
 const SLICE_BYTES = 16 * 1024 ** 2;
@@ -210,7 +210,7 @@ async function assertCounts(
   source: ConnectedEndpoint,
   target: ConnectedEndpoint,
 ): Promise<void> {
-  const from = merged(shape);
+  const from = mergedTable(shape);
   const [atSource, atTarget] = [await countRows(source, shape, from), await countRows(target, shape, from)];
   if (atSource === rows && atTarget === rows) return;
   throw new Error(

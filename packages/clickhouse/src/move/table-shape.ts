@@ -25,6 +25,11 @@ export interface TableShape {
   readonly rowBytes: number;
 }
 
+/** The FROM expression for a table as queries see it, with the rows of one key merged. */
+export function mergedTable({ name, merging }: Pick<TableShape, 'name' | 'merging'>): string {
+  return merging === 'none' ? name : `${name} FINAL`;
+}
+
 const MERGING = { MergeTree: 'none', AggregatingMergeTree: 'sums', ReplacingMergeTree: 'versions' } as const;
 const LOCAL = '_local';
 const ROW_BYTES_UNKNOWN = 500;
