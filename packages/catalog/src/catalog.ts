@@ -132,7 +132,7 @@ export function createCatalog(options: CatalogOptions) {
       if (!isClosed) options.logger.warn(context, message);
     },
   };
-  const redirectRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS, mayLag: true };
+  const laggingRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS, mayLag: true };
   const waitReplicas = options.waitReplicas ?? 0;
   const redis = openConnections(options.redis, waitReplicas, logger);
   const otherQueues = (options.otherQueueShards ?? []).map((shard) =>
@@ -191,7 +191,7 @@ export function createCatalog(options: CatalogOptions) {
       return domain === undefined || isOrphanDomain(domain.record);
     },
   });
-  const queueShards = createQueueShards(workspaceStore, 1 + otherQueues.length, redirectRead);
+  const queueShards = createQueueShards(workspaceStore, 1 + otherQueues.length, laggingRead);
   const queues = [redis, ...otherQueues];
   const pendingCustomers = createPendingCustomers((workspaceId) => queueShards.pick(queues, workspaceId), now);
   const customerStore = createRecordStore(customerType, deps, { ...others, pending: pendingCustomers });
@@ -231,7 +231,7 @@ export function createCatalog(options: CatalogOptions) {
       groups: groupStore,
     },
     deps,
-    redirectRead,
+    laggingRead,
     queueShards.count,
   );
   return {
@@ -241,7 +241,7 @@ export function createCatalog(options: CatalogOptions) {
     domains: createDomains(
       { domains: domainStore, links: linkStore, isOrphan: isOrphanDomain },
       resourceDeps,
-      redirectRead,
+      laggingRead,
     ),
     quotas,
     links: createLinks({
@@ -252,7 +252,7 @@ export function createCatalog(options: CatalogOptions) {
       readList,
       settings: settings.read,
       locks: deps.locks,
-      redirectRead,
+      laggingRead,
       counters,
       secrets,
       baseUrl: options.baseUrl,

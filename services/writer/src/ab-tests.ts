@@ -49,12 +49,12 @@ export function startAbTests(options: AbTestsOptions): PeriodicTask {
     if (!leaseLost.aborted) await redis.set(cursorKey, String(Math.max(fromMs, untilMs)));
   }
 
-  async function runUnderLease(): Promise<void> {
+  async function completeUnderLease(): Promise<void> {
     const lease = await takeLease(redis, 'link-tests:turn');
     await lease?.during(complete);
   }
 
-  return startPeriodicTask(runUnderLease, {
+  return startPeriodicTask(completeUnderLease, {
     intervalMs: options.intervalMs ?? INTERVAL_MS,
     onError: (err) => logger.error({ err }, 'A/B tests of links could not be completed; retrying in a minute'),
   });

@@ -38,7 +38,7 @@ function domainObject(record: DomainRecord): Domain {
 }
 
 /** The operations on domains. */
-export function createDomains(stores: DomainStores, deps: ResourceDeps, redirectRead: ReadOptions) {
+export function createDomains(stores: DomainStores, deps: ResourceDeps, laggingRead: ReadOptions) {
   const { domains, links } = stores;
   const resources = createResources(domains, DOMAIN_RULES, deps, {
     /** The root link of the domain, without destination. */
@@ -59,12 +59,12 @@ export function createDomains(stores: DomainStores, deps: ResourceDeps, redirect
      * @param slug lower case, without `www.`
      * @param options.limitMs time limit; by default the second that redirects have
      */
-    findBySlug(slug: string, options: ReadOptions = redirectRead): Promise<DomainRecord | undefined> {
+    findBySlug(slug: string, options: ReadOptions = laggingRead): Promise<DomainRecord | undefined> {
       return domains.findByName(domainHost(slug), options);
     },
 
     /** The result of {@link findBySlug} if it is cached in this process; undefined when a store would have to be queried. */
-    freshBySlug: (slug: string): DomainRecord | undefined => domains.freshByName(domainHost(slug), redirectRead),
+    freshBySlug: (slug: string): DomainRecord | undefined => domains.freshByName(domainHost(slug), laggingRead),
 
     /**
      * The domain of a workspace for new links whose request names none; undefined when the workspace has no domain that is not archived.

@@ -35,7 +35,8 @@ export interface LinksDeps {
   /** Settings of every read. */
   readonly settings: Readonly<Record<string, number>>;
   readonly locks: Locks;
-  readonly redirectRead: ReadOptions;
+  /** Options of reads whose answers may lag, such as those for visits. */
+  readonly laggingRead: ReadOptions;
   readonly counters: Counters;
   readonly secrets: SecretBox;
   readonly baseUrl: string;
@@ -50,7 +51,7 @@ interface Period {
 
 /** The operations on links. */
 export function createLinks(deps: LinksDeps) {
-  const { store, redirectRead, counters, secrets, baseUrl, now } = deps;
+  const { store, laggingRead, counters, secrets, baseUrl, now } = deps;
   const partnerState = createPartnerState(deps.partners);
 
   function passwordOf(record: Pick<LinkRecord, 'id' | 'encryptedPassword'>): string | null {
@@ -135,7 +136,7 @@ export function createLinks(deps: LinksDeps) {
     async findByAddress(
       domain: string,
       key: string,
-      options: ReadOptions = redirectRead,
+      options: ReadOptions = laggingRead,
     ): Promise<LinkRecord | undefined> {
       const link = await findByForms(domain, key, options);
       if (link === undefined || link.partnerId === null) return link;
@@ -145,7 +146,7 @@ export function createLinks(deps: LinksDeps) {
 
     /** The result of {@link findByAddress} if it is cached in this process and has no partner; undefined otherwise. */
     freshByAddress(domain: string, key: string): LinkRecord | undefined {
-      const link = store.freshByName(linkAddress(domain, key), redirectRead);
+      const link = store.freshByName(linkAddress(domain, key), laggingRead);
       return link?.partnerId === null ? link : undefined;
     },
 

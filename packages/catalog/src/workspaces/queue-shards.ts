@@ -16,7 +16,7 @@ export interface QueueShards {
    * @throws ApiError 500 with `Retry-After` when the workspace cannot be read, or `perShard` has no item for its shard
    */
   pick<T>(perShard: readonly T[], workspaceId: string): Promise<T>;
-  /** Like `pick`, but without a request: undefined when the shard is not cached in this process. */
+  /** Like `pick`, but without a read of a store: undefined when the shard is not cached in this process. */
   pickKnown<T>(perShard: readonly T[], workspaceId: string): T | undefined;
 }
 
@@ -28,17 +28,17 @@ const WORKSPACES_MAX = 100_000;
  * a cached number is valid during any outage, and adding a shard moves nothing.
  *
  * @param count number of shards; with one, nothing is ever read
- * @param redirectRead options of the read, which accept an expired record rather than fail
+ * @param laggingRead options of the read, which accept an expired record rather than fail
  */
 export function createQueueShards(
   workspaces: Pick<RecordStore<WorkspaceRecord>, 'fresh' | 'get'>,
   count: number,
-  redirectRead: ReadOptions,
+  laggingRead: ReadOptions,
 ): QueueShards {
   /** The number of the shard by workspace. */
   const shards = createLru<string, number>(WORKSPACES_MAX);
 
-  function note(record: WorkspaceRecord): number {
+  function cacheShard(record: WorkspaceRecord): number {
     const shard = record.queueShard ?? 0;
     shards.set(record.id, shard);
     return shard;
@@ -48,14 +48,14 @@ export function createQueueShards(
     if (count === 1) return 0;
     const cached = shards.get(workspaceId);
     if (cached !== undefined) return cached;
-    const record = workspaces.fresh(workspaceId, workspaceId, redirectRead);
-    return record && note(record);
+    const record = workspaces.fresh(workspaceId, workspaceId, laggingRead);
+    return record && cacheShard(record);
   }
 
   async function read(workspaceId: string): Promise<number> {
     try {
-      const record = await workspaces.get(workspaceId, workspaceId, redirectRead);
-      return record === undefined ? 0 : note(record);
+      const record = await workspaces.get(workspaceId, workspaceId, laggingRead);
+      return record === undefined ? 0 : cacheShard(record);
     } catch (err) {
       throw err instanceof ApiError ? err : unavailable('the queue of the workspace', err);
     }

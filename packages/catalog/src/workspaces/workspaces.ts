@@ -119,7 +119,7 @@ export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
 export function createWorkspaces(
   stores: WorkspaceStores,
   deps: WriteDeps,
-  redirectRead: ReadOptions,
+  laggingRead: ReadOptions,
   queueShardCount: number,
 ) {
   const { workspaces } = stores;
@@ -185,10 +185,10 @@ export function createWorkspaces(
     get: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id),
 
     /** The workspace if it is cached in this process; undefined otherwise. Sends no request, so that redirects need not wait. */
-    fresh: (id: string): WorkspaceRecord | undefined => workspaces.fresh(id, id, redirectRead),
+    fresh: (id: string): WorkspaceRecord | undefined => workspaces.fresh(id, id, laggingRead),
 
     /** Reads a workspace for a redirect: if the stores fail, returns an expired copy. */
-    forVisit: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id, redirectRead),
+    forVisit: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id, laggingRead),
 
     findBySlug: (slug: string): Promise<WorkspaceRecord | undefined> => workspaces.findByName(workspaceSlug(slug)),
 
