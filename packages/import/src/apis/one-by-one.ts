@@ -45,7 +45,7 @@ export async function* oneByOne(
       const { message } = refusals.refused(err);
       isRefusing = true;
       if (isGone(err) || !isObject(link)) return new UnreadRecord(link, message);
-      return new PartialRecord(link, [{ field, value: '', reason: `the source does not return it: ${message}` }]);
+      return new PartialRecord(link, [{ field, value: '', reason: `is not returned by the source: ${message}` }]);
     }
   }
 

@@ -8,6 +8,7 @@ export type Source = ImportSource;
 export interface Lost {
   readonly field: string;
   readonly value: string;
+  /** Continues the name of the field to a sentence, unless it is the error of the API for the value. */
   readonly reason: string;
 }
 

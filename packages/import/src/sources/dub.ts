@@ -32,7 +32,7 @@ function namedTags(fields: Fields): SourceTag[] {
 function folderOf(fields: Fields, folderNames: ReadonlyMap<string, string> | undefined): string | null {
   const named = fields.take('folder');
   if (typeof named === 'string' && named.trim() !== '') return named.trim();
-  fields.lose('folder', named, 'is no name');
+  fields.lose('folder', named, 'is not a name');
   const folderId = fields.text('folderId');
   const folder = folderId === null ? null : (folderNames?.get(folderId) ?? null);
   if (folder === null) fields.lose('folderId', folderId, 'is a folder that the key there may not read');
@@ -62,7 +62,7 @@ function bodyField<Name extends 'geo' | 'testVariants'>(fields: Fields, name: Na
   const value = fields.take(name);
   const parsed = createLinkBodySchema.shape[name].safeParse(value);
   if (parsed.success) return parsed.data as CreateLinkBody[Name];
-  fields.lose(name, value, parsed.error.issues[0]?.message ?? 'is invalid');
+  fields.lose(name, value, `is invalid: ${parsed.error.issues[0]?.message}`);
   return null;
 }
 
@@ -71,7 +71,7 @@ export const dubLinks: MapRecord = (record, { timezone, folderNames }) => {
   const fields = fieldsOf(record, timezone);
   const folder = folderOf(fields, folderNames);
   const isDisabled = fields.take('disabledAt');
-  fields.lose('disabledAt', isDisabled, 'bans of the source are not imported: the link is made enabled');
+  fields.lose('disabledAt', isDisabled, 'is not imported: the link is created enabled');
   for (const name of ['programId', 'partnerId', 'webhookIds']) {
     fields.lose(name, fields.take(name), 'names a record of the account there');
   }

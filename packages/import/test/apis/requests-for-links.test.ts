@@ -31,7 +31,7 @@ describe('an API', () => {
       ]);
       expect(errors).toEqual([expect.stringMatching(/answers 404: .*NO/)]);
       expect(lost).toEqual([
-        { row: 2, field: 'total_clicks', reason: expect.stringMatching(/^the source does not return it: .*403.*NO/) },
+        { row: 2, field: 'total_clicks', reason: expect.stringMatching(/^is not returned by the source: .*403.*NO/) },
         { row: 5, field: 'total_clicks', reason: expect.stringContaining('402') },
       ]);
     });

@@ -13,7 +13,11 @@ const set = (fields: object) =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined && value !== false),
   );
-const lostFields = (lost: readonly { readonly field: string }[]) => lost.map(({ field }) => field);
+/** The names of lost fields, each of which its reason continues to a sentence. */
+function lostFields(lost: readonly { readonly field: string; readonly reason: string }[]): string[] {
+  for (const { reason } of lost) expect(reason).toMatch(/^(is|has|names) /);
+  return lost.map(({ field }) => field);
+}
 const NO_SALES = { leads: 0, conversions: 0, sales: 0, saleAmount: 0 };
 
 describe('links of dub', () => {
