@@ -100,12 +100,12 @@ export function fieldsOf(record: unknown, timezone?: string) {
     },
 
     /** Reports a value, unless it is empty, as one that cannot be stored. */
-    lose(field: string, value: unknown, reason: string): void {
+    reportLost(field: string, value: unknown, reason: string): void {
       if (!isEmpty(value)) losses.push({ field, value: shownValue(value), reason });
     },
 
     /**
-     * Everything that cannot be stored: the values passed to `lose`, and the fields that were not read.
+     * Everything that cannot be stored: the values passed to `reportLost`, and the fields that were not read.
      *
      * @param ignored fields that need no report
      */

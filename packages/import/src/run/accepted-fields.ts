@@ -20,12 +20,12 @@ export function knownReferences(
   { body, names, lost }: Pick<LinkPlan, 'body' | 'names' | 'lost'>,
   { tagIds, folders }: Pick<LinkContext['references'], 'tagIds' | 'folders'>,
 ): CreateLinkBody {
-  const lose = (field: string, id: string) =>
+  const reportLost = (field: string, id: string) =>
     void lost.push({ field, value: names.get(id) ?? id, reason: 'was deleted during the import' });
   const { tagIds: named = [], folderId, ...others } = body;
-  const known = (Array.isArray(named) ? named : []).filter((id) => tagIds.has(id) || lose('tags', id));
+  const known = (Array.isArray(named) ? named : []).filter((id) => tagIds.has(id) || reportLost('tags', id));
   const isFolderGone = typeof folderId === 'string' && !folders.has(folderId);
-  if (isFolderGone) lose('folder', folderId);
+  if (isFolderGone) reportLost('folder', folderId);
   return {
     ...others,
     ...(known.length > 0 && { tagIds: known }),

@@ -32,10 +32,10 @@ function namedTags(fields: Fields): SourceTag[] {
 function folderOf(fields: Fields, folderNames: ReadonlyMap<string, string> | undefined): string | null {
   const named = fields.take('folder');
   if (typeof named === 'string' && named.trim() !== '') return named.trim();
-  fields.lose('folder', named, 'is not a name');
+  fields.reportLost('folder', named, 'is not a name');
   const folderId = fields.text('folderId');
   const folder = folderId === null ? null : (folderNames?.get(folderId) ?? null);
-  if (folder === null) fields.lose('folderId', folderId, 'is a folder that the key there may not read');
+  if (folder === null) fields.reportLost('folderId', folderId, 'is a folder that the key there may not read');
   return folder;
 }
 
@@ -43,7 +43,7 @@ function folderOf(fields: Fields, folderNames: ReadonlyMap<string, string> | und
 function passwordOf(fields: Fields): string | null {
   const password = fields.text('password');
   if (password !== HIDDEN_PASSWORD) return password;
-  fields.lose('password', password, 'is hidden by the source: set it again');
+  fields.reportLost('password', password, 'is hidden by the source: set it again');
   return null;
 }
 
@@ -62,7 +62,7 @@ function bodyField<Name extends 'geo' | 'testVariants'>(fields: Fields, name: Na
   const value = fields.take(name);
   const parsed = createLinkBodySchema.shape[name].safeParse(value);
   if (parsed.success) return parsed.data as CreateLinkBody[Name];
-  fields.lose(name, value, `is invalid: ${parsed.error.issues[0]?.message}`);
+  fields.reportLost(name, value, `is invalid: ${parsed.error.issues[0]?.message}`);
   return null;
 }
 
@@ -71,9 +71,9 @@ export const dubLinks: MapRecord = (record, { timezone, folderNames }) => {
   const fields = fieldsOf(record, timezone);
   const folder = folderOf(fields, folderNames);
   const isDisabled = fields.take('disabledAt');
-  fields.lose('disabledAt', isDisabled, 'is not imported: the link is created enabled');
+  fields.reportLost('disabledAt', isDisabled, 'is not imported: the link is created enabled');
   for (const name of ['programId', 'partnerId', 'webhookIds']) {
-    fields.lose(name, fields.take(name), 'names a record of the account there');
+    fields.reportLost(name, fields.take(name), 'names a record of the account there');
   }
   return [
     {

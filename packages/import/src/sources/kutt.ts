@@ -8,8 +8,8 @@ export const kuttLinks: MapRecord = (record, { timezone }) => {
   const fields = fieldsOf(record, timezone);
   const link = fields.text('link');
   const address = link === null ? null : addressOf('link', link);
-  fields.lose('password', fields.take('password'), 'is not returned by the source: set it again');
-  fields.lose('banned', fields.take('banned'), 'is not imported: the link is created enabled');
+  fields.reportLost('password', fields.take('password'), 'is not returned by the source: set it again');
+  fields.reportLost('banned', fields.take('banned'), 'is not imported: the link is created enabled');
   return [
     {
       domain: fields.text('domain') ?? address?.domain ?? null,

@@ -26,7 +26,7 @@ function targetsOf(fields: Fields): Targets {
   const ofDevices = fields.take('deviceLongUrls');
   for (const [device, url] of Object.entries(isObject(ofDevices) ? ofDevices : {})) {
     if ((device === 'ios' || device === 'android') && typeof url === 'string') targets[device] = url;
-    else fields.lose(`deviceLongUrls.${device}`, url, 'is not supported: only ios and android have targets');
+    else fields.reportLost(`deviceLongUrls.${device}`, url, 'is not supported: only ios and android have targets');
   }
   const rules = fields.take('redirectRules');
   for (const rule of Array.isArray(rules) ? rules : []) {
@@ -34,7 +34,12 @@ function targetsOf(fields: Fields): Targets {
     const target = typeof longUrl === 'string' ? targetOf(conditions) : undefined;
     if (target?.platform !== undefined) targets[target.platform] ??= longUrl as string;
     else if (target?.country !== undefined) geo[target.country] ??= longUrl as string;
-    else fields.lose('redirectRules', rule, 'is not supported: a rule has one condition, on the device or the country');
+    else
+      fields.reportLost(
+        'redirectRules',
+        rule,
+        'is not supported: a rule has one condition, on the device or the country',
+      );
   }
   return { ...targets, ...(Object.keys(geo).length === 0 ? {} : { geo }) };
 }
@@ -57,11 +62,11 @@ export const shlinkLinks: MapRecord = (record, { timezone }) => {
   const address = shortUrl === null ? null : addressOf('shortUrl', shortUrl);
   const meta = fieldsOf(fields.take('meta') ?? {}, timezone);
   const visits = fieldsOf(fields.take('visitsSummary') ?? {});
-  fields.lose('meta.maxVisits', meta.take('maxVisits'), 'is not supported: a link has no limit of visits');
-  fields.lose('meta.validSince', meta.take('validSince'), 'is not supported: a link has no start time');
+  fields.reportLost('meta.maxVisits', meta.take('maxVisits'), 'is not supported: a link has no limit of visits');
+  fields.reportLost('meta.validSince', meta.take('validSince'), 'is not supported: a link has no start time');
   const isForwarding = fields.take('forwardQuery');
   if (isForwarding === false)
-    fields.lose('forwardQuery', 'false', 'is not supported: parameters of a visit are always passed on');
+    fields.reportLost('forwardQuery', 'false', 'is not supported: parameters of a visit are always passed on');
   const targets = targetsOf(fields);
   const clicks = [visits.count('nonBots'), visits.count('total'), fields.count('visitsCount')];
   return [

@@ -20,7 +20,7 @@ function splitOf(fields: Fields, url: string): Partial<LinkFields> {
     ];
     return { testVariants, trackConversion: true, testStartedAt: TEST_STARTED_AT, testCompletedAt: TEST_COMPLETED_AT };
   }
-  fields.lose(
+  fields.reportLost(
     'splitURL',
     `${splitUrl} (${percentage ?? '?'} %)`,
     'is not supported: a variant of an A/B test has from 10 to 90 percent',
@@ -34,11 +34,11 @@ export const shortIoLinks: MapRecord = (record, { timezone, folderNames }) => {
   const url = fields.required('originalURL');
   const password = fields.text('password');
   const hasPassword = fields.flag('hasPassword');
-  if (password === null) fields.lose('hasPassword', hasPassword, 'is not returned by the source: set it again');
-  fields.lose('clicksLimit', fields.take('clicksLimit'), 'is not supported: a link has no limit of clicks');
+  if (password === null) fields.reportLost('hasPassword', hasPassword, 'is not returned by the source: set it again');
+  fields.reportLost('clicksLimit', fields.take('clicksLimit'), 'is not supported: a link has no limit of clicks');
   const folderId = fields.text('FolderId');
   const folder = folderId === null ? null : (folderNames?.get(folderId) ?? null);
-  if (folder === null) fields.lose('FolderId', folderId, 'is a folder whose name the source does not return');
+  if (folder === null) fields.reportLost('FolderId', folderId, 'is a folder whose name the source does not return');
   return [
     {
       domain: fields.text('domain'),

@@ -7,7 +7,7 @@ export const yourlsLinks: MapRecord = (record, { timezone }) => {
   const keyword = fields.text('keyword');
   const address =
     keyword === null ? addressOf('shorturl', fields.required('shorturl')) : { domain: null, key: keyword };
-  fields.lose('ip', fields.take('ip'), 'is not stored: it is the IP address from which the link was created');
+  fields.reportLost('ip', fields.take('ip'), 'is not stored: it is the IP address from which the link was created');
   return [
     {
       ...address,
