@@ -187,7 +187,7 @@ export function createParser(): CAC {
     .usage('import <source> [file, - or address of the API]')
     .option('--workspace <workspace>', WORKSPACE_OPTION)
     .option('--domain <old=new>', 'Where the links of a domain go; a domain alone is for all others. May be repeated')
-    .option('--dry-run', 'Only say what would be made')
+    .option('--dry-run', 'Only print what would be created')
     .option('--tags <tags>', 'Comma-separated names of tags for all links')
     .option(
       '--history <what>',

@@ -106,9 +106,9 @@ function keyLines({ apiKey, apiKeyFile }: NextSteps): readonly string[] {
     ];
   }
   return apiKeyFile === undefined
-    ? ['The workspace "default" was made. Its API key is shown this once:', '', `  ${apiKey}`]
+    ? ['The workspace "default" was created. Its API key is shown this once:', '', `  ${apiKey}`]
     : [
-        'The workspace "default" was made. Its API key is in a file that only you can read; keep it, and delete the file:',
+        'The workspace "default" was created. Its API key is in a file that only you can read; keep it, and delete the file:',
         '',
         `  ${apiKeyFile}`,
       ];

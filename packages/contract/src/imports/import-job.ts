@@ -74,7 +74,7 @@ export const createImportBodySchema = z.strictObject({
     .regex(/^[\w-]+$/, { error: 'must have letters, digits, _ and - only' })
     .optional()
     .describe('Id of the workspace there, for `rebrandly`.'),
-  dryRun: z.boolean().optional().describe('Makes nothing, and counts what would be made.'),
+  dryRun: z.boolean().optional().describe('Creates nothing, and counts what would be created.'),
   ...optionsShape,
 });
 export type CreateImportBody = z.infer<typeof createImportBodySchema>;
@@ -88,7 +88,7 @@ export const importFormSchema = z.strictObject({
     .describe(
       'By the end of the name of the file by default: `.ndjson`, `.jsonl` and `.sql`, and `csv` for all others.',
     ),
-  dryRun: z.enum(['true', 'false']).optional().describe('Makes nothing, and counts what would be made.'),
+  dryRun: z.enum(['true', 'false']).optional().describe('Creates nothing, and counts what would be created.'),
   ...optionsShape,
 });
 export type ImportForm = z.infer<typeof importFormSchema>;
@@ -108,7 +108,7 @@ export const importJobSchema = z.strictObject({
   domains: z
     .array(z.string())
     .describe('Which domains of the source go to which domains of the workspace: `old=new`, or `new` for all others.'),
-  dryRun: z.boolean().describe('Whether the import only counts what would be made.'),
+  dryRun: z.boolean().describe('Whether the import only counts what would be created.'),
   tags: z.array(z.string()).describe('Names of tags that all links get.'),
   history: z.enum(IMPORT_HISTORIES).describe('Whether totals of the source are added to the counters of the links.'),
   onConflict: z.enum(IMPORT_CONFLICTS).describe('What happens to links that exist and differ.'),

@@ -34,7 +34,7 @@ export function typeHtml(schema: JsonSchema): Html {
   if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;
   if (schema.type === 'array') return html`list of ${schema.items === undefined ? 'anything' : typeHtml(schema.items)}`;
   if (typeof schema.additionalProperties === 'object') {
-    return html`object, a ${typeHtml(schema.additionalProperties)} each`;
+    return html`object with values of type ${typeHtml(schema.additionalProperties)}`;
   }
   const types = schema.type === undefined ? ['anything'] : [schema.type].flat();
   return html`${types.join(' or ')}${schema.format === undefined ? '' : ` (${schema.format})`}`;
@@ -56,8 +56,8 @@ function boundsOf(schema: JsonSchema): string[] {
     return bound === undefined || Math.abs(bound) === Number.MAX_SAFE_INTEGER ? [] : [`${words} ${bound}${unit}`];
   });
   const inner = (alternatives(schema) ?? []).flatMap(boundsOf);
-  const standard = schema.default === undefined ? [] : [`default ${JSON.stringify(schema.default)}`];
-  return [...bounds, ...inner, ...standard];
+  const defaults = schema.default === undefined ? [] : [`default ${JSON.stringify(schema.default)}`];
+  return [...bounds, ...inner, ...defaults];
 }
 
 /** The fields of an object and, by path, of the objects inside it; named schemas are described in their own section. */

@@ -31,6 +31,7 @@ it('shows every route with its parameters, and every object with its fields', ()
   expect(reference).toContain('List <code>events</code>');
   const [, link = ''] = reference.split('id="object-Link"');
   for (const field of Object.keys(linkSchema.shape)) expect(link).toContain(`<code>${field}</code>`);
+  expect(link).toContain('object with values of type string');
 });
 
 it('doc_url of every error leads to a section that explains it', () => {
