@@ -16,7 +16,7 @@ export function endingOf({ exitCode, signalCode }: ChildProcess): string | undef
   return exitCode === null ? undefined : `exit code ${exitCode}`;
 }
 
-/** A command line whose process is killed with ours, even after `kill -9`, on systems with `setpriv`. */
+/** A command line whose process is killed with this one, even after `kill -9`, on systems with `setpriv`. */
 export function dyingWithParent(command: string, args: readonly string[]): [string, string[]] {
   const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find((path) => existsSync(path));
   return setpriv === undefined ? [command, [...args]] : [setpriv, ['--pdeathsig', 'KILL', command, ...args]];

@@ -14,7 +14,7 @@ export interface Place {
 export const UNKNOWN = 'Unknown';
 export const UNKNOWN_PLACE: Place = { country: UNKNOWN, region: UNKNOWN, city: UNKNOWN, continent: '' };
 
-/** Formats of codes. Invalid ones are not stored, because stored values can be filtered by. */
+/** Formats of codes. Invalid codes are not stored, because callers filter by stored values. */
 const COUNTRY = /^[A-Za-z]{2}$/;
 const REGION = /^[A-Za-z0-9]{1,3}$/;
 const CITY_CHARS_MAX = 100;
@@ -83,12 +83,12 @@ export function toPlace(raw: RawPlace): Place {
   return { country, region: regionCode(raw.region, country), city: cityName(raw.city), continent };
 }
 
-/** Countries whose visitors' addresses are not stored: the members of the EU and GB, but not IS, LI, NO or CH, nor territories with codes of their own. */
-const ANONYMOUS_COUNTRIES: ReadonlySet<string> = new Set(
+/** Addresses of their visitors are not stored: the members of the EU and GB, but not IS, LI, NO or CH, nor territories with codes of their own. */
+const COUNTRIES_WITHOUT_ADDRESSES: ReadonlySet<string> = new Set(
   'AT BE BG CY CZ DE DK EE ES FI FR GB GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK'.split(' '),
 );
 
 /** Whether an address from this country may be stored; not for an unknown country, which may be one of those above. */
 export function mayStoreAddress(country: string): boolean {
-  return country !== UNKNOWN && !ANONYMOUS_COUNTRIES.has(country);
+  return country !== UNKNOWN && !COUNTRIES_WITHOUT_ADDRESSES.has(country);
 }

@@ -18,9 +18,9 @@ export interface NightlyRetentionOptions {
 const INTERVAL_MS = 10 * 60_000;
 const HOUR_MS = 3_600_000;
 /** Time after midnight UTC at which the work of a night starts: by then, events that expire at midnight are in ClickHouse. */
-const BEGINS_MS = HOUR_MS;
+const AFTER_MIDNIGHT_MS = HOUR_MS;
 /** How long Redis stores the last night whose work is done. */
-const DONE_MS = 48 * HOUR_MS;
+const DONE_TTL_MS = 48 * HOUR_MS;
 const COULD_NOT_BE_DELETED = 'expired events could not be deleted; retrying in ten minutes';
 
 /** Deletes events and addresses whose retention has ended, once a night, in one writer at a time. */
@@ -31,7 +31,7 @@ export function startNightlyRetention(options: NightlyRetentionOptions): Periodi
 
   async function deleteExpired(): Promise<void> {
     const nowMs = now();
-    const night = new Date(nowMs - BEGINS_MS).toISOString().slice(0, 10);
+    const night = new Date(nowMs - AFTER_MIDNIGHT_MS).toISOString().slice(0, 10);
     if ((await redis.get(doneKey)) === night) return;
     const report = await applyWorkspaceRetention({
       ...{ workspaces: catalog.workspaces, clickhouse, redis, cluster, nowMs, signal: closing.signal },
@@ -45,7 +45,7 @@ export function startNightlyRetention(options: NightlyRetentionOptions): Periodi
     const [first] = failed;
     if (first !== undefined)
       logger.error({ err: first.err, tables: failed.map(({ table }) => table) }, COULD_NOT_BE_DELETED);
-    if (waiting.length + failed.length === 0) await redis.set(doneKey, night, 'PX', DONE_MS);
+    if (waiting.length + failed.length === 0) await redis.set(doneKey, night, 'PX', DONE_TTL_MS);
   }
 
   const task = startPeriodicTask(deleteExpired, {

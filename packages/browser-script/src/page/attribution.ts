@@ -1,4 +1,4 @@
-import { cookies, isFirstClick } from './settings.js';
+import { cookies, keepsFirstClick } from './settings.js';
 
 const CLICK_COOKIE = 'dub_id';
 const PARTNER_COOKIE = 'dub_partner_data';
@@ -21,7 +21,7 @@ export const clickId = () => cookies.read(CLICK_COOKIE);
  *
  * @param id undefined if it is not known yet
  */
-export const mayKeep = (id?: string) => !clickId() || clickId() === id || !(isFirstClick || id === '');
+export const mayKeep = (id?: string) => !clickId() || clickId() === id || !(keepsFirstClick || id === '');
 
 /** Whether a text from the address of the page may be stored as a click id: characters such as `;` would end the value of the cookie. */
 export const isClickId = (text: string) => /^[\w.~-]{1,255}$/.test(text);

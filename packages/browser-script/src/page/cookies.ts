@@ -30,21 +30,21 @@ function set(cookie: string): void {
 
 /**
  * @param hostname of the page; cookies are for its domain unless `options` name another
- * @param isFirstClick of several cookies of a name, such as one for the host and one for its parent domain, the oldest counts, not the newest
+ * @param keepsFirstClick of several cookies of a name, such as one for the host and one for its parent domain, the oldest counts, not the newest
  */
-export function createCookies(options: CookieOptions, hostname: string, isFirstClick: boolean): Cookies {
+export function createCookies(options: CookieOptions, hostname: string, keepsFirstClick: boolean): Cookies {
   const defaultDomain = ownDomain(hostname);
   const { domain = defaultDomain, path = '/', expires, expiresInDays, maxAge, sameSite = 'Lax', secure } = options;
   return {
     read(name) {
       const start = `${name}=`;
-      // Browsers list longer paths first, and those of one path in the order in which they were made.
+      // Browsers list longer paths first, and those of one path in the order in which they were created.
       const found = document.cookie.split('; ').filter((cookie) => cookie.startsWith(start));
-      return (isFirstClick ? found[0] : found.pop())?.slice(start.length);
+      return (keepsFirstClick ? found[0] : found.pop())?.slice(start.length);
     },
 
     write(name, value) {
-      // Deletes a cookie from before the tag had a domain or a path, which would stay beside the new one.
+      // Deletes a cookie that was set before the script tag named a domain or a path, and would stay beside the new one.
       if (defaultDomain && (domain !== defaultDomain || path !== '/')) {
         set(`${name}=; Path=/; Max-Age=0; Domain=${defaultDomain}`);
       }
@@ -55,7 +55,7 @@ export function createCookies(options: CookieOptions, hostname: string, isFirstC
       if (sameSite) cookie += `; SameSite=${sameSite === true ? 'Strict' : sameSite}`;
       if (secure) cookie += '; Secure';
       // The newest cookie must be last, but a replaced one keeps its place: in Firefox always, in Chromium if its value is the same.
-      if (!isFirstClick) set(`${cookie}; Max-Age=0`);
+      if (!keepsFirstClick) set(`${cookie}; Max-Age=0`);
       set(cookie);
     },
   };

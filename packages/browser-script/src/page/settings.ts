@@ -40,10 +40,10 @@ export const apiHost = (attribute('api-host') || new URL((tag as HTMLScriptEleme
 export const publishableKey = attribute('publishable-key');
 export const domains = objectAttribute<Domains>('domains') ?? {};
 export const referDomain = domains.refer || attribute('short-domain');
-export const isFirstClick = attribute('attribution-model') === 'first-click';
+export const keepsFirstClick = attribute('attribution-model') === 'first-click';
 export const needsConsent = attribute('consent') === 'required';
 export const queryParams = jsonAttribute<readonly string[]>('query-params', 'list', Array.isArray) ?? [
   attribute('query-param') || 'via',
 ];
 export const hostname = location.hostname.replace(/^www\./, '');
-export const cookies = createCookies(objectAttribute<CookieOptions>('cookie-options') ?? {}, hostname, isFirstClick);
+export const cookies = createCookies(objectAttribute<CookieOptions>('cookie-options') ?? {}, hostname, keepsFirstClick);

@@ -2,7 +2,7 @@ import type { CrossOrigin } from '@waymark/http-kit';
 import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify';
 
 /** Keeps a route out of the OpenAPI document. */
-export const HIDDEN = { hide: true } as FastifySchema;
+export const UNDOCUMENTED = { hide: true } as FastifySchema;
 
 /** Options of routes that pages of any origin may call, and of their preflights. */
 export const BROWSER_ROUTE: { readonly config: { readonly crossOrigin: CrossOrigin } } = {
@@ -20,7 +20,7 @@ export function answerPreflights(scope: FastifyInstance, paths: readonly string[
   for (const path of paths) {
     scope.options(
       path,
-      { ...BROWSER_ROUTE, schema: HIDDEN },
+      { ...BROWSER_ROUTE, schema: UNDOCUMENTED },
       async (_request, reply): Promise<FastifyReply> =>
         reply.code(204).header('access-control-max-age', PREFLIGHT_SECONDS).send(),
     );
