@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { forEachInTurns, mapInTurns } from './in-turns.js';
+import { forEachInTurns, mapInTurns } from './yielding.js';
 
 /** A JSON array of items that are serialized already. For 2 MB, writing them to a buffer is twice as fast as joining strings. */
 export async function jsonArray(items: readonly string[]): Promise<Buffer> {

@@ -1,7 +1,7 @@
 import { retryAfterMs } from '@waymark/contract';
 import { AddressRefusedError, AnswerRefusedError, type Outbound, type OutboundResponse } from '@waymark/outbound';
 import { ImportError } from '../model/import-error.js';
-import { parseJsonInTurns, TooManyValuesError } from './json-in-turns.js';
+import { parseJsonInTurns, TooManyValuesError } from './json-yielding.js';
 
 const TIMEOUT_MS = 60_000;
 const PAGE_BYTES_MAX = 64 * 1024 ** 2;

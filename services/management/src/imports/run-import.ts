@@ -19,7 +19,7 @@ import type { Outbound } from '@waymark/outbound';
 import { importCaller } from './import-access.js';
 import { progressOf } from './import-ends.js';
 import type { Checkpoint, ImportFiles } from './import-files.js';
-import { createSlotTurns } from './slot-turns.js';
+import { createSlotTurns } from './slot-lending.js';
 
 export interface RunImportDeps {
   readonly catalog: Catalog;

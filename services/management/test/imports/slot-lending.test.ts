@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSlotTurns } from '../../src/imports/slot-turns.js';
+import { createSlotTurns } from '../../src/imports/slot-lending.js';
 
 it('a slot is kept during short pauses for a minute, lent during longer and later ones, and then kept again', async () => {
   const { signal } = new AbortController();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJsonInTurns, TooManyValuesError } from '../../src/apis/json-in-turns.js';
+import { parseJsonInTurns, TooManyValuesError } from '../../src/apis/json-yielding.js';
 
 const bytes = (text: string) => Buffer.from(text);
 
