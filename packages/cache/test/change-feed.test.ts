@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { startRedis, startTcpProxy, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -108,7 +108,7 @@ it('a process with dead connections stops serving copies before its lease in Red
     await waitFor(isSubscribed, { what: 'the subscription' });
     proxy.abandon();
     const [, untilMs] = await client.zrange(`${channel}:holders`, '0', '-1', 'WITHSCORES');
-    while (isSubscribed()) await nextTurn();
+    while (isSubscribed()) await immediate();
     const [seconds = 0, microseconds = 0] = (await client.time()).map(Number);
     for (const one of [subscriber, commands]) one.disconnect();
     await close().catch(() => undefined);
@@ -194,7 +194,7 @@ it('after a renewal of the lease has failed, the next one begins half a second l
     await waitFor(readUntil(1), { what: 'the first attempt' });
     for (let read = 0; read < 20; read++) {
       expect(isSubscribed()).toBe(false);
-      await nextTurn();
+      await immediate();
     }
     expect(beforeRun).toHaveBeenCalledOnce();
     nowMs += 500;

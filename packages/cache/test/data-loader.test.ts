@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createDataLoader, type DataLoaderOptions } from '../src/index.js';
 
@@ -32,7 +32,7 @@ function aLoader({
 it('keys looked up in the same turn of the event loop are one read, with each key once', async () => {
   const { load, reads, keysRead } = aLoader();
   const values = Promise.all(['a/1', 'a/2', 'a/1', 'a/none'].map(load));
-  await turn();
+  await immediate();
   reads[0]?.answer();
   expect(await values).toEqual(['value of a/1', 'value of a/2', 'value of a/1', undefined]);
   expect(keysRead()).toEqual([['a/1', 'a/2', 'a/none']]);
@@ -41,9 +41,9 @@ it('keys looked up in the same turn of the event loop are one read, with each ke
 it('a look-up during a read of the same key reads again: no answer is older than its call', async () => {
   const { load, reads, keysRead } = aLoader({ concurrentReadsMax: 2 });
   const first = load('a/1');
-  await turn();
+  await immediate();
   const second = load('a/1');
-  await turn();
+  await immediate();
   expect(keysRead()).toEqual([['a/1'], ['a/1']]);
   for (const { answer } of reads) answer();
   await Promise.all([first, second]);
@@ -54,7 +54,7 @@ it('limits the keys of a read to one group and the batch size, and the number of
   const values = Promise.all(['a/1', 'b/1', 'a/2', 'a/3'].map(load));
   for (const expected of [['a/1', 'a/2'], ['b/1'], ['a/3']]) {
     await expect.poll(() => keysRead().at(-1)).toEqual(expected);
-    await turn();
+    await immediate();
     expect(keysRead().at(-1)).toEqual(expected);
     reads.at(-1)?.answer();
   }

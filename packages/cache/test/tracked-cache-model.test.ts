@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createTrackedCache } from '../src/index.js';
@@ -166,7 +166,7 @@ class World {
   /** Resolves all reads, then checks that every call has an answer. */
   async finish(): Promise<void> {
     for (const { finish } of this.#reads.splice(0)) finish('succeed');
-    await turn();
+    await immediate();
     for (const { finish } of this.#reads.splice(0)) finish('succeed');
     await Promise.all(this.#answers);
   }
@@ -178,7 +178,7 @@ it('never serves a value from before an eviction or beyond the TTL or bound, and
       const world = new World();
       for (const one of steps) {
         world.do(one as Step);
-        await turn();
+        await immediate();
         world.checkCached();
       }
       await world.finish();

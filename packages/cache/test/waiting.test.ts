@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { answerWithin, pollUntil, withTimeout } from '../src/index.js';
 
@@ -19,7 +19,7 @@ it('withTimeout returns the fallback, or throws the error, once the limit has pa
 
 it('withTimeout returns an answer that arrived while the process was blocked', async () => {
   // From here on, expired timers run before data that has arrived.
-  await turn();
+  await immediate();
   const answered = new Promise<string>((resolve) => setImmediate(resolve, 'in time'));
   const result = withTimeout(answered, 1, () => 'late');
   const untilMs = performance.now() + 5;

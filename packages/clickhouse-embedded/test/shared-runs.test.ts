@@ -10,34 +10,34 @@ function aWork() {
     });
   return { ends, run: sharedRuns(work) };
 }
-const nextTurn = () => new Promise(setImmediate);
+const immediate = () => new Promise(setImmediate);
 
 test('callers during a run share one that begins after it', async () => {
   const { ends, run } = aWork();
   const resolved: string[] = [];
   const call = (name: string) => void run().then(() => resolved.push(name));
   call('first');
-  await nextTurn();
+  await immediate();
   call('second');
   call('third');
-  await nextTurn();
+  await immediate();
   expect(ends).toHaveLength(1);
   ends[0]?.();
-  await nextTurn();
+  await immediate();
   expect([ends.length, resolved]).toEqual([2, ['first']]);
   ends[1]?.();
-  await nextTurn();
+  await immediate();
   expect([ends.length, resolved]).toEqual([2, ['first', 'second', 'third']]);
 });
 
 test('a run that fails rejects its callers only, and the next one begins', async () => {
   const { ends, run } = aWork();
   const first = run();
-  await nextTurn();
+  await immediate();
   const second = run();
   ends[0]?.(new Error('away'));
   await expect(first).rejects.toThrow('away');
-  await nextTurn();
+  await immediate();
   ends[1]?.();
   await expect(second).resolves.toBeUndefined();
 });

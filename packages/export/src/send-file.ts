@@ -1,6 +1,6 @@
 import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { constants, createGzip } from 'node:zlib';
 import { negotiate } from '@fastify/accept-negotiator';
 import { ApiError } from '@waymark/contract';
@@ -38,7 +38,7 @@ async function* continued(
     for (let next = first; next.done !== true; next = await bytes.next()) {
       if (next.value.length > 0) yield next.value;
       // Without this, a client that reads fast would block all other requests.
-      await nextTurn();
+      await immediate();
     }
     onComplete();
   } finally {

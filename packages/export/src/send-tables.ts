@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { Zip, ZipDeflate } from 'fflate';
 import { csvTable } from './encoders/csv.js';
@@ -48,7 +48,7 @@ export async function* archiveOf({
     for (const part of csvTable(columns, rows, escapesFormulas)) {
       file.push(part);
       yield* chunks.splice(0);
-      await nextTurn();
+      await immediate();
     }
     file.push(NOTHING, true);
     yield* chunks.splice(0);

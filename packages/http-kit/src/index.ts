@@ -14,7 +14,7 @@ export { applyRateLimit } from './requests/rate-limit.js';
 export { clientAddress, clientNetwork } from './requests/request-address.js';
 export { createRequestIds, type RequestIds } from './requests/request-id.js';
 export { jsonArray, sendJson, sendJsonText } from './requests/send-json.js';
-export { forEachInTurns, mapInTurns } from './requests/yielding.js';
+export { forEachYielding, mapYielding } from './requests/yielding.js';
 export { type App, type CreateAppOptions, createApp } from './server/app.js';
 export { addOpenRequest, removeOpenRequest } from './server/close-connections.js';
 export { interceptRequests } from './server/intercept-requests.js';

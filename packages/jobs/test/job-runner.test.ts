@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
@@ -144,7 +144,7 @@ it('jobs that lend their slot again and again leave room for a new one', async (
   startRunner(async ({ workspaceId }, signal, slot) => {
     startedBy.add(workspaceId);
     // All but the last lend it until that one has begun.
-    while (workspaceId !== 'd' && !startedBy.has('d')) await slot.lend(nextTurn, signal);
+    while (workspaceId !== 'd' && !startedBy.has('d')) await slot.lend(immediate, signal);
   });
   await waitFor(async () => ended().length === 4, { what: 'all ends' });
 });

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createJobSlots, type JobSlot } from '../src/job-slots.js';
 
@@ -13,13 +13,13 @@ it('stopping a job that has its slot back leaves the queue of waiting jobs uncha
   const second = taken[0]?.lend(takeNext, new AbortController().signal).then(() => {
     isSecondBack = true;
   });
-  await nextTurn();
+  await immediate();
   taken[1]?.release();
   await firstIsBack;
   stop.abort(new Error('stopped'));
   first.release();
   slots.settle();
-  await nextTurn();
+  await immediate();
   expect([second === undefined, isSecondBack]).toEqual([false, true]);
 });
 
@@ -33,7 +33,7 @@ it('free slots go to jobs that have lent theirs and to new ones in turn', async 
   const firstIsBack = first.lend(async () => {
     second = slots.take();
   }, signal);
-  await nextTurn();
+  await immediate();
   const secondIsBack = second.lend(async () => undefined, signal);
   await firstIsBack;
   expect([offers, slots.hasFree()]).toEqual([1, false]);
@@ -42,7 +42,7 @@ it('free slots go to jobs that have lent theirs and to new ones in turn', async 
     third = slots.take();
     slots.settle();
   }, signal);
-  await nextTurn();
+  await immediate();
   expect(offers).toBe(2);
   third.release();
   await secondIsBack;

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { API_READ, type Catalog, type FolderRecord, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
 import { csvItems, domainName, fieldError, type UpdateLinkBody } from '@waymark/contract';
 import type { LinkRuleDeps } from './link-rule-deps.js';
@@ -64,7 +64,7 @@ async function findEach<T>(
   const distinct = [...new Set(items)].filter((item): item is string => Boolean(item));
   const found = new Map<string, T>();
   for (let start = 0; start < distinct.length; start += LOOKUPS_AT_ONCE) {
-    if (start > 0) await nextTurn();
+    if (start > 0) await immediate();
     const group = distinct.slice(start, start + LOOKUPS_AT_ONCE);
     const results = await Promise.all(group.map(find));
     for (const [index, item] of group.entries()) {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { startTcpProxy, waitFor } from '../src/index.js';
 
@@ -26,7 +26,7 @@ test('requests that were held back count as passed on only when they are', async
   proxy.holdRequests();
   await new Promise<void>((resolve) => client.write('second', () => resolve()));
   // The proxy is in this process, which reads from its sockets once between two turns.
-  for (let turn = 0; turn < 2; turn++) await nextTurn();
+  for (let turn = 0; turn < 2; turn++) await immediate();
   expect(proxy.requestBytes()).toBe('first'.length);
   proxy.pass();
   client.write('third');

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { createLogger } from '@waymark/http-kit';
@@ -111,6 +111,6 @@ it('after its time limit, warming does not report that the caches are full', asy
   const catalog = { links, workspaces } as unknown as Catalog;
   await warmCaches({ catalog, logger: { info: log, warn: log }, limitMs: 20 });
   answer();
-  await nextTurn();
+  await immediate();
   expect(lines).toEqual(['filling the caches was ended at its time limit; other links are read when visited']);
 });

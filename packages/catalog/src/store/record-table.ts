@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
@@ -192,7 +192,7 @@ ORDER BY workspace_id, id LIMIT ${KEYS_PER_PAGE}`;
         chars += data.length;
         if (chars < CHARS_PER_TURN) continue;
         chars = 0;
-        await nextTurn();
+        await immediate();
       }
       return found;
     },

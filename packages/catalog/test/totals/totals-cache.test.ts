@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { createDataLoader } from '@waymark/cache';
 import { describe, expect, test } from 'vitest';
 import { createTotalsCache } from '../../src/totals/totals-cache.js';
@@ -76,7 +76,7 @@ describe('cached totals', () => {
     const { read, reads, onChange, hold } = aReader();
     const open = hold();
     const reading = read('ws', ['a', 'c']);
-    await turn();
+    await immediate();
     onChange(ofWorkspace('ws', 'a'));
     open();
     await reading;
@@ -88,11 +88,11 @@ describe('cached totals', () => {
     const { read, onChange, hold } = aReader();
     const openFirst = hold();
     const first = read('ws', ['a']);
-    await turn();
+    await immediate();
     onChange(ofWorkspace('ws', 'a'));
     const openSecond = hold();
     const second = read('ws', ['a']);
-    await turn();
+    await immediate();
     openSecond();
     expect((await second).get('a')).toBe(2);
     openFirst();
@@ -105,7 +105,7 @@ describe('cached totals', () => {
     await read('ws', ['a']);
     const open = hold();
     const reading = read('ws', ['c']);
-    await turn();
+    await immediate();
     onGap();
     open();
     await reading;

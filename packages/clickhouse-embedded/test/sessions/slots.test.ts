@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { RESERVED_SLOTS, Slots } from '../../src/engine/slots.js';
 
 const never = new AbortController().signal;
-const nextTurn = () => new Promise(setImmediate);
+const immediate = () => new Promise(setImmediate);
 
 /** Slots whose holders are recorded by name, in the order in which they got one. */
 function recorded(shared: number) {
@@ -19,14 +19,14 @@ function recorded(shared: number) {
     },
     async release(name: string): Promise<void> {
       releases.get(name)?.();
-      await nextTurn();
+      await immediate();
     },
   };
 }
 
 async function takeAll({ take }: ReturnType<typeof recorded>, names: readonly string[]): Promise<void> {
   for (const name of names) void take(name);
-  await nextTurn();
+  await immediate();
 }
 
 const several = (owner: string, count: number) => Array.from({ length: count }, (_, index) => `${owner}-${index}`);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { ClickHouseClient } from '../client.js';
 import type { RowsRead } from './row-reader.js';
 
@@ -47,7 +47,7 @@ GROUP BY substring(digest, 1, 1)`,
     chars += text.length;
     if (chars < CHARS_AT_ONCE) continue;
     chars = 0;
-    await nextTurn();
+    await immediate();
   }
   const count = digests.reduce((sum, { length }) => sum + length, 0) / DIGEST_BYTES;
   return count > keysMax ? undefined : digests;

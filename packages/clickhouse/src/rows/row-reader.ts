@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { EXCEPTION_TAG_HEADER_NAME, extractErrorAtTheEndOfChunk, parseError } from '@clickhouse/client';
@@ -189,7 +189,7 @@ async function rowsOf<Row>(parts: Buffer[]): Promise<Row[]> {
     chars += line.length;
     if (chars < CHARS_AT_ONCE) continue;
     chars = 0;
-    await nextTurn();
+    await immediate();
   }
   return rows;
 }

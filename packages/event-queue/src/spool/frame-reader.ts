@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { decodeFrame, FRAME_START, type SpoolEntry } from './frame.js';
 
 /** The bytes of a spool file cannot be read at the moment, for lack of file descriptors or because a disk fails. */
@@ -118,7 +118,7 @@ export async function* readFrames(handle: FileHandle, from: number): AsyncGenera
     position = window.start + end;
     if (decodedBytes < BYTES_AT_ONCE) continue;
     decodedBytes = 0;
-    await nextTurn();
+    await immediate();
   }
   yield { entries, end: size, damagedBytes, tornBytes: size - position };
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { derivedEventId } from '@waymark/contract';
 import {
   aClick,
@@ -230,7 +230,7 @@ describe('claims of past events', () => {
       isHeldBack = true;
       const renewing = claims.renew();
       const ending = claims.end(batch, new Map());
-      await nextTurn();
+      await immediate();
       await admin.ping();
       release();
       await Promise.all([renewing, ending]);

@@ -1,15 +1,15 @@
 import type { FastifyReply } from 'fastify';
-import { forEachInTurns, mapInTurns } from './yielding.js';
+import { forEachYielding, mapYielding } from './yielding.js';
 
 /** A JSON array of items that are serialized already. For 2 MB, writing them to a buffer is twice as fast as joining strings. */
 export async function jsonArray(items: readonly string[]): Promise<Buffer> {
   let bytes = 1;
-  await forEachInTurns(items, (item) => {
+  await forEachYielding(items, (item) => {
     bytes += Buffer.byteLength(item) + 1;
   });
   const array = Buffer.allocUnsafe(Math.max(bytes, 2));
   let end = array.write('[');
-  await forEachInTurns(items, (item) => {
+  await forEachYielding(items, (item) => {
     end += array.write(item, end);
     end += array.write(',', end);
   });
@@ -32,6 +32,6 @@ const ITEMS_IN_ONE_TURN = 50;
 /** Serializes and sends a body, like {@link sendJsonText}. While the items of a long array are serialized, other requests have turns. */
 export async function sendJson(reply: FastifyReply, body: object | readonly object[]): Promise<FastifyReply> {
   if (!Array.isArray(body) || body.length <= ITEMS_IN_ONE_TURN) return sendJsonText(reply, JSON.stringify(body));
-  const texts = await mapInTurns(body as readonly object[], (item) => JSON.stringify(item));
+  const texts = await mapYielding(body as readonly object[], (item) => JSON.stringify(item));
   return sendJsonText(reply, await jsonArray(texts));
 }

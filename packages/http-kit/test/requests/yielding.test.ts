@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { forEachInTurns, mapInTurns } from '../../src/index.js';
+import { forEachYielding, mapYielding } from '../../src/index.js';
 
 const ITEM_MS = 2;
 
@@ -17,7 +17,7 @@ test('other requests have a turn at least every five milliseconds and an item', 
   };
   setImmediate(takeTurn);
   const turns: number[] = [];
-  await forEachInTurns(Array.from({ length: 50 }), () => {
+  await forEachYielding(Array.from({ length: 50 }), () => {
     workFor(ITEM_MS);
     turns.push(turn);
   });
@@ -28,7 +28,7 @@ test('other requests have a turn at least every five milliseconds and an item', 
 
 test('results are in the order of the items', async () => {
   const items = Array.from({ length: 30 }, (_none, index) => index);
-  const doubled = await mapInTurns(items, (item) => {
+  const doubled = await mapYielding(items, (item) => {
     workFor(1);
     return 2 * item;
   });

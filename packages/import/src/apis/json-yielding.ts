@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { JSONParser } from '@streamparser/json';
 
 /** Bytes that are parsed at once: a few thousand values. */
@@ -21,7 +21,7 @@ export class TooManyValuesError extends Error {
  *
  * @throws TooManyValuesError, or an Error when it is no JSON
  */
-export async function parseJsonInTurns(body: Uint8Array): Promise<unknown> {
+export async function parseJsonYielding(body: Uint8Array): Promise<unknown> {
   let parsed: unknown;
   let tokens = 0;
   const decoder = new TextDecoder();
@@ -36,7 +36,7 @@ export async function parseJsonInTurns(body: Uint8Array): Promise<unknown> {
     const part = decoder.decode(body.subarray(start, start + PART_BYTES), { stream: true });
     parser.write(part.replace(CONTROL_CHARACTERS, ' '));
     if (tokens > TOKENS_MAX) throw new TooManyValuesError('too many values');
-    await nextTurn();
+    await immediate();
   }
   if (!parser.isEnded) throw new SyntaxError('the JSON is not complete');
   return parsed;

@@ -1,7 +1,7 @@
 import { retryAfterMs } from '@waymark/contract';
 import { AddressRefusedError, AnswerRefusedError, type Outbound, type OutboundResponse } from '@waymark/outbound';
 import { ImportError } from '../model/import-error.js';
-import { parseJsonInTurns, TooManyValuesError } from './json-yielding.js';
+import { parseJsonYielding, TooManyValuesError } from './json-yielding.js';
 
 const TIMEOUT_MS = 60_000;
 const PAGE_BYTES_MAX = 64 * 1024 ** 2;
@@ -99,7 +99,7 @@ export function createSourceClient(deps: SourceClientDeps): SourceClient {
     if (status !== 200) throw new ImportError(`${origin} answers ${status}: ${shortBody(body)}`, status);
     if (isTruncated) throw new ImportError(`${origin} answers more than 64 MB for one page`);
     try {
-      return await parseJsonInTurns(body);
+      return await parseJsonYielding(body);
     } catch (err) {
       if (err instanceof TooManyValuesError) throw new ImportError(`${origin} answers ${err.message} for one page`);
       throw new ImportError(`${origin} does not answer JSON: ${shortBody(body)}`);

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { cutText } from '@waymark/contract';
 
 /** A piece has at most this many characters, and so at most about as many rows. */
@@ -14,7 +14,7 @@ export async function* inPieces(texts: AsyncIterable<string>): AsyncGenerator<st
       const piece = cutText(text.slice(start), PIECE_CHARS);
       start += piece.length;
       yield piece;
-      await nextTurn();
+      await immediate();
     }
   }
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { API_READ, type LinkRecord, type NewLink, normaliseKey, workspaceLimits } from '@waymark/catalog';
 import { ApiError, ROOT_KEY, resourceIdTime } from '@waymark/contract';
 import {
@@ -252,7 +252,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
       const updates: (Update & { readonly index: number })[] = [];
       for (const [index, given] of plans.entries()) {
         // Other requests run in between: the checks of a large link take milliseconds.
-        await nextTurn();
+        await immediate();
         const record = found[index];
         const known = knownReferences(given, context.references);
         const plan = { ...given, body: acceptedFields(known, record, given.lost) };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJsonInTurns, TooManyValuesError } from '../../src/apis/json-yielding.js';
+import { parseJsonYielding, TooManyValuesError } from '../../src/apis/json-yielding.js';
 
 const bytes = (text: string) => Buffer.from(text);
 
@@ -11,7 +11,7 @@ describe('an answer of a source', () => {
     await fc.assert(
       fc.asyncProperty(record, fc.constantFrom(0, 2), async (value, indent) => {
         const text = JSON.stringify(value, null, indent);
-        expect(await parseJsonInTurns(bytes(text))).toEqual(JSON.parse(text));
+        expect(await parseJsonYielding(bytes(text))).toEqual(JSON.parse(text));
       }),
     );
   });
@@ -33,18 +33,18 @@ describe('an answer of a source', () => {
             return 'refused';
           }
         };
-        expect(await outcome(() => parseJsonInTurns(bytes(text)))).toEqual(await outcome(() => JSON.parse(text)));
+        expect(await outcome(() => parseJsonYielding(bytes(text)))).toEqual(await outcome(() => JSON.parse(text)));
       }),
     );
   });
 
   it('may have raw control characters, and characters at the ends of the parts that are parsed at once', async () => {
     const title = `a\u0001b${'é😀'.repeat(20_000)}`;
-    expect(await parseJsonInTurns(bytes(`{"title":"${title}"}\n`))).toEqual({ title: title.replace('\u0001', ' ') });
+    expect(await parseJsonYielding(bytes(`{"title":"${title}"}\n`))).toEqual({ title: title.replace('\u0001', ' ') });
   });
 
   it('may have bytes that are no UTF-8', async () => {
-    expect(await parseJsonInTurns(Buffer.from('{"title":"caf\u00e9"}', 'latin1'))).toEqual({ title: 'caf\ufffd' });
+    expect(await parseJsonYielding(Buffer.from('{"title":"caf\u00e9"}', 'latin1'))).toEqual({ title: 'caf\ufffd' });
   });
 
   it('is parsed in turns with requests, and not to its end when it has millions of values', async () => {
@@ -54,7 +54,7 @@ describe('an answer of a source', () => {
       counting = setImmediate(count);
     });
     const page = bytes(`[${'{"34":0},'.repeat(500_000)}0]`);
-    const parsing = parseJsonInTurns(page).finally(() => clearImmediate(counting));
+    const parsing = parseJsonYielding(page).finally(() => clearImmediate(counting));
     await expect(parsing).rejects.toThrow(TooManyValuesError);
     expect(turns).toBeGreaterThan(100);
   });

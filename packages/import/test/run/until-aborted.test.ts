@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
@@ -17,7 +17,7 @@ it('keeps no item in memory that was passed on', async () => {
     const { value } = await reading.next();
     passed.push(new WeakRef(value as object));
   }
-  await nextTurn();
+  await immediate();
   collectGarbage();
   // The latest item may still be referenced by the generator.
   expect(passed.slice(0, -2).filter((item) => item.deref() !== undefined)).toEqual([]);

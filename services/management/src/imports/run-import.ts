@@ -1,4 +1,4 @@
-import { setTimeout as delay, setInterval as interval, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as immediate, setInterval as interval } from 'node:timers/promises';
 import type { Catalog, ImportJobRecord } from '@waymark/catalog';
 import {
   createReportLines,
@@ -19,7 +19,7 @@ import type { Outbound } from '@waymark/outbound';
 import { importCaller } from './import-access.js';
 import { progressOf } from './import-ends.js';
 import type { Checkpoint, ImportFiles } from './import-files.js';
-import { createSlotTurns } from './slot-lending.js';
+import { createSlotLending } from './slot-lending.js';
 
 export interface RunImportDeps {
   readonly catalog: Catalog;
@@ -44,12 +44,12 @@ export const IMPORT_MS_MAX = 7 * 24 * 3_600_000;
 const REPORT_BYTES_MAX = 256 * 1024 ** 2;
 
 /** Passes on the rows until the signal is aborted, and lets other requests of the process run in between. */
-async function* inTurns<T>(rows: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+async function* yieldingRows<T>(rows: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   let read = 0;
   for await (const row of untilAborted(rows, signal)) {
     yield row;
     read++;
-    if (read % ROWS_AT_ONCE === 0) await nextTurn();
+    if (read % ROWS_AT_ONCE === 0) await immediate();
   }
 }
 
@@ -63,7 +63,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   const { catalog, files, outbound, now } = deps;
   const { workspaceId, id, attempt, directory, source, format } = job;
 
-  const turns = createSlotTurns(deps.slot, now);
+  const lending = createSlotLending(deps.slot, now);
   let checkedMs = 0;
 
   /** @throws JobStopped; JobFailure after a week; ApiError when the key may not import any more */
@@ -98,13 +98,18 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
 
   /** Waits as long as the source requires. @throws like `checkMayContinue` */
   async function wait(ms: number): Promise<void> {
-    await whileChecked((stopped) => turns.during(ms, () => delay(ms, undefined, { signal: stopped }), stopped));
+    await whileChecked((stopped) => lending.during(ms, () => delay(ms, undefined, { signal: stopped }), stopped));
     await checkMayContinue();
   }
 
-  /** Also ends an import whose source goes on answering without any row. @throws like `checkMayContinue` */
+  /**
+   * Offers the slot to other imports if this one has had it for long, and checks whether the import may continue, so that one whose source
+   * answers without rows ends as well.
+   *
+   * @throws like `checkMayContinue`
+   */
   async function beforeRequest(): Promise<void> {
-    if (turns.isOver()) await whileChecked(turns.offer);
+    if (lending.isDue()) await whileChecked(lending.offer);
     if (now() - checkedMs > CHECK_INTERVAL_MS) await checkMayContinue();
   }
 
@@ -128,7 +133,8 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     }
   }
 
-  async function openSource(): Promise<OpenSource> {
+  /** @param doneRows rows that an earlier attempt has stored */
+  async function openSource(doneRows: number): Promise<OpenSource> {
     if (format !== null) {
       if (!(await files.hasSource(directory))) throw new JobFailure('The file of this import is not on this server.');
       return openFile(source, format, counted(files.readSource(directory)));
@@ -137,7 +143,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     const { address, sourceWorkspace, history } = job;
     return openApi({
       ...{ source, address: address ?? undefined, credential, account: sourceWorkspace ?? undefined },
-      ...{ readsCounts: history === 'counts', doneRows: start.row, outbound, beforeRequest, wait, now },
+      ...{ readsCounts: history === 'counts', doneRows, outbound, beforeRequest, wait, now },
     });
   }
 
@@ -162,8 +168,8 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   }
   try {
     await checkpoint(start);
-    const opened = await orAborted(openSource(), signal);
-    await importLinks(inTurns(opened.rows, signal), {
+    const opened = await orAborted(openSource(start.row), signal);
+    await importLinks(yieldingRows(opened.rows, signal), {
       deps: { catalog, defaultDomain: deps.defaultDomain, now },
       author,
       source,

@@ -3,25 +3,25 @@ import type { JobSlot } from '@waymark/jobs';
 /** During a shorter wait an import keeps its slot, because it might have to wait long to get it back. */
 const LENT_MS_MIN = 5_000;
 /** After this time with a slot an import lends it during short waits too, so that a source which requires them again and again does not keep it. */
-const WAITING_TURN_MS = 60_000;
+const LENT_AFTER_MS = 60_000;
 /** After this time with a slot an import offers it to others, also if its source answers at once, for ever. */
-const TURN_MS = 10 * 60_000;
+const OFFERED_AFTER_MS = 10 * 60_000;
 
 /**
  * Lends the slot of one import between its requests, when it waits or has had it for long; the import continues when it has a slot again. The
  * slot is never lent during a request, so a process receives as many answers at a time as it has slots.
  */
-export interface SlotTurns {
+export interface SlotLending {
   /** Runs a pause of that many milliseconds. @throws what `pause` throws; the reason of the signal */
   during(ms: number, pause: () => Promise<void>, signal: AbortSignal): Promise<void>;
-  /** Whether the import has had its slot for long. */
-  isOver(): boolean;
+  /** Whether the import has had its slot for so long that it must offer it. */
+  isDue(): boolean;
   /** Offers the slot to others. @throws the reason of the signal */
   offer(signal: AbortSignal): Promise<void>;
 }
 
 /** @param slot of the import */
-export function createSlotTurns(slot: Pick<JobSlot, 'lend'>, now: () => number): SlotTurns {
+export function createSlotLending(slot: Pick<JobSlot, 'lend'>, now: () => number): SlotLending {
   /** Since the import has the slot, epoch milliseconds. */
   let sinceMs = now();
 
@@ -32,8 +32,8 @@ export function createSlotTurns(slot: Pick<JobSlot, 'lend'>, now: () => number):
 
   return {
     during: (ms, pause, signal) =>
-      ms >= LENT_MS_MIN || now() - sinceMs > WAITING_TURN_MS ? lend(pause, signal) : pause(),
-    isOver: () => now() - sinceMs > TURN_MS,
+      ms >= LENT_MS_MIN || now() - sinceMs > LENT_AFTER_MS ? lend(pause, signal) : pause(),
+    isDue: () => now() - sinceMs > OFFERED_AFTER_MS,
     offer: (signal) => lend(async () => undefined, signal),
   };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSlotTurns } from '../../src/imports/slot-lending.js';
+import { createSlotLending } from '../../src/imports/slot-lending.js';
 
 it('a slot is kept during short pauses for a minute, lent during longer and later ones, and then kept again', async () => {
   const { signal } = new AbortController();
@@ -12,8 +12,8 @@ it('a slot is kept during short pauses for a minute, lent during longer and late
       return work();
     },
   };
-  const turns = createSlotTurns(slot, () => nowMs);
-  const pause = (ms: number) => turns.during(ms, async () => void pauses++, signal);
+  const lending = createSlotLending(slot, () => nowMs);
+  const pause = (ms: number) => lending.during(ms, async () => void pauses++, signal);
   nowMs = 60_000;
   await pause(4_999);
   expect([pauses, lent]).toEqual([1, 0]);
@@ -22,9 +22,9 @@ it('a slot is kept during short pauses for a minute, lent during longer and late
   nowMs += 60_001;
   await pause(1_000);
   await pause(1_000);
-  expect([pauses, lent, turns.isOver()]).toEqual([4, 2, false]);
+  expect([pauses, lent, lending.isDue()]).toEqual([4, 2, false]);
   nowMs += 600_001;
-  expect(turns.isOver()).toBe(true);
-  await turns.offer(signal);
-  expect([pauses, lent, turns.isOver()]).toEqual([4, 3, false]);
+  expect(lending.isDue()).toBe(true);
+  await lending.offer(signal);
+  expect([pauses, lent, lending.isDue()]).toEqual([4, 3, false]);
 });

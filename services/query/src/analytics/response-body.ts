@@ -8,7 +8,7 @@ import {
   GROUP_FIELDS,
   timeseriesOf,
 } from '@waymark/event-query';
-import { mapInTurns } from '@waymark/http-kit';
+import { mapYielding } from '@waymark/http-kit';
 
 /** Groupings by a resource, such as links or tags. */
 type EntityGrouping = Exclude<BoundAnalytics['grouping'], EventGrouping | 'count' | 'timeseries'>;
@@ -41,7 +41,7 @@ function rowBuilder<Found>({ kind, getMany, fields }: Entity<Found>): RowBuilder
   return async (workspaceId, groups) => {
     const ids = groups.map(({ key: [number = ''] }) => formatResourceId(kind, number));
     const found = await getMany(workspaceId, ids);
-    const rows = await mapInTurns(groups.entries(), ([index, { numbers }]) => {
+    const rows = await mapYielding(groups.entries(), ([index, { numbers }]) => {
       const entity = found.get(ids[index] ?? '');
       return entity === undefined ? undefined : groupRow(fields(entity), numbers);
     });
@@ -103,6 +103,6 @@ export function createResponseBody(catalog: Catalog): ResponseBody {
     if (grouping === 'count' || grouping === 'timeseries') return countOf(groups);
     if (!(grouping in GROUP_FIELDS)) return builders[grouping as EntityGrouping](workspaceId, groups);
     const fieldsOf = GROUP_FIELDS[grouping as EventGrouping];
-    return mapInTurns(groups, ({ key, numbers }) => groupRow(fieldsOf(key), numbers));
+    return mapYielding(groups, ({ key, numbers }) => groupRow(fieldsOf(key), numbers));
   };
 }

@@ -9,7 +9,7 @@ import type {
 } from '@waymark/catalog';
 import { deletedCustomer, type EventKind, formatResourceId } from '@waymark/contract';
 import { anonymisedPayload, ERASED_EVENT_NAME } from '@waymark/event-format';
-import { forEachInTurns, mapInTurns } from '@waymark/http-kit';
+import { forEachYielding, mapYielding } from '@waymark/http-kit';
 import { type EventPageRow, eventText, type LinkTexts, linkTexts } from './event-text.js';
 import type { Caller } from './find-references.js';
 import { type CounterReads, countersOf, shownOf } from './fresh-counters.js';
@@ -87,7 +87,7 @@ async function linksOf(
   const shown = shownOf(rows.map(([, timestamp, number]) => [idByNumber.get(number) ?? '', timestamp]));
   const [{ links, tagsOf }, counters] = await Promise.all([linksById(catalog, caller, ids), countersOf(reads, shown)]);
   const texts = new Map<string, LinkTexts>();
-  await forEachInTurns(idByNumber, ([number, id]) => {
+  await forEachYielding(idByNumber, ([number, id]) => {
     const link = links.get(id);
     if (link === undefined) return;
     const [counted, tags] = [counters.get(id), tagsOf(link)];
@@ -126,7 +126,7 @@ async function customersOf(
     countersOf(reads, shown),
   ]);
   const texts = new Map<string, string>();
-  await forEachInTurns(idByNumber, ([number, id]) => {
+  await forEachYielding(idByNumber, ([number, id]) => {
     const record = customers.get(id);
     texts.set(
       number,
@@ -195,7 +195,7 @@ export async function itemTexts(
 ): Promise<(string | undefined)[]> {
   if (rows.length === 0) return [];
   const texts = await textsOfRows(deps, caller, kind, rows);
-  return mapInTurns(rows, (row) => itemText(caller, kind, row, texts));
+  return mapYielding(rows, (row) => itemText(caller, kind, row, texts));
 }
 
 /** The items of a page as JSON text: {@link itemTexts} without those that are left out. */

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { Catalog, ExportJobRecord } from '@waymark/catalog';
 import { createEncoder, fileName } from '@waymark/export';
 import { JobStopped } from '@waymark/jobs';
@@ -79,7 +79,7 @@ export async function runJob(
         await makeRoom(workspaceId);
         bytesCounted = progress.bytes;
       }
-      await nextTurn();
+      await immediate();
     };
     if (opened.type === 'archive') {
       const countRows = (count: number) => {

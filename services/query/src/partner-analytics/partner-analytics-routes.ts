@@ -1,7 +1,7 @@
 import { type Catalog, linkVisibility, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
 import { ApiError, fieldError, partnerAnalyticsAnswerSchema, partnerAnalyticsQuerySchema } from '@waymark/contract';
 import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
-import { type App, mapInTurns, sendJson } from '@waymark/http-kit';
+import { type App, mapYielding, sendJson } from '@waymark/http-kit';
 import { analyticsClock } from '../analytics/analytics-clock.js';
 import type { AnalyticsRouteDeps } from '../analytics/analytics-routes.js';
 import { readGroups } from '../analytics/read-groups.js';
@@ -81,7 +81,7 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now 
       if (!Array.isArray(body)) return sendJson(reply, { ...body, ...NO_EARNINGS });
       const rows = groupBy === 'top_links' ? await withEveryLink(catalog, partner, hidesFolders, body) : body;
       // Each row is an object of this response alone.
-      return sendJson(reply, await mapInTurns(rows, (row) => Object.assign(row, NO_EARNINGS)));
+      return sendJson(reply, await mapYielding(rows, (row) => Object.assign(row, NO_EARNINGS)));
     },
   );
 }

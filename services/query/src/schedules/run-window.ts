@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { Catalog, ExportScheduleRecord, ScheduledFile } from '@waymark/catalog';
 import { type EventKind, type ExportManifest, ROWS_PER_FILE_MAX } from '@waymark/contract';
 import { createEncoder, MEDIA_TYPES } from '@waymark/export';
@@ -105,11 +105,11 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
         file.rows += items.length;
         last = items.at(-1) ?? last;
         yield counted(encoder.encode(items));
-        await nextTurn();
+        await immediate();
       }
       for (const bytes of encoder.end()) {
         yield counted(bytes);
-        await nextTurn();
+        await immediate();
       }
     }
     const object = { bytes: encoded(), mediaType: MEDIA_TYPES[format] };

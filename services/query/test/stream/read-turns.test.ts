@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createPlannerCache } from '../../src/planner-cache.js';
 import { createReadRows, type RowRequest } from '../../src/stream/read-rows.js';
@@ -33,6 +33,6 @@ test.each([
   for (let workspace = 1; workspace <= workspaces; workspace += 1) {
     for (let slice = 0; slice < 5; slice += 1) void read(`busy ${workspace}`, `click ${slice}`);
   }
-  for (let turns = 0; turns < 10; turns += 1) await nextTurn();
+  for (let turns = 0; turns < 10; turns += 1) await immediate();
   expect(waiting).toHaveLength(waitingMax);
 });

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { type BloomFilter, createBloomFilter, createLru } from '@waymark/cache';
 import { DIGEST_BYTES, keyDigest } from '@waymark/clickhouse';
 import type { QueueKind } from '@waymark/event-format';
@@ -82,7 +82,7 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
     for (const some of digests) {
       for (let at = 0; at < some.length; at += DIGEST_BYTES) filter.add(some, at);
       // Lets the process serve redirects in between.
-      await nextTurn();
+      await immediate();
     }
     return filter;
   }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { linkVisibility, type NewLink, normaliseKey } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, domainName, fieldError, type Link, type LinkError } from '@waymark/contract';
 import {
@@ -43,7 +43,7 @@ async function startInTurns<T, R>(items: readonly T[], work: (item: T) => Promis
     // Not unhandled: the caller awaits the result once all are started.
     result.catch(() => undefined);
     started.push(result);
-    await nextTurn();
+    await immediate();
   }
   return started;
 }
