@@ -17,7 +17,7 @@ import {
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { progressOf } from '../src/move/move-progress.js';
+import { moveProgress } from '../src/move/move-progress.js';
 import { BIN, runCli, runCommand } from './run-cli.js';
 
 const CLICKS = 60_000;
@@ -132,9 +132,9 @@ describe('a move from the embedded store to a server', { timeout: 180_000 }, () 
 
 test('progress says what is left at the speed of this run, which may continue another', () => {
   const progress = { table: 'click_events', rows: 3, bytes: 60e6, totalBytes: 100e6, copiedBytes: 20e6 };
-  expect(progressOf(progress, 10).text).toBe('click_events: 3 rows, 60.0 MB of 100.0 MB, 2.0 MB/s, 20 s left');
-  expect(progressOf({ ...progress, totalBytes: 100e9 }, 10).text).toMatch(/, 13 h 52 min left$/);
-  expect(progressOf({ ...progress, copiedBytes: 0 }, 10).text).not.toContain('left');
+  expect(moveProgress(progress, 10).text).toBe('click_events: 3 rows, 60.0 MB of 100.0 MB, 2.0 MB/s, 20 s left');
+  expect(moveProgress({ ...progress, totalBytes: 100e9 }, 10).text).toMatch(/, 13 h 52 min left$/);
+  expect(moveProgress({ ...progress, copiedBytes: 0 }, 10).text).not.toContain('left');
 });
 
 describe('a move is refused', () => {

@@ -2,7 +2,7 @@ import { answerWithin } from '@waymark/cache';
 import { parseResourceId } from '@waymark/contract';
 import { ERASURES_TABLE } from '../model/entity-types.js';
 import type { CatalogSubscriber } from '../redis/catalog-changes.js';
-import { type RecordKey, rowKey } from '../store/record-table.js';
+import { type RecordKey, recordKeyText } from '../store/record-table.js';
 import { createErasureIndex, type ErasedPeople } from './erasure-index.js';
 import { type ReadErasures, readErasures } from './read-records.js';
 import type { SubjectHash } from './subject-hash.js';
@@ -73,7 +73,7 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
     const listed = new Set<string>();
     for await (const page of versions()) {
       for (const [workspace, number, version] of page) {
-        const key = rowKey(workspace, number);
+        const key = recordKeyText(workspace, number);
         listed.add(key);
         if ((index.versionOf(key) ?? 0) < Number(version)) wanted.set(key, [workspace, number]);
       }
@@ -96,7 +96,10 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
       for await (const found of readErasures(read, wanted.values())) {
         for (const stored of found) {
           const { workspaceId, id } = stored.record;
-          const key = rowKey(parseResourceId('workspace', workspaceId) ?? '', parseResourceId('erasure', id) ?? '');
+          const key = recordKeyText(
+            parseResourceId('workspace', workspaceId) ?? '',
+            parseResourceId('erasure', id) ?? '',
+          );
           index.put(key, stored);
           removed.delete(key);
         }
@@ -146,7 +149,7 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
         changes += 1;
         const [workspace, number] = [parseResourceId('workspace', workspaceId), parseResourceId('erasure', id)];
         if (workspace === undefined || number === undefined) areOthersUnknown = true;
-        else changed.set(rowKey(workspace, number), [workspace, number]);
+        else changed.set(recordKeyText(workspace, number), [workspace, number]);
       }
     },
     onGap() {

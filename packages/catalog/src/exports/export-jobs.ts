@@ -3,7 +3,7 @@ import { type LinkVisibility, visibleTo } from '../links/caller-visibility.js';
 import { isOneOf } from '../lists/list-conditions.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import type { ErasureRecord, ExportJobRecord } from '../model/job-record-schemas.js';
-import type { ReadRows } from '../model/parse-record.js';
+import type { ParsedRows } from '../model/parse-record.js';
 import { createJobs, UNFINISHED } from '../resources/jobs.js';
 import type { New, ResourceDeps, ResourceRules } from '../resources/resource.js';
 import { changeAll } from '../store/bulk-changes.js';
@@ -72,7 +72,7 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Expo
     },
 
     /** The open exports of all workspaces: those that wait, run, have a file, or have ended without their webhooks having been sent; oldest first. */
-    listOpen: (): Promise<ReadRows<ExportJobRecord>> =>
+    listOpen: (): Promise<ParsedRows<ExportJobRecord>> =>
       store.table.selectReadable('status IN ({statuses:Array(String)}) OR unreported = 1', {
         statuses: [...UNFINISHED, 'completed'],
       }),

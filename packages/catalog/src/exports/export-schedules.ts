@@ -2,7 +2,7 @@ import { EXPORT_SCHEDULES_MAX, type ExportDestination } from '@waymark/contract'
 import { type LinkVisibility, visibleTo } from '../links/caller-visibility.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import type { ExportScheduleRecord } from '../model/job-record-schemas.js';
-import type { ReadRows } from '../model/parse-record.js';
+import type { ParsedRows } from '../model/parse-record.js';
 import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
 import type { SecretBox } from '../secrets/secret-box.js';
 import type { RecordStore } from '../store/record-store.js';
@@ -88,7 +88,7 @@ export function createExportSchedules(
     },
 
     /** The schedules of all workspaces that are enabled, or for which webhooks have not been sent yet. */
-    listOpen: (): Promise<ReadRows<ExportScheduleRecord>> =>
+    listOpen: (): Promise<ParsedRows<ExportScheduleRecord>> =>
       store.table.selectReadable('disabled = 0 OR unreported = 1', {}),
   };
 }

@@ -2,7 +2,7 @@ import { UNFINISHED_IMPORTS_MAX } from '@waymark/contract';
 import { type LinkVisibility, visibleTo } from '../links/caller-visibility.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import type { ImportJobRecord } from '../model/job-record-schemas.js';
-import type { ReadRows } from '../model/parse-record.js';
+import type { ParsedRows } from '../model/parse-record.js';
 import { createJobs, UNFINISHED } from '../resources/jobs.js';
 import type { New, ResourceDeps, ResourceRules } from '../resources/resource.js';
 import type { Sealer, SecretBox } from '../secrets/secret-box.js';
@@ -49,7 +49,7 @@ export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: S
     ...createJobs(store, RULES, deps, UNFINISHED_IMPORTS_MAX),
 
     /** The open imports of all workspaces: those that wait, run, have reports, or have ended without their webhooks having been sent; oldest first. */
-    listOpen: (): Promise<ReadRows<ImportJobRecord>> =>
+    listOpen: (): Promise<ParsedRows<ImportJobRecord>> =>
       store.table.selectReadable('status IN ({statuses:Array(String)}) OR has_files = 1 OR unreported = 1', {
         statuses: [...UNFINISHED],
       }),

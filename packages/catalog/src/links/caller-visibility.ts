@@ -1,5 +1,5 @@
 import { ApiError, hasPermission } from '@waymark/contract';
-import { type Condition, dataText } from '../lists/list-conditions.js';
+import { dataText, type SqlCondition } from '../lists/list-conditions.js';
 import type { ApiKeyRecord, FolderRecord, LinkRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
 
@@ -19,17 +19,17 @@ export function linkVisibility({ role, scopes }: Pick<ApiKeyRecord, 'role' | 'sc
 export const WEBHOOK_VISIBILITY: LinkVisibility = { hidesFolders: false, hidesPasswords: true };
 
 /** Selects the jobs and schedules that were made with API keys that see no more than the caller. */
-export function visibleTo({ hidesFolders, hidesPasswords }: LinkVisibility): Condition {
+export function visibleTo({ hidesFolders, hidesPasswords }: LinkVisibility): SqlCondition {
   return {
     sql: 'hides_folders >= {hides_folders:UInt8} AND hides_passwords >= {hides_passwords:UInt8}',
     values: { hides_folders: Number(hidesFolders), hides_passwords: Number(hidesPasswords) },
   };
 }
 
-const IS_HIDDEN: Condition = { sql: "access_level = ''", values: {} };
+const IS_HIDDEN: SqlCondition = { sql: "access_level = ''", values: {} };
 
 /** The link is not in a hidden folder. A subquery, because there may be any number of hidden folders. */
-export const IN_NO_HIDDEN_FOLDER: Condition = {
+export const IN_NO_HIDDEN_FOLDER: SqlCondition = {
   sql: `folder_id NOT IN (SELECT id FROM folders FINAL WHERE workspace_id = {workspace:UInt64} AND ${IS_HIDDEN.sql})`,
   values: {},
   selects: 'most',

@@ -1,12 +1,12 @@
 import {
   addressContains,
   anyOf,
-  type Condition,
   contains,
   equals,
   hasAnyId,
   hasId,
   ifDefined,
+  type SqlCondition,
 } from '../lists/list-conditions.js';
 import { IN_NO_HIDDEN_FOLDER } from './caller-visibility.js';
 
@@ -33,12 +33,12 @@ export interface LinkFilters {
 
 const SHORT_LINK = "concat('https://', domain, if(key = '_root', '', '/'), if(key = '_root', '', key))";
 
-function inFolder(folderId: string | null): Condition {
+function inFolder(folderId: string | null): SqlCondition {
   return folderId === null ? { sql: 'folder_id = 0', values: {} } : hasId('folder_id', 'folder', [folderId]);
 }
 
 /** The conditions of all filters except those for archived links and hidden folders. If there are any, only few links may meet them. */
-function narrowing(filters: LinkFilters): Condition[] {
+function narrowing(filters: LinkFilters): SqlCondition[] {
   return [
     ...ifDefined(filters.domain, (domain) => equals('domain', domain)),
     ...ifDefined(filters.tagIds, (ids) => hasAnyId('tag_ids', 'tag', ids)),
@@ -53,10 +53,10 @@ function narrowing(filters: LinkFilters): Condition[] {
 }
 
 /** The link is not archived. */
-export const NOT_ARCHIVED: Condition = { sql: 'archived = 0', values: {}, selects: 'most' };
+export const NOT_ARCHIVED: SqlCondition = { sql: 'archived = 0', values: {}, selects: 'most' };
 
 /** All conditions that a listed link must meet. */
-export function linkConditions(filters: LinkFilters): Condition[] {
+export function linkConditions(filters: LinkFilters): SqlCondition[] {
   return [
     ...narrowing(filters),
     ...(filters.hidesFolders ? [IN_NO_HIDDEN_FOLDER] : []),

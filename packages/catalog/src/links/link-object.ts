@@ -8,7 +8,7 @@ export function shortLinkOf(domain: string, key: string): string {
 }
 
 /** What the link object of a response contains in addition to the record. */
-export interface LinkContext {
+export interface LinkObjectParts {
   /** Origin and path prefix of the API, without a trailing slash. */
   readonly baseUrl: string;
   readonly password: string | null;
@@ -30,9 +30,9 @@ function withBaseline({ baseline }: LinkRecord, counters: LinkCounters = NO_LINK
 }
 
 /** The link object of every response. */
-export function linkObject(record: LinkRecord, context: LinkContext): Link {
+export function linkObject(record: LinkRecord, parts: LinkObjectParts): Link {
   const shortLink = shortLinkOf(record.domain, record.key);
-  const { clicks, leads, conversions, sales, saleAmount, lastClicked } = withBaseline(record, context.counters);
+  const { clicks, leads, conversions, sales, saleAmount, lastClicked } = withBaseline(record, parts.counters);
   return {
     id: record.id,
     domain: record.domain,
@@ -47,7 +47,7 @@ export function linkObject(record: LinkRecord, context: LinkContext): Link {
     expiresAt: record.expiresAt,
     expiredUrl: record.expiredUrl,
     disabledAt: record.disabledAt,
-    password: context.password,
+    password: parts.password,
     proxy: record.proxy,
     title: record.title,
     description: record.description,
@@ -59,12 +59,12 @@ export function linkObject(record: LinkRecord, context: LinkContext): Link {
     android: record.android,
     geo: record.geo,
     publicStats: record.publicStats,
-    tags: [...context.tags],
+    tags: [...parts.tags],
     folderId: record.folderId,
     comments: record.comments,
     shortLink,
     // Not percent-encoded, because a query may contain all characters of short links. Visits with `?qr=1` count as scans of a QR code.
-    qrCode: `${context.baseUrl}/qr?url=${shortLink}?qr=1`,
+    qrCode: `${parts.baseUrl}/qr?url=${shortLink}?qr=1`,
     utm_source: record.utm_source,
     utm_medium: record.utm_medium,
     utm_campaign: record.utm_campaign,
@@ -83,7 +83,7 @@ export function linkObject(record: LinkRecord, context: LinkContext): Link {
     lastClicked,
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
-    tagId: context.tags[0]?.id ?? null,
+    tagId: parts.tags[0]?.id ?? null,
     projectId: record.workspaceId,
     webhookIds: record.webhookIds,
   };

@@ -3,7 +3,7 @@ import { formatResourceId } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 
 /** The public ids of a link and its workspace. */
-export interface LinkReference {
+export interface VisitedLink {
   readonly workspaceId: string;
   readonly id: string;
 }
@@ -18,7 +18,7 @@ const ROWS_PER_LINK = 4;
 export async function mostVisitedLinks(
   clickhouse: ClickHouseClient,
   { since, limit }: { readonly since: Date; readonly limit: number },
-): Promise<LinkReference[]> {
+): Promise<VisitedLink[]> {
   const rows = await queryRows<[string, string]>(clickhouse, {
     query: `SELECT workspace_id, link_id FROM link_totals
 WHERE last_clicked >= fromUnixTimestamp64Milli({since:Int64}) ORDER BY clicks DESC LIMIT {limit:UInt32}`,

@@ -1,6 +1,6 @@
 import type { SortOrder } from '@waymark/contract';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
-import type { Condition } from './list-conditions.js';
+import type { SqlCondition } from './list-conditions.js';
 
 /** The first rows of a list in the order of creation, as SQL: the newest rows of a workspace in a table, or the oldest. */
 export interface FirstRows {
@@ -19,7 +19,7 @@ export interface FirstRows {
 const SPARE = 300;
 
 /** Whether the first page can be expected among the first rows: unless there is a condition that only few records may meet. */
-export function mayBeAmongFirst(conditions: readonly Condition[]): boolean {
+export function mayBeAmongFirst(conditions: readonly SqlCondition[]): boolean {
   return conditions.every(({ selects }) => selects !== undefined);
 }
 
@@ -27,7 +27,12 @@ export function mayBeAmongFirst(conditions: readonly Condition[]): boolean {
  * The rows in which to look for the first `end` records of a table that meet the conditions. A read with FINAL reads all rows of the
  * workspace unless its ids have a bound.
  */
-export function firstRows(table: string, conditions: readonly Condition[], order: SortOrder, end: number): FirstRows {
+export function firstRows(
+  table: string,
+  conditions: readonly SqlCondition[],
+  order: SortOrder,
+  end: number,
+): FirstRows {
   // More rows than records, because a record has a row for each of its versions.
   const count = 2 * end + SPARE;
   const [direction, lastId, operator] = order === 'desc' ? ['DESC', 'min(id)', '>='] : ['ASC', 'max(id)', '<='];

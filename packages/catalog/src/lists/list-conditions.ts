@@ -6,7 +6,7 @@ import { storableText } from '../model/storable-text.js';
 const NOT_ASCII = /[\u0080-\uffff]/;
 
 /** A condition of a list: constant SQL over the columns of a table. Values are passed only as parameters. */
-export interface Condition {
+export interface SqlCondition {
   readonly sql: string;
   readonly values: QueryParameters;
   /** `ids`: reads only the id. `most`: most records of a workspace meet it. By default few may, and it may read any column. */
@@ -14,10 +14,10 @@ export interface Condition {
 }
 
 /** A condition that no record meets. */
-const NOTHING: Condition = { sql: '0', values: {} };
+const NOTHING: SqlCondition = { sql: '0', values: {} };
 
 /** Whether no record can meet the conditions, so that none need be looked for. */
-export function matchNothing(conditions: readonly Condition[]): boolean {
+export function matchNothing(conditions: readonly SqlCondition[]): boolean {
   return conditions.includes(NOTHING);
 }
 
@@ -28,14 +28,14 @@ export function matchNothing(conditions: readonly Condition[]): boolean {
 export const dataText = (field: string): string => `JSONExtractString(data, '${field}')`;
 
 /** The column has exactly this value. */
-export function equals(column: string, value: string, parameter = `${column}_is`): Condition {
+export function equals(column: string, value: string, parameter = `${column}_is`): SqlCondition {
   // NUL cannot be sent in a query parameter, and no stored text contains it.
   if (value.includes('\0')) return NOTHING;
   return { sql: `${column} = {${parameter}:String}`, values: { [parameter]: storableText(value) } };
 }
 
 /** The column has this value, ignoring upper and lower case. */
-export function equalsIgnoringCase(column: string, value: string, parameter = `${column}_is`): Condition {
+export function equalsIgnoringCase(column: string, value: string, parameter = `${column}_is`): SqlCondition {
   if (value.includes('\0')) return NOTHING;
   return {
     sql: `lowerUTF8(${column}) = lowerUTF8({${parameter}:String})`,
@@ -44,14 +44,14 @@ export function equalsIgnoringCase(column: string, value: string, parameter = `$
 }
 
 /** The column has one of the values; with `isExcluded` it has none of them. */
-export function isOneOf(column: string, values: readonly string[], isExcluded = false): Condition {
+export function isOneOf(column: string, values: readonly string[], isExcluded = false): SqlCondition {
   const possible = values.filter((value) => !value.includes('\0')).map(storableText);
   const [operator, parameter] = isExcluded ? ['NOT IN', `${column}_out`] : ['IN', `${column}_in`];
   return { sql: `${column} ${operator} {${parameter}:Array(String)}`, values: { [parameter]: possible } };
 }
 
 /** At least one of the columns contains the text, ignoring upper and lower case. */
-export function contains(columns: readonly string[], text: string, parameter = 'search'): Condition {
+export function contains(columns: readonly string[], text: string, parameter = 'search'): SqlCondition {
   if (text.includes('\0')) return NOTHING;
   const sql = columns.map((column) => `positionCaseInsensitiveUTF8(${column}, {${parameter}:String}) > 0`).join(' OR ');
   return { sql, values: { [parameter]: storableText(text) } };
@@ -61,13 +61,13 @@ export function contains(columns: readonly string[], text: string, parameter = '
  * Like {@link contains}, for a column with a domain or short link. Its labels outside ASCII are stored in punycode, so such a label is
  * found only as a whole.
  */
-export function addressContains(column: string, text: string): Condition {
+export function addressContains(column: string, text: string): SqlCondition {
   const asGiven = contains([column], text);
   return NOT_ASCII.test(text) ? anyOf([asGiven, contains([column], normaliseKey(text), 'search_ascii')]) : asGiven;
 }
 
 /** At least one of the conditions holds. */
-export function anyOf(conditions: readonly Condition[]): Condition {
+export function anyOf(conditions: readonly SqlCondition[]): SqlCondition {
   const possible = conditions.filter((condition) => condition !== NOTHING);
   if (possible.length === 0) return NOTHING;
   const sql = possible.map((condition) => `(${condition.sql})`).join(' OR ');
@@ -80,25 +80,25 @@ function numbersOf(resource: ResourceKind, ids: readonly string[]): bigint[] {
 }
 
 /** The column has the number of one of the public ids. Texts that are not ids of that kind match nothing. */
-export function hasId(column: string, resource: ResourceKind, ids: readonly string[]): Condition {
+export function hasId(column: string, resource: ResourceKind, ids: readonly string[]): SqlCondition {
   const numbers = numbersOf(resource, ids);
   if (numbers.length === 0) return NOTHING;
   return { sql: `${column} IN ({${column}_ids:Array(UInt64)})`, values: { [`${column}_ids`]: numbers } };
 }
 
 /** The column, which has a set of ids, has at least one of these public ids. Texts that are not ids of that kind match nothing. */
-export function hasAnyId(column: string, resource: ResourceKind, ids: readonly string[]): Condition {
+export function hasAnyId(column: string, resource: ResourceKind, ids: readonly string[]): SqlCondition {
   const numbers = numbersOf(resource, ids);
   if (numbers.length === 0) return NOTHING;
   return { sql: `hasAny(${column}, {${column}_ids:Array(UInt64)})`, values: { [`${column}_ids`]: numbers } };
 }
 
 /** As {@link equals}, for a field with the text of a public id. Texts that are not ids of that kind match nothing. */
-export function equalsId(column: string, resource: ResourceKind, id: string, parameter: string): Condition {
+export function equalsId(column: string, resource: ResourceKind, id: string, parameter: string): SqlCondition {
   return parseResourceId(resource, id) === undefined ? NOTHING : equals(column, id, parameter);
 }
 
 /** The condition for the value of a filter; none when the filter is undefined. */
-export function ifDefined<T>(value: T | undefined, condition: (value: T) => Condition): Condition[] {
+export function ifDefined<T>(value: T | undefined, condition: (value: T) => SqlCondition): SqlCondition[] {
   return value === undefined ? [] : [condition(value)];
 }

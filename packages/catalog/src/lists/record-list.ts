@@ -8,7 +8,7 @@ import type { PendingRecords } from '../pending/pending-records.js';
 import { pendingStatements } from '../pending/pending-statements.js';
 import type { RecordTable } from '../store/record-table.js';
 import { type FirstRows, firstRows, mayBeAmongFirst } from './first-rows.js';
-import { type Condition, matchNothing } from './list-conditions.js';
+import { matchNothing, type SqlCondition } from './list-conditions.js';
 
 /** An order of a list. */
 export interface SortRule {
@@ -22,7 +22,7 @@ export interface SortRule {
 
 /** A page of a list. */
 export interface ListRequest {
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly SqlCondition[];
   readonly sort: SortRule;
   readonly order: SortOrder;
   readonly limit: number;
@@ -61,11 +61,11 @@ export function createRecordList<R extends CatalogRecord>(
   settings: Readonly<Record<string, number>>,
   pending?: PendingRecords<R>,
 ) {
-  const from = (join: string, conditions: readonly Condition[]) =>
+  const from = (join: string, conditions: readonly SqlCondition[]) =>
     `FROM ${kind.table} AS record FINAL ${join}
 WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sql})`).join(' ')}`;
 
-  const parametersOf = (workspaceId: string, conditions: readonly Condition[]): QueryParameters => ({
+  const parametersOf = (workspaceId: string, conditions: readonly SqlCondition[]): QueryParameters => ({
     ...Object.assign({}, ...conditions.map(({ values }) => values)),
     workspace: numberOf('workspace', workspaceId),
   });
@@ -74,7 +74,7 @@ WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sq
    * Ids of the pending records that meet the conditions. Call it before the table is read, so that a record which the writer inserts between
    * the two reads is found there.
    */
-  async function readPendingIds(workspaceId: string, conditions: readonly Condition[]): Promise<bigint[]> {
+  async function readPendingIds(workspaceId: string, conditions: readonly SqlCondition[]): Promise<bigint[]> {
     const records = [...((await pending?.readAll(workspaceId)) ?? new Map<string, R>()).values()];
     if (kind.queued === undefined || records.length === 0) return [];
     const statements = pendingStatements(kind, kind.queued, workspaceId, records, conditions);
@@ -90,7 +90,7 @@ WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sq
    * SQL for the ids of the table and of pending records. A record that the writer inserts between the two reads is in both, so ids can
    * repeat.
    */
-  function withPendingIds({ by, join = '' }: SortRule, conditions: readonly Condition[]): string {
+  function withPendingIds({ by, join = '' }: SortRule, conditions: readonly SqlCondition[]): string {
     return `(SELECT id, ${by} AS sorted_by ${from(join, conditions)}
 UNION ALL
 SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS id, '' AS data) AS record ${join})`;
@@ -113,7 +113,7 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
   ): Promise<string[] | undefined> {
     const direction = order === 'asc' ? 'ASC' : 'DESC';
     const keys = (by: string) => (by === 'id' ? `id ${direction}` : `${by} ${direction}, id ${direction}`);
-    const among: Condition[] = first === undefined ? [] : [{ sql: first.condition, values: {} }];
+    const among: SqlCondition[] = first === undefined ? [] : [{ sql: first.condition, values: {} }];
     const all = [...conditions, ...among];
     const source =
       pendingIds.length === 0
@@ -181,7 +181,7 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
     }
   }
 
-  const countQuery = (workspaceId: string, conditions: readonly Condition[]) => ({
+  const countQuery = (workspaceId: string, conditions: readonly SqlCondition[]) => ({
     query: `SELECT count() ${from('', conditions)}`,
     parameters: parametersOf(workspaceId, conditions),
     settings,
@@ -212,7 +212,7 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
     list,
 
     /** The records before or after a given one, in the order of creation. */
-    async listFrom(workspaceId: string, conditions: readonly Condition[], page: CursorPage): Promise<R[]> {
+    async listFrom(workspaceId: string, conditions: readonly SqlCondition[], page: CursorPage): Promise<R[]> {
       const { order, limit, id, side, offset = 0 } = page;
       const cursor = { cursor: BigInt(numberOf(kind.resource, id)) };
       // Records before the cursor are those after it in the opposite order, nearest first.
@@ -232,7 +232,12 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
      * Ids above `afterId` in ascending order, without pending records. For walks that change records: they continue from an id, not from an
      * offset, so that they skip none.
      */
-    async idsAfter(workspaceId: string, conditions: readonly Condition[], afterId: string | undefined, limit: number) {
+    async idsAfter(
+      workspaceId: string,
+      conditions: readonly SqlCondition[],
+      afterId: string | undefined,
+      limit: number,
+    ) {
       const rows = await queryRows<[string]>(clickhouse, {
         query: `SELECT id ${from('', conditions)} AND id > {after:UInt64} ORDER BY id LIMIT {limit:UInt32}`,
         parameters: {
@@ -246,14 +251,14 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
     },
 
     /** The number of records, without pending ones. Takes turns with the lists of other workspaces. */
-    async count(workspaceId: string, conditions: readonly Condition[]): Promise<number> {
+    async count(workspaceId: string, conditions: readonly SqlCondition[]): Promise<number> {
       if (matchNothing(conditions)) return 0;
       const [row] = await readList<[string]>(countQuery(workspaceId, conditions));
       return Number(row?.[0] ?? 0);
     },
 
     /** As `count`, without waiting for lists: for types of which a workspace has few records, and checks before the work of a request. */
-    async countFew(workspaceId: string, conditions: readonly Condition[] = []): Promise<number> {
+    async countFew(workspaceId: string, conditions: readonly SqlCondition[] = []): Promise<number> {
       const [row] = await queryRows<[string]>(clickhouse, countQuery(workspaceId, conditions));
       return Number(row?.[0] ?? 0);
     },

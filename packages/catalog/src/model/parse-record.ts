@@ -24,7 +24,7 @@ export function isUnreadable(err: unknown): boolean {
 }
 
 /** Some rows of a table: the records that can be read, and the public ids of the others. */
-export interface ReadRows<R> {
+export interface ParsedRows<R> {
   readonly records: readonly R[];
   readonly unreadable: readonly string[];
 }

@@ -1,6 +1,6 @@
 import type { RowValue } from '@waymark/event-format';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
-import type { Condition } from '../lists/list-conditions.js';
+import type { SqlCondition } from '../lists/list-conditions.js';
 import type { CatalogRecord, EntityType, QueuedEntityType } from '../model/entity-type.js';
 import { columnValue, numberOf } from '../model/entity-type.js';
 
@@ -34,7 +34,7 @@ export function pendingStatements<R extends CatalogRecord>(
   { columnTypes, listed }: QueuedEntityType<R>,
   workspaceId: string,
   records: readonly R[],
-  conditions: readonly Condition[],
+  conditions: readonly SqlCondition[],
 ): Statement[] {
   const columns = Object.entries(columnTypes);
   const arrays = [

@@ -1,5 +1,5 @@
 import { ApiError, createResourceId, parseResourceId, type SortOrder } from '@waymark/contract';
-import type { Condition } from '../lists/list-conditions.js';
+import type { SqlCondition } from '../lists/list-conditions.js';
 import type { SortRule } from '../lists/record-list.js';
 import type { CatalogRecord, Name } from '../model/entity-type.js';
 import type { Quotas } from '../redis/quotas.js';
@@ -22,7 +22,7 @@ export interface ResourceRules<R extends CatalogRecord, N, Filters, Sort extends
   /** The name by which {@link createResources} finds a record; absent for kinds without such a name. */
   readonly nameOf?: (workspaceId: string, name: string) => Name;
   /** The conditions for the filters of a list. */
-  readonly conditions: (filters: Filters) => readonly Condition[];
+  readonly conditions: (filters: Filters) => readonly SqlCondition[];
   /** The orders of a list. */
   readonly sorts: Readonly<Record<Sort, SortRule>>;
 }

@@ -1,4 +1,4 @@
-import type { Condition } from '../lists/list-conditions.js';
+import type { SqlCondition } from '../lists/list-conditions.js';
 import type { CatalogRecord } from '../model/entity-type.js';
 import type { RecordStore } from './record-store.js';
 
@@ -9,7 +9,7 @@ const RECORDS_AT_ONCE = 500;
 async function forEachPage<R extends CatalogRecord>(
   store: RecordStore<R>,
   workspaceId: string,
-  conditions: readonly Condition[],
+  conditions: readonly SqlCondition[],
   work: (ids: readonly string[]) => Promise<unknown>,
 ): Promise<void> {
   let last: string | undefined;
@@ -30,7 +30,7 @@ async function forEachPage<R extends CatalogRecord>(
 export function changeAll<R extends CatalogRecord>(
   store: RecordStore<R>,
   workspaceId: string,
-  conditions: readonly Condition[],
+  conditions: readonly SqlCondition[],
   change: (record: R) => R | Promise<R>,
   options: Parameters<RecordStore<R>['updateMany']>[3] = {},
 ): Promise<void> {
@@ -41,7 +41,7 @@ export function changeAll<R extends CatalogRecord>(
 export function removeAll<R extends CatalogRecord>(
   store: RecordStore<R>,
   workspaceId: string,
-  conditions: readonly Condition[],
+  conditions: readonly SqlCondition[],
 ): Promise<void> {
   return forEachPage(store, workspaceId, conditions, (ids) => store.removeMany(workspaceId, ids));
 }

@@ -4,7 +4,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { keyReadSettings, type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf, type Stored } from '../model/entity-type.js';
-import { createRecordParser, type ParserDeps, parseData, type ReadRows } from '../model/parse-record.js';
+import { createRecordParser, type ParsedRows, type ParserDeps, parseData } from '../model/parse-record.js';
 
 /** Maximum number of workspaces in one statement, because their ids are sent in its URL. */
 const WORKSPACES_PER_READ = 1_000;
@@ -42,7 +42,7 @@ interface Row {
 type DataRow = [workspace: string, number: string, data: string];
 
 /** Identifies a record of a table, by the UInt64 of its ids. */
-export const rowKey = (workspaceNumber: string, number: string) => `${workspaceNumber}/${number}`;
+export const recordKeyText = (workspaceNumber: string, number: string) => `${workspaceNumber}/${number}`;
 
 /** The UInt64 of the ids of a workspace and of one of its records, as decimal text. */
 export type RecordKey = readonly [workspace: string, number: string];
@@ -83,7 +83,7 @@ export function createRecordTable<R extends CatalogRecord>(
     return found;
   }
 
-  function readable(rows: readonly DataRow[]): ReadRows<R> {
+  function readable(rows: readonly DataRow[]): ParsedRows<R> {
     const records: R[] = [];
     const unreadable: string[] = [];
     for (const [workspace, number, data] of rows) {
@@ -113,12 +113,15 @@ export function createRecordTable<R extends CatalogRecord>(
       settings: { ...settings, ...keyReadSettings(keys.length) },
     });
     return new Map(
-      rows.map(([workspaceNumber, number, version, data]) => [rowKey(workspaceNumber, number), { version, data }]),
+      rows.map(([workspaceNumber, number, version, data]) => [
+        recordKeyText(workspaceNumber, number),
+        { version, data },
+      ]),
     );
   }
 
   const lookUp = createDataLoader<RecordNumber, Row>({
-    identify: ({ workspaceNumber, number }) => rowKey(workspaceNumber, number),
+    identify: ({ workspaceNumber, number }) => recordKeyText(workspaceNumber, number),
     // On a cluster, look-ups of a shard that is away would take those of other shards with them.
     group: ({ workspaceNumber }) => (isOneServer ? '' : workspaceNumber),
     load: readRows,
@@ -133,7 +136,7 @@ export function createRecordTable<R extends CatalogRecord>(
     },
 
     /** The same, and the rows that cannot be read apart. */
-    async selectReadableWorkspaces(numbers: readonly string[]): Promise<ReadRows<R>> {
+    async selectReadableWorkspaces(numbers: readonly string[]): Promise<ParsedRows<R>> {
       return readable(await workspaceRows(numbers));
     },
 
@@ -143,7 +146,7 @@ export function createRecordTable<R extends CatalogRecord>(
     },
 
     /** The same, and the rows that cannot be read apart: one of them must not stop the work for all workspaces. */
-    async selectReadable(condition: string, parameters: QueryParameters): Promise<ReadRows<R>> {
+    async selectReadable(condition: string, parameters: QueryParameters): Promise<ParsedRows<R>> {
       return readable(await selectRows(condition, parameters));
     },
 

@@ -10,7 +10,7 @@ import {
 import { draftDomain } from '../domains/domains.js';
 import { newLinkRecord } from '../links/new-link-record.js';
 import { groupSlug, workspaceSlug } from '../model/entity-types.js';
-import type { ReadRows } from '../model/parse-record.js';
+import type { ParsedRows } from '../model/parse-record.js';
 import type { ReadOptions } from '../model/read-options.js';
 import type {
   ApiKeyRecord,
@@ -156,7 +156,7 @@ export function createWorkspaces(
     workspaces.table.selectWorkspaces(await deps.namesTable.ids('workspace'));
 
   /** The same, and those that cannot be read apart: one of them must not stop the work for all. */
-  const listReadable = async (): Promise<ReadRows<WorkspaceRecord>> =>
+  const listReadable = async (): Promise<ParsedRows<WorkspaceRecord>> =>
     workspaces.table.selectReadableWorkspaces(await deps.namesTable.ids('workspace'));
 
   function domainCreations(domain: DomainRecord | undefined, nowMs: number): Creation[] {

@@ -1,7 +1,7 @@
 import type { EventKind } from '@waymark/contract';
 import type { BoundFilters } from '../bind/bind.js';
 import { isOfRemovedLinks, linkConditions, linkCountOf } from '../plan/link-reads.js';
-import type { Condition, EventTable, Value } from '../sql/sql-nodes.js';
+import type { Condition, EventTableName, Value } from '../sql/sql-nodes.js';
 import { type Bounds, happenedWithin, slotOverlaps } from '../sql/time-conditions.js';
 import type { Aggregate, GroupedRead, GroupKey } from './analytics-plan.js';
 import type { AnalyticsStats } from './analytics-stats.js';
@@ -9,7 +9,7 @@ import type { BoundAnalytics } from './bind-analytics.js';
 import { type Coverage, coverageOf } from './coverage.js';
 import type { GroupingRule, Measure } from './groupings.js';
 
-const TABLES: Readonly<Record<EventKind, EventTable>> = {
+const TABLES: Readonly<Record<EventKind, EventTableName>> = {
   clicks: 'click_events',
   leads: 'lead_events',
   sales: 'sale_events',

@@ -1,7 +1,7 @@
 import { type AnalyticsEvent, CONTINENTS, type Grouping, TRIGGERS } from '@waymark/contract';
 import { textIn } from '../bind/matchers.js';
 import { not } from '../sql/conditions.js';
-import type { CatalogTable, ColumnName, Condition } from '../sql/sql-nodes.js';
+import type { CatalogTableName, ColumnName, Condition } from '../sql/sql-nodes.js';
 
 /** The numbers that analytics reports, named after their columns in the roll-ups. */
 export const MEASURES = ['clicks', 'leads', 'sales', 'sale_amount'] as const;
@@ -17,7 +17,7 @@ export const MEASURES_OF: Readonly<Record<AnalyticsEvent, readonly Measure[]>> =
 
 /** A join that replaces the group key, an id, by a column of the row with that id in `table`. */
 export interface OwnerStep {
-  readonly table: CatalogTable;
+  readonly table: CatalogTableName;
   readonly column: ColumnName;
   /** Whether the column is an array; then the row counts in the group of each item. */
   readonly isList: boolean;
@@ -51,11 +51,11 @@ function byOwner(...owners: readonly OwnerStep[]): GroupingRule {
   return { columns: ['link_id'], having: [], owners };
 }
 
-function step(table: CatalogTable, column: ColumnName): OwnerStep {
+function step(table: CatalogTableName, column: ColumnName): OwnerStep {
   return { table, column, isList: false };
 }
 
-function listStep(table: CatalogTable, column: ColumnName): OwnerStep {
+function listStep(table: CatalogTableName, column: ColumnName): OwnerStep {
   return { table, column, isList: true };
 }
 

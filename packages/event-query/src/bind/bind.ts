@@ -7,7 +7,7 @@ import type { Condition, TableRead } from '../sql/sql-nodes.js';
 import { storedWithin } from '../sql/time-conditions.js';
 import { eventFilterConditions } from './event-filters.js';
 import type { FilterConditions } from './filter-conditions.js';
-import { linkFilterConditions, linkSets, notInHiddenFolder, removedLinks } from './link-filters.js';
+import { linkFilterConditions, linkSubqueries, notInHiddenFolder, removedLinks } from './link-filters.js';
 import { numbersOf } from './matchers.js';
 
 /** The workspace of the request, and the ids that had to be looked up for it. */
@@ -95,7 +95,7 @@ export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilte
   const linkFilters = filters.flatMap(
     (filter) => linkFilterConditions(filter, { workspace, ownProgramId: scope.programId }) ?? [],
   );
-  const sets = linkSets(
+  const sets = linkSubqueries(
     workspace,
     scope.hidesFolders ? [...linkFilters, notInHiddenFolder(workspace)] : linkFilters,
     among,

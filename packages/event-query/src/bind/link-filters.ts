@@ -82,7 +82,7 @@ export function notInHiddenFolder(workspace: bigint): FilterConditions {
 }
 
 /** The filters on links as subqueries for link ids. */
-export interface LinkSets {
+export interface LinkSubqueries {
   /** Ids of the links that match; never includes removed links. Undefined = any link, except `refused`. */
   readonly allowed: TableRead | undefined;
   /** Ids of the links that do not match. */
@@ -100,11 +100,11 @@ export interface LinkSets {
  *
  * @param among a condition on `id` that every link of the result meets: avoids a scan of all links when the request lists a few
  */
-export function linkSets(
+export function linkSubqueries(
   workspace: bigint,
   filters: readonly FilterConditions[],
   among: readonly Condition[],
-): LinkSets {
+): LinkSubqueries {
   const include = filters.flatMap((filter) => filter.include ?? []);
   const exclude = anyOf(filters.flatMap((filter) => filter.exclude ?? []));
   const read = (where: readonly Condition[]): TableRead => ({

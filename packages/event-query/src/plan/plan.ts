@@ -2,7 +2,7 @@ import type { EventKind } from '@waymark/contract';
 import type { BoundRequest } from '../bind/bind.js';
 import { NOTHING } from '../sql/conditions.js';
 import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
-import type { ColumnName, Condition, EventTable, TableRead } from '../sql/sql-nodes.js';
+import type { ColumnName, Condition, EventTableName, TableRead } from '../sql/sql-nodes.js';
 import { comesAfter, happenedWithin, SLOT_MS } from '../sql/time-conditions.js';
 import { linkConditions, linkCountOf, linkReadSettings } from './link-reads.js';
 import { areManyEvents, FEW_LINKS, type PlannerStats } from './planner-stats.js';
@@ -19,7 +19,7 @@ export interface PagePlan {
 
 /** The table of an event kind, and the columns of its pages. */
 interface EventShape {
-  readonly table: EventTable;
+  readonly table: EventTableName;
   readonly id: ColumnName;
   /** Columns to read besides id and time. All other fields of a result item are in `payload`. */
   readonly columns: readonly ColumnName[];

@@ -3,9 +3,9 @@
  * file; everything from a request is a `Value`, which is sent as a query parameter. That rules out SQL injection.
  */
 
-export type EventTable = 'click_events' | 'lead_events' | 'sale_events';
-export type CatalogTable = 'links' | 'tags' | 'folders' | 'partners' | 'groups' | 'partner_tags';
-export type TableName = EventTable | CatalogTable | 'workspace_slots' | 'link_totals';
+export type EventTableName = 'click_events' | 'lead_events' | 'sale_events';
+export type CatalogTableName = 'links' | 'tags' | 'folders' | 'partners' | 'groups' | 'partner_tags';
+export type TableName = EventTableName | CatalogTableName | 'workspace_slots' | 'link_totals';
 
 export type ColumnName =
   | 'workspace_id'

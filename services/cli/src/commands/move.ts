@@ -7,7 +7,7 @@ import {
   moveDatabase,
 } from '@waymark/clickhouse';
 import { CommandError } from '../command-error.js';
-import { progressOf } from '../move/move-progress.js';
+import { moveProgress } from '../move/move-progress.js';
 import { assertServicesStopped } from '../move/stopped-services.js';
 import { readMoveTarget } from '../move/target-option.js';
 import { withSource } from '../move/with-source.js';
@@ -67,7 +67,7 @@ export async function moveStore(options: {
   };
   try {
     const report = await withProgress(
-      (seconds) => progressOf(latest, seconds),
+      (seconds) => moveProgress(latest, seconds),
       () => withSource(installation, (source) => moveDatabase({ source, target, onProgress })),
       { isLogged: true },
     );

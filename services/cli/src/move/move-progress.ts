@@ -9,7 +9,7 @@ function duration(seconds: number): string {
 }
 
 /** The progress of a move: what has been copied, the speed, and the time left at that speed. @param seconds since the start */
-export function progressOf(move: MoveProgress | undefined, seconds: number): Progress {
+export function moveProgress(move: MoveProgress | undefined, seconds: number): Progress {
   if (move === undefined) return { share: 0, text: 'preparing' };
   const { table, rows, bytes, totalBytes, copiedBytes } = move;
   const bytesPerSecond = copiedBytes / seconds;

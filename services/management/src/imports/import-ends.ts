@@ -34,7 +34,7 @@ function reportFiles({ reports, bytes }: Checkpoint): ImportReportFile[] {
 }
 
 /** The progress of an import, as its record has it. */
-export function progressOf({ counts, reports, bytesRead }: Pick<Checkpoint, 'counts' | 'reports' | 'bytesRead'>) {
+export function importProgress({ counts, reports, bytesRead }: Pick<Checkpoint, 'counts' | 'reports' | 'bytesRead'>) {
   return { ...counts, lost: reports.lost, bytesRead };
 }
 
@@ -46,7 +46,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
   async function end(job: ImportJobRecord, fields: Partial<ImportJobRecord>): Promise<void> {
     // An attempt that fails before it has a checkpoint takes over the progress of the previous attempt.
     const checkpoint = (await files.readCheckpoint(job)) ?? (await files.begin(job));
-    const progress = checkpoint && { ...progressOf(checkpoint), files: reportFiles(checkpoint) };
+    const progress = checkpoint && { ...importProgress(checkpoint), files: reportFiles(checkpoint) };
     const ended = await importJobs.end(job, { ...fields, ...progress }, KEPT_MS);
     if (!isUnfinished(ended)) await files.removeSource(job.directory);
   }
@@ -74,7 +74,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
         isUnfinished(current)
           ? {
               status: 'cancelled',
-              ...(checkpoint && progressOf(checkpoint)),
+              ...(checkpoint && importProgress(checkpoint)),
               finishedAt: new Date(now()).toISOString(),
             }
           : { files: [] },

@@ -17,7 +17,7 @@ import {
 import { JobFailure, type JobSlot, JobStopped } from '@waymark/jobs';
 import type { Outbound } from '@waymark/outbound';
 import { importCaller } from './import-access.js';
-import { progressOf } from './import-ends.js';
+import { importProgress } from './import-ends.js';
 import type { Checkpoint, ImportFiles } from './import-files.js';
 import { createSlotLending } from './slot-lending.js';
 
@@ -161,7 +161,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   };
   /** Counts the batch that was being stored when the import was cancelled, because the cancellation counts up to the last checkpoint. */
   async function countIfCancelled(counts: ImportCounts): Promise<void> {
-    const progress = progressOf({ counts, reports: lines.state(), bytesRead });
+    const progress = importProgress({ counts, reports: lines.state(), bytesRead });
     await catalog.importJobs.update(workspaceId, id, (current) =>
       current.status === 'cancelled' && current.attempt === attempt ? progress : {},
     );
