@@ -112,7 +112,7 @@ export function createKeyFiles({ name, pattern, message, encoding }: KeyRules) {
       createKeyFile(previousFile, current);
       if (readKeyFile(previousFile) !== current) {
         throw new SettingsError([
-          `${previousFile}: has the key of an earlier rotation: finish that one, then remove the file`,
+          `${previousFile}: has the key of an earlier rotation: complete that rotation, then remove the file`,
         ]);
       }
       placeKeyFile(file, newKey(), (draft) => renameSync(draft, file));

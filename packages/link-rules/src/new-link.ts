@@ -21,7 +21,7 @@ export async function linkContext(
 }
 
 /**
- * Makes the new link of a body that has passed its schema: validates first its own fields, then its references. Stores nothing.
+ * Makes the new link of a body that has passed its schema: first validates its own fields, then its references. Stores nothing.
  *
  * @throws ApiError 400, 403, 404, 409 or 422
  */

@@ -11,7 +11,7 @@ export interface RefresherOptions {
   readonly onFailure: (reason: string) => void;
 }
 
-/** The admin key was replaced. Each further request would count as one with a wrong key, of which a network may send only a few. */
+/** The admin key was replaced. Each further request would count as a wrong key, and a network may send only a few of those. */
 class KeyRefusedError extends Error {}
 
 async function fetchAnswer(address: string, signal: AbortSignal): Promise<OpsAnswer> {

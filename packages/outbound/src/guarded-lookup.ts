@@ -3,9 +3,9 @@ import { isIP, type LookupFunction } from 'node:net';
 import { type AddressGuard, AddressRefusedError } from './address-guard.js';
 
 /**
- * Resolves a host name to its addresses, allowed or not; none if the name does not exist.
+ * Resolves a host name to all its addresses; none if the name does not exist.
  *
- * @param isAllowed whether connections to an address are allowed
+ * @param isAllowed whether connections to an address are allowed; decides only whether a failed query matters
  * @throws the error of a query that failed, if no allowed address was found: the missing answer could contain one
  */
 export type ResolveHost = (hostname: string, isAllowed: (address: string) => boolean) => Promise<readonly string[]>;

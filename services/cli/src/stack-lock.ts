@@ -60,7 +60,7 @@ export function rejectStartingStack(dataDir: string): void {
   throw new CommandError(`a stack on ${dataDir} is starting or stopping (process ${lock.pid}): try again`);
 }
 
-/** @throws CommandError when the last stack was killed: a supervisor that stops in order removes its lock file */
+/** @throws CommandError when the last stack was killed: a supervisor that shuts down normally removes its lock file */
 export function rejectKilledStack(dataDir: string): void {
   if (readStackLock(dataDir)?.isAlive !== false) return;
   throw new CommandError(

@@ -186,7 +186,7 @@ describe('a move is refused', () => {
     expect(await refusal(`${source.url}/${source.database}`)).toContain('the target is the source');
   });
 
-  test('while a stack runs, and after one was killed, until it has stopped in order', async () => {
+  test('while a stack runs, and after one was killed, until it has shut down normally', async () => {
     const run = join(dataDir, 'run');
     mkdirSync(run);
     const lock = (pid: number) => writeFileSync(join(run, 'supervisor.lock'), JSON.stringify({ supervisor: { pid } }));

@@ -15,7 +15,7 @@ export interface RedisOptions {
   readonly dataDir: string;
   /** Path of the unix socket on which it listens, and on nothing else. */
   readonly socket: string;
-  /** Its limit of memory, in megabytes. */
+  /** Its memory limit, in megabytes. */
   readonly maxmemoryMb: number;
   /** Required from every client. */
   readonly password: string;
@@ -23,7 +23,7 @@ export interface RedisOptions {
 }
 
 const PROBE_EVERY_MS = 20;
-const OTHER_END_MS_MAX = 5_000;
+const UNUSED_TIMEOUT_MS = 5_000;
 /** Codes of `connect` for a socket without a listening process. */
 const UNUSED_SOCKET_CODES: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']);
 
@@ -113,7 +113,7 @@ async function isListenedOn(socket: string): Promise<boolean> {
  * @throws Error when it does not end
  */
 async function untilUnused(socket: string): Promise<void> {
-  const deadlineMs = performance.now() + OTHER_END_MS_MAX;
+  const deadlineMs = performance.now() + UNUSED_TIMEOUT_MS;
   while (await isListenedOn(socket)) {
     if (performance.now() > deadlineMs) throw new Error(`redis: another process listens on ${socket}: stop it`);
     await delay(PROBE_EVERY_MS);

@@ -80,7 +80,7 @@ export async function readOrWriteHeader(state: MoveState, identity: SourceIdenti
   throw new MoveRefusedError(
     'the target holds an unfinished move ' +
       (header.source === identity.source ? 'by another release' : 'from another source') +
-      ': finish that one, or drop the database to give it up',
+      ': finish that move, or drop the database to give it up',
   );
 }
 

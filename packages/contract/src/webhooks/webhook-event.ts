@@ -36,7 +36,7 @@ const leadFields = {
   metadata: jsonValueSchema.nullable(),
 };
 
-/** The export that has ended: either a job, or a schedule of which one window has ended. The other field is null. */
+/** The export that has ended: either a job, or a schedule when one of its windows has ended. The other field is null. */
 const exportEndSchema = z.strictObject({ job: exportJobSchema.nullable(), schedule: exportScheduleSchema.nullable() });
 export type ExportEndData = z.infer<typeof exportEndSchema>;
 

@@ -99,7 +99,7 @@ export type Condition =
       readonly operator: '>' | '>=' | '<' | '<=';
       readonly number: Value;
     }
-  /** The columns have the values of a row of the read, a subquery. */
+  /** The values of the columns are a row of the subquery `read`. */
   | { readonly type: 'inRead'; readonly columns: readonly ColumnName[]; readonly read: TableRead }
   | { readonly type: 'not'; readonly of: Condition }
   | { readonly type: 'and' | 'or'; readonly of: readonly [Condition, ...Condition[]] }

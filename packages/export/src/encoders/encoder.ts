@@ -12,7 +12,7 @@ export interface Encoder {
 export interface EncoderOptions<Item> {
   readonly format: ExportFormat;
   readonly columns: readonly NamedColumn<Item>[];
-  /** Puts `'` before texts that a spreadsheet would run. Only for CSV. */
+  /** Puts `'` before texts that a spreadsheet would evaluate as formulas. Only for CSV. */
   readonly escapesFormulas: boolean;
   /** Whether the file continues an earlier one. A CSV file then has no header row. */
   readonly isContinuation: boolean;

@@ -55,8 +55,8 @@ function rejection(header: string | undefined, key: string | undefined): string 
 }
 
 /**
- * Whether the browser sends the request for a page of another origin, other than for a link to a page. Browsers add Basic credentials to such
- * requests too, so that such a page could make this process work. Only over HTTPS and on loopback do browsers send `Sec-Fetch-Site`.
+ * Whether a page of another origin caused the request, unless by a link to a page. Browsers add Basic credentials to such requests too, so any
+ * page could put load on this process. Only over HTTPS and on loopback do browsers send `Sec-Fetch-Site`.
  */
 function isSentByOtherPage({ headers, routeOptions }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];

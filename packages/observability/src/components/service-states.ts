@@ -27,11 +27,11 @@ export interface ServiceStatesOptions {
   readonly self: string;
 }
 
-/** How long a service that was stopped in order is listed as down. After that it counts as removed. */
+/** How long a service that was stopped normally is listed as down. After that it counts as removed. */
 const STOPPED_SHOWN_MS = 60 * 60_000;
 /**
  * Services that do the same work. One that was killed stays down until it runs again or all services of another set run: after a machine
- * with `npm run up` was replaced by containers, for example, no process of it is ever stopped in order.
+ * with `npm run up` was replaced by containers, for example, no process of it is ever stopped normally.
  */
 const SAME_WORK: readonly (readonly string[])[] = [['http'], ['ingest', 'query', 'management']];
 

@@ -21,7 +21,7 @@ export interface RedisSafety {
 export interface ReplicasState {
   /** The delay of the replica that is furthest behind, of any table. */
   readonly replicaDelaySeconds: number;
-  /** How many replicas have no session with Keeper, of the table that has most of these. */
+  /** How many replicas have no session with Keeper, in the table that has the most of them. */
   readonly inactiveReplicas: number;
   /** How many tables accept no inserts, because their node has lost Keeper. */
   readonly readOnlyTables: number;
@@ -55,7 +55,7 @@ export interface StoreSampler {
   /** A sample of each queue shard that answers. */
   redis(): readonly RedisSafety[];
   /**
-   * The number of parts in the partition that has most, by table. Undefined in services that do not sample ClickHouse, and when the last
+   * The number of parts in the partition that has the most, by table. Undefined in services that do not sample ClickHouse, and when the last
    * sample failed, as {@link StoreSampler.replicas}.
    */
   parts(): Readonly<Record<string, number>> | undefined;
@@ -84,7 +84,7 @@ async function sampleRedis(redis: Redis, shard: number): Promise<RedisSafety> {
   };
 }
 
-/** A system table to read from, in a subquery without aggregates: on a cluster, that of all its nodes, whose rows are aggregated here. */
+/** A system table to read from, in a subquery without aggregates: on a cluster, the table of all nodes, whose rows are aggregated here. */
 export function source(table: string, cluster: string | undefined): string {
   return cluster === undefined ? `system.${table}` : `clusterAllReplicas('${cluster}', system.${table})`;
 }

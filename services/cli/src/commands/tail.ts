@@ -39,7 +39,7 @@ export async function tailEvents(options: TailOptions): Promise<undefined> {
       return withApi(options, access, (api) => followEvents({ api, path, onEvent, onStatus: printStatus, signal }));
     });
   } catch (err) {
-    // Nothing else ends the command in order.
+    // Only an interruption ends the command normally.
     if (!(err instanceof InterruptedError)) throw err;
   }
   return undefined;

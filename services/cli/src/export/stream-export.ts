@@ -80,7 +80,7 @@ export async function streamExport(request: ExportRequest, format: RecordFormat,
       counts.bytes += bytes.length;
     }
     const { 'x-export-rows': expected } = response.trailers;
-    // Checks the number of rows, because a proxy may end a response in order although the rest of it is missing.
+    // Checks the number of rows, because a proxy may end a response normally although the rest of it is missing.
     if (splitter.isComplete() && (expected === undefined || Number(expected) === rows)) return;
     throw new TemporaryError('the response is not complete');
   });
