@@ -197,15 +197,14 @@ export function createApp(options: CreateAppOptions): App {
   dropUnreadAnswers(app, timeouts.unreadAnswer);
   addRequestHooks(app, options.requireHttps === true, options.plainHttpPaths ?? []);
 
-  const systemRoutes = options.systemRoutes !== false;
   app.addHook('onRoute', describeRoute);
   app.addHook('onRoute', refuseInvalidQueryText);
   app.addHook('onRoute', refuseHead);
-  if (systemRoutes) {
+  if (options.systemRoutes !== false) {
     const title = options.title ?? 'Waymark';
     app.register(openApiPlugin, { title, baseUrl: options.baseUrl, docBase });
     app.register(docsPlugin, { title, docBase, baseUrl: options.baseUrl });
+    app.register(healthPlugin, { checks: options.readiness ?? {} });
   }
-  app.register(healthPlugin, { checks: options.readiness ?? {}, routes: systemRoutes });
   return app;
 }

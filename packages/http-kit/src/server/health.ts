@@ -10,13 +10,6 @@ const CHECK_TIMEOUT_MS = 2000;
 /** How long a result is reused. Probes are less frequent, but anybody can send thousands of requests a second. */
 const KEPT_MS = 1000;
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Makes `/readyz` answer 503, so that load balancers stop sending requests. Closing the app does the same. */
-    markNotReady(): void;
-  }
-}
-
 interface Readiness {
   readonly ready: boolean;
   readonly checks: Readonly<Record<string, 'ok' | 'failed'>>;
@@ -37,15 +30,9 @@ async function runChecks(app: FastifyInstance, checks: ReadinessChecks): Promise
   return { ready: results.every(([, state]) => state === 'ok'), checks: Object.fromEntries(results) };
 }
 
-interface HealthOptions {
-  readonly checks: ReadinessChecks;
-  /** Whether to serve the two routes. Not on the link port. */
-  readonly routes: boolean;
-}
-
 /** `/healthz`: the process is alive. `/readyz`: it can serve requests. Probes expect 503, although the API itself never uses it. */
-export const healthPlugin = fp<HealthOptions>(
-  async (app, { checks, routes }) => {
+export const healthPlugin = fp<{ readonly checks: ReadinessChecks }>(
+  async (app, { checks }) => {
     let isStopping = false;
     // The route is public: requests share one run of the checks, which costs each store a command and may log each failure.
     let shared: Promise<Readiness> | undefined;
@@ -60,13 +47,10 @@ export const healthPlugin = fp<HealthOptions>(
       return shared;
     }
 
-    app.decorate('markNotReady', () => {
-      isStopping = true;
-    });
+    // Load balancers stop sending requests while open connections are still served.
     app.addHook('preClose', async () => {
       isStopping = true;
     });
-    if (!routes) return;
 
     app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }));
     app.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {

@@ -97,42 +97,20 @@ it('concurrent probes share one run of the checks', async () => {
   expect(runs).toBe(1);
 });
 
-it('during shutdown it is not ready, and requests in progress are completed', async () => {
-  const entered = aGate();
-  const released = aGate();
-  ({ app } = aTestApp({}, (routes) => {
-    routes.get('/slow', async () => {
-      entered.open();
-      await released.opened;
-      return { done: true };
-    });
-  }));
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  const { port } = app.server.address() as AddressInfo;
-  app.markNotReady();
-  expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
-
-  const slow = fetch(`http://127.0.0.1:${port}/slow`);
-  await entered.opened;
-  const closed = app.close();
-  released.open();
-  expect(await (await slow).json()).toEqual({ done: true });
-  await closed;
-});
-
-it('a request on an open connection during shutdown is answered, not rejected with 503', async () => {
-  const [slowEntered, quickEntered, closing, released] = [aGate(), aGate(), aGate(), aGate()];
+/** What a connection receives that has a request in progress when shutdown starts, and then sends a request for `path`. */
+async function answersDuringShutdown(path: string): Promise<string> {
+  const [slowEntered, nextEntered, closing, released] = [aGate(), aGate(), aGate(), aGate()];
   ({ app } = aTestApp({}, (routes) => {
     routes.get('/slow', async () => {
       slowEntered.open();
       await released.opened;
       return { slow: true };
     });
-    routes.get('/quick', async () => {
-      quickEntered.open();
-      return { quick: true };
-    });
+    routes.get('/quick', async () => ({ quick: true }));
   }));
+  app.addHook('onRequest', async ({ url }) => {
+    if (url === path) nextEntered.open();
+  });
   app.addHook('preClose', async () => closing.open());
   await app.listen({ host: '127.0.0.1', port: 0 });
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
@@ -145,11 +123,23 @@ it('a request on an open connection during shutdown is answered, not rejected wi
   await slowEntered.opened;
   const closed = app.close();
   await closing.opened;
-  socket.write('GET /quick HTTP/1.1\r\nhost: a\r\n\r\n');
-  await quickEntered.opened;
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`);
+  await nextEntered.opened;
   released.open();
   await Promise.all([ended, closed]);
-  expect(text).toMatch(/200 OK[\s\S]*\{"slow":true\}HTTP\/1\.1 200 OK[\s\S]*\{"quick":true\}$/);
+  return text;
+}
+
+it('during shutdown it is not ready, and requests in progress are completed', async () => {
+  expect(await answersDuringShutdown('/readyz')).toMatch(
+    /200 OK[\s\S]*\{"slow":true\}HTTP\/1\.1 503 Service Unavailable[\s\S]*\{"status":"stopping"\}$/,
+  );
+});
+
+it('a request on an open connection during shutdown is answered, not rejected with 503', async () => {
+  expect(await answersDuringShutdown('/quick')).toMatch(
+    /200 OK[\s\S]*\{"slow":true\}HTTP\/1\.1 200 OK[\s\S]*\{"quick":true\}$/,
+  );
 });
 
 it('on the port of short links the probe paths are not registered', async () => {
