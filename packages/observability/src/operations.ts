@@ -122,14 +122,14 @@ export function startOperations(options: OperationsOptions): Operations {
     keys,
     logger,
     now,
-    ...(intervalMs?.components === undefined ? {} : { intervalMs: intervalMs.components }),
+    intervalMs: intervalMs?.components,
   });
   const queue = startQueueSampler({
     queueShards: redises,
     spoolDirectory,
     logger,
     now,
-    ...(intervalMs?.queue === undefined ? {} : { intervalMs: intervalMs.queue }),
+    intervalMs: intervalMs?.queue,
   });
   const missing = createMissingSamples(logger);
   const stores = startStoreSampler({
@@ -139,7 +139,7 @@ export function startOperations(options: OperationsOptions): Operations {
     cluster: options.clickhouseCluster,
     missing,
     logger,
-    ...(intervalMs?.stores === undefined ? {} : { intervalMs: intervalMs.stores }),
+    intervalMs: intervalMs?.stores,
   });
   if (spoolDirectory !== undefined && options.spoolBytesMax !== undefined) {
     const need = { setting: 'SPOOL_MAX_MB', directory: spoolDirectory, bytes: options.spoolBytesMax };
@@ -147,11 +147,7 @@ export function startOperations(options: OperationsOptions): Operations {
       if (line !== undefined) logger.warn({}, line);
     });
   }
-  const opsLog = createOpsLog({
-    clickhouse,
-    logger,
-    ...(intervalMs?.opsLog === undefined ? {} : { intervalMs: intervalMs.opsLog }),
-  });
+  const opsLog = createOpsLog({ clickhouse, logger, intervalMs: intervalMs?.opsLog });
   const requests = createRequestCounts();
   const writer = isWriter ? createWriterCounts({ instance: components.instance, opsLog, now }) : undefined;
   opsLog.onFlush(() => {

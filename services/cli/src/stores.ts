@@ -128,7 +128,7 @@ export async function withCatalog<T>(
         baseUrl: stack?.api ?? settings.baseUrl,
         isReplicated: settings.clickhouseCluster !== undefined,
         waitReplicas: settings.redisWaitReplicas,
-        ...(cachedMax === undefined ? {} : { cachedMax }),
+        cachedMax,
       });
       try {
         return await work(catalog, { queues, clickhouse });

@@ -155,7 +155,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const spool = createSpool({
     directory: options.spoolDirectory,
     bytesMax: options.spoolBytesMax ?? SPOOL_BYTES_MAX,
-    ...(options.spoolBytesElsewhere !== undefined && { bytesElsewhere: options.spoolBytesElsewhere }),
+    bytesElsewhere: options.spoolBytesElsewhere,
     logger,
     now,
   });

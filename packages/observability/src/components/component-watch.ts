@@ -67,10 +67,7 @@ function storeStatus(component: string, { state, since, detail, starts }: StoreS
 export function startComponentWatch(options: ComponentWatchOptions): ComponentWatch {
   const { redis, clickhouse, service, version, keys, logger, now = Date.now, intervalMs } = options;
   const registry = createInstanceRegistry(redis);
-  const heartbeat: Heartbeat = startHeartbeat({
-    ...{ registry, service, version, keys, logger, now },
-    ...(intervalMs === undefined ? {} : { intervalMs }),
-  });
+  const heartbeat: Heartbeat = startHeartbeat({ registry, service, version, keys, logger, now, intervalMs });
   const redisWatches = [redis, ...(options.otherQueueShards ?? [])].map((server, shard) => {
     const name = shard === 0 ? 'redis' : `redis-${shard}`;
     let memory: RedisMemory | undefined;

@@ -97,7 +97,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     logger,
     now,
     isClosing: () => isClosing,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    timeoutMs,
   });
 
   const postpone = async (job: Job, token: string, delayMs: number): Promise<never> => {
