@@ -1,9 +1,8 @@
-export { type FileFormat, fileFormat } from './files/file-format.js';
+export { fileFormat } from './files/file-format.js';
 export type { EventCounts, EventReport } from './history/event-report.js';
 export { type EventImportOptions, importEvents } from './history/import-events.js';
 export type { HistoryItem, HistorySource, PastEvent } from './history/past-event.js';
 export { ImportError } from './model/import-error.js';
-export { SOURCES, type Source } from './model/source-link.js';
 export { isTimezone } from './model/times.js';
 export {
   type ApiSourceOptions,

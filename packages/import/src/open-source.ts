@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { ImportFileFormat, ImportSource } from '@waymark/contract';
 import type { Outbound } from '@waymark/outbound';
 import { APIS, type ApiOptions } from './apis/apis.js';
 import { numbered } from './apis/pages.js';
 import { createSourceClient } from './apis/source-client.js';
-import type { FileFormat } from './files/file-format.js';
 import { readCsv } from './files/read-csv.js';
 import { readNdjson } from './files/read-ndjson.js';
 import { readYourlsDump } from './files/read-sql.js';
@@ -12,7 +12,7 @@ import type { HistorySource } from './history/past-event.js';
 import { shlinkHistory } from './history/shlink-history.js';
 import { yourlsHistory } from './history/yourls-history.js';
 import { ImportError } from './model/import-error.js';
-import type { MapRecord, Source, SourceRow } from './model/source-link.js';
+import type { MapRecord, SourceRow } from './model/source-link.js';
 import { bitlyLinks } from './sources/bitly.js';
 import { csvLinks } from './sources/csv.js';
 import { dubLinks } from './sources/dub.js';
@@ -22,7 +22,7 @@ import { shlinkLinks } from './sources/shlink.js';
 import { shortIoLinks } from './sources/short-io.js';
 import { yourlsLinks } from './sources/yourls.js';
 
-const MAPPERS: Readonly<Record<Source, MapRecord>> = {
+const MAPPERS: Readonly<Record<ImportSource, MapRecord>> = {
   dub: dubLinks,
   bitly: bitlyLinks,
   'short.io': shortIoLinks,
@@ -47,7 +47,11 @@ export interface OpenSource {
  *
  * @throws ImportError for a format that the source does not have
  */
-export function openFile(source: Source, format: FileFormat, chunks: AsyncIterable<Uint8Array>): OpenSource {
+export function openFile(
+  source: ImportSource,
+  format: ImportFileFormat,
+  chunks: AsyncIterable<Uint8Array>,
+): OpenSource {
   if (format === 'csv') return { rows: readCsv(chunks), mapRecord: csvLinks };
   if (format === 'ndjson') return { rows: readNdjson(chunks), mapRecord: MAPPERS[source] };
   if (source !== 'yourls') throw new ImportError('a dump of SQL can be read for yourls only');
@@ -56,7 +60,7 @@ export function openFile(source: Source, format: FileFormat, chunks: AsyncIterab
 
 /** How to reach the API of a source. */
 export interface ApiSourceOptions {
-  readonly source: Source;
+  readonly source: ImportSource;
   /** Base URL of the API; undefined for that of the provider. */
   readonly address: string | undefined;
   readonly credential: string;
@@ -75,7 +79,7 @@ export interface ApiSourceOptions {
 }
 
 /** The API of a source and its base URL. @throws ImportError when the source has no API, or none was given for a self-hosted one */
-function apiOf(source: Source, given: string | undefined) {
+function apiOf(source: ImportSource, given: string | undefined) {
   const api = APIS[source];
   if (api === undefined) throw new ImportError(`${source} has no API: name a file`);
   const address = (given ?? api.address)?.replace(/(?<!\/)\/+$/, '');
@@ -85,7 +89,7 @@ function apiOf(source: Source, given: string | undefined) {
 }
 
 /** Checks that the source has an API and that its address is known; sends no request. @throws ImportError */
-export function checkApi(source: Source, address: string | undefined): void {
+export function checkApi(source: ImportSource, address: string | undefined): void {
   apiOf(source, address);
 }
 
@@ -125,8 +129,8 @@ export function openApiHistory(options: ApiSourceOptions): HistorySource {
 
 /** A file with the history of a source. */
 export interface FileHistoryOptions {
-  readonly source: Source;
-  readonly format: FileFormat;
+  readonly source: ImportSource;
+  readonly format: ImportFileFormat;
   /** Identifies the file and its content, such as by path, size and time of change. */
   readonly name: string;
   /** Opens the file from its start. */

@@ -1,6 +1,6 @@
+import type { ImportSource } from '@waymark/contract';
 import { isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
-import type { Source } from '../model/source-link.js';
 import { dubFolders, dubPages } from './dub-links.js';
 import { type Extension, oneByOne } from './one-by-one.js';
 import { listIn, textIn, unrepeated } from './pages.js';
@@ -127,7 +127,7 @@ const guarded =
 const guardedBitly = guarded(bitlyPages);
 
 /** The APIs of the sources that have one. */
-export const APIS: Readonly<Partial<Record<Source, Api>>> = {
+export const APIS: Readonly<Partial<Record<ImportSource, Api>>> = {
   dub: { address: 'https://api.dub.co', headers: bearer, pages: guarded(dubPages), folders: dubFolders },
   bitly: {
     address: 'https://api-ssl.bitly.com/v4',

@@ -1,6 +1,6 @@
 import type { WorkspaceRecord } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { parseResourceId } from '@waymark/contract';
+import { type ImportSource, parseResourceId } from '@waymark/contract';
 import {
   type ClickAlias,
   createClaimAdmin,
@@ -14,7 +14,6 @@ import {
 import type { LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { isErrorOfRecord } from '../model/record-errors.js';
-import type { Source } from '../model/source-link.js';
 import { textChars } from '../model/text-chars.js';
 import type { DomainMap } from '../run/domain-map.js';
 import { untilAborted } from '../run/until-aborted.js';
@@ -38,7 +37,7 @@ export interface EventImportOptions {
   readonly deps: Pick<LinkRuleDeps, 'catalog' | 'defaultDomain' | 'now'>;
   readonly stores: EventStores;
   readonly workspace: WorkspaceRecord;
-  readonly source: Source;
+  readonly source: ImportSource;
   readonly domains: DomainMap;
   /** Days after which the installation deletes events; undefined = never. */
   readonly retentionDays: number | undefined;

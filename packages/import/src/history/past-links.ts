@@ -1,5 +1,6 @@
 import { API_READ, type Catalog, type LinkBaseline, type LinkRecord, normaliseKey } from '@waymark/catalog';
-import { RowError, type Source } from '../model/source-link.js';
+import type { ImportSource } from '@waymark/contract';
+import { RowError } from '../model/source-link.js';
 import type { DomainMap } from '../run/domain-map.js';
 import type { PastAddress } from './past-event.js';
 
@@ -13,7 +14,7 @@ const LOOKUPS_AT_ONCE = 100;
 export interface PastLinksOptions {
   readonly catalog: Pick<Catalog, 'links' | 'domains'>;
   readonly workspaceId: string;
-  readonly source: Source;
+  readonly source: ImportSource;
   readonly domains: DomainMap;
   /** The domain of links that name none. */
   readonly fallbackDomain: string | undefined;

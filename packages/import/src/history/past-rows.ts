@@ -4,6 +4,7 @@ import {
   cutText,
   derivedEventId,
   exceededJsonSize,
+  type ImportSource,
   METADATA_CHARS_MAX,
   METADATA_PAIRS_BYTES_MAX,
   metadataFault,
@@ -16,7 +17,7 @@ import { clickRow, type EventRow, leadRow, saleRow } from '@waymark/event-format
 import type { ClickAlias, PastRow } from '@waymark/event-queue';
 import { createAgentReader, DIRECT, readReferer, toPlace } from '@waymark/visit';
 import { asJson } from '../model/as-json.js';
-import { RowError, type Source } from '../model/source-link.js';
+import { RowError } from '../model/source-link.js';
 import { textChars } from '../model/text-chars.js';
 import type { PastClick, PastEvent } from './past-event.js';
 
@@ -67,7 +68,7 @@ export function checkConversion(event: PastConversionEvent): void {
  *
  * @param workspaceNumber `UInt64` as text
  */
-export function createPastRows(workspaceNumber: string, source: Source) {
+export function createPastRows(workspaceNumber: string, source: ImportSource) {
   const readAgent = createAgentReader();
 
   function idOf(kind: string, identity: string, timeMs: number): string {

@@ -1,5 +1,5 @@
+import type { ImportFileFormat } from '@waymark/contract';
 import { isBotAgent } from '@waymark/visit';
-import type { FileFormat } from '../files/file-format.js';
 import { readCsv } from '../files/read-csv.js';
 import { readNdjson } from '../files/read-ndjson.js';
 import { readYourlsLog } from '../files/read-sql.js';
@@ -43,13 +43,13 @@ export function yourlsClick(record: unknown, timezone: string | undefined): Past
 
 const logFields = (headings: readonly string[]) => headings.map((heading) => heading.trim().toLowerCase());
 
-function rowsOf(format: FileFormat, chunks: AsyncIterable<Uint8Array>): AsyncIterable<SourceRow> {
+function rowsOf(format: ImportFileFormat, chunks: AsyncIterable<Uint8Array>): AsyncIterable<SourceRow> {
   if (format === 'sql') return readYourlsLog(chunks);
   return format === 'csv' ? readCsv(chunks, logFields) : readNdjson(chunks);
 }
 
 export interface YourlsHistoryOptions {
-  readonly format: FileFormat;
+  readonly format: ImportFileFormat;
   /** Opens the file from its start. */
   readonly open: () => AsyncIterable<Uint8Array>;
   readonly timezone: string | undefined;

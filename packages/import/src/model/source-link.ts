@@ -1,8 +1,4 @@
-import { type CreateLinkBody, IMPORT_SOURCES, type ImportSource, type TAG_COLORS } from '@waymark/contract';
-
-/** The systems that links are imported from. */
-export const SOURCES = IMPORT_SOURCES;
-export type Source = ImportSource;
+import type { CreateLinkBody, TAG_COLORS } from '@waymark/contract';
 
 /** A value of the source that Waymark cannot store, or of which it stores only a part. */
 export interface Lost {

@@ -1,6 +1,7 @@
+import type { ImportSource } from '@waymark/contract';
 import type { LinkAuthor, LinkRuleDeps } from '@waymark/link-rules';
 import { isErrorOfRecord } from '../model/record-errors.js';
-import { type MappingOptions, type MapRecord, RowError, type Source, type SourceRow } from '../model/source-link.js';
+import { type MappingOptions, type MapRecord, RowError, type SourceRow } from '../model/source-link.js';
 import { textChars } from '../model/text-chars.js';
 import type { DomainMap } from './domain-map.js';
 import {
@@ -25,7 +26,7 @@ const ROWS_UNSETTLED_MAX = 1000;
 export interface ImportOptions {
   readonly deps: LinkRuleDeps;
   readonly author: LinkAuthor;
-  readonly source: Source;
+  readonly source: ImportSource;
   readonly mapRecord: MapRecord;
   readonly mapping: MappingOptions;
   readonly domains: DomainMap;

@@ -4,13 +4,14 @@ import {
   type CreateLinkBody,
   createLinkBodySchema,
   DESCRIPTION_CHARS_MAX,
+  type ImportSource,
   ROOT_KEY,
   TITLE_CHARS_MAX,
   type UpdateLinkBody,
 } from '@waymark/contract';
 import { checkUtmValues } from '@waymark/link-rules';
 import { isRefusedRecord } from '../model/record-errors.js';
-import type { Clearable, Lost, Source, SourceLink } from '../model/source-link.js';
+import type { Clearable, Lost, SourceLink } from '../model/source-link.js';
 import { CLEARABLE_FLAGS, RowError } from '../model/source-link.js';
 import type { DomainMap } from './domain-map.js';
 import type { ReferencedResources } from './referenced-resources.js';
@@ -38,7 +39,7 @@ export interface LinkPlan {
 }
 
 export interface PlanOptions {
-  readonly source: Source;
+  readonly source: ImportSource;
   readonly domains: DomainMap;
   /** The domain of links without a domain. */
   readonly fallbackDomain: string | undefined;

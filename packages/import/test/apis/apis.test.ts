@@ -1,6 +1,7 @@
+import type { ImportSource } from '@waymark/contract';
 import { createOutbound } from '@waymark/outbound';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openApi, type Source } from '../../src/index.js';
+import { openApi } from '../../src/index.js';
 import { aDubLink, type DubAccount, dubAnswer, emptyAccount } from '../history/stub-dub.js';
 import { KEY, NOW, outbound, read } from './read-api.js';
 import type { StubAnswer, StubRequest } from './stub-server.js';
@@ -288,7 +289,7 @@ describe('an API', () => {
   const kuttLink = (key: string) => ({ address: key, target: 'https://a.test', domain: 'k.test' });
   const yourlsPage = (key: string) => ({ link_1: { shorturl: `http://y.test/${key}`, url: 'https://a.test' } });
 
-  it.each<[Source, (request: StubRequest, number: number) => StubAnswer]>([
+  it.each<[ImportSource, (request: StubRequest, number: number) => StubAnswer]>([
     ['kutt', () => ({ json: { data: [kuttLink('a'), kuttLink('b')] } })],
     ['yourls', (_request, number) => ({ json: { links: yourlsPage(String(number < 3 ? number : 3 + (number % 3))) } })],
   ])('of %s that answers the same pages again and again ends the import', async (source, answer) => {

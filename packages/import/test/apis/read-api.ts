@@ -1,6 +1,7 @@
+import type { ImportSource } from '@waymark/contract';
 import { createOutbound } from '@waymark/outbound';
 import { afterAll, onTestFinished } from 'vitest';
-import { openApi, type Source } from '../../src/index.js';
+import { openApi } from '../../src/index.js';
 import { type StubAnswer, type StubRequest, startStub } from './stub-server.js';
 
 export const KEY = 'secret-key-of-the-source';
@@ -18,7 +19,7 @@ export interface Reading {
 
 /** All links of a stub's API, mapped; and how long the import waited. */
 export async function read(
-  source: Source,
+  source: ImportSource,
   answer: (request: StubRequest, number: number) => StubAnswer,
   options: Reading = {},
 ) {

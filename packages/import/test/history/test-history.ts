@@ -1,5 +1,5 @@
 import type { WorkspaceRecord } from '@waymark/catalog';
-import { parseResourceId } from '@waymark/contract';
+import { type ImportSource, parseResourceId } from '@waymark/contract';
 import { createOutbound } from '@waymark/outbound';
 import {
   type ApiSourceOptions,
@@ -12,7 +12,6 @@ import {
   openApiHistory,
   parseDomainMap,
   type Rejection,
-  type Source,
 } from '../../src/index.js';
 import { startImports, type TestImport } from '../run/test-import.js';
 
@@ -22,7 +21,12 @@ export type Workspace = WorkspaceRecord & { readonly host: string };
 export interface TestHistory extends TestImport {
   readonly waits: number[];
   /** Imports an API: its links, then its events, which `options` may change. */
-  api(workspace: Workspace, source: Source, address: string, options?: Partial<EventImportOptions>): Promise<Imported>;
+  api(
+    workspace: Workspace,
+    source: ImportSource,
+    address: string,
+    options?: Partial<EventImportOptions>,
+  ): Promise<Imported>;
   events(workspace: Workspace, history: HistorySource, options?: Partial<EventImportOptions>): Promise<Imported>;
   /** Rows of a workspace in a table, as objects. */
   rows(workspace: Workspace, table: string): Promise<Record<string, unknown>[]>;

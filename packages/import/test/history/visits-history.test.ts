@@ -1,7 +1,8 @@
 import { API_READ, normaliseKey } from '@waymark/catalog';
+import type { ImportFileFormat } from '@waymark/contract';
 import { createOutbound } from '@waymark/outbound';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type FileFormat, openApiHistory, openFileHistory, parseDomainMap } from '../../src/index.js';
+import { openApiHistory, openFileHistory, parseDomainMap } from '../../src/index.js';
 import { type StubAnswer, type StubRequest, startStub } from '../apis/stub-server.js';
 import { startHistory, type TestHistory, type Workspace } from './test-history.js';
 
@@ -34,7 +35,7 @@ INSERT INTO \`yourls_url\` VALUES ('Ab','https://a.test','A','2020-01-01 00:00:0
 6;2022-03-01 12:00:00;Ab;direct;"${CHROME}";203.0.113.9;DE
 ;2022-03-01 12:00:00;Ab;direct;"${CHROME}";203.0.113.9;DE
 `;
-  const logOf = (content: string, format: FileFormat) =>
+  const logOf = (content: string, format: ImportFileFormat) =>
     openFileHistory({
       ...{ source: 'yourls', format, name: content, timezone: 'Europe/Berlin' },
       async *open() {

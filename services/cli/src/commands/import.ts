@@ -3,6 +3,7 @@ import { access, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import type { Settings } from '@waymark/config';
+import type { ImportSource } from '@waymark/contract';
 import {
   type ApiSourceOptions,
   type EventCounts,
@@ -12,7 +13,6 @@ import {
   type OpenSource,
   openApi,
   openFile,
-  type Source,
 } from '@waymark/import';
 import { createOutbound, type Outbound } from '@waymark/outbound';
 import { CommandError } from '../command-error.js';
@@ -34,7 +34,7 @@ type Place = string | ApiSourceOptions;
 
 /** @throws CommandError for an API that does not exist, or without its key */
 async function placeOf(
-  source: Source,
+  source: ImportSource,
   location: string | undefined,
   { account, history }: ImportOptions,
   { importCredential }: Settings,
@@ -61,7 +61,7 @@ async function placeOf(
 }
 
 /** Opens a file, or standard input for `-`. @throws CommandError when the file cannot be read */
-async function openPath(source: Source, location: string): Promise<OpenSource> {
+async function openPath(source: ImportSource, location: string): Promise<OpenSource> {
   if (location === '-') return openFile(source, 'csv', process.stdin);
   await access(location).catch(() => {
     throw new CommandError(`the file ${location} cannot be read`);
@@ -78,7 +78,7 @@ interface Imported {
 }
 
 /** Imports the links, then the events if they are wanted. */
-function importAll(source: Source, place: Place, options: ImportOptions, settings: Settings): Promise<Imported> {
+function importAll(source: ImportSource, place: Place, options: ImportOptions, settings: Settings): Promise<Imported> {
   const isFile = typeof place === 'string';
   return withCatalog(async (catalog, stores) => {
     const workspace = await findWorkspace(catalog, options.workspace);
@@ -103,7 +103,7 @@ function importAll(source: Source, place: Place, options: ImportOptions, setting
   }, CACHED_MAX);
 }
 
-function resultOf(source: Source, isDry: boolean, { links, events }: Imported): CommandResult {
+function resultOf(source: ImportSource, isDry: boolean, { links, events }: Imported): CommandResult {
   const reports = [...links.reports, ...(events?.reports ?? [])];
   const begin = isDry ? 'would be: ' : '';
   return {

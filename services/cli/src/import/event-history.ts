@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Catalog, WorkspaceRecord } from '@waymark/catalog';
 import type { Settings } from '@waymark/config';
+import type { ImportSource } from '@waymark/contract';
 import {
   type ApiSourceOptions,
   type EventCounts,
@@ -11,7 +12,6 @@ import {
   importEvents,
   openApiHistory,
   openFileHistory,
-  type Source,
 } from '@waymark/import';
 import { CommandError } from '../command-error.js';
 import { interruptible } from '../interruptible.js';
@@ -25,7 +25,7 @@ import { type Reported, withEventReport } from './report-files.js';
  *
  * @throws CommandError or ImportError
  */
-async function openLog(source: Source, path: string, timezone: string | undefined): Promise<HistorySource> {
+async function openLog(source: ImportSource, path: string, timezone: string | undefined): Promise<HistorySource> {
   const found = await stat(path).catch(() => {
     throw new CommandError(`the file ${path} cannot be read`);
   });
@@ -39,7 +39,7 @@ async function openLog(source: Source, path: string, timezone: string | undefine
 /** Opens the history for `--history events`: the file `--log`, or else the source of the links. @throws CommandError or ImportError */
 export function openHistory(
   { log, timezone }: Pick<ImportOptions, 'log' | 'timezone'>,
-  source: Source,
+  source: ImportSource,
   location: string | ApiSourceOptions,
 ): Promise<HistorySource> {
   const path = log ?? (typeof location === 'string' ? location : undefined);
@@ -61,7 +61,7 @@ export async function importHistory(
   history: HistorySource,
   options: ImportOptions,
   run: {
-    readonly source: Source;
+    readonly source: ImportSource;
     readonly catalog: Catalog;
     readonly stores: OpenStores;
     readonly workspace: WorkspaceRecord;

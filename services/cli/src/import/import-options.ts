@@ -1,11 +1,10 @@
+import { IMPORT_SOURCES, type ImportSource } from '@waymark/contract';
 import {
   type DomainMap,
   isTimezone,
   ON_CONFLICT,
   parseDomainMap,
   type ImportOptions as RunOptions,
-  SOURCES,
-  type Source,
 } from '@waymark/import';
 import { CommandError } from '../command-error.js';
 import { choiceOption, oneOf, optionalText, type RawOption, requiredText } from '../option-values.js';
@@ -26,7 +25,7 @@ export interface RawImportOptions {
 
 const HISTORIES = ['none', 'counts', 'events'] as const;
 /** Sources whose events can be imported. */
-const WITH_EVENTS: readonly Source[] = ['dub', 'yourls', 'shlink'];
+const WITH_EVENTS: readonly ImportSource[] = ['dub', 'yourls', 'shlink'];
 
 /** The items of a comma-separated or repeated option; empty when it is not given. @throws CommandError when it has none */
 function texts(name: string, value: RawOption): string[] {
@@ -40,11 +39,11 @@ function texts(name: string, value: RawOption): string[] {
 }
 
 /** The source with that name. @throws CommandError */
-export function sourceOf(name: string): Source {
-  return oneOf(SOURCES, name, `there is no source "${name}"; sources are:`);
+export function sourceOf(name: string): ImportSource {
+  return oneOf(IMPORT_SOURCES, name, `there is no source "${name}"; sources are:`);
 }
 
-function historyOf(value: RawOption, source: Source): (typeof HISTORIES)[number] {
+function historyOf(value: RawOption, source: ImportSource): (typeof HISTORIES)[number] {
   const history = choiceOption('history', value, HISTORIES, 'none');
   if (history === 'events' && !WITH_EVENTS.includes(source)) {
     throw new CommandError(`--history events is possible for ${WITH_EVENTS.join(', ')}; ${source} has counts only`);
@@ -52,7 +51,7 @@ function historyOf(value: RawOption, source: Source): (typeof HISTORIES)[number]
   return history;
 }
 
-function timezoneOf(value: RawOption, source: Source): string | undefined {
+function timezoneOf(value: RawOption, source: ImportSource): string | undefined {
   const timezone = optionalText('timezone', value);
   if (timezone === undefined) {
     if (source === 'yourls') throw new CommandError('--timezone is required: YOURLS writes times without their zone');
@@ -76,7 +75,7 @@ export interface ImportOptions extends Pick<RunOptions, 'isDry' | 'tags' | 'hist
 }
 
 /** Checks the options of `waymark import`. @throws CommandError or ImportError */
-export function importOptions(source: Source, options: RawImportOptions): ImportOptions {
+export function importOptions(source: ImportSource, options: RawImportOptions): ImportOptions {
   return {
     workspace: requiredText('workspace', options.workspace),
     domains: parseDomainMap(texts('domain', options.domain)),
