@@ -44,7 +44,7 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
     report,
     signal,
     async prepare(stores) {
-      apiKey = (await prepareInProcess({ stores, settings, domain }, report))?.apiKey;
+      apiKey = await prepareInProcess({ stores, settings, domain }, report);
     },
   });
   const { api, links } = stack;

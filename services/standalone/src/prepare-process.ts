@@ -3,7 +3,7 @@ import { closeSync } from 'node:fs';
 import type { Settings } from '@waymark/config';
 import { openLog } from './data-dir/log-files.js';
 import { describeExit, processEntry } from './launch.js';
-import type { FirstWorkspace, PrepareOptions } from './prepare-stores.js';
+import type { PrepareOptions } from './prepare-stores.js';
 
 /** The only message to the process of `prepare.ts`. */
 export interface PrepareRequest extends Pick<PrepareOptions, 'stores' | 'domain'> {
@@ -19,12 +19,13 @@ export type PrepareAnswer =
 /**
  * Runs `prepareStores` in a child process, which ends afterwards. Its log is `prepare.log`.
  *
+ * @returns the API key of the first workspace, if this start created it
  * @throws Error with the message of the error in that process, or with its exit code or signal
  */
 export async function prepareInProcess(
   request: PrepareRequest,
   report: (line: string) => void,
-): Promise<FirstWorkspace | undefined> {
+): Promise<string | undefined> {
   const log = openLog(request.settings.dataDir, 'prepare');
   // `advanced` passes keys as buffers. `detached`: Ctrl-C reaches only the supervisor, so that no migration is interrupted.
   const child = fork(processEntry('prepare'), {
@@ -38,7 +39,7 @@ export async function prepareInProcess(
       const answer = message as PrepareAnswer;
       if (answer.type === 'report') report(answer.line);
       else if (answer.type === 'failed') reject(new Error(answer.message));
-      else resolve(answer.apiKey === undefined ? undefined : { apiKey: answer.apiKey });
+      else resolve(answer.apiKey);
     });
     child.once('error', reject);
     child.once('exit', (code, signal) =>

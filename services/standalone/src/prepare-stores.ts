@@ -24,19 +24,15 @@ import type { Redis } from 'ioredis';
 import { keepFirstKey } from './first-key.js';
 import type { Stores } from './stack.js';
 
-/** The workspace that the first start creates. */
-export interface FirstWorkspace {
-  readonly apiKey: string;
-}
-
-async function createFirstWorkspace(catalog: Catalog, domain: string): Promise<FirstWorkspace | undefined> {
+/** @returns the API key of the workspace; undefined if there is a workspace already */
+async function createFirstWorkspace(catalog: Catalog, domain: string): Promise<string | undefined> {
   // A workspace that a later release has stored, and that this one cannot read, counts as well.
   const { records, unreadable } = await catalog.workspaces.listReadable();
   if (records.length + unreadable.length > 0) return undefined;
   const created = await catalog.workspaces.create({
     ...{ name: 'Default', slug: 'default', plan: DEFAULT_PLAN, quotas: DEFAULT_QUOTAS, domain },
   });
-  return { apiKey: created.apiKey.token };
+  return created.apiKey.token;
 }
 
 /** Adds the default domain to the default workspace, in case DEFAULT_DOMAIN has changed since the first start. */
@@ -112,10 +108,10 @@ export interface PrepareOptions {
  * Checks that the stores can be used, applies the migrations and what the settings say of ClickHouse (placement, retention, the view of the
  * query log), prepares stores that were restored from a backup, and creates the first workspace, whose API key is then in a file of DATA_DIR. If there is a workspace already, adds the default domain to the workspace `default`.
  *
- * @returns the workspace if this start created it
+ * @returns the API key of the workspace, if this start created it
  * @throws Error naming the setting of a store that cannot be used; the error of a migration
  */
-export async function prepareStores(options: PrepareOptions): Promise<FirstWorkspace | undefined> {
+export async function prepareStores(options: PrepareOptions): Promise<string | undefined> {
   const { stores, settings, domain, logger, report } = options;
   const clickhouse = createClickHouseClient({
     url: stores.clickhouseUrl,
@@ -148,10 +144,10 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
     });
     await applyQueryLogView(clickhouse, { cluster: settings.clickhouseCluster });
     await prepareRestored(options, catalog);
-    const first = await createFirstWorkspace(catalog, domain);
-    if (first === undefined) await addDomain(catalog, domain, logger);
-    else keepFirstKey(settings.dataDir, first.apiKey);
-    return first;
+    const apiKey = await createFirstWorkspace(catalog, domain);
+    if (apiKey === undefined) await addDomain(catalog, domain, logger);
+    else keepFirstKey(settings.dataDir, apiKey);
+    return apiKey;
   } finally {
     await catalog.close();
     redis.disconnect();

@@ -11,8 +11,7 @@ async function answer(message: unknown, logger: Logger): Promise<PrepareAnswer> 
   const request = message as PrepareRequest;
   const report = (line: string) => void process.send?.({ type: 'report', line } satisfies PrepareAnswer);
   try {
-    const first = await prepareStores({ ...request, logger, report });
-    return { type: 'prepared', apiKey: first?.apiKey };
+    return { type: 'prepared', apiKey: await prepareStores({ ...request, logger, report }) };
   } catch (err) {
     logger.error({ err }, 'the stores could not be prepared');
     return { type: 'failed', message: err instanceof Error ? err.message : String(err) };
