@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { identifyProcess } from '@waymark/config';
+import { identifyProcess, type RunState } from '@waymark/config';
 import { z } from 'zod';
 import { CommandError } from './command-error.js';
 import { isAlive } from './is-alive.js';
@@ -58,6 +58,12 @@ export function rejectStartingStack(dataDir: string): void {
   const lock = readStackLock(dataDir);
   if (lock?.isAlive !== true) return;
   throw new CommandError(`a stack on ${dataDir} is starting or stopping (process ${lock.pid}): try again`);
+}
+
+/** @param stack the run state, if a stack is running. @throws CommandError while a stack is running, starting or stopping */
+export function rejectStack(dataDir: string, stack: RunState | undefined): void {
+  if (stack !== undefined) throw new CommandError(`a stack is running on ${dataDir}: stop it first`);
+  rejectStartingStack(dataDir);
 }
 
 /** @throws CommandError when the last stack was killed: a supervisor that shuts down normally removes its lock file */

@@ -1,7 +1,7 @@
 import { instanceKeyFiles, type KeyMarks, keyMarks, readInstanceKeys, type Settings } from '@waymark/config';
-import { createInstanceRegistry } from '@waymark/observability';
 import { CommandError } from '../command-error.js';
 import { printStatus } from '../output.js';
+import { runningServices } from '../running-services.js';
 import { type Target, withQueues } from '../stores.js';
 
 /** How to find out afterwards whether the keys open everything. */
@@ -16,8 +16,8 @@ function marksIn(settings: Settings, directory: string): KeyMarks | undefined {
 
 /** The marks that the processes of the stack publish; undefined when none does, or they do not seal with one key. */
 async function publishedMarks(target: Target): Promise<KeyMarks | undefined> {
-  const { instances } = await withQueues(target, ([redis]) => createInstanceRegistry(redis).read());
-  const marks = instances.flatMap(({ isAlive, instance: { keys } }) => (isAlive && keys !== undefined ? [keys] : []));
+  const running = await withQueues(target, ([redis]) => runningServices(redis));
+  const marks = running.flatMap(({ keys }) => keys ?? []);
   const [first] = marks;
   return marks.every(({ current }) => current === first?.current) ? first : undefined;
 }

@@ -18,7 +18,7 @@ import { draftOf, soleDraftOf } from '../drafts.js';
 import { interruptible } from '../interruptible.js';
 import { optionalText, type RawOption } from '../option-values.js';
 import { type CommandResult, megabytes } from '../output.js';
-import { rejectStartingStack } from '../stack-lock.js';
+import { rejectStack, rejectStartingStack } from '../stack-lock.js';
 import { findTarget, type Target } from '../stores.js';
 
 /** Written last: a directory without it is an incomplete backup. */
@@ -147,8 +147,7 @@ export async function restore(
   const { dataDir, instanceKey } = target.settings;
   const from = directoryArgument(directory);
   rejectExternalStores(target);
-  if (target.stack !== undefined) throw new CommandError(`a stack is running on ${dataDir}: stop it first`);
-  rejectStartingStack(dataDir);
+  rejectStack(dataDir, target.stack);
   if (hasData(dataDir))
     throw new CommandError(`${dataDir} already contains data: move it away, or set another DATA_DIR`);
   if (!existsSync(join(from, MANIFEST)))

@@ -1,23 +1,21 @@
 import { afterRestore } from '@waymark/catalog';
 import { writeRestoredMark } from '@waymark/config';
-import { createInstanceRegistry } from '@waymark/observability';
 import type { Redis } from 'ioredis';
 import { hasData } from '../backup/data-files.js';
 import { CommandError } from '../command-error.js';
 import { type RawOption, requiredText } from '../option-values.js';
 import type { CommandResult } from '../output.js';
-import { rejectStartingStack } from '../stack-lock.js';
+import { runningServices } from '../running-services.js';
+import { rejectStack } from '../stack-lock.js';
 import { findTarget, withCatalog } from '../stores.js';
 
 /** @throws CommandError while a service of the installation runs */
 async function rejectServices(redis: Redis): Promise<void> {
-  const { instances } = await createInstanceRegistry(redis).read();
-  const alive = instances.flatMap(({ isAlive, instance: { service, instance } }) =>
-    isAlive ? [`${service} (${instance})`] : [],
-  );
-  if (alive.length === 0) return;
+  const running = await runningServices(redis);
+  if (running.length === 0) return;
+  const names = running.map(({ service, instance }) => `${service} (${instance})`).join(', ');
   throw new CommandError(
-    `these services use the stores: ${alive.join(', ')}. This command is for stores that were restored, before services start on them`,
+    `these services use the stores: ${names}. This command is for stores that were restored, before services start on them`,
   );
 }
 
@@ -33,8 +31,7 @@ export async function prepareRestored(options: { readonly backup: RawOption }): 
   const { settings, stack } = findTarget();
   const { dataDir, redisUrl, clickhouseUrl } = settings;
   if (redisUrl === undefined || clickhouseUrl === undefined) {
-    if (stack !== undefined) throw new CommandError(`a stack is running on ${dataDir}: stop it first`);
-    rejectStartingStack(dataDir);
+    rejectStack(dataDir, stack);
     if (!hasData(dataDir))
       throw new CommandError(
         `${dataDir} contains no data: is DATA_DIR, or are REDIS_URL and CLICKHOUSE_URL, set otherwise?`,

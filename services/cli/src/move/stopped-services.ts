@@ -1,16 +1,15 @@
 import { QUEUE_KINDS, queueDepths } from '@waymark/event-queue';
-import { createInstanceRegistry } from '@waymark/observability';
 import type { Redis } from 'ioredis';
 import { CommandError } from '../command-error.js';
+import { runningServices } from '../running-services.js';
 import { rejectKilledStack, rejectStartingStack } from '../stack-lock.js';
 import { type Target, withQueues } from '../stores.js';
 
 /** @throws CommandError while a service of the installation runs */
 async function rejectRunningServices(redis: Redis): Promise<void> {
-  const { instances } = await createInstanceRegistry(redis).read();
-  const alive = instances.filter(({ isAlive }) => isAlive).map(({ instance }) => instance);
-  if (alive.length === 0) return;
-  const names = alive.map(({ service, instance }) => `${service} (${instance})`).join(', ');
+  const running = await runningServices(redis);
+  if (running.length === 0) return;
+  const names = running.map(({ service, instance }) => `${service} (${instance})`).join(', ');
   throw new CommandError(
     `still running: ${names}. Stop every service, then move; one that was killed counts as running for 10 s`,
   );

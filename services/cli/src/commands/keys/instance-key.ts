@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import type { Catalog, SealedCounts, SealedReport } from '@waymark/catalog';
 import { instanceKeyFiles, keyMarks, readInstanceKeys } from '@waymark/config';
-import { createInstanceRegistry, type Instance } from '@waymark/observability';
+import type { Instance } from '@waymark/observability';
 import { CommandError } from '../../command-error.js';
 import { walkImportCredentials } from '../../import/sealed-credentials.js';
 import { type CommandResult, table } from '../../output.js';
 import { withProgress } from '../../progress.js';
+import { runningServices } from '../../running-services.js';
 import { findTarget, type Target, withCatalog, withQueues } from '../../stores.js';
 
 const RUNBOOK = 'docs/runbooks/rotating-keys.md';
@@ -17,10 +18,10 @@ async function processesWithout(
   target: Target,
   hasKeys: (keys: NonNullable<Instance['keys']>) => boolean,
 ): Promise<string[]> {
-  const { instances } = await withQueues(target, ([redis]) => createInstanceRegistry(redis).read());
-  return instances
-    .filter(({ isAlive, instance: { keys } }) => isAlive && (keys === undefined || !hasKeys(keys)))
-    .map(({ instance: { service, instance } }) => `${service} ${instance}`)
+  const running = await withQueues(target, ([redis]) => runningServices(redis));
+  return running
+    .filter(({ keys }) => keys === undefined || !hasKeys(keys))
+    .map(({ service, instance }) => `${service} ${instance}`)
     .sort();
 }
 
