@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import {
-  applyPlacement,
-  applyQueryLogView,
-  applyRetention,
+  applySchema,
   type ClickHouseClient,
   countExpired,
   createClickHouseClient,
@@ -11,7 +9,6 @@ import {
   erasureProgress,
   findCompleteReplicas,
   listShards,
-  migrate,
   moveDatabase,
   moveShard,
   prepareErasure,
@@ -128,10 +125,10 @@ async function readViews(client: ClickHouseClient, cluster?: string): Promise<st
 
 /** What a start, the writer and the views need. */
 async function startAndWrite(client: ClickHouseClient, cluster?: string): Promise<void> {
-  expect((await migrate(client, { cluster })).applied.length).toBeGreaterThan(40);
-  if (cluster !== undefined) expect((await applyPlacement(client, { cluster })).length).toBeGreaterThan(25);
-  await applyRetention(client, { cluster, eventDays: 400, addressDays: 30 });
-  expect(await applyQueryLogView(client, { cluster })).toBe(true);
+  const { applied, placed, hasQueryLogView } = await applySchema(client, { cluster, eventDays: 400, addressDays: 30 });
+  expect(applied.length).toBeGreaterThan(40);
+  if (cluster !== undefined) expect(placed.length).toBeGreaterThan(25);
+  expect(hasQueryLogView).toBe(true);
   await writeEvents(client);
   expect(await readViews(client, cluster)).toEqual(
     expect.arrayContaining(['ops_parts', 'ops_query_log', 'report_sales']),

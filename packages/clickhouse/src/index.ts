@@ -17,6 +17,7 @@ export {
   isTooLarge,
   refusalCode,
 } from './infrastructure-error.js';
+export { applySchema } from './migrations/apply-schema.js';
 export {
   migrate,
   migrationStatus,

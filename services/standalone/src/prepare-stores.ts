@@ -7,14 +7,7 @@ import {
   DEFAULT_QUOTAS,
   isUnreadable,
 } from '@waymark/catalog';
-import {
-  applyPlacement,
-  applyQueryLogView,
-  applyRetention,
-  type ClickHouseClient,
-  createClickHouseClient,
-  migrate,
-} from '@waymark/clickhouse';
+import { applySchema, type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
 import { readRestoredMark, removeRestoredMark, type Settings } from '@waymark/config';
 import { ApiError } from '@waymark/contract';
 import { checkRedisSettings } from '@waymark/event-queue';
@@ -135,14 +128,11 @@ export async function prepareStores(options: PrepareOptions): Promise<string | u
   try {
     await checkStores(redis, clickhouse);
     if (settings.redisUrl !== undefined) for (const line of await checkRedisSettings(redis)) report(line);
-    await migrate(clickhouse, { cluster: settings.clickhouseCluster });
-    await applyPlacement(clickhouse, { cluster: settings.clickhouseCluster });
-    await applyRetention(clickhouse, {
+    await applySchema(clickhouse, {
       cluster: settings.clickhouseCluster,
       addressDays: settings.addressRetentionDays,
       eventDays: settings.eventRetentionDays,
     });
-    await applyQueryLogView(clickhouse, { cluster: settings.clickhouseCluster });
     await prepareRestored(options, catalog);
     const apiKey = await createFirstWorkspace(catalog, domain);
     if (apiKey === undefined) await addDomain(catalog, domain, logger);

@@ -1,14 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerWithin } from '@waymark/cache';
-import {
-  applyPlacement,
-  applyQueryLogView,
-  applyRetention,
-  type ClickHouseClient,
-  isPlacementApplied,
-  migrate,
-  migrationStatus,
-} from '@waymark/clickhouse';
+import { applySchema, type ClickHouseClient, isPlacementApplied, migrationStatus } from '@waymark/clickhouse';
 import { CommandError } from '../command-error.js';
 import { numberOption, type RawOption } from '../option-values.js';
 import { type CommandResult, printStatus, table } from '../output.js';
@@ -21,21 +13,18 @@ const ANSWER_TIMEOUT_MS = 5_000;
 /** `waymark migrate up`: applies all pending migrations, the placement on shards and the retention. */
 export function migrateUp(): Promise<CommandResult> {
   const target = findTarget();
-  const {
-    clickhouseCluster: cluster,
-    addressRetentionDays: addressDays,
-    eventRetentionDays: eventDays,
-  } = target.settings;
+  const { settings } = target;
   return withClickHouse(target, async (clickhouse) => {
-    const report = await migrate(clickhouse, { cluster });
-    const placed = await applyPlacement(clickhouse, { cluster });
-    const retention = await applyRetention(clickhouse, { cluster, addressDays, eventDays });
-    await applyQueryLogView(clickhouse, { cluster });
+    const { applied, alreadyApplied, placed, retention } = await applySchema(clickhouse, {
+      cluster: settings.clickhouseCluster,
+      addressDays: settings.addressRetentionDays,
+      eventDays: settings.eventRetentionDays,
+    });
     return {
-      data: { ...report, retention },
+      data: { applied, alreadyApplied, retention },
       lines: [
-        ...report.applied.map((name) => `applied ${name}`),
-        `${report.applied.length} applied, ${report.alreadyApplied} already applied`,
+        ...applied.map((name) => `applied ${name}`),
+        `${applied.length} applied, ${alreadyApplied} already applied`,
         ...(placed.length === 0 ? [] : [`placed ${placed.length} tables on the shards`]),
         ...retention,
       ],
