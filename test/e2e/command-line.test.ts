@@ -70,7 +70,9 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
   });
 
   it('sends traffic through the HTTP endpoints, all of it accepted, and revokes its key', async () => {
-    const totals = await json<Record<string, number | string>>('demo', '--seconds', '2', '--rate', '30');
+    // Addresses as browsers show them, with a slash at the end.
+    const addresses = ['--api', `${up.state()?.api}/`, '--links', `${up.state()?.links}/`];
+    const totals = await json<Record<string, number | string>>('demo', '--seconds', '2', '--rate', '30', ...addresses);
     expect(totals.firstRefusal).toBeUndefined();
     expect(totals).toMatchObject({ links: 12, refused: 0 });
     expect(totals.clicks).toBeGreaterThan(20);

@@ -41,6 +41,11 @@ export function urlOption(name: string, value: RawOption): string | undefined {
   throw new CommandError(`--${name} must be a URL, such as https://acme.com`);
 }
 
+/** The address of a service, without a slash at its end; undefined when the option is not given. @throws CommandError */
+export function addressOption(name: string, value: RawOption): string | undefined {
+  return urlOption(name, optionalText(name, value))?.replace(/\/$/, '');
+}
+
 /**
  * The items of a comma-separated or repeated option; undefined when it is not given.
  *

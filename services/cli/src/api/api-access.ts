@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Scope } from '@waymark/contract';
 import { CommandError } from '../command-error.js';
 import { findWorkspace } from '../commands/workspace.js';
-import { optionalText, type RawOption } from '../option-values.js';
+import { addressOption, optionalText, type RawOption } from '../option-values.js';
 import { printStatus } from '../output.js';
 import { findTarget, withCatalog } from '../stores.js';
 import { type ApiRequests, createApiRequests } from './api-requests.js';
@@ -65,7 +65,7 @@ export interface ApiOptions {
  */
 function apiUrl(option: RawOption): string {
   const { stack, settings } = findTarget();
-  const api = optionalText('api', option)?.replace(/\/$/, '') ?? stack?.api;
+  const api = addressOption('api', option) ?? stack?.api;
   if (api !== undefined) return api;
   throw new CommandError(
     `no stack is running on ${settings.dataDir}: start it with \`npm run up\`, set DATA_DIR, or set --api`,

@@ -3,7 +3,7 @@ import { CommandError } from '../command-error.js';
 import { createHttpClient } from '../demo/http-client.js';
 import { createTraffic, type TrafficTotals } from '../demo/traffic.js';
 import { interruptible } from '../interruptible.js';
-import { numberOption, optionalText, type RawOption, urlOption } from '../option-values.js';
+import { addressOption, numberOption, optionalText, type RawOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
 import { withProgress } from '../progress.js';
 import { findTarget, withCatalog } from '../stores.js';
@@ -22,8 +22,8 @@ const CONNECTIONS_MAX = 32;
 
 function addresses(options: DemoOptions): { readonly api: string; readonly links: string } {
   const { stack, settings } = findTarget();
-  const api = urlOption('api', options.api) || stack?.api;
-  const links = urlOption('links', options.links) || stack?.links;
+  const api = addressOption('api', options.api) ?? stack?.api;
+  const links = addressOption('links', options.links) ?? stack?.links;
   if (api !== undefined && links !== undefined) return { api, links };
   throw new CommandError(
     `no stack is running on ${settings.dataDir}: start it with \`npm run up\`, or set --api and --links`,

@@ -3,7 +3,7 @@ import { migrationStatus } from '@waymark/clickhouse';
 import { maskUrl, type RunState } from '@waymark/config';
 import { checkRedisSettings, infoField, type QueueDepth, queueDepths } from '@waymark/event-queue';
 import { fullDisk } from '@waymark/observability';
-import { optionalText, type RawOption } from '../option-values.js';
+import { addressOption, type RawOption } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
 import { connectRedis, findTarget, type Target, withClickHouse } from '../stores.js';
 
@@ -110,7 +110,7 @@ function maskStack(stack: RunState | undefined): RunState | null {
 export async function showStatus({ api: apiOption }: { readonly api?: RawOption }): Promise<CommandResult> {
   const target = findTarget();
   const [api, redis, clickhouse, disk, otherQueueShards] = await Promise.all([
-    checkApi(target, optionalText('api', apiOption)?.replace(/\/$/, '')),
+    checkApi(target, addressOption('api', apiOption)),
     checkRedis(target, 'REDIS_URL'),
     checkClickHouse(target),
     checkDisk(target),

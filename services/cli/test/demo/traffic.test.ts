@@ -62,7 +62,13 @@ it('a visit is sent again after Retry-After, and counted as refused only when it
   expect(traffic.totals).toMatchObject({ refused: 0 });
 });
 
-it.each(['api', 'links'])('an address that is no URL is refused with a reason: --%s 20', async (option) => {
-  const { code, stderr } = await runCommand({}, 'demo', `--${option}`, '20');
+it.each([
+  ['api', 'demo'],
+  ['links', 'demo'],
+  ['api', 'status'],
+  ['api', 'tail'],
+  ['api', 'export', 'events'],
+])('an address that is no URL is refused with a reason: --%s 20 of %s', async (option, ...command) => {
+  const { code, stderr } = await runCommand({}, ...command, `--${option}`, '20');
   expect([code, stderr]).toEqual([1, `waymark: --${option} must be a URL, such as https://acme.com\n`]);
 });
