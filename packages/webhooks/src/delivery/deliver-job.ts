@@ -121,7 +121,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
   /** Adds a row to the log. Its errors are only logged: they must neither prevent a delivery nor repeat it. */
   function logDelivery(run: Run, delivery: Delivery): void {
     const { webhookId, eventId } = delivery;
-    const logged = log.add([delivery]).catch((err: unknown) => {
+    const logged = log.add(delivery).catch((err: unknown) => {
       logger.error({ err, webhookId, eventId }, 'a delivery could not be logged');
     });
     run.logged.push(logged);

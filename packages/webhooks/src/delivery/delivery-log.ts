@@ -54,8 +54,8 @@ interface Waiting {
 
 /** Writes the log of attempts to ClickHouse, in batches. */
 export interface DeliveryLog {
-  /** Resolves when the attempts are inserted, rejects if the insert fails. */
-  add(deliveries: readonly Delivery[]): Promise<void>;
+  /** Resolves when the attempt is inserted, rejects if the insert fails. */
+  add(delivery: Delivery): Promise<void>;
   /** Inserts the attempts that wait, and resolves when all inserts have ended. */
   close(): Promise<void>;
 }
@@ -107,13 +107,11 @@ export function createDeliveryLog(clickhouse: ClickHouseClient): DeliveryLog {
   };
 
   return {
-    async add(deliveries) {
-      const written = deliveries.map(
-        (delivery) => new Promise<void>((resolve, reject) => waiting.push({ delivery, resolve, reject })),
-      );
+    add(delivery) {
+      const written = new Promise<void>((resolve, reject) => waiting.push({ delivery, resolve, reject }));
       if (waiting.length >= ROWS_PER_INSERT) flush();
       else timer ??= setTimeout(flush, GATHER_MS);
-      await Promise.all(written);
+      return written;
     },
 
     async close() {

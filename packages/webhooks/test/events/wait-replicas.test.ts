@@ -100,20 +100,10 @@ it('the end of a job that no replica has is not reported as sent, and is sent on
 
 it('a replay of deliveries fails while no replica has its jobs', async () => {
   const log = createDeliveryLog(database.client);
-  await log.add([
-    {
-      ...{
-        workspaceId,
-        webhookId,
-        eventId: 'evt_1',
-        event: 'link.created',
-        attempt: 1,
-        startedMs: Date.now(),
-        elapsedMs: 5,
-      },
-      ...{ url: 'https://hooks.example/', status: 500, error: '', requestBody: '{}', responseBody: '' },
-    },
-  ]);
+  await log.add({
+    ...{ workspaceId, webhookId, eventId: 'evt_1', event: 'link.created', attempt: 1, startedMs: Date.now(), elapsedMs: 5 },
+    ...{ url: 'https://hooks.example/', status: 500, error: '', requestBody: '{}', responseBody: '' },
+  });
   await log.close();
   const selection = { workspaceId, limit: 10 };
   const replay = () => replayDeliveries(database.client, redis, selection, { waitReplicas: 1 });
