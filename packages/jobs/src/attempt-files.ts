@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
@@ -41,13 +41,7 @@ export async function readCheckpoint(attemptDirectory: string): Promise<unknown>
 /** Replaces the checkpoint of an attempt, durably: it survives a crash of the process or of the machine. */
 export async function writeCheckpoint(attemptDirectory: string, checkpoint: object, mode?: number): Promise<void> {
   const next = join(attemptDirectory, `${CHECKPOINT}.next`);
-  const handle = await open(next, 'w', mode);
-  try {
-    await handle.writeFile(JSON.stringify(checkpoint));
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await writeFile(next, JSON.stringify(checkpoint), { mode, flush: true });
   await rename(next, join(attemptDirectory, CHECKPOINT));
   await syncDirectory(attemptDirectory);
 }

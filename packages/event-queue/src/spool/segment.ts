@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -26,9 +27,9 @@ async function syncDirectory(directory: string): Promise<void> {
 }
 
 /** Undefined if the file does not exist. @throws any other error of the file system: the file may still be there */
-async function inodeOf(path: string): Promise<number | undefined> {
+export async function statIfPresent(path: string): Promise<Stats | undefined> {
   try {
-    return (await stat(path)).ino;
+    return await stat(path);
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw err;
@@ -62,7 +63,7 @@ export async function openSegment(directory: string, name: string, sync = syncDi
     async append(bytes) {
       await handle.appendFile(bytes);
       await handle.datasync();
-      if ((await inodeOf(path)) !== ino) return false;
+      if ((await statIfPresent(path))?.ino !== ino) return false;
       size += bytes.length;
       return true;
     },

@@ -1,4 +1,3 @@
-import type { Stats } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pause } from '../redis/deadline.js';
@@ -6,7 +5,7 @@ import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 import { createSpoolOwner, isSpoolFile, type SpoolOwner } from './file-owner.js';
 import { encodeFrame, type SpoolEntry } from './frame.js';
 import { readFrames, UnreadableSpoolError } from './frame-reader.js';
-import { type OpenSegment, openSegment } from './segment.js';
+import { type OpenSegment, openSegment, statIfPresent } from './segment.js';
 
 /** The spool has reached its size limit or is closed; the entry was not written. */
 export class SpoolFullError extends Error {
@@ -76,16 +75,6 @@ const TOUCH_INTERVAL_MS = 15_000;
 const TAKEN_OVER_RETRIES = 3;
 /** A file that cannot be read is tried again at each replay, which is several times a second. */
 const UNREADABLE_LOG_INTERVAL_MS = 60_000;
-
-/** Undefined if the file does not exist. @throws any other error of the file system */
-async function statIfPresent(path: string): Promise<Stats | undefined> {
-  try {
-    return await stat(path);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw err;
-  }
-}
 
 /**
  * When each file with entries in the directory was created, epoch milliseconds; 0 on file systems that do not store this. Empty if the
