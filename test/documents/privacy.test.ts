@@ -54,8 +54,8 @@ describe('docs/privacy.md has a row for', () => {
   });
 
   test('every family of keys of the queue, of the state of events, and of caches, locks and limits', () => {
-    // Claims and state have tables of their own, and instance-registry.ts has another constant of the same prefix.
-    const ofQueue = all(source, /\$\{(?:QUEUE_)?PREFIX\}:([a-z-]+:?)/g).filter(
+    // Claims and state have tables of their own.
+    const ofQueue = all(source, /\$\{QUEUE_PREFIX\}:([a-z-]+:?)/g).filter(
       (name) => name !== 'claim:' && name !== 'state:',
     );
     const ofState = all(source, /stateKey\(\s*`([a-z-]+:)/g).map((name) => `state:${name}`);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { ApiError, eventsStreamQuerySchema } from '@waymark/contract';
 import { type CAC, cac } from 'cac';
 import { CommandError } from './command-error.js';
@@ -254,7 +255,10 @@ export function createParser(): CAC {
   exportCommand.action(lazily(async () => (await import('./commands/export.js')).exportList));
 
   cli.help();
-  cli.version('0.1.0');
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  cli.version(version);
   return cli;
 }
 

@@ -10,6 +10,11 @@ const BUFFERS = { stringBufferSize: 64 * 1024, numberBufferSize: 64 };
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this finds
 const CONTROL_CHARACTERS = /[\u0000-\u001f]/g;
 
+/** The text with a space in place of each control character. */
+export function withoutControlCharacters(text: string): string {
+  return text.replace(CONTROL_CHARACTERS, ' ');
+}
+
 /** Thrown for JSON with more values than are kept in memory. */
 export class TooManyValuesError extends Error {
   override readonly name = 'TooManyValuesError';
@@ -34,7 +39,7 @@ export async function parseJsonYielding(body: Uint8Array): Promise<unknown> {
   };
   for (let start = 0; start < body.length; start += PART_BYTES) {
     const part = decoder.decode(body.subarray(start, start + PART_BYTES), { stream: true });
-    parser.write(part.replace(CONTROL_CHARACTERS, ' '));
+    parser.write(withoutControlCharacters(part));
     if (tokens > TOKENS_MAX) throw new TooManyValuesError('too many values');
     await immediate();
   }

@@ -1,7 +1,7 @@
 import { retryAfterMs } from '@waymark/contract';
 import { AddressRefusedError, AnswerRefusedError, type Outbound, type OutboundResponse } from '@waymark/outbound';
 import { ImportError } from '../model/import-error.js';
-import { parseJsonYielding, TooManyValuesError } from './json-yielding.js';
+import { parseJsonYielding, TooManyValuesError, withoutControlCharacters } from './json-yielding.js';
 
 const TIMEOUT_MS = 60_000;
 const PAGE_BYTES_MAX = 64 * 1024 ** 2;
@@ -25,8 +25,6 @@ const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425]);
 const MESSAGE_CHARS = 200;
 /** Enough of a body for a message, also if it has the API key many times. */
 const QUOTED_BYTES = 64 * 1024;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this finds
-const CONTROL_CHARACTERS = /[\u0000-\u001f]/g;
 
 export interface SourceClientDeps {
   readonly outbound: Outbound;
@@ -73,7 +71,7 @@ export function createSourceClient(deps: SourceClientDeps): SourceClient {
 
   /** The beginning of a text of the source, without the API key, which is replaced first: the end would cut it in two otherwise. */
   function quoted(text: string): string {
-    const open = text.replace(CONTROL_CHARACTERS, ' ');
+    const open = withoutControlCharacters(text);
     return (credential === '' ? open : open.replaceAll(credential, '…')).slice(0, MESSAGE_CHARS);
   }
   const shortBody = (body: Buffer) => quoted(body.toString('utf8', 0, QUOTED_BYTES));

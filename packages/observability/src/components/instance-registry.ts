@@ -1,4 +1,4 @@
-import { execute } from '@waymark/event-queue';
+import { execute, QUEUE_PREFIX } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 
@@ -48,17 +48,16 @@ export interface Registry {
 /** How long a heartbeat counts. */
 export const HEARTBEAT_TTL_MS = 10_000;
 const CHANGES_KEPT = 100;
-const PREFIX = '{waymark}';
 const KEYS = {
-  instances: `${PREFIX}:instances`,
-  changes: `${PREFIX}:starts`,
-  lastEnds: `${PREFIX}:last-ends`,
-  starts: `${PREFIX}:start-counts`,
-  kills: `${PREFIX}:kill-counts`,
+  instances: `${QUEUE_PREFIX}:instances`,
+  changes: `${QUEUE_PREFIX}:starts`,
+  lastEnds: `${QUEUE_PREFIX}:last-ends`,
+  starts: `${QUEUE_PREFIX}:start-counts`,
+  kills: `${QUEUE_PREFIX}:kill-counts`,
 } as const;
 
 const fieldOf = ({ service, instance }: Pick<Instance, 'service' | 'instance'>) => `${service}:${instance}`;
-const heartbeatKey = (field: string) => `${PREFIX}:heartbeat:${field}`;
+const heartbeatKey = (field: string) => `${QUEUE_PREFIX}:heartbeat:${field}`;
 
 function parse<T>(schema: z.ZodType<T>, text: string): T | undefined {
   try {

@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os';
 import type { Histogram } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
+import { DEAD_LETTER_QUEUE } from '@waymark/event-queue';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ComponentWatch } from '../components/component-watch.js';
 import type { OpsLog } from '../ops-log.js';
@@ -41,7 +42,6 @@ export interface RegistryDeps {
   readonly writer: Pick<WriterCounts, 'all' | 'droppedDeliveries' | 'erasureAgeMs'> | undefined;
 }
 
-const DEAD_LETTERS = 'dead-letter';
 const NANOSECONDS_PER_SECOND = 1e9;
 
 function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
@@ -77,7 +77,7 @@ function addQueue(registry: Registry, queue: RegistryDeps['queue'], labelsOf: La
   addGauge(registry, ...METRICS.queueJobs, () =>
     queue.queues().flatMap(({ shard, depths }) =>
       Object.entries(depths)
-        .filter(([kind]) => kind !== DEAD_LETTERS)
+        .filter(([kind]) => kind !== DEAD_LETTER_QUEUE)
         .flatMap(([kind, depth]) =>
           Object.entries(depth).map(([state, value]: [string, number]) => ({
             labels: { kind, state, ...labelsOf(shard) },
@@ -95,7 +95,7 @@ function addQueue(registry: Registry, queue: RegistryDeps['queue'], labelsOf: La
   );
   addGauge(registry, ...METRICS.deadLetters, () =>
     queue.queues().flatMap(({ shard, depths }) => {
-      const value = depths[DEAD_LETTERS]?.waiting;
+      const value = depths[DEAD_LETTER_QUEUE]?.waiting;
       return value === undefined ? [] : [{ labels: labelsOf(shard), value }];
     }),
   );

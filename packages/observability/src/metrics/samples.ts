@@ -1,5 +1,6 @@
 import type { Histogram } from 'node:perf_hooks';
 import type { ClickHouseClient } from '@waymark/clickhouse';
+import { DEAD_LETTER_QUEUE } from '@waymark/event-queue';
 import type { ComponentWatch } from '../components/component-watch.js';
 import type { OpsLog } from '../ops-log.js';
 import type { MissingSamples } from './missing-samples.js';
@@ -57,7 +58,7 @@ export function addSamples(options: SamplesOptions): void {
     for (const { shard, depths, oldestMs } of queues) {
       const suffix = suffixOf(shard);
       for (const [kind, { waiting, active, delayed }] of Object.entries(depths)) {
-        if (kind === 'dead-letter') continue;
+        if (kind === DEAD_LETTER_QUEUE) continue;
         for (const [state, count] of Object.entries({ waiting, active, delayed }))
           put(`queue_${state}:${kind}${suffix}`, count);
       }
@@ -66,7 +67,7 @@ export function addSamples(options: SamplesOptions): void {
     if (queues.length > 0) {
       put(
         'dead_letters',
-        queues.reduce((sum, { depths }) => sum + (depths['dead-letter']?.waiting ?? 0), 0),
+        queues.reduce((sum, { depths }) => sum + (depths[DEAD_LETTER_QUEUE]?.waiting ?? 0), 0),
       );
     }
     const spool = queue.spool();

@@ -1,7 +1,7 @@
 import { answerWithin } from '@waymark/cache';
 import { migrationStatus } from '@waymark/clickhouse';
 import { maskUrl, type RunState } from '@waymark/config';
-import { checkRedisSettings, infoField, type QueueDepth, queueDepths } from '@waymark/event-queue';
+import { checkRedisSettings, DEAD_LETTER_QUEUE, infoField, type QueueDepth, queueDepths } from '@waymark/event-queue';
 import { fullDisk } from '@waymark/observability';
 import { addressOption, type RawOption } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
@@ -90,7 +90,7 @@ function migrationsText({ migrations, ofNewerRelease }: { migrations: number; of
 /** Warnings about a Redis that answers: settings that may lose data, and dead letters. */
 function warningsOf(store: Awaited<ReturnType<typeof checkRedis>>): readonly string[] {
   if (!store.ok) return [];
-  const letters = store.queue['dead-letter'].waiting;
+  const letters = store.queue[DEAD_LETTER_QUEUE].waiting;
   return [
     ...store.warnings,
     ...(letters > 0 ? [`${letters} events could not be stored; see: waymark dead-letters list`] : []),
