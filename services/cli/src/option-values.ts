@@ -49,14 +49,15 @@ export function addressOption(name: string, value: RawOption): string | undefine
 /**
  * The items of a comma-separated or repeated option; undefined when it is not given.
  *
+ * @param separator between items; by default also spaces
  * @throws CommandError when it has none, such as of an empty variable of the shell: an empty list often means all
  */
-export function textList(name: string, value: RawOption): string[] | undefined {
+export function textList(name: string, value: RawOption, separator: RegExp = /[\s,]+/): string[] | undefined {
   if (value === undefined) return undefined;
-  const values = typeof value === 'object' ? value : [value];
-  const items = values
-    .flatMap((entry) => (typeof entry === 'boolean' ? [] : String(entry).split(/[\s,]+/)))
-    .filter((entry) => entry !== '');
+  const items = (typeof value === 'object' ? value : [value])
+    .flatMap((entry) => (optionalText(name, entry) ?? '').split(separator))
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
   if (items.length === 0) throw new CommandError(`--${name} needs a value`);
   return items;
 }

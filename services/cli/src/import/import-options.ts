@@ -7,7 +7,7 @@ import {
   type ImportOptions as RunOptions,
 } from '@waymark/import';
 import { CommandError } from '../command-error.js';
-import { choiceOption, oneOf, optionalText, type RawOption, requiredText } from '../option-values.js';
+import { choiceOption, oneOf, optionalText, type RawOption, requiredText, textList } from '../option-values.js';
 
 /** The options of `waymark import` as they were typed. */
 export interface RawImportOptions {
@@ -26,17 +26,8 @@ export interface RawImportOptions {
 const HISTORIES = ['none', 'counts', 'events'] as const;
 /** Sources whose events can be imported. */
 const WITH_EVENTS: readonly ImportSource[] = ['dub', 'yourls', 'shlink'];
-
-/** The items of a comma-separated or repeated option; empty when it is not given. @throws CommandError when it has none */
-function texts(name: string, value: RawOption): string[] {
-  if (value === undefined) return [];
-  const items = (typeof value === 'object' ? value : [value])
-    .flatMap((one) => (optionalText(name, one) ?? '').split(','))
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
-  if (items.length === 0) throw new CommandError(`--${name} needs a value`);
-  return items;
-}
+/** The only separator of the lists here, because names of tags contain spaces. */
+const COMMA = /,/;
 
 /** The source with that name. @throws CommandError */
 export function sourceOf(name: string): ImportSource {
@@ -78,9 +69,9 @@ export interface ImportOptions extends Pick<RunOptions, 'isDry' | 'tags' | 'hist
 export function importOptions(source: ImportSource, options: RawImportOptions): ImportOptions {
   return {
     workspace: requiredText('workspace', options.workspace),
-    domains: parseDomainMap(texts('domain', options.domain)),
+    domains: parseDomainMap(textList('domain', options.domain, COMMA) ?? []),
     isDry: options.dryRun === true,
-    tags: texts('tags', options.tags),
+    tags: textList('tags', options.tags, COMMA) ?? [],
     history: historyOf(options.history, source),
     onConflict: choiceOption('on-conflict', options.onConflict, ON_CONFLICT, 'skip'),
     timezone: timezoneOf(options.timezone, source),
