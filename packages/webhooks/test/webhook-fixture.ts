@@ -91,7 +91,7 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
     closeMs: 2000,
     webhookJobsOf: createWebhookJobPlanner({
       catalog,
-      limit: createEventJobLimit({ redis, onDropped: () => undefined, logger: silent, now: Date.now }),
+      limit: createEventJobLimit({ redis, onDropped: () => undefined, logger: silent }),
     }),
   });
   const queue = new Queue(WEBHOOK_QUEUE, { connection: redis, prefix: QUEUE_PREFIX });

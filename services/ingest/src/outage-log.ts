@@ -7,6 +7,5 @@ const LINES_EVERY_MS = 1000;
  * would fill the disk, which the stores may be on too.
  */
 export function outageLog(log: (context: object, message: string) => void): (context: object, message: string) => void {
-  // A monotonic clock, because the system time may be set back.
-  return throttled(log, LINES_EVERY_MS, () => performance.now());
+  return throttled(log, LINES_EVERY_MS);
 }

@@ -92,7 +92,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const writers = queues.map(({ url: redisUrl, redis: own }) => {
     const otherShards = queueShards.filter((shard) => shard !== own);
     const onDropped = operations.countDroppedDeliveries;
-    const limit = createEventJobLimit({ redis: own, onDropped, logger, now: Date.now });
+    const limit = createEventJobLimit({ redis: own, onDropped, logger });
     const webhookJobsOf = createWebhookJobPlanner({ catalog, limit });
     return createEventWriter({ ...stores, redisUrl, otherShards, logger, closeMs, webhookJobsOf, ...callbacks });
   });

@@ -122,7 +122,7 @@ it('records that a writer cannot read stop no insert; while it cannot read an er
     lateRows: lateRowsOf(catalog),
     webhookJobsOf: createWebhookJobPlanner({
       catalog,
-      limit: createEventJobLimit({ redis: client, onDropped: () => undefined, logger, now: Date.now }),
+      limit: createEventJobLimit({ redis: client, onDropped: () => undefined, logger }),
     }),
   });
   const before = { bad: await clicksOf(bad, badLink.id, 2), good: await clicksOf(good, goodLink.id, 2) };

@@ -47,7 +47,6 @@ export function parseData<R extends CatalogRecord>({ schema, table }: EntityType
 /** Dependencies of {@link createRecordParser}. */
 export interface ParserDeps {
   readonly logger: CatalogLogger;
-  readonly now: () => number;
 }
 
 /** Interval of log lines about unreadable records of a type. */
@@ -60,11 +59,8 @@ export type ParseRow<R> = (workspaceNumber: string, number: string, data: string
  * Creates a parser for reads that must not fail for all workspaces because of one record. A record that cannot be read is logged by its table
  * and id, at most once a minute for each type.
  */
-export function createRecordParser<R extends CatalogRecord>(
-  kind: EntityType<R>,
-  { logger, now }: ParserDeps,
-): ParseRow<R> {
-  const warn = throttled((context, message) => logger.warn(context, message), UNREADABLE_LOG_MS, now);
+export function createRecordParser<R extends CatalogRecord>(kind: EntityType<R>, { logger }: ParserDeps): ParseRow<R> {
+  const warn = throttled((context, message) => logger.warn(context, message), UNREADABLE_LOG_MS);
   return (workspaceNumber, number, data) => {
     try {
       return parseData(kind, data);

@@ -209,7 +209,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     }
   }
 
-  const warnOfUnreadable = throttled(deps.logger.warn.bind(deps.logger), UNREADABLE_LOG_MS, now);
+  const warnOfUnreadable = throttled(deps.logger.warn.bind(deps.logger), UNREADABLE_LOG_MS);
 
   function noteFailure(err: unknown): void {
     // The stores answer, so that others need no stale copies.

@@ -20,6 +20,7 @@ export interface ActiveWebhooksDeps extends ParserDeps {
   readonly read: Readonly<Record<string, number>>;
   /** Whether this process receives the changes of others; while it does not, nothing is cached. */
   readonly isSubscribed: () => boolean;
+  readonly now: () => number;
 }
 
 /**
@@ -27,7 +28,7 @@ export interface ActiveWebhooksDeps extends ParserDeps {
  * read are left out, because one must not stop the inserts of all workspaces.
  */
 export function createActiveWebhooks({ clickhouse, read, isSubscribed, logger, now }: ActiveWebhooksDeps) {
-  const parseRow = createRecordParser(webhookType, { logger, now });
+  const parseRow = createRecordParser(webhookType, { logger });
   const cache = createTrackedCache<readonly WebhookRecord[]>({
     bound: { entriesMax: WORKSPACES_MAX },
     ttlMs: TTL_MS,

@@ -105,7 +105,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   const replication = createReplication(redis, options.waitReplicas ?? 0);
   const state = createHistoryState({ redis, replication, workspaceNumber, owner: randomUUID(), leaseMs });
   const signal = options.signal ?? new AbortController().signal;
-  const retryAll = createRetry({ logger, now, signal, onError: () => undefined });
+  const retryAll = createRetry({ logger, signal, onError: () => undefined });
   const retry: Retry = (what, work, isTransient = () => true) =>
     retryAll(what, work, (err) => !isEnd(err) && isTransient(err));
   const elsewhere = createInsertsElsewhere(queues.slice(1), now);

@@ -50,7 +50,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   const nextMarker = createMarkerSequence(now);
   let retryChars = 0;
   // Throttled: while Redis is away and the disk is full, every batch is lost, hundreds a second.
-  const logLost = throttled((context, message) => logger.error(context, message), LOST_LOG_INTERVAL_MS, now);
+  const logLost = throttled((context, message) => logger.error(context, message), LOST_LOG_INTERVAL_MS);
 
   const report = (err: unknown) => {
     if (isOutOfMemory(err)) health.reportFull();

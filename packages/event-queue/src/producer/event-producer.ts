@@ -142,7 +142,7 @@ const CLAIMS_EXPIRED = 'its claims had expired';
 export function createEventProducer(options: EventProducerOptions): EventProducer {
   const { logger, now = Date.now } = options;
   const redis = connectProducer(options.redisUrl, logger);
-  const health = createRedisHealth(redis, { pollMs: options.memoryPollMs ?? MEMORY_POLL_MS, logger, now });
+  const health = createRedisHealth(redis, { pollMs: options.memoryPollMs ?? MEMORY_POLL_MS, logger });
   const replication = createReplication(redis, options.waitReplicas ?? 0);
   const claims = createClaims(redis, replication, now);
   const clickClaims = createClickClaimReader(redis, replication);

@@ -20,7 +20,7 @@ function connect(url: string, options: RedisOptions, logger: QueueLogger): Redis
     maxLoadingRetryTime: 200,
     ...options,
   });
-  const warn = throttled((context, message) => logger.warn(context, message), ERROR_LOG_INTERVAL_MS, Date.now);
+  const warn = throttled((context, message) => logger.warn(context, message), ERROR_LOG_INTERVAL_MS);
   redis.on('error', (err: Error) => warn({ err }, 'redis connection'));
   return redis;
 }

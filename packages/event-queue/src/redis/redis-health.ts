@@ -39,7 +39,6 @@ function loadOf(share: number): Load {
 export interface RedisHealthOptions {
   readonly pollMs: number;
   readonly logger: QueueLogger;
-  readonly now: () => number;
 }
 
 const PROBE_ANSWER_MS = 200;
@@ -49,7 +48,7 @@ const RECOVERY_POLL_MS = 25;
 
 /** Probes the memory use of Redis at an interval: short enough to refuse events in time, and shorter while Redis does not answer. */
 export function createRedisHealth(redis: Redis, options: RedisHealthOptions): RedisHealth {
-  const warn = throttled((context, message) => options.logger.warn(context, message), 5000, options.now);
+  const warn = throttled((context, message) => options.logger.warn(context, message), 5000);
   const waiters = new Set<() => void>();
   let share = 0;
   let hasAnsweredLast = false;

@@ -8,21 +8,21 @@ export interface QueueLogger {
 
 /**
  * Logs at most one line per interval, with the number of lines suppressed before it: while a store is unavailable, errors can
- * come thousands of times a second.
+ * come thousands of times a second. A system time that is set back does not lengthen the interval.
  */
 export function throttled(
   log: (context: object, message: string) => void,
   intervalMs: number,
-  now: () => number,
 ): (context: object, message: string) => void {
-  let nextAt = 0;
+  let nextMs = Number.NEGATIVE_INFINITY;
   let suppressed = 0;
   return (context, message) => {
-    if (now() < nextAt) {
+    const nowMs = performance.now();
+    if (nowMs < nextMs) {
       suppressed += 1;
       return;
     }
-    nextAt = now() + intervalMs;
+    nextMs = nowMs + intervalMs;
     log(suppressed > 0 ? { ...context, suppressedLines: suppressed } : context, message);
     suppressed = 0;
   };

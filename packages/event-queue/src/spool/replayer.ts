@@ -95,7 +95,7 @@ function restoredJobs(entries: readonly SpoolEntry[], answer: unknown): JobDraft
 /** Moves spooled jobs into the queue whenever Redis answers and has memory left. */
 export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): Promise<void> } {
   const { spool, adder, health, logger, now } = options;
-  const warn = throttled((context, message) => logger.warn(context, message), LOG_INTERVAL_MS, now);
+  const warn = throttled((context, message) => logger.warn(context, message), LOG_INTERVAL_MS);
   const closing = new AbortController();
   let lookedForOrphansAt = Number.NEGATIVE_INFINITY;
 

@@ -72,7 +72,7 @@ const answerSchema = z.array(z.string());
 
 /** Begins to store the value of a spool directory. */
 export function createSpoolAges({ redis, directory, spool, logger, now }: SpoolAgesOptions): SpoolAges {
-  const warn = throttled((context, message) => logger.warn(context, message), LOG_INTERVAL_MS, now);
+  const warn = throttled((context, message) => logger.warn(context, message), LOG_INTERVAL_MS);
   /** The last value that could be read; 0 before. It stays true while the directory cannot be read. */
   let since = 0;
   let announcing: Promise<void> | undefined;

@@ -101,11 +101,7 @@ async function creationTimes(directory: string): Promise<Map<string, number>> {
 /** Opens the spool of this process, in a directory that it may share with other processes. */
 export function createSpool(options: SpoolOptions): Spool {
   const { directory, logger, now, bytesElsewhere = () => 0 } = options;
-  const logUnreadable = throttled(
-    (context, message) => logger.error(context, message),
-    UNREADABLE_LOG_INTERVAL_MS,
-    now,
-  );
+  const logUnreadable = throttled((context, message) => logger.error(context, message), UNREADABLE_LOG_INTERVAL_MS);
   const queue: PendingEntry[] = [];
   const closed: ClosedSegment[] = [];
   let current: { readonly segment: OpenSegment; readonly since: number } | undefined;

@@ -121,7 +121,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
       }
     },
   });
-  const retry = createRetry({ logger, now, signal: stopping.signal, onError: onRedisError });
+  const retry = createRetry({ logger, signal: stopping.signal, onError: onRedisError });
   const replication = createReplication(redis, options.waitReplicas ?? 0);
   const insertsElsewhere = createInsertsElsewhere(options.otherShards ?? [], now);
   const manifest = createManifest(redis, replication, insertsElsewhere);

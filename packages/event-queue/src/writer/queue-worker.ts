@@ -60,7 +60,7 @@ const ERROR_LOG_INTERVAL_MS = 5000;
 /** Takes jobs of one kind, gathers them into batches, and completes them when their rows are written. */
 export function createQueueWorker(options: QueueWorkerOptions): QueueWorker {
   const { kind, limits, logger, now } = options;
-  const warn = throttled((context, message) => logger.warn(context, message), ERROR_LOG_INTERVAL_MS, now);
+  const warn = throttled((context, message) => logger.warn(context, message), ERROR_LOG_INTERVAL_MS);
 
   const coalescer = createCoalescer<WriterJob>({
     rowsMax: limits.batchRowsMax,

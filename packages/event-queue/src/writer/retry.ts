@@ -8,7 +8,6 @@ export class StoppedError extends Error {
 
 export interface RetryOptions {
   readonly logger: QueueLogger;
-  readonly now: () => number;
   /** When aborted, nothing is retried any more. */
   readonly signal: AbortSignal;
   /** Called with every error. */
@@ -33,8 +32,8 @@ const MAX_MS = 3000;
 const LOG_INTERVAL_MS = 5000;
 
 /** Creates a {@link Retry}. During retries the writer keeps its jobs and renews their locks, and later jobs wait in the queue. */
-export function createRetry({ logger, now, signal, onError }: RetryOptions): Retry {
-  const warn = throttled((context, message) => logger.warn(context, message), LOG_INTERVAL_MS, now);
+export function createRetry({ logger, signal, onError }: RetryOptions): Retry {
+  const warn = throttled((context, message) => logger.warn(context, message), LOG_INTERVAL_MS);
   return async (what, work, isTransient = () => true) => {
     for (let attempt = 0; ; attempt++) {
       try {

@@ -1,5 +1,5 @@
 import { waitFor } from '@waymark/test-kit';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { JobAdder } from '../../src/queue/job-adder.js';
 import type { Load, RedisHealth } from '../../src/redis/redis-health.js';
 import { createSpoolReplayer } from '../../src/spool/replayer.js';
@@ -70,12 +70,15 @@ it('begins again after five seconds below the mark, as Redis may not go below 80
 });
 
 it('logs one line in five seconds while Redis refuses the entries', async () => {
-  const { replayer, state, lines, replaysAfter } = aReplayer(async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { replayer, lines, replaysAfter } = aReplayer(async () => {
     throw new Error('NOREPLICAS');
   });
   expect(await replaysAfter({})).toBe(true);
   expect(lines).toHaveLength(1);
-  expect(await replaysAfter({ nowMs: state.nowMs + 5_001 })).toBe(true);
+  vi.advanceTimersByTime(5_001);
+  expect(await replaysAfter({})).toBe(true);
   expect(lines).toHaveLength(2);
   expect(lines[1]).toMatchObject({ err: { message: 'NOREPLICAS' }, suppressedLines: expect.any(Number) });
   await replayer.close();

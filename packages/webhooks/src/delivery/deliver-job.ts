@@ -51,8 +51,8 @@ interface Run extends SignedWebhook {
 export function createDeliverJob(deps: DeliverJobDeps) {
   const { catalog, bodies, log, failures, sender, waiting, waitingIds, logger, now, isClosing } = deps;
   const warn = logger.warn.bind(logger);
-  const warnOfAbsent = throttled(warn, LOG_INTERVAL_MS, now);
-  const warnOfUnknown = throttled(warn, LOG_INTERVAL_MS, now);
+  const warnOfAbsent = throttled(warn, LOG_INTERVAL_MS);
+  const warnOfUnknown = throttled(warn, LOG_INTERVAL_MS);
 
   /**
    * Disables the webhook. Any process that reads a full count does this, because the one that reached the limit may have been

@@ -33,8 +33,6 @@ export interface EventJobLimitDeps {
   /** Called with the number of deliveries that are not queued. */
   readonly onDropped: (kind: EventTableKind, deliveries: number) => void;
   readonly logger: Pick<QueueLogger, 'debug' | 'error'>;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
 }
 
 /** Above the share from which caches store nothing more (60 %), and below that from which `/track` is refused (70 %). */
@@ -63,10 +61,10 @@ function createMemoryReader(redis: Redis): () => Promise<number> {
 }
 
 /** Creates the limit of a queue shard. */
-export function createEventJobLimit({ redis, onDropped, logger, now }: EventJobLimitDeps): EventJobLimit {
+export function createEventJobLimit({ redis, onDropped, logger }: EventJobLimitDeps): EventJobLimit {
   const waiting = createWaitingIds(redis);
   const readMemory = createMemoryReader(redis);
-  const logDropped = throttled((context, message) => logger.error(context, message), LOG_INTERVAL_MS, now);
+  const logDropped = throttled((context, message) => logger.error(context, message), LOG_INTERVAL_MS);
 
   /** @returns the ids of the jobs that must not be queued */
   async function count(kind: EventTableKind, workspaceId: string, jobs: readonly PlannedJob[]) {

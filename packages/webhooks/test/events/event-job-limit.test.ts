@@ -1,7 +1,7 @@
 import { createWebhookJobSender, memoryOf } from '@waymark/event-queue';
 import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { createEventJobLimit, type EventJobLimit, type PlannedJob } from '../../src/events/event-job-limit.js';
 
@@ -17,7 +17,6 @@ let server: TestRedis;
 let redis: Redis;
 let dropped: [kind: string, deliveries: number][];
 let lines: [context: object, message: string][];
-let nowMs: number;
 
 beforeAll(async () => {
   server = await startRedis({ args: ['--maxmemory', AMPLE] });
@@ -26,7 +25,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await redis.config('SET', 'maxmemory', AMPLE);
   await redis.flushall();
-  [dropped, lines, nowMs] = [[], [], 1_000_000];
+  [dropped, lines] = [[], []];
 });
 afterAll(async () => {
   redis.disconnect();
@@ -39,7 +38,6 @@ const aLimit = (): EventJobLimit =>
     redis,
     onDropped: (kind, deliveries) => dropped.push([kind, deliveries]),
     logger: { debug: () => undefined, error: (context, message) => lines.push([context, message]) },
-    now: () => nowMs,
   });
 
 const aJob = (webhookId: string, suffix: string, deliveries = 1): PlannedJob => {
@@ -125,9 +123,11 @@ it('the log has one line in ten seconds, with the number of those that it leaves
   await countBytes(CLICK_BOUND);
   await useMemory(0.68);
   const limit = aLimit();
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   for (const suffix of ['a', 'b', 'c']) await limit.admit('click', WORKSPACE, [aJob(SLOW, suffix)]);
   expect(lines).toHaveLength(1);
-  nowMs += 10_000;
+  vi.advanceTimersByTime(10_000);
   await limit.admit('click', WORKSPACE, [aJob(SLOW, 'd', 3)]);
   expect(lines[1]?.[0]).toEqual({ workspaceId: WORKSPACE, kind: 'click', deliveries: 3, suppressedLines: 2 });
 });
@@ -184,7 +184,7 @@ it('while Redis does not answer, or is away, jobs are queued as before after a s
   const away = new Redis({ port: 1, lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null });
   away.on('error', () => undefined);
   const unconnected = createEventJobLimit({
-    ...{ redis: away, onDropped: () => undefined, now: Date.now },
+    ...{ redis: away, onDropped: () => undefined },
     logger: { debug: () => undefined, error: () => undefined },
   });
   expect(await unconnected.admit('click', WORKSPACE, jobs)).toEqual(jobs);

@@ -141,7 +141,7 @@ export async function startWholeApi({
     },
     startWriter() {
       const stores = { redisUrl: server.url, clickhouse, catalog, logger, closeMs: 2_000 };
-      const limit = createEventJobLimit({ redis, onDropped: () => undefined, logger, now: Date.now });
+      const limit = createEventJobLimit({ redis, onDropped: () => undefined, logger });
       const webhookJobsOf = createWebhookJobPlanner({ catalog, limit });
       const writer = createEventWriter({ ...stores, webhookJobsOf, lateRows });
       const receivers = createOutbound({ allowedRanges: outboundAllowedRanges });
