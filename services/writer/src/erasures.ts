@@ -100,7 +100,6 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   const { waitReplicas = 0, gatherMs, settleMs = SETTLE_MS } = options;
   const target = { client: clickhouse, cluster };
   const shards = queueShards.map((shard) => ({ shard, replication: createReplication(shard, waitReplicas) }));
-  const closing = new AbortController();
 
   /**
    * Removes the records of the people, and exports that may contain them. The request has done this already, unless it ended early
@@ -211,7 +210,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
    * @returns false if a file is to be rewritten again
    * @throws the error of the connection to a queue shard
    */
-  async function rewriteRedisFiles(batch: string): Promise<boolean> {
+  async function rewriteRedisFiles(batch: string, closing: AbortSignal): Promise<boolean> {
     if (rewriting.batch !== batch) Object.assign(rewriting, { batch, runs: 0 });
     let areRewritten = true;
     const warn = (err: unknown, { options: { host, port } }: Stores['redis']) => {
@@ -219,9 +218,9 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
       logger.warn({ err, host, port }, message);
     };
     const rewrite = async (server: Stores['redis'], isReplica: boolean) => {
-      const isDone = !closing.signal.aborted && (await rewriteFiles(server, REWRITE_WITHIN_MS, closing.signal));
+      const isDone = !closing.aborted && (await rewriteFiles(server, REWRITE_WITHIN_MS, closing));
       if (isDone) return;
-      if (!closing.signal.aborted) warn(undefined, server);
+      if (!closing.aborted) warn(undefined, server);
       if (!isReplica || rewriting.runs < REPLICA_RUNS_MAX) areRewritten = false;
     };
     for (const shard of queueShards) {
@@ -275,8 +274,12 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     }
   }
 
-  /** Continues the batch that has begun, or begins one, as far as is possible now. Every step may be repeated. */
-  async function step(lost: AbortSignal): Promise<void> {
+  /**
+   * Continues the batch that has begun, or begins one, as far as is possible now. Every step may be repeated.
+   *
+   * @param lost aborts also when the task is closed
+   */
+  async function step(lost: AbortSignal, closing: AbortSignal): Promise<void> {
     const begun = await catalog.erasures.begun();
     const id = begun[0]?.batch ?? undefined;
     const ofBatch = id === undefined ? await begin(lost) : begun.filter(({ batch }) => batch === id);
@@ -297,12 +300,12 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     if (error !== '') logger.error({ batch: batchId, error }, 'a mutation of an erasure fails; ClickHouse repeats it');
     if (mutations + oldParts > 0 || lost.aborted) return;
     await eraseQueued(batch, erasures, 'end');
-    if (await rewriteRedisFiles(batchId)) await end(batch, erasures);
+    if (await rewriteRedisFiles(batchId, closing)) await end(batch, erasures);
   }
 
-  async function runUnderLease(): Promise<void> {
+  async function runUnderLease(closing: AbortSignal): Promise<void> {
     const lease = await takeLease(redis, 'erasures');
-    await lease?.during((lost) => step(AbortSignal.any([closing.signal, lost])));
+    await lease?.during((lost) => step(AbortSignal.any([closing, lost]), closing));
   }
 
   let lookedForOldestAt = Number.NEGATIVE_INFINITY;
@@ -314,20 +317,13 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     lookedForOldestAt = now();
   }
 
-  const run = async () => {
+  const run = async (closing: AbortSignal) => {
     await reportOldest().catch((err: unknown) => logger.warn({ err }, 'the oldest erasure is not known'));
-    await runUnderLease();
+    await runUnderLease(closing);
   };
 
-  const task = startPeriodicTask(run, {
+  return startPeriodicTask(run, {
     intervalMs: options.intervalMs ?? INTERVAL_MS,
     onError: (err) => logger.error({ err }, 'erasures could not be continued; retrying'),
   });
-  return {
-    run: task.run,
-    close() {
-      closing.abort();
-      return task.close();
-    },
-  };
 }

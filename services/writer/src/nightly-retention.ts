@@ -27,14 +27,13 @@ const COULD_NOT_BE_DELETED = 'expired events could not be deleted; retrying in t
 export function startNightlyRetention(options: NightlyRetentionOptions): PeriodicTask {
   const { catalog, clickhouse, redis, cluster, logger, now = Date.now } = options;
   const doneKey = `${keyPrefix(redis)}waymark:retention:night`;
-  const closing = new AbortController();
 
-  async function deleteExpired(): Promise<void> {
+  async function deleteExpired(closing: AbortSignal): Promise<void> {
     const nowMs = now();
     const night = new Date(nowMs - AFTER_MIDNIGHT_MS).toISOString().slice(0, 10);
     if ((await redis.get(doneKey)) === night) return;
     const report = await applyWorkspaceRetention({
-      ...{ workspaces: catalog.workspaces, clickhouse, redis, cluster, nowMs, signal: closing.signal },
+      ...{ workspaces: catalog.workspaces, clickhouse, redis, cluster, nowMs, signal: closing },
     });
     if (report === undefined) return;
     const { counts, uncounted, changed, waiting, failed } = report;
@@ -48,17 +47,10 @@ export function startNightlyRetention(options: NightlyRetentionOptions): Periodi
     if (waiting.length + failed.length === 0) await redis.set(doneKey, night, 'PX', DONE_TTL_MS);
   }
 
-  const task = startPeriodicTask(deleteExpired, {
+  return startPeriodicTask(deleteExpired, {
     intervalMs: options.intervalMs ?? INTERVAL_MS,
-    onError(err) {
-      if (!closing.signal.aborted) logger.error({ err }, COULD_NOT_BE_DELETED);
+    onError(err, closing) {
+      if (!closing.aborted) logger.error({ err }, COULD_NOT_BE_DELETED);
     },
   });
-  return {
-    run: task.run,
-    close() {
-      closing.abort();
-      return task.close();
-    },
-  };
 }
