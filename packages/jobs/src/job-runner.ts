@@ -161,21 +161,23 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     if (lease === undefined) return releaseWorkspaceSlot();
     turns.take(workspaceId);
     const processSlot = slots.take();
-    loop.run(id, async () => {
+    const work = async (lost: AbortSignal): Promise<void> => {
       try {
-        await attempt(job, AbortSignal.any([loop.closing, lease.lost]), processSlot);
+        await attempt(job, AbortSignal.any([loop.closing, lost]), processSlot);
         retryAtMs.delete(id);
       } catch (err) {
         retryAtMs.set(id, now() + Math.min(RETRY_MS * (1 + job.interruptions), RETRY_MS_MAX));
         if (!loop.closing.aborted) {
           logger.warn({ err, jobId: id, workspaceId }, `an ${what} was interrupted; it continues`);
         }
-      } finally {
-        await lease.release();
+      }
+    };
+    loop.run(id, () =>
+      lease.during(work).finally(() => {
         releaseWorkspaceSlot();
         processSlot.release();
-      }
-    });
+      }),
+    );
   }
 
   /** Reports the ends of jobs. @returns whether all are reported; those that are not are tried at the next poll */

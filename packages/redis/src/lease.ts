@@ -9,14 +9,14 @@ const RENEW_EVERY_MS = 1_000;
 
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`;
 
-/** The right to do some work, which one process at a time has. It is renewed every second until it is released. */
+/** The right to do some work, which one process at a time has. It is renewed every second until the work has ended. */
 export interface Lease {
-  /** Aborts when the lease was lost or could not be renewed in time. */
-  readonly lost: AbortSignal;
-  /** Does the work, and then releases the lease, also after an error. @param work called with `lost` */
+  /**
+   * Does the work, and then gives the lease back, also after an error.
+   *
+   * @param work called with a signal that aborts when the lease was lost or could not be renewed in time
+   */
   during<T>(work: (lost: AbortSignal) => Promise<T>): Promise<T>;
-  /** Stops renewing the lease and gives it back. Never rejects. */
-  release(): Promise<void>;
 }
 
 /**
@@ -50,5 +50,5 @@ export async function takeLease(redis: Redis, name: string): Promise<Lease | und
     // A lease that cannot be released expires.
     await deleteIfEqual(redis, key, owner).catch(() => undefined);
   }
-  return { lost: lost.signal, during: (work) => work(lost.signal).finally(release), release };
+  return { during: (work) => work(lost.signal).finally(release) };
 }
