@@ -1,12 +1,10 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ExportEndData, ImportJob } from '@waymark/contract';
-import { createWebhookJobSender, type QueueLogger, type WebhookJobSender } from '@waymark/event-queue';
-import { createReplication } from '@waymark/redis';
+import type { QueueLogger } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
-import { createWaitingBodies, type WaitingBodies } from '../delivery/waiting-bodies.js';
-import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 import { outgoingEvent } from './event-bodies.js';
 import { webhookEventIdOf } from './webhook-event-id.js';
+import { jobsOf, openWebhookQueue, type WebhookQueue, webhooksFor } from './webhook-queue.js';
 
 type EndData =
   | { readonly event: 'export.completed' | 'export.failed'; readonly data: ExportEndData }
@@ -46,41 +44,22 @@ export interface JobNotifier {
   close(): void;
 }
 
-/** Few retries, because the caller repeats the call. */
-const RETRIES_MAX = 2;
-
-/** The queue of one shard, with a connection of its own. */
-interface OpenedShard {
-  readonly connection: Redis;
-  readonly sender: WebhookJobSender;
-  readonly waiting: WaitingBodies;
-}
-
 /** Creates the notifier. It connects to a queue shard at the first end of a workspace there. */
 export function createJobNotifier({ catalog, queueShards, waitReplicas = 0, logger }: JobNotifierDeps): JobNotifier {
-  const opened = new Map<Redis, OpenedShard>();
+  const opened = new Map<Redis, WebhookQueue>();
 
-  function openShard(shard: Redis): OpenedShard {
-    const known = opened.get(shard);
-    if (known !== undefined) return known;
-    const connection = shard.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
-    connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
-    const sender = createWebhookJobSender(connection, createReplication(connection, waitReplicas));
-    const made = { connection, sender, waiting: createWaitingBodies(connection) };
-    opened.set(shard, made);
-    return made;
+  function openShard(shard: Redis): WebhookQueue {
+    const queue = opened.get(shard) ?? openWebhookQueue(shard, waitReplicas, logger);
+    opened.set(shard, queue);
+    return queue;
   }
 
   return {
     async ended({ workspaceId, event, key, endedMs, data }) {
-      const active = await catalog.webhooks.active(workspaceId);
-      const webhooks = active.filter(({ triggers }) => triggers.includes(event));
+      const webhooks = await webhooksFor(catalog, workspaceId, event);
       if (webhooks.length === 0) return;
       const outgoing = outgoingEvent(webhookEventIdOf(event, key), event, endedMs, data);
-      const jobs = webhooks.map(({ id: webhookId }) => ({
-        id: webhookJobId(webhookId, outgoing.id),
-        data: jobText({ workspaceId, webhookId, event, events: [outgoing] }),
-      }));
+      const jobs = jobsOf(webhooks, event, outgoing);
       const { sender, waiting } = openShard(await catalog.queueShards.pick(queueShards, workspaceId));
       await waiting.add(workspaceId, jobs);
       await sender.sendOnce(outgoing.id, jobs);

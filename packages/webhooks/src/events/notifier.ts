@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Catalog, type LinkRecord, WEBHOOK_VISIBILITY } from '@waymark/catalog';
 import { ApiError, type Partner, type WebhookTrigger } from '@waymark/contract';
-import { createWebhookJobSender, type QueueLogger, type WebhookJob, type WebhookJobSender } from '@waymark/event-queue';
-import { createReplication, NotReplicatedError } from '@waymark/redis';
+import type { QueueLogger, WebhookJob } from '@waymark/event-queue';
+import { NotReplicatedError } from '@waymark/redis';
 import type { Redis } from 'ioredis';
-import { createWaitingBodies, REFUSED_FROM_BYTES, type WaitingBodies } from '../delivery/waiting-bodies.js';
-import { jobText, webhookJobId } from '../delivery/webhook-job.js';
+import { REFUSED_FROM_BYTES } from '../delivery/waiting-bodies.js';
 import { outgoingEvent } from './event-bodies.js';
 import { createWebhookEventId } from './webhook-event-id.js';
+import { jobsOf, openWebhookQueue, type WebhookQueue, webhooksFor } from './webhook-queue.js';
 
 /** Dependencies of {@link createWebhookNotifier}. */
 export interface WebhookNotifierDeps {
@@ -56,8 +56,6 @@ export interface WebhookNotifier {
   close(): void;
 }
 
-/** Few retries, because the request that made the change waits for them. */
-const RETRIES_MAX = 2;
 const PAUSES_MS = [1_000, 5_000, 20_000, 60_000];
 /** Maximum number of changes that wait for their next attempt; a further one is given up after its first attempt. */
 const RETRYING_MAX = 1_000;
@@ -77,12 +75,6 @@ const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
 /** A command that timed out may still be executed later, when a suspended Redis resumes. */
 const UNCONFIRMED = 'webhook deliveries of a change are lost, unless Redis has taken them without confirming it';
 
-/** The queue of one shard. */
-interface Shard {
-  readonly sender: WebhookJobSender;
-  readonly waiting: WaitingBodies;
-}
-
 /** The waiting deliveries of the workspace have as many bytes as may be queued. */
 class TooManyWaitingError extends Error {
   override readonly name = 'TooManyWaitingError';
@@ -96,7 +88,11 @@ class TooManyWaitingError extends Error {
 const UNCONFIRMED_PAUSE_MS = 10_000;
 
 /** @throws TooManyWaitingError; the error of Redis, if it is uncertain whether it has the jobs */
-async function queue({ sender, waiting }: Shard, workspaceId: string, jobs: readonly WebhookJob[]): Promise<void> {
+async function queue(
+  { sender, waiting }: WebhookQueue,
+  workspaceId: string,
+  jobs: readonly WebhookJob[],
+): Promise<void> {
   if (!(await waiting.add(workspaceId, jobs, QUEUED_BYTES_MAX))) throw new TooManyWaitingError();
   await sender.send(jobs);
 }
@@ -107,19 +103,9 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
   const closing = new AbortController();
   /** Number of changes that wait for their next attempt. */
   let retrying = 0;
-  const connections = queueShards.map((redis) => {
-    const connection = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
-    connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
-    return connection;
-  });
+  const shards = queueShards.map((redis) => openWebhookQueue(redis, waitReplicas, logger));
   /** When shards whose replicas have not confirmed are tried again, epoch milliseconds. */
-  const pausedUntilMs = new Map<Shard, number>();
-  const shards = connections.map(
-    (connection): Shard => ({
-      sender: createWebhookJobSender(connection, createReplication(connection, waitReplicas)),
-      waiting: createWaitingBodies(connection),
-    }),
-  );
+  const pausedUntilMs = new Map<WebhookQueue, number>();
 
   /**
    * Adds the jobs to the shard of the workspace, or to shard 0 if that does not confirm them. The ids are the same: if shard 0 is the shard
@@ -168,19 +154,11 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
     const eventId = createWebhookEventId();
     const createdAtMs = now();
     async function attempt(): Promise<void> {
-      const active = await catalog.webhooks.active(workspaceId);
-      const webhooks = active.filter(({ triggers }) => triggers.includes(event));
+      const webhooks = await webhooksFor(catalog, workspaceId, event);
       if (webhooks.length === 0) return;
       const data = await dataOf();
       if (data === undefined) return;
-      const outgoing = outgoingEvent(eventId, event, createdAtMs, data);
-      await send(
-        workspaceId,
-        webhooks.map(({ id: webhookId }) => ({
-          id: webhookJobId(webhookId, outgoing.id),
-          data: jobText({ workspaceId, webhookId, event, events: [outgoing] }),
-        })),
-      );
+      await send(workspaceId, jobsOf(webhooks, event, outgoingEvent(eventId, event, createdAtMs, data)));
     }
     /** @throws the last error */
     async function retry(first: unknown): Promise<void> {
@@ -242,7 +220,7 @@ receiver faster, disable or delete the webhook, or use the bulk routes for links
 
     close() {
       closing.abort();
-      for (const connection of connections) connection.disconnect();
+      for (const { connection } of shards) connection.disconnect();
     },
   };
 }
