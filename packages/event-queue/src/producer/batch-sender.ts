@@ -9,12 +9,12 @@ import { createMarkerSequence } from '../spool/batch-markers.js';
 import type { Spool } from '../spool/spool.js';
 import { type Batch, buildBatch, planOf } from './batch.js';
 import type { BatchItem, ClickItem, CommitItem } from './batch-items.js';
-import type { ClickClaimReader } from './click-claim-reader.js';
+import type { ReadClickClaims } from './click-claim-reader.js';
 import { OUTCOME_MS, runTransaction, type TransactionResult } from './transaction.js';
 
 export interface BatchSenderOptions {
   readonly adder: JobAdder;
-  readonly clickClaims: ClickClaimReader;
+  readonly readClickClaims: ReadClickClaims;
   readonly health: RedisHealth;
   readonly spool: Spool;
   readonly logger: QueueLogger;
@@ -44,7 +44,7 @@ const LOST_LOG_INTERVAL_MS = 1000;
 
 /** Sends each batch as one transaction. Clicks that Redis does not accept in time go to the spool. */
 export function createBatchSender(options: BatchSenderOptions): BatchSender {
-  const { adder, clickClaims, health, spool, logger, now } = options;
+  const { adder, readClickClaims, health, spool, logger, now } = options;
   const background = new Set<Promise<void>>();
   const closing = new AbortController();
   const nextMarker = createMarkerSequence(now);
@@ -60,7 +60,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   /** For a Redis that answers but is nearly full: settles the clicks whose visits were counted within the hour, and returns the others. */
   const settleCounted = async (clicks: readonly ClickItem[], milliseconds: number): Promise<readonly ClickItem[]> => {
     try {
-      const ids = await clickClaims.read(
+      const ids = await readClickClaims(
         clicks.map(({ claim }) => claim),
         milliseconds,
       );

@@ -20,22 +20,16 @@ export interface RecordedClick {
   readonly recorded: boolean;
 }
 
-/** Records the clicks of one producer. */
-export interface ClickRecorder {
-  /** @throws ApiError when the row is too large, or neither Redis nor the spool accepted the click */
-  record(click: Click): Promise<RecordedClick>;
-}
-
-export interface ClickRecorderOptions {
-  readonly batcher: Pick<MicroBatcher<ClickItem>, 'add'>;
-  readonly recent: RecentClicks;
-}
-
 /**
- * Records one click per claim and hour. Of concurrent clicks with one claim in this process, the first is recorded, and the others get its
- * id; between processes the claim in Redis decides.
+ * Records the clicks of one producer: one click per claim and hour. Of concurrent clicks with one claim in this process, the first is
+ * recorded, and the others get its id; between processes the claim in Redis decides.
+ *
+ * @returns a function that rejects with an ApiError when the row is too large, or neither Redis nor the spool accepted the click
  */
-export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): ClickRecorder {
+export function createClickRecorder(
+  batcher: Pick<MicroBatcher<ClickItem>, 'add'>,
+  recent: RecentClicks,
+): (click: Click) => Promise<RecordedClick> {
   const inFlight = new Map<string, Promise<RecordedClick>>();
 
   const submit = ({ claim, clickId, rowText, isFindable = false }: Click): Promise<RecordedClick> => {
@@ -69,5 +63,5 @@ export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): 
     );
   };
 
-  return { record };
+  return record;
 }

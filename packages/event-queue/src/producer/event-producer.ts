@@ -145,7 +145,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const health = createRedisHealth(redis, { pollMs: options.memoryPollMs ?? MEMORY_POLL_MS, logger });
   const replication = createReplication(redis, options.waitReplicas ?? 0);
   const claims = createClaims(redis, replication, now);
-  const clickClaims = createClickClaimReader(redis, replication);
+  const readClickClaims = createClickClaimReader(redis, replication);
   const adder = createJobAdder(redis, replication);
   keepOnlyJobScripts(redis);
   let connectionsLost = 0;
@@ -162,7 +162,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const spoolAges = createSpoolAges({ redis, directory: options.spoolDirectory, spool, logger, now });
   const sender = createBatchSender({
     adder,
-    clickClaims,
+    readClickClaims,
     health,
     spool,
     logger,
@@ -179,7 +179,6 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
     flush: (items) => sender.send(items),
   });
   const recent = createRecentClicks(now);
-  const recorder = createClickRecorder({ batcher, recent });
   const replayer = createSpoolReplayer({
     spool,
     adder,
@@ -241,11 +240,11 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   return {
     claims,
     load: () => health.load(),
-    recordClick: (click) => recorder.record(click),
+    recordClick: createClickRecorder(batcher, recent),
 
     async findRecentClick(claim) {
       try {
-        return recent.get(claim) ?? (await clickClaims.read([claim], RECENT_CLICK_ANSWER_MS))[0];
+        return recent.get(claim) ?? (await readClickClaims([claim], RECENT_CLICK_ANSWER_MS))[0];
       } catch (err) {
         throw notRecorded(err);
       }
