@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -57,6 +58,16 @@ export function killProcess({ pid }: Pick<ProcessIdentity, 'pid'>): void {
 /** Whether the process still runs; false when its pid now belongs to another. */
 export function isRunning({ pid, started }: ProcessIdentity): boolean {
   return identifyProcess(pid)?.started === started;
+}
+
+/** Sends SIGTERM to a child and, after `deadlineMs`, SIGKILL. Resolves when it has ended, at once if it has ended before or could not be spawned. */
+export async function endChild(child: ChildProcess, deadlineMs: number): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
+  await ended;
+  clearTimeout(timer);
 }
 
 const WAIT_MS = 5_000;

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { endChild } from '@waymark/config';
 import { describeExit, type Launched } from './launch.js';
 
 const BACKOFF_MS_MIN = 100;
@@ -32,16 +32,6 @@ export interface KeptChild {
 
 function hasEnded({ child }: Launched): boolean {
   return child.exitCode !== null || child.signalCode !== null;
-}
-
-async function end(launched: Launched, deadlineMs: number): Promise<void> {
-  const { child } = launched;
-  if (hasEnded(launched)) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
-  await exited;
-  clearTimeout(timer);
 }
 
 /** Starts a child and restarts it, with backoff, whenever it ends before `stop`. Rejects if the first start fails. */
@@ -98,7 +88,7 @@ export async function keepRunning(plan: ChildPlan): Promise<KeptChild> {
     async stop(deadlineMs) {
       stopping.abort();
       await restarting;
-      await end(current, deadlineMs);
+      await endChild(current.child, deadlineMs);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { endChild } from '@waymark/config';
 import type { Logger } from '@waymark/http-kit';
 
 /** The child process that delivers to webhooks. */
@@ -67,12 +67,7 @@ export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions
   return {
     async close() {
       closing.abort();
-      if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, 'exit');
-      child.kill('SIGTERM');
-      const killTimer = setTimeout(() => child?.kill('SIGKILL'), closeMs);
-      await ended;
-      clearTimeout(killTimer);
+      if (child !== undefined) await endChild(child, closeMs);
     },
   };
 }
