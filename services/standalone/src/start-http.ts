@@ -45,41 +45,32 @@ export async function startHttp(settings: Settings, logger: Logger, service = 'h
   api.register(authPlugin, { catalog, rateLimiter });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const notifier = createWebhookNotifier({ catalog, queueShards, waitReplicas, logger, now: Date.now });
-  const shared = { catalog, exportSlots: createExportSlots(), now: Date.now };
   const { dataDir, exportBytesMax, importBytesMax, baseUrl, outboundAllowedRanges } = settings;
-  const jobs = {
+  // Of both services, so without the secrets of the settings.
+  const deps = {
+    catalog,
+    clickhouse,
     redis,
-    logger,
+    queueShards,
+    waitReplicas,
+    claimsOf: base.claimsOf,
+    rateLimiter,
+    outbound,
+    notifier,
+    exportSlots: createExportSlots(),
+    onQuery: operations.countQuery,
+    eventsExpire: settings.eventRetentionDays !== undefined,
     dataDir,
     exportBytesMax,
     importBytesMax,
     baseUrl,
     defaultDomain,
     outboundAllowedRanges,
+    logger,
+    now: Date.now,
   };
-  const management = {
-    ...shared,
-    ...jobs,
-    clickhouse,
-    queueShards,
-    waitReplicas,
-    claimsOf: base.claimsOf,
-    outbound,
-    rateLimiter,
-    notifier,
-  };
-  api.register(async (routes) => managementRoutes(routes as App, management));
-  const eventsExpire = settings.eventRetentionDays !== undefined;
-  const query = {
-    ...shared,
-    ...jobs,
-    clickhouse,
-    queueShards,
-    waitReplicas,
-    eventsExpire,
-    onQuery: operations.countQuery,
-  };
-  api.register(async (routes) => queryRoutes(routes as App, query));
+  api.register(async (routes) => managementRoutes(routes as App, deps));
+  api.register(async (routes) => queryRoutes(routes as App, deps));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   const links = buildLinkApp(options, ingest, operations);
   await api.listen({ host, port: settings.apiPort });
