@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createCatalog } from '@waymark/catalog';
 import { createEventId, formatResourceId } from '@waymark/contract';
 import { createEventProducer, createWebhookJobSender } from '@waymark/event-queue';
+import { createReplication } from '@waymark/redis';
 import {
   aClick,
   createTestDatabase,
@@ -107,7 +108,7 @@ describe('the writer process', () => {
       expect(readFileSync(`/proc/${writer.pid}/task/${writer.pid}/children`, 'utf8')).toBe('');
       // A job that no version supports, so it stays in the queue.
       const data = JSON.stringify({ ofNoVersion: true });
-      await createWebhookJobSender(client).send([{ id: 'first', data }]);
+      await createWebhookJobSender(client, createReplication(client, 0)).send([{ id: 'first', data }]);
       await waitFor(async () => (await registered()).includes('webhooks'), { what: 'its process' });
       writer.kill('SIGTERM');
       await once(writer, 'exit');

@@ -109,7 +109,7 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   const retry: Retry = (what, work, isTransient = () => true) =>
     retryAll(what, work, (err) => !isEnd(err) && isTransient(err));
   const elsewhere = createInsertsElsewhere(queues.slice(1), now);
-  const counters = createManifest(redis, undefined, elsewhere);
+  const counters = createManifest(redis, replication, elsewhere);
   const parts = createPartWriter({
     ...{ clickhouse, cluster: options.cluster, waitsForQuorum: options.waitsForQuorum ?? false },
     ...{ state, counters, retry, onRefused: options.onRefused, logger, now },

@@ -51,7 +51,7 @@ export interface DeadLetters {
  * @param replication confirms that replicas have the letters. Only then are the jobs completed that the rows came from: otherwise a
  * failover could lose a letter, but keep the completion of its job
  */
-export function createDeadLetters(redis: Redis, replication: Replication = createReplication(redis, 0)): DeadLetters {
+export function createDeadLetters(redis: Redis, replication: Replication): DeadLetters {
   const adder = createJobAdder(redis, replication);
   return {
     async park(letters) {
@@ -125,10 +125,7 @@ function workspaceOf(row: string): string | undefined {
  * @returns the number of replayed letters
  * @throws PartialTransactionError or ReplyError when Redis refused a replay; that letter stays
  */
-export async function replayDeadLetters(
-  redis: Redis,
-  { ids }: { readonly ids?: readonly string[] } = {},
-): Promise<number> {
+export async function replayDeadLetters(redis: Redis, ids?: readonly string[]): Promise<number> {
   const adder = createJobAdder(redis);
   const wait = queueKey(DEAD_LETTER_QUEUE, 'wait');
   const replay = async ({ id, kind, version, row }: ParkedLetter): Promise<boolean> => {

@@ -1,5 +1,5 @@
 import type { EventTableKind } from '@waymark/event-format';
-import { createReplication, type Replication } from '@waymark/redis';
+import type { Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { createJobAdder, type JobAdder, type Transaction } from './job-adder.js';
 import { jobKey, queueKey, stateKey, WEBHOOK_QUEUE } from './keys.js';
@@ -77,12 +77,9 @@ const SENT_MS = 30 * 24 * 3_600_000;
  * Creates a sender.
  *
  * @param redis the Redis of a queue shard; the connection may be shared
- * @param replication of the same connection; by default no replicas are awaited
+ * @param replication of the same connection
  */
-export function createWebhookJobSender(
-  redis: Redis,
-  replication: Replication = createReplication(redis, 0),
-): WebhookJobSender {
+export function createWebhookJobSender(redis: Redis, replication: Replication): WebhookJobSender {
   const adder = createJobAdder(redis);
 
   async function add(jobs: readonly WebhookJob[]): Promise<void> {

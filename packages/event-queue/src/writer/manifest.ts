@@ -1,8 +1,8 @@
 import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
-import { createReplication, type Replication } from '@waymark/redis';
+import type { Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { createInsertsElsewhere, type InsertsElsewhere } from '../queue/inserts-elsewhere.js';
+import type { InsertsElsewhere } from '../queue/inserts-elsewhere.js';
 import { createJobAdder } from '../queue/job-adder.js';
 import {
   batchOfJobKey,
@@ -131,13 +131,9 @@ export interface Manifest {
  *
  * @param replication confirms that replicas have batches and acknowledgements. If a failover lost a batch after its insert, its rows would be
  * inserted again under another token
- * @param elsewhere counts the inserts of other queue shards; by default there are none
+ * @param elsewhere counts the inserts of other queue shards
  */
-export function createManifest(
-  redis: Redis,
-  replication: Replication = createReplication(redis, 0),
-  elsewhere: InsertsElsewhere = createInsertsElsewhere([], Date.now),
-): Manifest {
+export function createManifest(redis: Redis, replication: Replication, elsewhere: InsertsElsewhere): Manifest {
   redis.defineCommand('waymarkBeginBatch', { lua: BEGIN_BATCH });
   redis.defineCommand('waymarkAcknowledgeBatch', { lua: ACKNOWLEDGE_BATCH });
   const scripts = redis as Redis & ManifestScripts;

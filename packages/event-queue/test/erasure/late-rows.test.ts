@@ -16,6 +16,7 @@ import { createDeadLetters, type DeadLetter, listDeadLetters } from '../../src/q
 import { joinRows, silentRow } from '../../src/queue/job-rows.js';
 import { claimKey, queueKey, rowsKey } from '../../src/queue/keys.js';
 import type { EventTable } from '../../src/writer/event-table.js';
+import { alone } from '../alone.js';
 
 const CANARY = 'canary3k';
 const click = aClick({ ip: CANARY, userAgent: CANARY, url: `https://acme.com/${CANARY}`, city: CANARY });
@@ -138,7 +139,7 @@ it('dead letters lose the texts of an erased person, and a customer of the erase
       'ann',
       JSON.stringify({ email: `${CANARY}@example.com`, clickId: 'first-click' }),
     ]);
-  await createDeadLetters(redis).park([
+  await createDeadLetters(redis, alone(redis)).park([
     ...[letter(0, 'lead', lead('3')), letter(1, 'sale', sale('4')), letter(2, 'customer', customer('2'))],
     ...[letter(3, 'customer', customer('6')), letter(4, 'lead', lead('9'))],
   ]);

@@ -10,7 +10,7 @@ import { createJobAdder } from '../../src/queue/job-adder.js';
 import { rowJobId } from '../../src/queue/job-id.js';
 import { claimKey, jobKey, queueKey } from '../../src/queue/keys.js';
 import { createMarkerSequence } from '../../src/spool/batch-markers.js';
-import { createManifest } from '../../src/writer/manifest.js';
+import { alone, soleManifest } from '../alone.js';
 
 let server: TestRedis;
 /** The connection under test. */
@@ -47,18 +47,22 @@ const parked = async () => (await listDeadLetters(admin)).total;
 
 /** Every operation that adds jobs in a transaction: its name, its queue and the call. */
 const WRITES: readonly (readonly [string, 'dead-letter' | 'webhook' | 'click', () => Promise<unknown>])[] = [
-  ['parking a dead letter', 'dead-letter', () => createDeadLetters(redis).park([letter('parked')])],
-  ['sending webhook jobs', 'webhook', () => createWebhookJobSender(redis).send([{ id: 'wh-1', data: '{}' }])],
+  ['parking a dead letter', 'dead-letter', () => createDeadLetters(redis, alone(redis)).park([letter('parked')])],
+  [
+    'sending webhook jobs',
+    'webhook',
+    () => createWebhookJobSender(redis, alone(redis)).send([{ id: 'wh-1', data: '{}' }]),
+  ],
   [
     'sending webhook jobs once',
     'webhook',
-    () => createWebhookJobSender(redis).sendOnce('end', [{ id: 'wh-1', data: '{}' }]),
+    () => createWebhookJobSender(redis, alone(redis)).sendOnce('end', [{ id: 'wh-1', data: '{}' }]),
   ],
   [
     'acknowledging a batch with webhook jobs',
     'webhook',
     () =>
-      createManifest(redis).acknowledge({
+      soleManifest(redis).acknowledge({
         ...{ batchId: 'batch', jobIds: ['job'], webhookJobs: [{ id: 'wh-1', data: '{}' }] },
         publication: { version: '', kind: 'click', entries: [] },
       }),
@@ -109,7 +113,8 @@ describe.each(WRITES)('%s', (_what, queue, write) => {
 });
 
 it('jobs that are sent once are not sent again after Redis has removed them, but those of another name are', async () => {
-  const send = (name: string, id: string) => createWebhookJobSender(redis).sendOnce(name, [{ id, data: '{}' }]);
+  const send = (name: string, id: string) =>
+    createWebhookJobSender(redis, alone(redis)).sendOnce(name, [{ id, data: '{}' }]);
   const waiting = () => admin.lrange(queueKey('webhook', 'wait'), 0, -1);
   await send('one', 'wh-1');
   await admin.del(jobKey('webhook', 'wh-1'), queueKey('webhook', 'wait'));
@@ -123,7 +128,7 @@ describe('replaying a dead letter', () => {
   const id = rowJobId('replayed', 0);
 
   it('keeps the letter when another command replays it at the same moment', async () => {
-    await createDeadLetters(admin).park([letter('replayed')]);
+    await createDeadLetters(admin, alone(admin)).park([letter('replayed')]);
     // Both read the letter before either has added the job: one transaction is discarded.
     const other = new Redis(server.url);
     try {
@@ -137,7 +142,7 @@ describe('replaying a dead letter', () => {
   });
 
   it('fails, and keeps the letter, when one command of the transaction fails', async () => {
-    await createDeadLetters(admin).park([letter('replayed')]);
+    await createDeadLetters(admin, alone(admin)).park([letter('replayed')]);
     await admin.set(queueKey('click', 'wait'), 'no list');
     await expect(replayDeadLetters(redis)).rejects.toThrow();
     expect(await parked()).toBe(1);
@@ -145,7 +150,7 @@ describe('replaying a dead letter', () => {
   });
 
   it('fails, and keeps the letter, when Redis has no memory left', async () => {
-    await createDeadLetters(admin).park([letter('replayed')]);
+    await createDeadLetters(admin, alone(admin)).park([letter('replayed')]);
     await admin.config('SET', 'maxmemory', '1');
     await expect(replayDeadLetters(redis)).rejects.toThrow();
     await admin.config('SET', 'maxmemory', '0');

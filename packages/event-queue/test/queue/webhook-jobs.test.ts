@@ -11,6 +11,7 @@ import {
 import { createDeadLetters } from '../../src/queue/dead-letters.js';
 import { silentRow } from '../../src/queue/job-rows.js';
 import { jobKey, queueKey } from '../../src/queue/keys.js';
+import { alone } from '../alone.js';
 import { startWriterFixture, type WriterFixture } from '../writer/writer-fixture.js';
 
 let fixture: WriterFixture;
@@ -113,7 +114,7 @@ describe('webhook jobs of an insert', () => {
         return jobPerRow(batch);
       },
     });
-    await createDeadLetters(fixture.admin).park([
+    await createDeadLetters(fixture.admin, alone(fixture.admin)).park([
       { kind: 'lead', version: 1, row: replayed, error: 'fixed since then', at: now(), jobId: 'letter', index: 0 },
     ]);
     expect(await replayDeadLetters(fixture.admin)).toBe(1);
@@ -158,7 +159,7 @@ describe('webhook jobs of an insert', () => {
 
 describe('webhook jobs without an insert', () => {
   it('are added once however often they are sent, and wait for their delay', async () => {
-    const sender = createWebhookJobSender(fixture.admin);
+    const sender = createWebhookJobSender(fixture.admin, alone(fixture.admin));
     const job = { id: 'wh-1', data: '{}' };
     await sender.send([job, { id: 'wh-2', data: '{}', delayMs: 60_000 }]);
     await fixture.admin.script('FLUSH');

@@ -5,7 +5,8 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTails, type TailPosition, type Tails } from '../../src/index.js';
 import { createTailPublisher } from '../../src/tail/tail-publisher.js';
-import { createManifest, type Manifest } from '../../src/writer/manifest.js';
+import type { Manifest } from '../../src/writer/manifest.js';
+import { soleManifest } from '../alone.js';
 
 let server: TestRedis;
 let redis: Redis;
@@ -17,7 +18,7 @@ beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.url);
   tails = createTails(redis, createReplication(redis, 0));
-  manifest = createManifest(redis);
+  manifest = soleManifest(redis);
 });
 beforeEach(() => redis.flushall());
 afterAll(async () => {

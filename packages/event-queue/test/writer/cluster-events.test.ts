@@ -21,7 +21,7 @@ import {
 } from '@waymark/test-kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createEventTable, type EventTable } from '../../src/writer/event-table.js';
-import { createManifest } from '../../src/writer/manifest.js';
+import { soleManifest } from '../alone.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
 /** Two shards of two replicas. Between replicas nothing is transferred: a row is only where it was inserted, as on one that is behind. */
@@ -175,7 +175,7 @@ describe('a writer on a cluster', () => {
     // Within ten minutes of a move, rows are looked up before an insert is repeated.
     const at = Date.now();
     const batch = { id: randomUUID(), kind: 'click', version: 1, jobIds: [jobId], skipped: {}, at } as const;
-    await createManifest(fixture.admin).begin(batch);
+    await soleManifest(fixture.admin).begin(batch);
     await table.insert(1, texts(rows.slice(0, 1)), batch.id);
     const writer = fixture.aWriter({ clickhouse: client(), cluster: nodes.cluster, isReplicated: true });
     await fixture.untilDrained();
@@ -196,7 +196,7 @@ describe('a writer on a cluster', () => {
       skipped: {},
       at: Date.now(),
     } as const;
-    await createManifest(fixture.admin).begin(batch);
+    await soleManifest(fixture.admin).begin(batch);
     await table.insert(1, texts(rows), batch.id);
     await moveShard(client(), { cluster: nodes.cluster, logical: 0, to: 2 });
     expect(await counts()).toEqual([0, 0, 2, 0]);

@@ -4,9 +4,11 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listDeadLetters } from '../../src/index.js';
 import { createDeadLetters } from '../../src/queue/dead-letters.js';
+import { createInsertsElsewhere } from '../../src/queue/inserts-elsewhere.js';
 import { TAILS_KEY, tailKey } from '../../src/queue/keys.js';
 import { createTails } from '../../src/tail/tails.js';
 import { createManifest, type NewInsertBatch } from '../../src/writer/manifest.js';
+import { alone, soleManifest } from '../alone.js';
 
 let master: TestRedis;
 let replica: TestRedis;
@@ -30,7 +32,7 @@ const letter = { kind: 'click', version: 1, row: '[]', error: 'refused', at: 1, 
 
 it('an acknowledgement or a dead letter that a failover loses has not succeeded, and succeeds on the next server', async () => {
   const replication = createReplication(redis, 1);
-  const manifest = createManifest(redis, replication);
+  const manifest = createManifest(redis, replication, createInsertsElsewhere([], Date.now));
   const tails = createTails(redis, replication);
   const open = () => tails.open({ workspace: '1', name: 'key:a' }, { perKey: 1, perWorkspace: 1 });
   await waitFor(() => open().catch(() => false), { what: 'a stream that the replica confirms' });
@@ -49,10 +51,10 @@ it('an acknowledgement or a dead letter that a failover loses has not succeeded,
   process.kill(replica.pid, 'SIGCONT');
   await promoted.replicaof('NO', 'ONE');
 
-  const next = createManifest(promoted);
+  const next = soleManifest(promoted);
   await next.acknowledge(acknowledgement);
   expect(await next.read(batch.id)).toMatchObject({ state: 'acknowledged' });
   expect(await promoted.xlen(tailKey('1'))).toBe(2);
-  await createDeadLetters(promoted).park([letter]);
+  await createDeadLetters(promoted, alone(promoted)).park([letter]);
   expect((await listDeadLetters(promoted)).total).toBe(1);
 });

@@ -165,7 +165,7 @@ describe('dead letters', () => {
     const { rows } = poisoned();
     const jobId = await fixture.add('click', rows);
     await fixture.untilDrained();
-    expect(await replayDeadLetters(fixture.admin, { ids: [`${jobId}-1`] })).toBe(1);
+    expect(await replayDeadLetters(fixture.admin, [`${jobId}-1`])).toBe(1);
     await fixture.untilDrained();
     const { letters } = await listDeadLetters(fixture.admin);
     expect(letters.filter((letter) => letter.id === `${jobId}-1`)).toHaveLength(1);
@@ -186,7 +186,7 @@ describe('dead letters', () => {
       await fixture.admin.hset(`{waymark}:dead-letter:${id}`, { data: fixed, name: 'rows', opts: '{}', timestamp: 1 });
       await fixture.admin.lrem(queueKey('dead-letter', 'wait'), 0, id);
       await fixture.admin.lpush(queueKey('dead-letter', 'wait'), id);
-      expect(await replayDeadLetters(fixture.admin, { ids: [id] })).toBe(1);
+      expect(await replayDeadLetters(fixture.admin, [id])).toBe(1);
       expect(await fixture.admin.get(mark)).toBe('f:blocked');
       await fixture.untilDrained();
       await fixture.admin.del(`{waymark}:group-of:${id}`);

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findPendingCustomer, listDeadLetters, pendingCustomer, readPendingCustomers } from '../../src/index.js';
 import { createJobId } from '../../src/queue/job-id.js';
 import { batchOfJobKey, insertBatchKey, jobKey, queueKey, rowsKey } from '../../src/queue/keys.js';
-import { createManifest, MANIFEST_MS } from '../../src/writer/manifest.js';
+import { MANIFEST_MS } from '../../src/writer/manifest.js';
+import { soleManifest } from '../alone.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
 const MINUTE_MS = 60_000;
@@ -206,7 +207,7 @@ describe('a job that is added again', () => {
     const jobIds = await Promise.all([0, 2, 4].map((at) => fixture.add('click', rows.slice(at, at + 2))));
     await fixture.untilDrained();
     const batchId = (await fixture.admin.get(batchOfJobKey(jobIds[0] ?? ''))) ?? '';
-    const batch = await createManifest(fixture.admin).read(batchId);
+    const batch = await soleManifest(fixture.admin).read(batchId);
     // As after a kill between the insert and its acknowledgement: the jobs are still queued, and the batch is open.
     await fixture.admin.hset(insertBatchKey(batchId), 'state', 'open');
     for (const jobId of batch?.jobIds ?? []) {

@@ -1,9 +1,10 @@
-import { createWebhookJobSender, jobKey, queueDepths, WEBHOOK_QUEUE } from '@waymark/event-queue';
+import { jobKey, queueDepths, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { removeEvents } from '../../src/delivery/job-data.js';
 import { jobText, readJobData, type WebhookJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { webhookEventIdOf } from '../../src/events/webhook-event-id.js';
+import { jobSender } from '../job-sender.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
@@ -45,7 +46,7 @@ it('the bodies of a job can be taken out of a Redis that is full', async () => {
   const events = [{ id: 'evt_1', body: JSON.stringify({ text: TEXT }) }];
   const jobId = webhookJobId(webhookId, 'full');
   const data = jobText({ workspaceId, webhookId, event: 'link.updated', events });
-  await createWebhookJobSender(fixture.redis).send([{ id: jobId, data }]);
+  await jobSender(fixture.redis).send([{ id: jobId, data }]);
   const [, before] = (await fixture.redis.config('GET', 'maxmemory')) as string[];
   await fixture.redis.config('SET', 'maxmemory', '1mb');
   try {
@@ -69,7 +70,7 @@ it('events in ClickHouse are retried together, by their ids, and keep the ids un
     ...{ triggers: ['link.clicked'], linkScope: 'workspace' },
   });
   const data = jobText({ workspaceId, webhookId, event: 'link.clicked', eventIds: clickIds });
-  await createWebhookJobSender(fixture.redis).send([{ id: webhookJobId(webhookId, 'clicks'), data }]);
+  await jobSender(fixture.redis).send([{ id: webhookJobId(webhookId, 'clicks'), data }]);
   receiver.answer((response) => response.writeHead(503).end());
   fixture.startWorker();
   const [retry, ...others] = await waitFor(
@@ -98,7 +99,7 @@ it('a running job sends nothing more of a person who is erased meanwhile, and re
     body: JSON.stringify({ id: `evt_${index}`, data: { customer: { id: customer.id }, text: TEXT } }),
   }));
   const data = jobText({ workspaceId, webhookId, event: 'lead.created', events });
-  await createWebhookJobSender(fixture.redis).send([{ id: webhookJobId(webhookId, 'leads'), data }]);
+  await jobSender(fixture.redis).send([{ id: webhookJobId(webhookId, 'leads'), data }]);
   const answers: (() => void)[] = [];
   receiver.answer((response) => void answers.push(() => response.writeHead(500).end()));
   fixture.startWorker();

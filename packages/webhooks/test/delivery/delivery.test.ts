@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { WebhookRecord } from '@waymark/catalog';
-import { createWebhookJobSender } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFailureCounts } from '../../src/delivery/failure-counts.js';
 import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { createWebhookEventId } from '../../src/events/webhook-event-id.js';
+import { jobSender } from '../job-sender.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
@@ -55,7 +55,7 @@ async function queueJobs({ id: webhookId, workspaceId }: WebhookRecord, jobs: nu
     const data = jobText({ webhookId, workspaceId, event: 'link.updated', events: ofJob });
     return { id: webhookJobId(webhookId, ofJob[0]?.id ?? ''), data };
   };
-  await createWebhookJobSender(fixture.redis).send(Array.from({ length: jobs }, aJob));
+  await jobSender(fixture.redis).send(Array.from({ length: jobs }, aJob));
 }
 
 /** Resolves when no job waits or runs. Removes the retries, which could become due on a slow machine. */

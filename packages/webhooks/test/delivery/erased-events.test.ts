@@ -1,5 +1,5 @@
 import type { ErasedPeople } from '@waymark/catalog';
-import { createWebhookJobSender, jobKey, QUEUE_PREFIX, queueKey, WEBHOOK_QUEUE } from '@waymark/event-queue';
+import { jobKey, QUEUE_PREFIX, queueKey, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import { startRedis, type TestRedis } from '@waymark/test-kit';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -8,6 +8,7 @@ import { removeEvents } from '../../src/delivery/job-data.js';
 import { createWaitingBodies } from '../../src/delivery/waiting-bodies.js';
 import { jobText, readJobData, type WebhookJobData } from '../../src/delivery/webhook-job.js';
 import { eraseWaitingBodies, eraseWebhookJobs } from '../../src/index.js';
+import { jobSender } from '../job-sender.js';
 
 const WORKSPACE = 'ws_00000000001';
 const CANARY = 'canary5w';
@@ -41,7 +42,7 @@ const eventsOf = async (id: string) => (await dataOf(id))?.events.map((event) =>
 /** Queues a job with an event of Ann and one of Bob. */
 async function queueJob(id: string, delayMs = 0): Promise<void> {
   const job = { workspaceId: WORKSPACE, webhookId: 'wh_1', event: 'lead.created' as const, events: [ANN, BOB] };
-  await createWebhookJobSender(redis).send([{ id, delayMs, data: jobText(job) }]);
+  await jobSender(redis).send([{ id, delayMs, data: jobText(job) }]);
 }
 
 /** The connection, with one command replaced. */
@@ -67,11 +68,7 @@ it('queued and delayed jobs lose the bodies of an erased person, and keep those 
       ],
     }),
   });
-  await createWebhookJobSender(redis).send([
-    job('1-a', WORKSPACE, 0),
-    job('1-b', WORKSPACE, 60_000),
-    job('1-c', 'ws_2', 0),
-  ]);
+  await jobSender(redis).send([job('1-a', WORKSPACE, 0), job('1-b', WORKSPACE, 60_000), job('1-c', 'ws_2', 0)]);
   await eraseWebhookJobs(redis, people as ErasedPeople);
   expect(await Promise.all(['1-a', '1-b', '1-c'].map(eventsOf))).toEqual([
     ['evt_bob'],
@@ -131,7 +128,7 @@ it('an erasure reads only those jobs of its workspace that have bodies, whether 
   const waiting = createWaitingBodies(redis);
   await waiting.add(WORKSPACE, counted);
   await waiting.add('ws_2', [job('2-waits', { workspaceId: 'ws_2', events })]);
-  await createWebhookJobSender(redis).send([
+  await jobSender(redis).send([
     ...counted,
     job('1-ids', { eventIds: ['stored'] }),
     job('2-waits', { workspaceId: 'ws_2', events }),

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { WebhookRecord } from '@waymark/catalog';
-import { createWebhookJobSender } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { createWebhookEventId } from '../../src/events/webhook-event-id.js';
+import { jobSender } from '../job-sender.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { startReceiver } from './receiver.js';
 
@@ -25,7 +25,7 @@ async function queueJobs({ id: webhookId, workspaceId }: WebhookRecord, jobs: nu
     const data = jobText({ webhookId, workspaceId, event: 'link.updated', events: [event] });
     return { id: webhookJobId(webhookId, event.id), data };
   };
-  await createWebhookJobSender(fixture.redis).send(Array.from({ length: jobs }, aJob));
+  await jobSender(fixture.redis).send(Array.from({ length: jobs }, aJob));
 }
 
 it('a workspace whose many webhooks wait for their receivers does not hold up those of other workspaces', async () => {

@@ -1,8 +1,9 @@
 import { createEventId } from '@waymark/contract';
-import { createWebhookJobSender, queueDepths } from '@waymark/event-queue';
+import { queueDepths } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { jobText, readJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
+import { jobSender } from '../job-sender.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
@@ -43,7 +44,7 @@ async function queueJob(): Promise<string> {
   const data = jobText({
     ...{ workspaceId: fixture.workspaceId, webhookId: hook.id, event: 'link.clicked', eventIds: [missing, clickId] },
   });
-  await createWebhookJobSender(fixture.redis).send([{ id: webhookJobId(hook.id, 'a'), data }]);
+  await jobSender(fixture.redis).send([{ id: webhookJobId(hook.id, 'a'), data }]);
   return missing;
 }
 

@@ -1,9 +1,10 @@
-import { createWebhookJobSender, type WebhookJob } from '@waymark/event-queue';
+import type { WebhookJob } from '@waymark/event-queue';
 import { startRedis, type TestRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createWaitingBodies, type WaitingBodies } from '../../src/delivery/waiting-bodies.js';
 import { jobText, readJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
+import { jobSender } from '../job-sender.js';
 
 const WORKSPACE = 'ws_1';
 const OTHER = 'ws_2';
@@ -29,7 +30,7 @@ afterAll(async () => {
 /** Queues jobs and counts them. */
 async function queued(...ids: string[]): Promise<void> {
   const jobs = ids.map(aJob);
-  await createWebhookJobSender(redis).send(jobs);
+  await jobSender(redis).send(jobs);
   expect(await waiting.add(WORKSPACE, jobs)).toBe(true);
 }
 
@@ -72,7 +73,7 @@ it('jobs of a webhook that was disabled or deleted lose their bodies and do not 
     { id: webhookJobId(id, 'waits'), data: dataOf(id) },
     { id: webhookJobId(id, 'delayed'), data: dataOf(id), delayMs: 3_600_000 },
   ]);
-  await createWebhookJobSender(redis).send(jobs);
+  await jobSender(redis).send(jobs);
   await waiting.add(WORKSPACE, jobs);
   const each = Buffer.byteLength(dataOf(stopped)) + 1_000;
   expect(await waiting.bytesOf(WORKSPACE, [stopped, other])).toEqual([2 * each, 2 * each]);

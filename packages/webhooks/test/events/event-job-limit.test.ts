@@ -1,9 +1,10 @@
-import { createWebhookJobSender, memoryOf } from '@waymark/event-queue';
+import { memoryOf } from '@waymark/event-queue';
 import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { createEventJobLimit, type EventJobLimit, type PlannedJob } from '../../src/events/event-job-limit.js';
+import { jobSender } from '../job-sender.js';
 
 const [WORKSPACE, OTHER] = ['ws_00000000001', 'ws_00000000002'];
 const [SLOW, FAST] = ['wh_00000000001', 'wh_00000000002'];
@@ -143,7 +144,7 @@ it('an insert that is repeated after a kill has the same jobs, although the boun
 
 it('jobs that were counted and never queued, or have ended without being removed, do not count for long', async () => {
   const waits = aJob(SLOW, 'waits');
-  await createWebhookJobSender(redis).send([waits]);
+  await jobSender(redis).send([waits]);
   await aLimit().admit('click', WORKSPACE, [waits]);
   const bytes = Number(await redis.hget(hashKey(WORKSPACE), 'sum'));
   // Counted in 1970.

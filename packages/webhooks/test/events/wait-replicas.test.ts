@@ -1,6 +1,6 @@
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import type { ExportEndData } from '@waymark/contract';
-import { createWebhookJobSender, jobKey, queueDepths, WEBHOOK_QUEUE } from '@waymark/event-queue';
+import { jobKey, queueDepths, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import { createOutbound } from '@waymark/outbound';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
@@ -10,6 +10,7 @@ import { createFailureCounts } from '../../src/delivery/failure-counts.js';
 import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { createJobNotifier, createWebhookNotifier, createWebhookWorker, replayDeliveries } from '../../src/index.js';
 import { startReceiver } from '../delivery/receiver.js';
+import { jobSender } from '../job-sender.js';
 
 let database: TestDatabase;
 let master: TestRedis;
@@ -123,7 +124,7 @@ it('a job whose retries no replica has is not completed, and delivers nothing tw
   const data = jobText({
     ...{ workspaceId, webhookId: hook.id, event: 'link.created', events: [{ id: 'evt_1', body: '{}' }], attempt: 2 },
   });
-  await createWebhookJobSender(redis).send([{ id, data }]);
+  await jobSender(redis).send([{ id, data }]);
   const outbound = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
   const worker = createWebhookWorker({
     ...{ redisUrl: master.url, waitReplicas: 1, clickhouse: database.client, catalog, outbound },

@@ -1,5 +1,4 @@
 import { ApiError, parseResourceId } from '@waymark/contract';
-import { createWebhookJobSender } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createFailureCounts } from '../../src/delivery/failure-counts.js';
@@ -7,6 +6,7 @@ import { createWaitingBodies } from '../../src/delivery/waiting-bodies.js';
 import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { createWebhookNotifier } from '../../src/index.js';
 import { type Receiver, startReceiver } from '../delivery/receiver.js';
+import { jobSender } from '../job-sender.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 
 /** A link whose webhook has a megabyte. */
@@ -88,7 +88,7 @@ it('deliveries of a webhook that fails too often count no longer when it is disa
   const data = jobText({ workspaceId, webhookId: hook.id, event: 'link.updated', attempt: 4, events: [late] });
   const job = { id: webhookJobId(hook.id, late.id), data, delayMs: 3_600_000 };
   await createWaitingBodies(redis).add(workspaceId, [job]);
-  await createWebhookJobSender(redis).send([job]);
+  await jobSender(redis).send([job]);
   const failures = createFailureCounts(redis);
   for (let count = 0; count < 19; count++) await failures.add(hook);
   receiver.answer((response) => response.writeHead(500).end());
@@ -104,7 +104,7 @@ it('deliveries of a webhook that was enabled again before they were removed stay
   const data = jobText({ workspaceId, webhookId: hook.id, event: 'link.updated', events: [event] });
   const job = { id: webhookJobId(hook.id, event.id), data };
   await createWaitingBodies(redis).add(workspaceId, [job]);
-  await createWebhookJobSender(redis).send([job]);
+  await jobSender(redis).send([job]);
   const bytes = await bytesWaiting();
   await notifier.webhookStopped(workspaceId, hook.id);
   expect((await queue.getJob(job.id))?.data).toMatchObject({ told: [event] });

@@ -44,7 +44,9 @@ export function showDeadLetters(options: ListOptions): Promise<CommandResult> {
 /** `waymark dead-letters replay`: queues dead letters again, all of them or those with the given ids. */
 export function replayLetters(ids: readonly string[]): Promise<CommandResult> {
   return withQueues(findTarget(), async (queues) => {
-    const counts = await Promise.all(queues.map((redis) => replayDeadLetters(redis, ids.length === 0 ? {} : { ids })));
+    const counts = await Promise.all(
+      queues.map((redis) => replayDeadLetters(redis, ids.length === 0 ? undefined : ids)),
+    );
     const replayed = counts.reduce((sum, count) => sum + count, 0);
     if (ids.length > 0 && replayed === 0) throw new CommandError('no such dead letter; see: waymark dead-letters list');
     return { data: { replayed }, lines: [`${replayed} put back into the queue`] };
