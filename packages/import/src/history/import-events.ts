@@ -14,17 +14,15 @@ import {
 import type { LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { isErrorOfRecord } from '../model/record-errors.js';
-import { textChars } from '../model/text-chars.js';
 import type { DomainMap } from '../run/domain-map.js';
-import { untilAborted } from '../run/until-aborted.js';
 import { createBatchReader, type EventBatch } from './event-batch.js';
 import { type EventCounts, type EventReport, NO_EVENTS } from './event-report.js';
 import { evictLatestLeads } from './evict-latest-leads.js';
-import { positionOf } from './history-items.js';
+import { itemBatches, positionOf } from './history-items.js';
 import { createPastCustomers } from './past-customers.js';
 import type { HistoryItem, HistorySource } from './past-event.js';
 import { createPastLinks } from './past-links.js';
-import { createPastRows, eventChars } from './past-rows.js';
+import { createPastRows } from './past-rows.js';
 import { createStoredEvents } from './stored-events.js';
 
 /** The stores that events are written to. */
@@ -49,12 +47,6 @@ export interface EventImportOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Records of one insert: enough for an efficient insert, in a few megabytes of memory. */
-const BATCH_MAX = 5_000;
-/** Characters after which a batch is full too, because an event may have 300 kB, and a record of which none is made more. The last page of a batch may exceed it. */
-const BATCH_CHARS_MAX = 32_000_000;
-/** Pages after which the position is stored, also if none of them has a record. */
-const BATCH_PAGES_MAX = 100;
 const DAY_MS = 24 * 3_600_000;
 /** How far the time of an event may be in the future, because clocks differ. */
 const AHEAD_MS_MAX = 10 * 60_000;
@@ -78,6 +70,28 @@ interface Progress {
 /** Counts dropped sales as repeated. @param dropped number of sales that were not stored, because their invoice belongs to another sale */
 function withoutDropped(counts: EventCounts, dropped: number): EventCounts {
   return { ...counts, sales: counts.sales - dropped, repeated: counts.repeated + dropped };
+}
+
+/**
+ * The progress to continue from; undefined to start at the beginning.
+ *
+ * @param optionsNow those of this run
+ * @throws ImportError when the time zone is another one
+ */
+function continuable(
+  text: string | undefined,
+  optionsNow: Pick<Progress, 'domains' | 'timezone'>,
+  logger: EventImportOptions['logger'],
+): Progress | undefined {
+  const progress = positionOf<Progress>(text);
+  if (progress === undefined) return undefined;
+  const { domains, timezone } = progress;
+  // The ids of the stored events contain their times: with another zone, they would be stored once more.
+  if (timezone !== undefined && timezone !== optionsNow.timezone)
+    throw new ImportError(`events of this import are stored with the time zone ${timezone}: continue with that one`);
+  if (domains === optionsNow.domains) return progress;
+  logger.warn({}, 'the interrupted run may have mapped other domains: the events are read again from the start');
+  return undefined;
 }
 
 /**
@@ -182,52 +196,9 @@ export async function importEvents(history: HistorySource, options: EventImportO
     report.progress(counts);
   }
 
-  /** Reads all pages from a position on, and passes them to `take` in batches of one kind of event. */
-  async function readAll(
-    from: string | undefined,
-    take: (items: readonly HistoryItem[], next: string) => Promise<void>,
-  ) {
-    let items: HistoryItem[] = [];
-    let last: string | undefined;
-    let pages = 0;
-    let chars = 0;
-    const kindOf = (some: readonly HistoryItem[]) => some.find(({ event }) => event !== undefined)?.event?.kind;
-    const flush = async () => {
-      if (last !== undefined) await take(items, last);
-      items = [];
-      last = undefined;
-      pages = 0;
-      chars = 0;
-    };
-    for await (const page of untilAborted(history.read(from), signal)) {
-      // The clicks must be stored before their leads are read, because leads look them up.
-      if (kindOf(items) !== undefined && kindOf(page.items) !== kindOf(items)) await flush();
-      items.push(...page.items);
-      last = page.next;
-      pages++;
-      for (const { event, record } of page.items)
-        chars += Math.max(textChars(record), event === undefined ? 0 : eventChars(event));
-      if (items.length >= BATCH_MAX || pages >= BATCH_PAGES_MAX || chars >= BATCH_CHARS_MAX) await flush();
-    }
-    await flush();
-  }
-
   if (options.isDry) {
-    await readAll(undefined, count);
+    for await (const { items } of itemBatches(history, undefined, signal)) await count(items);
     return counts;
-  }
-
-  /** The progress to continue from; undefined to start at the beginning. @throws ImportError when the time zone is another one */
-  function continuable(text: string | undefined): Progress | undefined {
-    const progress = positionOf<Progress>(text);
-    if (progress === undefined) return undefined;
-    const { domains, timezone } = progress;
-    // The ids of the stored events contain their times: with another zone, they would be stored once more.
-    if (timezone !== undefined && timezone !== history.timezone)
-      throw new ImportError(`events of this import are stored with the time zone ${timezone}: continue with that one`);
-    if (domains === optionsNow.domains) return progress;
-    logger.warn({}, 'the interrupted run may have mapped other domains: the events are read again from the start');
-    return undefined;
   }
 
   /** Rows of the batch that an earlier run has left, which are refused while it is completed. */
@@ -257,14 +228,14 @@ export async function importEvents(history: HistorySource, options: EventImportO
     let isFinished = false;
     try {
       isOpen = true;
-      const progress = continuable(past.progress);
+      const progress = continuable(past.progress, optionsNow, logger);
       if (progress !== undefined) {
         counts = withoutDropped(progress.counts, past.dropped);
         mark = progress.report;
         await report.continued(counts, mark);
       }
       for (const refused of refusedAtStart) await rejectRefused(refused, progress !== undefined);
-      await readAll(progress?.next, (items, next) => store(past, items, next));
+      for await (const { items, next } of itemBatches(history, progress?.next, signal)) await store(past, items, next);
       isFinished = true;
     } finally {
       await (isFinished ? past.finish() : past.close());
