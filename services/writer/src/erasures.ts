@@ -13,12 +13,13 @@ import {
   startErasure,
 } from '@waymark/clickhouse';
 import { ApiError, parseResourceId } from '@waymark/contract';
-import { eraseClaims, eraseDeadLetters, type LateRows, rewriteFiles } from '@waymark/event-queue';
+import { eraseClaims, eraseDeadLetters, type LateRows } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
-import { createReplication, forEachReplica, takeLease } from '@waymark/redis';
+import { createReplication, takeLease } from '@waymark/redis';
 import { eraseWebhookJobs, webhookEventIdOf } from '@waymark/webhooks';
 import { subtractOnce } from './erased-counters.js';
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
+import { createRedisRewrites } from './redis-rewrites.js';
 
 /** Options of {@link startErasures}. */
 export interface ErasuresOptions {
@@ -54,12 +55,6 @@ const IDS_MAX = 12_000;
 const ERASURES_MAX = 4_000;
 /** Erasures that are changed in one insert. With ten thousand clicks each they have 30 MB. */
 const ERASURES_PER_STEP = 100;
-const REWRITE_WITHIN_MS = 5 * 60_000;
-/** After this many runs a batch ends even if a replica has not rewritten its files. */
-const REPLICA_RUNS_MAX = 10;
-
-/** Whether Redis has refused a command. */
-const isRefusal = (err: unknown) => err instanceof Error && err.name === 'ReplyError';
 
 const numberOf = (kind: 'workspace' | 'customer', id: string) => parseResourceId(kind, id) ?? '0';
 
@@ -100,6 +95,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   const { waitReplicas = 0, gatherMs, settleMs = SETTLE_MS } = options;
   const target = { client: clickhouse, cluster };
   const shards = queueShards.map((shard) => ({ shard, replication: createReplication(shard, waitReplicas) }));
+  const rewriteRedisFiles = createRedisRewrites({ queueShards, logger });
 
   /**
    * Removes the records of the people, and exports that may contain them. The request has done this already, unless it ended early
@@ -197,46 +193,6 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
       });
     }
     removed = `${batch.id} ${phase}`;
-  }
-
-  /** The batch of the last rewrite, and the number of its runs in which files were to be rewritten. */
-  const rewriting = { batch: '', runs: 0 };
-
-  /**
-   * Has every queue shard and its replicas rewrite their append-only files and dumps, which still contain the removed values. Three failures are
-   * only logged: a Redis refuses; a replica cannot be reached, perhaps because its master lists an address that is not reachable from here; a
-   * replica has not rewritten its files after {@link REPLICA_RUNS_MAX} runs of the batch.
-   *
-   * @returns false if a file is to be rewritten again
-   * @throws the error of the connection to a queue shard
-   */
-  async function rewriteRedisFiles(batch: string, closing: AbortSignal): Promise<boolean> {
-    if (rewriting.batch !== batch) Object.assign(rewriting, { batch, runs: 0 });
-    let areRewritten = true;
-    const warn = (err: unknown, { options: { host, port } }: Stores['redis']) => {
-      const message = 'Redis does not rewrite its append-only file or its dump: erased texts stay in it until it does';
-      logger.warn({ err, host, port }, message);
-    };
-    const rewrite = async (server: Stores['redis'], isReplica: boolean) => {
-      const isDone = !closing.aborted && (await rewriteFiles(server, REWRITE_WITHIN_MS, closing));
-      if (isDone) return;
-      if (!closing.aborted) warn(undefined, server);
-      if (!isReplica || rewriting.runs < REPLICA_RUNS_MAX) areRewritten = false;
-    };
-    for (const shard of queueShards) {
-      try {
-        await rewrite(shard, false).catch((err: unknown) => {
-          if (!isRefusal(err)) throw err;
-          warn(err, shard);
-        });
-        await forEachReplica(shard, (replica) => rewrite(replica, true).catch((err: unknown) => warn(err, replica)));
-      } catch (err) {
-        if (!isRefusal(err)) throw err;
-        warn(err, shard);
-      }
-    }
-    rewriting.runs += 1;
-    return areRewritten;
   }
 
   async function end(batch: ErasureBatch, erasures: readonly ErasureRecord[]): Promise<void> {
