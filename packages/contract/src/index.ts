@@ -1,5 +1,6 @@
 import './schema-names.js';
 
+export { chunksOf, groupBy } from './arrays.js';
 export * from './events/analytics.js';
 export * from './events/analytics-query.js';
 export * from './events/browser-endpoints.js';

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Catalog, type LinkRecord, normaliseKey } from '@waymark/catalog';
+import { groupBy } from '@waymark/contract';
 import type { Logger } from '@waymark/http-kit';
 
 export interface WarmUpOptions {
@@ -51,13 +52,9 @@ export async function warmCaches(options: WarmUpOptions): Promise<number> {
 
   async function warm(): Promise<void> {
     const links = await catalog.links.mostVisited({ since: new Date(now() - VISITED_WITHIN_MS), limit: LINKS_MAX });
-    const byWorkspace = new Map<string, string[]>();
-    for (const { workspaceId, id } of links) {
-      const ids = byWorkspace.get(workspaceId);
-      if (ids === undefined) byWorkspace.set(workspaceId, [id]);
-      else ids.push(id);
-    }
-    await forEach([...byWorkspace], limit.signal, async ([workspaceId, ids]) => {
+    const byWorkspace = groupBy(links, ({ workspaceId }) => workspaceId);
+    await forEach([...byWorkspace], limit.signal, async ([workspaceId, some]) => {
+      const ids = some.map(({ id }) => id);
       const records = await catalog.links.getMany(workspaceId, ids);
       await warmLinks(workspaceId, [...records.values()]);
     });

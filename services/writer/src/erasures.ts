@@ -12,7 +12,7 @@ import {
   sharedClicks,
   startErasure,
 } from '@waymark/clickhouse';
-import { ApiError, parseResourceId } from '@waymark/contract';
+import { ApiError, chunksOf, groupBy, parseResourceId } from '@waymark/contract';
 import { eraseClaims, eraseDeadLetters, type LateRows } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 import { createReplication, takeLease } from '@waymark/redis';
@@ -68,22 +68,12 @@ function fitting(erasures: readonly ErasureRecord[]): readonly ErasureRecord[] {
   return end === -1 ? erasures : erasures.slice(0, Math.max(1, end));
 }
 
-function byWorkspace(erasures: readonly ErasureRecord[]): ReadonlyMap<string, readonly ErasureRecord[]> {
-  const groups = new Map<string, ErasureRecord[]>();
-  for (const erasure of erasures) {
-    const group = groups.get(erasure.workspaceId);
-    if (group === undefined) groups.set(erasure.workspaceId, [erasure]);
-    else group.push(erasure);
-  }
-  return groups;
-}
+const byWorkspace = (erasures: readonly ErasureRecord[]) => groupBy(erasures, ({ workspaceId }) => workspaceId);
 
 /** The erasures in steps of one workspace each. */
 function* stepsOf(erasures: readonly ErasureRecord[]): Generator<readonly [string, readonly ErasureRecord[]]> {
   for (const [workspaceId, all] of byWorkspace(erasures)) {
-    for (let start = 0; start < all.length; start += ERASURES_PER_STEP) {
-      yield [workspaceId, all.slice(start, start + ERASURES_PER_STEP)];
-    }
+    for (const some of chunksOf(all, ERASURES_PER_STEP)) yield [workspaceId, some];
   }
 }
 

@@ -1,4 +1,5 @@
 import { ClickHouseError } from '@clickhouse/client';
+import { chunksOf, groupBy } from '@waymark/contract';
 import type { ClickHouseClient } from '../client.js';
 import { renderMigration } from '../migrations/render.js';
 import { EXPIRING, WITH_ADDRESSES } from './retention.js';
@@ -89,16 +90,15 @@ function rowsBefore(
   prefix: string,
   nowMs: number,
 ): Selection | undefined {
-  const byDays = new Map<number, bigint[]>();
-  for (const { workspace, days } of limits) {
-    if (days !== undefined) byDays.set(days, [...(byDays.get(days) ?? []), BigInt(workspace)]);
-  }
-  if (byDays.size === 0) return undefined;
+  const limited = limits.flatMap(({ workspace, days }) =>
+    days === undefined ? [] : [{ workspace: BigInt(workspace), days }],
+  );
+  if (limited.length === 0) return undefined;
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const parameters: Record<string, string | readonly bigint[]> = {};
-  const alternatives = [...byDays].map(([days, workspaces], index) => {
+  const alternatives = [...groupBy(limited, ({ days }) => days)].map(([days, some], index) => {
     const [ids, until] = [`${prefix}Ids${index}`, `${prefix}Until${index}`];
-    parameters[ids] = workspaces;
+    parameters[ids] = some.map(({ workspace }) => workspace);
     parameters[until] = new Date(today - days * DAY_MS).toISOString().slice(0, 19).replace('T', ' ');
     return `(workspace_id IN {${ids}:Array(UInt64)} AND ${time} < {${until}:DateTime('UTC')})`;
   });
@@ -140,11 +140,6 @@ FROM ${expiring.table} WHERE ${expiredRow} OR ${expiredAddress} GROUP BY workspa
   }));
 }
 
-function* groupsOf<T>(all: readonly T[]): Generator<readonly T[]> {
-  for (let start = 0; start < all.length; start += WORKSPACES_AT_ONCE)
-    yield all.slice(start, start + WORKSPACES_AT_ONCE);
-}
-
 /** Options of {@link countExpired}. */
 export interface CountOptions extends Pick<ExpiredRowsOptions, 'nowMs'> {
   readonly signal?: AbortSignal | undefined;
@@ -164,7 +159,7 @@ export async function countExpired(
   const counts: ExpiredRows[] = [];
   const uncounted: ExpiredCounts['uncounted'][number][] = [];
   const failed: FailedTable[] = [];
-  for (const some of groupsOf(rules)) {
+  for (const some of chunksOf(rules, WORKSPACES_AT_ONCE)) {
     for (const expiring of EXPIRING) {
       const { table } = expiring;
       try {
@@ -229,7 +224,8 @@ export async function deleteExpired(
       ...counts.flatMap((one) => (one.table === table ? [one.workspace] : [])),
       ...uncounted.flatMap((one) => (one.table === table ? one.workspaces : [])),
     ]);
-    for (const some of groupsOf(rules.filter(({ workspace }) => affected.has(workspace)))) {
+    const ofAffected = rules.filter(({ workspace }) => affected.has(workspace));
+    for (const some of chunksOf(ofAffected, WORKSPACES_AT_ONCE)) {
       const unfinished = busy.get(table);
       if (unfinished !== undefined) {
         waiting.add(unfinished);

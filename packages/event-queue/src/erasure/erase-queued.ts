@@ -1,3 +1,4 @@
+import { chunksOf } from '@waymark/contract';
 import type { Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { COPYING_CLAIMS } from '../claims/claim-names.js';
@@ -42,8 +43,8 @@ async function eraseLetter(redis: Redis, letter: ParkedLetter, people: ErasedInR
 /** Removes the dead letters of deleted people and of erased customers from a queue shard, and anonymises those of anonymised people. */
 export async function eraseDeadLetters(redis: Redis, people: ErasedInRows, lateRows: LateRows): Promise<void> {
   const ids = await redis.lrange(queueKey(DEAD_LETTER_QUEUE, 'wait'), 0, -1);
-  for (let start = 0; start < ids.length; start += LETTERS_AT_ONCE) {
-    for (const letter of await readLetters(redis, ids.slice(start, start + LETTERS_AT_ONCE))) {
+  for (const some of chunksOf(ids, LETTERS_AT_ONCE)) {
+    for (const letter of await readLetters(redis, some)) {
       await eraseLetter(redis, letter, people, lateRows);
     }
   }

@@ -1,4 +1,4 @@
-import { formatResourceId } from '@waymark/contract';
+import { chunksOf, formatResourceId } from '@waymark/contract';
 import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import { createReplication, type Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
@@ -155,8 +155,8 @@ export async function replayDeadLetters(redis: Redis, ids?: readonly string[]): 
   // The list is read before the first replay, so that a row that is refused again is not replayed twice by one command.
   const replayedIds = ids ?? (await redis.lrange(wait, 0, -1)).reverse();
   let replayed = 0;
-  for (let start = 0; start < replayedIds.length; start += LISTED_MAX) {
-    for (const letter of await readLetters(redis, replayedIds.slice(start, start + LISTED_MAX))) {
+  for (const some of chunksOf(replayedIds, LISTED_MAX)) {
+    for (const letter of await readLetters(redis, some)) {
       if (await replay(letter)) replayed += 1;
     }
   }
@@ -197,8 +197,7 @@ export async function discardDeadLetters(
   const known = new Set(listed);
   const chosen = ids === undefined ? listed : ids.filter((id) => known.has(id));
   let discarded = 0;
-  for (let start = 0; start < chosen.length; start += LISTED_MAX) {
-    const some = chosen.slice(start, start + LISTED_MAX);
+  for (const some of chunksOf(chosen, LISTED_MAX)) {
     const data = await Promise.all(some.map((id) => redis.hget(jobKey(DEAD_LETTER_QUEUE, id), 'data')));
     const letters = some.map((id, index) => ({ id, data: data[index] ?? '' }));
     await keep(letters);

@@ -1,3 +1,4 @@
+import { groupBy } from '@waymark/contract';
 import { docsPage } from './docs-page.js';
 import {
   contentOf,
@@ -18,14 +19,10 @@ interface Route {
 }
 
 function routesByGroup({ paths = {} }: Document): Map<string, Route[]> {
-  const groups = new Map<string, Route[]>();
-  for (const [path, operations] of Object.entries(paths)) {
-    for (const [method, operation] of Object.entries(operations)) {
-      const group = operation.tags?.[0] ?? 'Other';
-      groups.set(group, [...(groups.get(group) ?? []), { method: method.toUpperCase(), path, operation }]);
-    }
-  }
-  return groups;
+  const routes = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]): Route => ({ method: method.toUpperCase(), path, operation })),
+  );
+  return groupBy(routes, ({ operation }) => operation.tags?.[0] ?? 'Other');
 }
 
 function parameterRow({ name, schema, required, description }: Parameter) {

@@ -1,5 +1,5 @@
 import type { CustomerRecord, LinkRecord } from '@waymark/catalog';
-import { formatResourceId, parseResourceId } from '@waymark/contract';
+import { chunksOf, formatResourceId, groupBy, parseResourceId } from '@waymark/contract';
 import { CLICK_COLUMNS, type EventRow } from '@waymark/event-format';
 import type { ClickAlias, PastClaim, PastEvents, PastRow } from '@waymark/event-queue';
 import { ImportError } from '../model/import-error.js';
@@ -142,12 +142,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     clickOf: (one: Conversion) => EventRow,
     orRejected: OrRejected,
   ) {
-    const byCustomer = new Map<string, [Conversion, ...Conversion[]]>();
-    for (const one of conversions) {
-      const others = byCustomer.get(one.event.customer.externalId);
-      if (others === undefined) byCustomer.set(one.event.customer.externalId, [one]);
-      else others.push(one);
-    }
+    const byCustomer = groupBy(conversions, ({ event }) => event.customer.externalId);
     const records = new Map<string, CustomerRecord>();
     let created = 0;
     const ensure = async ([first, ...others]: readonly [Conversion, ...Conversion[]]) => {
@@ -168,8 +163,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
       records.set(customer.externalId, ensured.record);
       if (ensured.isNew) created++;
     };
-    const waiting = [...byCustomer.values()];
-    while (waiting.length > 0) await Promise.all(waiting.splice(0, CUSTOMERS_AT_ONCE).map(ensure));
+    for (const some of chunksOf([...byCustomer.values()], CUSTOMERS_AT_ONCE)) await Promise.all(some.map(ensure));
     return { records, created };
   }
 
@@ -243,8 +237,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
       if (made?.isNew) newCustomers++;
       else if (made !== undefined) repeated++;
     };
-    const waiting = [...items];
-    while (waiting.length > 0) await Promise.all(waiting.splice(0, CUSTOMERS_AT_ONCE).map(ensure));
+    for (const some of chunksOf(items, CUSTOMERS_AT_ONCE)) await Promise.all(some.map(ensure));
     return { rows: [], aliases: [], claims: [], links: [], repeated, newCustomers };
   }
 

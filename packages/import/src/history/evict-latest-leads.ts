@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { formatResourceId } from '@waymark/contract';
+import { chunksOf, formatResourceId } from '@waymark/contract';
 import { EVENT_ROW_VERSION, EVENT_TABLES } from '@waymark/event-format';
 import {
   LATEST_LEAD_MS,
@@ -45,9 +45,7 @@ export async function evictLatestLeads(
     customers.set(latestLeadKey(workspaceId, id), customer);
     customers.set(latestLeadKey(workspaceId, id, String(row[NAME])), customer);
   }
-  const keys = [...customers.keys()];
-  for (let start = 0; start < keys.length; start += CUSTOMERS_PER_READ) {
-    const some = keys.slice(start, start + CUSTOMERS_PER_READ);
+  for (const some of chunksOf([...customers.keys()], CUSTOMERS_PER_READ)) {
     const values = await shard.mget(some);
     const kept = some.flatMap((key, index) => {
       const click = values[index];

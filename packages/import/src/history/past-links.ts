@@ -1,5 +1,5 @@
 import { API_READ, type Catalog, type LinkBaseline, type LinkRecord, normaliseKey } from '@waymark/catalog';
-import type { ImportSource } from '@waymark/contract';
+import { chunksOf, type ImportSource } from '@waymark/contract';
 import { RowError } from '../model/source-link.js';
 import type { DomainMap } from '../run/domain-map.js';
 import type { PastAddress } from './past-event.js';
@@ -59,7 +59,7 @@ export function createPastLinks({ catalog, workspaceId, source, domains, fallbac
     async prepare(addresses: readonly PastAddress[]): Promise<void> {
       const distinct = [...new Map(addresses.map((of) => [`${of.domain}/${of.key}`, of])).values()];
       const attempt = async (of: PastAddress) => lookUp(of);
-      while (distinct.length > 0) await Promise.allSettled(distinct.splice(0, LOOKUPS_AT_ONCE).map(attempt));
+      for (const some of chunksOf(distinct, LOOKUPS_AT_ONCE)) await Promise.allSettled(some.map(attempt));
     },
 
     /** @throws RowError or ImportError when the workspace has no such link */
@@ -80,13 +80,12 @@ export function createPastLinks({ catalog, workspaceId, source, domains, fallbac
         ...{ source, importedAt: new Date(now()).toISOString() },
         ...{ clicks: 0, leads: 0, conversions: 0, sales: 0, saleAmount: 0, areEvents: true },
       };
-      for (let start = 0; start < ids.length; start += LINKS_PER_UPDATE) {
-        const part = ids.slice(start, start + LINKS_PER_UPDATE);
-        await catalog.links.updateMany(workspaceId, part, (record) =>
+      for (const some of chunksOf(ids, LINKS_PER_UPDATE)) {
+        await catalog.links.updateMany(workspaceId, some, (record) =>
           record.baseline?.areEvents === true ? record : { ...record, baseline },
         );
         if (marked.size > LINKS_MAX) marked.clear();
-        for (const id of part) marked.add(id);
+        for (const id of some) marked.add(id);
       }
     },
   };

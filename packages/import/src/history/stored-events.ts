@@ -1,5 +1,5 @@
 import { type ClickHouseClient, dateTimeText, findOnReplicas } from '@waymark/clickhouse';
-import { eventIdTime } from '@waymark/contract';
+import { chunksOf, eventIdTime } from '@waymark/contract';
 import { CLICK_COLUMNS, type EventRow } from '@waymark/event-format';
 
 const TIMESTAMP = CLICK_COLUMNS.indexOf('timestamp');
@@ -41,9 +41,7 @@ export function createStoredEvents(clickhouse: ClickHouseClient, workspace: stri
     keysPerRead = KEYS_PER_READ,
   ): Promise<R[]> {
     const found: R[] = [];
-    for (let start = 0; start < keys.length; start += keysPerRead) {
-      found.push(...(await read(keys.slice(start, start + keysPerRead))));
-    }
+    for (const part of chunksOf(keys, keysPerRead)) found.push(...(await read(part)));
     return found;
   }
 

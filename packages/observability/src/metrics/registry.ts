@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os';
 import type { Histogram } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
+import { groupBy } from '@waymark/contract';
 import { DEAD_LETTER_QUEUE } from '@waymark/event-queue';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ComponentWatch } from '../components/component-watch.js';
@@ -44,12 +45,6 @@ export interface RegistryDeps {
 
 const NANOSECONDS_PER_SECOND = 1e9;
 
-function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
-}
-
 /** A metric without labels; absent when the value is undefined. */
 const one = (value: number | undefined): Sample[] => (value === undefined ? [] : [{ labels: {}, value }]);
 
@@ -57,7 +52,7 @@ function addRequests(registry: Registry, requests: RegistryDeps['requests']): vo
   const [name, help] = METRICS.requestSeconds;
   addHistogram(registry, name, help, DURATION_BOUNDS_SECONDS, () =>
     [...groupBy(requests.all(), ({ kind }) => `${kind.route} ${kind.status}`).values()].map((same) => {
-      const { route = '', status = 0 } = same[0]?.kind ?? {};
+      const { route, status } = same[0].kind;
       const [method = '', path = ''] = route.split(' ');
       const counts: DurationCounts[] = same.map(({ durations }) => durations);
       return durationSample({ method, route: path, status: String(status) }, counts);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { formatResourceId, parseResourceId, type WebhookTrigger } from '@waymark/contract';
+import { chunksOf, formatResourceId, parseResourceId, type WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender } from '@waymark/event-queue';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
@@ -216,8 +216,6 @@ export async function replayDeliveries(
     onProgress({ queued, selected: selected.total });
   }
 
-  for await (const page of selected.all())
-    for (let start = 0; start < page.length; start += EVENTS_PER_STEP)
-      await queue(page.slice(start, start + EVENTS_PER_STEP));
+  for await (const page of selected.all()) for (const some of chunksOf(page, EVENTS_PER_STEP)) await queue(some);
   return queued;
 }

@@ -1,4 +1,5 @@
 import type { ErasedPeople } from '@waymark/catalog';
+import { chunksOf } from '@waymark/contract';
 import { execute, jobKey, queueKey, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
@@ -63,9 +64,7 @@ async function eraseJob(redis: Redis, people: ErasedPeople, jobId: string): Prom
 }
 
 async function eraseJobs(redis: Redis, people: ErasedPeople, ids: readonly string[]): Promise<void> {
-  for (let start = 0; start < ids.length; start += JOBS_AT_ONCE) {
-    await Promise.all(ids.slice(start, start + JOBS_AT_ONCE).map((id) => eraseJob(redis, people, id)));
-  }
+  for (const some of chunksOf(ids, JOBS_AT_ONCE)) await Promise.all(some.map((id) => eraseJob(redis, people, id)));
 }
 
 /**

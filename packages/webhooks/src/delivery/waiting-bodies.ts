@@ -1,4 +1,5 @@
 import type { WebhookRecord } from '@waymark/catalog';
+import { chunksOf } from '@waymark/contract';
 import { jobKey, stateKey, WEBHOOK_QUEUE, type WebhookJob } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { dropEvents } from './job-data.js';
@@ -206,8 +207,7 @@ function createCount(redis: Redis, { keyOf, searchedKeyOf, searchPauseMs }: Coun
     { ofWorkspace, ofWebhook }: WaitingBounds,
   ): Promise<string[]> {
     const refused: Promise<unknown>[] = [];
-    for (let start = 0; start < jobs.length; start += JOBS_PER_SCRIPT) {
-      const some = jobs.slice(start, start + JOBS_PER_SCRIPT);
+    for (const some of chunksOf(jobs, JOBS_PER_SCRIPT)) {
       const counted = some.flatMap(({ id, data }) => [id, Buffer.byteLength(data) + JOB_BYTES]);
       refused.push(redis.eval(ADD, 1, keyOf(workspaceId), ofWorkspace, ofWebhook, KEPT_MS, ...counted));
     }
@@ -257,8 +257,7 @@ export function createWaitingBodies(redis: Redis): WaitingBodies {
       const ids: string[] = [];
       for await (const some of countedJobs(workspaceId, jobIdPrefix(webhookId))) ids.push(...some);
       if ((await readWebhook())?.disabledAt === null) return;
-      for (let start = 0; start < ids.length; start += JOBS_PER_SCRIPT) {
-        const some = ids.slice(start, start + JOBS_PER_SCRIPT);
+      for (const some of chunksOf(ids, JOBS_PER_SCRIPT)) {
         await dropEvents(redis, { workspaceId, webhookId }, some);
         await redis.eval(REMOVE, 1, keyOf(workspaceId), ...some);
       }
