@@ -1,3 +1,4 @@
+import { groupBy } from '@waymark/contract';
 import type { ClickHouseClient } from '../client.js';
 import { logicalShard } from './placement.js';
 import { readPlacement, type StoredPlacement } from './placement-store.js';
@@ -54,13 +55,7 @@ export function createRowGroups(
     async groupsOf(rows, workspaceOf) {
       const stored = await placement();
       if (stored === undefined || new Set(stored.shards).size === 1) return [{ rows, name: '' }];
-      const groups = new Map<number, (typeof rows)[number][]>();
-      for (const row of rows) {
-        const shard = stored.shards[logicalShard(BigInt(workspaceOf(row)))] ?? 0;
-        const group = groups.get(shard);
-        if (group === undefined) groups.set(shard, [row]);
-        else group.push(row);
-      }
+      const groups = groupBy(rows, (row) => stored.shards[logicalShard(BigInt(workspaceOf(row)))] ?? 0);
       return [...groups].map(([shard, members]) => ({ rows: members, name: `-${shard}-${stored.version}` }));
     },
 

@@ -1,3 +1,4 @@
+import { chunksOf } from '@waymark/contract';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
@@ -71,8 +72,7 @@ export function createBatchClaims(redis: Redis, waitReplicas: number): BatchClai
   /** Takes the claims that are free. @returns the stored values of the claims of other owners, by name */
   async function takeFree(names: readonly string[], owner: string): Promise<Map<string, string>> {
     const others = new Map<string, string>();
-    for (let start = 0; start < names.length; start += CLAIMS_AT_ONCE) {
-      const some = names.slice(start, start + CLAIMS_AT_ONCE);
+    for (const some of chunksOf(names, CLAIMS_AT_ONCE)) {
       const keys = some.map(claimKey);
       const taking = replication.confirmed(
         () => redis.eval(HOLD_CLAIMS, keys.length, ...keys, pendingValue(owner), PENDING_TTL_MS) as Promise<string[]>,
@@ -113,8 +113,7 @@ export function createBatchClaims(redis: Redis, waitReplicas: number): BatchClai
     },
 
     async end(claims, owner, ttlMs) {
-      for (let start = 0; start < claims.length; start += CLAIMS_AT_ONCE) {
-        const some = claims.slice(start, start + CLAIMS_AT_ONCE);
+      for (const some of chunksOf(claims, CLAIMS_AT_ONCE)) {
         const keys = some.map(({ name }) => claimKey(name));
         const values = some.map(({ value }) => (value === undefined ? '' : finalValue(value)));
         const ending = redis.eval(END_CLAIMS, keys.length, ...keys, pendingValue(owner), ttlMs, ...values);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { UnknownOutcomeError } from '@waymark/clickhouse';
+import { chunksOf } from '@waymark/contract';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
@@ -219,18 +220,13 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
       withinDeadline(blockFilters(redis, replication, workspaceId), 'blocking filters of stored keys'),
 
     async remove(names) {
-      const keys = names.map(claimKey);
-      for (let start = 0; start < keys.length; start += CLAIMS_AT_ONCE) {
-        await removeSome(keys.slice(start, start + CLAIMS_AT_ONCE));
-      }
+      for (const keys of chunksOf(names.map(claimKey), CLAIMS_AT_ONCE)) await removeSome(keys);
     },
 
     async change(names, change) {
-      const keys = names.map(claimKey);
-      for (let start = 0; start < keys.length; start += CLAIMS_AT_ONCE) {
-        const some = keys.slice(start, start + CLAIMS_AT_ONCE);
+      for (const keys of chunksOf(names.map(claimKey), CLAIMS_AT_ONCE)) {
         const untilMs = performance.now() + finalWaitMs;
-        while ((await changeFinal(some, change)) && performance.now() < untilMs) await pause(POLL_MS);
+        while ((await changeFinal(keys, change)) && performance.now() < untilMs) await pause(POLL_MS);
       }
     },
   };

@@ -1,3 +1,4 @@
+import { chunksOf, groupBy } from '@waymark/contract';
 import type { EventRow, QueuedCustomer } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import type { StateValue } from '../producer/transaction.js';
@@ -86,16 +87,10 @@ export async function removePendingCustomers(
   redis: Redis,
   customers: readonly Omit<QueuedCustomer, 'record'>[],
 ): Promise<void> {
-  const byWorkspace = new Map<string, string[]>();
-  for (const { workspace, number, externalId } of customers) {
-    const entries = byWorkspace.get(workspace);
-    if (entries === undefined) byWorkspace.set(workspace, [number, externalId]);
-    else entries.push(number, externalId);
-  }
-  for (const [workspace, entries] of byWorkspace) {
-    for (let start = 0; start < entries.length; start += 2 * REMOVED_AT_ONCE) {
-      const some = entries.slice(start, start + 2 * REMOVED_AT_ONCE);
-      await redis.eval(REMOVE, 2, recordsKey(workspace), namesKey(workspace), ...some);
+  for (const [workspace, ofWorkspace] of groupBy(customers, (customer) => customer.workspace)) {
+    for (const some of chunksOf(ofWorkspace, REMOVED_AT_ONCE)) {
+      const entries = some.flatMap(({ number, externalId }) => [number, externalId]);
+      await redis.eval(REMOVE, 2, recordsKey(workspace), namesKey(workspace), ...entries);
     }
   }
 }

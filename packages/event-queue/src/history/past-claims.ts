@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
+import { chunksOf } from '@waymark/contract';
 import { EVENT_ROW_VERSION, EVENT_TABLES, type EventRow } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { createBatchClaims, RENEW_MS } from '../claims/batch-claims.js';
@@ -116,9 +117,8 @@ WHERE workspace_id = {workspace:UInt64}
         .filter((row) => ids.has(String(row[ID])));
       const rowOf = new Map(sales.map((row) => [String(row[ID]), row]));
       const [invoices, buyers] = [new Set<string>(), new Set<string>()];
-      for (let start = 0; start < sales.length; start += SALES_PER_READ) {
-        const part = sales.slice(start, start + SALES_PER_READ);
-        for (const [id, invoice, customer, link] of await retry('finding sales', () => salesLike(part))) {
+      for (const some of chunksOf(sales, SALES_PER_READ)) {
+        for (const [id, invoice, customer, link] of await retry('finding sales', () => salesLike(some))) {
           if (rowOf.has(id)) continue;
           invoices.add(invoice);
           buyers.add(`${customer}/${link}`);

@@ -6,6 +6,7 @@ import {
   insertLines,
   readEveryReplica,
 } from '@waymark/clickhouse';
+import { chunksOf } from '@waymark/contract';
 import { EVENT_TABLES, type EventTableKind, type RowKey, rowKey, STORED_AT } from '@waymark/event-format';
 import { joinRows } from '../queue/job-rows.js';
 
@@ -113,9 +114,7 @@ export function createEventTable(options: EventTableOptions): EventTable {
       const keys = rows.map(rowKey).filter((key) => key !== undefined);
       keys.sort((one, other) => one.timestampMs - other.timestampMs);
       const present = new Set<string>();
-      for (let start = 0; start < keys.length; start += LOOKUP_ROWS_MAX) {
-        for (const id of await findIds(keys.slice(start, start + LOOKUP_ROWS_MAX))) present.add(id);
-      }
+      for (const some of chunksOf(keys, LOOKUP_ROWS_MAX)) for (const id of await findIds(some)) present.add(id);
       return present;
     },
   };

@@ -1,5 +1,5 @@
 import { type Catalog, isUnreadable, type WebhookRecord } from '@waymark/catalog';
-import { formatResourceId, type WebhookTrigger } from '@waymark/contract';
+import { formatResourceId, groupBy, type WebhookTrigger } from '@waymark/contract';
 import { type EventTableKind, type RowIds, rowIds } from '@waymark/event-format';
 import type { PlanWebhookJobs } from '@waymark/event-queue';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
@@ -23,15 +23,8 @@ const EVENTS_PER_JOB = 100;
 
 /** The ids of the rows, by the number of their workspace. */
 function byWorkspace(kind: EventTableKind, rows: readonly string[]): Map<string, RowIds[]> {
-  const events = new Map<string, RowIds[]>();
-  for (const row of rows) {
-    const event = rowIds(kind, row);
-    if (event === undefined) continue;
-    const ofWorkspace = events.get(event.workspaceId);
-    if (ofWorkspace === undefined) events.set(event.workspaceId, [event]);
-    else ofWorkspace.push(event);
-  }
-  return events;
+  const events = rows.flatMap((row) => rowIds(kind, row) ?? []);
+  return groupBy(events, ({ workspaceId }) => workspaceId);
 }
 
 /** The jobs that deliver the events to the webhook. */
