@@ -1,8 +1,7 @@
-import { type ClickHouseClient, dateTimeText, findOnReplicas } from '@waymark/clickhouse';
+import { type ClickHouseClient, clickParameters, clickRowOf, findOnReplicas, STORED_CLICKS } from '@waymark/clickhouse';
 import { chunksOf, eventIdTime } from '@waymark/contract';
-import { CLICK_COLUMNS, type EventRow } from '@waymark/event-format';
+import type { EventRow } from '@waymark/event-format';
 
-const TIMESTAMP = CLICK_COLUMNS.indexOf('timestamp');
 /** A table whose rows are looked up by one of the columns. */
 interface KeyedTable {
   readonly table: string;
@@ -10,12 +9,6 @@ interface KeyedTable {
   readonly key: string;
   readonly where: string;
 }
-const CLICKS: KeyedTable = {
-  table: 'click_events',
-  columns: CLICK_COLUMNS.map((name) => (name === 'timestamp' ? 'toUnixTimestamp64Milli(timestamp)' : name)),
-  key: 'click_id',
-  where: `workspace_id = {workspace:UInt64} AND timestamp IN {times:Array(DateTime64(3, 'UTC'))} AND click_id IN {ids:Array(String)}`,
-};
 const ALIASES: KeyedTable = {
   table: 'click_aliases',
   columns: ['alias', 'click_id'],
@@ -72,14 +65,9 @@ export function createStoredEvents(clickhouse: ClickHouseClient, workspace: stri
   return {
     /** The rows of stored clicks, by click id. */
     async clicks(ids: readonly string[]): Promise<ReadonlyMap<string, EventRow>> {
-      const parametersOf = (part: readonly string[]) => ({
-        ...{ workspace, ids: part },
-        times: part.map((id) => dateTimeText(eventIdTime(id) ?? 0)),
-      });
-      const rows = await byKey(ids, CLICKS, parametersOf);
-      const asRow = (values: readonly string[]) =>
-        values.map((value, at) => (at === TIMESTAMP ? Number(value) : value));
-      return new Map([...rows].map(([id, row]) => [id, asRow(row)]));
+      const timed = (clickId: string) => ({ clickId, timeMs: eventIdTime(clickId) ?? 0 });
+      const rows = await byKey(ids, STORED_CLICKS, (part) => clickParameters(workspace, part.map(timed)));
+      return new Map([...rows].map(([id, row]) => [id, clickRowOf(row)]));
     },
 
     /** Click ids by their aliases. */

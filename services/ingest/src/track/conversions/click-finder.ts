@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDataLoader, withTimeout } from '@waymark/cache';
 import type { ErasedPeopleReader } from '@waymark/catalog';
-import { type ClickHouseClient, dateTimeText, type ReplicaRows } from '@waymark/clickhouse';
+import {
+  type ClickHouseClient,
+  clickParameters,
+  clickRowOf,
+  type ReplicaRows,
+  STORED_CLICKS,
+} from '@waymark/clickhouse';
 import { ApiError, parseResourceId, trustedEventIdTime } from '@waymark/contract';
 import { anonymisedRow, type EventRow } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
@@ -9,7 +15,7 @@ import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
 import { orUnavailable, unavailable } from '../unavailable.js';
 import type { ClickAliases } from './click-aliases.js';
-import { CLICK_SQL, clickRowOf, readClick } from './click-rows.js';
+import { readClick } from './click-rows.js';
 import { createReplicaCheck, readReplicas, readRows } from './read-rows.js';
 
 /** Finds the rows of clicks by the click ids in requests. */
@@ -62,8 +68,8 @@ const READS_MAX = 2;
 const CACHED_ROWS_MAX = 10_000;
 const CACHED_CHARS_MAX = 16_000_000;
 
-const WHERE = `workspace_id = {workspace:UInt64} AND timestamp IN {times:Array(DateTime64(3, 'UTC'))} AND click_id IN {ids:Array(String)}`;
-const QUERY = `SELECT ${CLICK_SQL.join(', ')} FROM click_events WHERE ${WHERE}`;
+const { table, columns, where } = STORED_CLICKS;
+const QUERY = `SELECT ${columns.join(', ')} FROM ${table} WHERE ${where}`;
 
 function notFound(clickId: string): ApiError {
   return new ApiError('not_found', `Click not found for the clickId "${clickId.slice(0, 64)}".`);
@@ -88,11 +94,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     batchSizeMax: CLICKS_PER_READ,
     concurrentReadsMax: READS_MAX,
   };
-  const parametersOf = (keys: readonly ClickKey[]) => ({
-    workspace: keys[0]?.workspaceNumber,
-    times: keys.map(({ timeMs }) => dateTimeText(timeMs)),
-    ids: keys.map(({ clickId }) => clickId),
-  });
+  const parametersOf = (keys: readonly ClickKey[]) => clickParameters(keys[0]?.workspaceNumber, keys);
 
   const loadClick = createDataLoader<ClickKey, EventRow>({
     ...batches,
@@ -107,12 +109,11 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     ...batches,
     async load(keys) {
       if (cluster === undefined) return new Map();
-      const read = { cluster, table: 'click_events', columns: CLICK_SQL, key: 'click_id', where: WHERE };
-      const found = await readReplicas(clickhouse, { ...read, parameters: parametersOf(keys) });
+      const found = await readReplicas(clickhouse, { ...STORED_CLICKS, cluster, parameters: parametersOf(keys) });
       return new Map(keys.map((key) => [keyText(key), found]));
     },
   });
-  const findComplete = cluster === undefined ? undefined : createReplicaCheck(clickhouse, cluster, 'click_events');
+  const findComplete = cluster === undefined ? undefined : createReplicaCheck(clickhouse, cluster, table);
 
   /** The row of a click that is still queued. While Redis does not answer it is undefined, and ClickHouse is read next. */
   async function findQueued({ workspaceNumber, timeMs, clickId }: ClickKey): Promise<EventRow | undefined> {

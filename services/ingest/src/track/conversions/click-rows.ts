@@ -1,26 +1,14 @@
-import { EVENT_TABLES, type EventRow, PAYLOAD_HEAD } from '@waymark/event-format';
+import { clickRowOf, clickSelection } from '@waymark/clickhouse';
+import { CLICK_COLUMNS, type EventRow, PAYLOAD_HEAD } from '@waymark/event-format';
 
-const COLUMNS = EVENT_TABLES.click.columns[1];
+/** SQL of the columns of a click row, from `lead_events`, whose rows contain the columns of their click. */
+export const LEAD_CLICK_SELECTION = clickSelection('click_timestamp').join(', ');
 
-const selection = (timestamp: string): readonly string[] =>
-  COLUMNS.map((column) => (column === 'timestamp' ? `toUnixTimestamp64Milli(${timestamp})` : column));
-
-/** SQL of the columns of `click_events` in the order of a click row. */
-export const CLICK_SQL = selection('timestamp');
-
-/** The same for `lead_events`, whose rows contain the columns of their click. */
-export const LEAD_CLICK_SELECTION = selection('click_timestamp').join(', ');
-
-const TIMESTAMP = COLUMNS.indexOf('timestamp');
-const PAYLOAD = COLUMNS.indexOf('payload');
-const CLICK_ID = COLUMNS.indexOf('click_id');
-const LINK_ID = COLUMNS.indexOf('link_id');
-const COUNTRY = COLUMNS.indexOf('country');
-
-/** A click row from a ClickHouse result, in which 64-bit numbers are text. */
-export function clickRowOf(columns: readonly string[]): EventRow {
-  return columns.map((value, position) => (position === TIMESTAMP ? Number(value) : value));
-}
+const TIMESTAMP = CLICK_COLUMNS.indexOf('timestamp');
+const PAYLOAD = CLICK_COLUMNS.indexOf('payload');
+const CLICK_ID = CLICK_COLUMNS.indexOf('click_id');
+const LINK_ID = CLICK_COLUMNS.indexOf('link_id');
+const COUNTRY = CLICK_COLUMNS.indexOf('country');
 
 /** A click row from the row of a lead, whose payload contains its click. */
 export function leadClickRowOf(columns: readonly string[]): EventRow {
