@@ -120,7 +120,7 @@ const NAMES_KEPT = 100_000;
  * (docs/architecture.md, "Records").
  */
 export function createCatalog(options: CatalogOptions) {
-  const { clickhouse, now, cachedMax = Number.POSITIVE_INFINITY } = options;
+  const { clickhouse, instanceKey, otherInstanceKeys = [], now, cachedMax = Number.POSITIVE_INFINITY } = options;
   const atMost = ({ entriesMax, charsEach }: RecordsBound) => ({
     cached: { entriesMax: Math.min(entriesMax, cachedMax), charsEach },
   });
@@ -213,10 +213,10 @@ export function createCatalog(options: CatalogOptions) {
     ...[exportJobStore, exportScheduleStore, importJobStore, erasureStore],
   ];
 
-  const secrets = createSecretBox(options.instanceKey, options.otherInstanceKeys);
+  const secrets = createSecretBox(instanceKey, otherInstanceKeys);
   const quotas = createQuotas(redis, now);
   const resourceDeps: ResourceDeps = { ...deps, quotas };
-  const subjects = createSubjectHash(options.instanceKey, options.otherInstanceKeys);
+  const subjects = createSubjectHash(instanceKey, otherInstanceKeys);
   const erasures = createErasures(erasureStore, { ...resourceDeps, clickhouse, settings, subjects, isSubscribed });
 
   for (const subscriber of [...stores, activeWebhooks, counters, erasures.people]) feed.subscribe(subscriber);

@@ -10,8 +10,8 @@ const PATTERN = /^[A-Za-z0-9_-]{32,256}$/;
  *
  * @throws SettingsError when it is missing or invalid: without a password, every user of the machine could query the store
  */
-export function readEmbeddedPassword(env: Readonly<Record<string, string | undefined>> = process.env): string {
-  const password = env[EMBEDDED_PASSWORD] ?? '';
+export function readEmbeddedPassword(): string {
+  const password = process.env[EMBEDDED_PASSWORD] ?? '';
   if (PATTERN.test(password)) return password;
   throw new SettingsError([`${EMBEDDED_PASSWORD}: must be 32 to 256 letters, digits, underscores and dashes`]);
 }

@@ -87,9 +87,11 @@ function parseAgent(userAgent: string): Agent {
   return { isBot, device, browser: browserName(userAgent, parsed.browser.name, os), os: os === '' ? UNKNOWN : os };
 }
 
+const CACHED_MAX = 5000;
+
 /** Parses user agents. Results are cached, because parsing costs as much as the rest of a redirect. */
-export function createAgentReader(cachedMax = 5000): (userAgent: string) => Agent {
-  const cache = new LRUCache<string, Agent>({ max: cachedMax });
+export function createAgentReader(): (userAgent: string) => Agent {
+  const cache = new LRUCache<string, Agent>({ max: CACHED_MAX });
   return (userAgent) => {
     const known = cache.get(userAgent);
     if (known !== undefined) return known;

@@ -12,7 +12,7 @@ export interface SubjectHash {
  * Creates a {@link SubjectHash}: HMAC-SHA-256 of workspace and external id, so that an id can be found by hashing candidates only with the
  * instance key. Hashes of a key that is not accepted any more are not found.
  */
-export function createSubjectHash(instanceKey: Buffer, otherKeys: readonly Buffer[] = []): SubjectHash {
+export function createSubjectHash(instanceKey: Buffer, otherKeys: readonly Buffer[]): SubjectHash {
   const hashWith = (key: Buffer, workspaceId: string, externalId: string) =>
     createHmac('sha256', key)
       .update(JSON.stringify(['erasure', workspaceId, externalId]))

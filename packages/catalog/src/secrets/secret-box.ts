@@ -41,7 +41,7 @@ function openWith(key: Buffer, sealed: string, context: string): string | undefi
  * @param otherKeys further accepted keys, which only decrypt
  * @throws RangeError for a key of another length
  */
-export function createSecretBox(key: Buffer, otherKeys: readonly Buffer[] = []): SecretBox {
+export function createSecretBox(key: Buffer, otherKeys: readonly Buffer[]): SecretBox {
   if ([key, ...otherKeys].some(({ length }) => length !== 32)) {
     throw new RangeError('an instance key must have 32 bytes');
   }

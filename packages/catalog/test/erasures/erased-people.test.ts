@@ -5,7 +5,7 @@ import { createSubjectHash } from '../../src/erasures/subject-hash.js';
 import type { ErasureRecord } from '../../src/model/job-record-schemas.js';
 
 const WORKSPACE = formatResourceId('workspace', '7');
-const subjects = createSubjectHash(Buffer.alloc(32, 7));
+const subjects = createSubjectHash(Buffer.alloc(32, 7), []);
 const customer = (number: number) => formatResourceId('customer', String(number));
 const change = (number: number) => ({
   ...{ names: [], counted: [], isRecounted: false },
