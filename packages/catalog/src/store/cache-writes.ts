@@ -18,13 +18,6 @@ export interface Written<R extends CatalogRecord> {
 export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { kind, localRecords }: RecordDeps<R>) {
   const { cache } = deps;
 
-  /** Waits for all of `work`. Failures are only logged. */
-  async function tryAll(work: readonly Promise<unknown>[]): Promise<void> {
-    for (const outcome of await Promise.allSettled(work)) {
-      if (outcome.status === 'rejected') deps.logger.warn({ err: outcome.reason }, 'catalog cache was not updated');
-    }
-  }
-
   async function publish(written: readonly Written<R>[], isRemoved: boolean): Promise<void> {
     if (written.length === 0) return;
     const names = written.flatMap(({ gained, lost }) => [...gained, ...lost].map(nameKey));
@@ -36,8 +29,6 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
   }
 
   return {
-    tryAll,
-
     /**
      * Stores written records in Redis and in this process. Call it while their locks are held. If this process was suspended until the locks
      * had expired, another may have answered a later change: a copy is fresh only for a second from when the locks were taken.

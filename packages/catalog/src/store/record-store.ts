@@ -7,7 +7,7 @@ import { type CatalogRecord, type EntityType, type Name, recordColumns } from '.
 import type { ReadOptions } from '../model/read-options.js';
 import { type PendingRecords, withPending } from '../pending/pending-records.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
-import { createLocalRecords, type RecordsBound } from './local-cache.js';
+import { createLocalRecords, type LocalNames, type RecordsBound } from './local-cache.js';
 import { createRecordReader, type RecordReader } from './record-reader.js';
 import { createRecordTable, type ReadSettings, type RecordTable } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';
@@ -24,6 +24,7 @@ const FEW_ROWS = { max_threads: 1, input_format_parallel_parsing: 0 } as const;
 export interface StoreDeps extends WriteDeps {
   readonly clickhouse: ClickHouseClient;
   readonly readList: ReadList;
+  readonly localNames: LocalNames;
   /** See `ReaderDeps`. */
   readonly mayUseCopies: (options: ReadOptions) => boolean;
   readonly settings: TableSettings;

@@ -32,7 +32,7 @@ export function createChanger<R extends CatalogRecord>(
   deps: WriteDeps,
   own: RecordDeps<R>,
   checkOwners: NameOwners,
-  { updateCaches, evictNames, publishWritten, publishRemoved, tryAll }: CacheWrites<R>,
+  { updateCaches, evictNames, publishWritten, publishRemoved }: CacheWrites<R>,
 ) {
   const { kind, table, commit } = own;
 
@@ -64,7 +64,11 @@ export function createChanger<R extends CatalogRecord>(
     const rows = written.flatMap(({ stored: { record, version }, lost }) =>
       lost.map((name) => nameRow(name, rowOwner(kind, record), version, true)),
     );
-    await tryAll([deps.commitNames.add(rows, lock.workUntilMs)]);
+    try {
+      await deps.commitNames.add(rows, lock.workUntilMs);
+    } catch (err) {
+      deps.logger.warn({ err }, 'rows of lost names were not removed');
+    }
   }
 
   /** Applies `change` to a record. @returns what is to be written; undefined when nothing has changed */

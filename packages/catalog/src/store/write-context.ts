@@ -14,7 +14,7 @@ import { type CatalogLogger, unavailable } from '../model/errors.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
 import type { Lock, Locks } from '../redis/locks.js';
 import type { RedisCache } from '../redis/record-cache.js';
-import type { LocalNames, LocalRecords } from './local-cache.js';
+import type { LocalRecords } from './local-cache.js';
 import type { RecordReader } from './record-reader.js';
 import type { RecordTable } from './record-table.js';
 import type { NamesTable } from './unique-names.js';
@@ -51,7 +51,6 @@ export interface WriteDeps {
   readonly namesTable: NamesTable;
   readonly commitNames: GroupCommit;
   readonly cache: RedisCache;
-  readonly localNames: LocalNames;
   readonly publish: (change: Partial<CatalogChange>) => Promise<void>;
   readonly logger: CatalogLogger;
   readonly now: () => number;

@@ -126,6 +126,31 @@ describe('a change of name', () => {
     expect(await catalog.links.findByAddress(host, 'free')).toEqual(next);
   });
 
+  it('that cannot remove the row of the old address is answered, and the log names the row', async () => {
+    const { workspace, host, link } = await aLink('before');
+    const { client } = stores.database;
+    const insert = client.insert.bind(client);
+    let names = 0;
+    // The first insert of names has the new address.
+    client.insert = ((params: Parameters<typeof insert>[0]) => {
+      if (params.table !== NAMES_TABLE.table) return insert(params);
+      names += 1;
+      if (names === 1) return insert(params);
+      return Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }));
+    }) as typeof client.insert;
+    stores.warnings.length = 0;
+    try {
+      await rename(catalog, workspace.id, link.id, 'after');
+    } finally {
+      client.insert = insert;
+    }
+    expect(stores.warnings).toEqual(['rows of lost names were not removed']);
+    for (const instance of [catalog, stores.catalog()]) {
+      expect((await instance.links.findByAddress(host, 'after'))?.id).toBe(link.id);
+      expect(await instance.links.findByAddress(host, 'before')).toBeUndefined();
+    }
+  });
+
   it('to a taken address conflicts and changes nothing', async () => {
     const { workspace, host, link } = await aLink('mine');
     await other.links.create(workspace.id, { domain: host, key: 'yours', url: 'https://b.com' });
