@@ -6,8 +6,6 @@ import { keyReadSettings, type QueryParameters, queryRows } from '../clickhouse/
 import { type CatalogRecord, type EntityType, numberOf, type Stored } from '../model/entity-type.js';
 import { createRecordParser, type ParsedRows, type ParserDeps, parseData } from '../model/parse-record.js';
 
-/** Maximum number of workspaces in one statement, because their ids are sent in its URL. */
-const WORKSPACES_PER_READ = 1_000;
 /**
  * Maximum number of records in one statement. Their ids are sent in its URL, and its result is held in memory: domains of the largest size
  * together have some 100 MB.
@@ -73,27 +71,6 @@ export function createRecordTable<R extends CatalogRecord>(
       ...{ parameters, settings },
     });
 
-  /** Rows of records of the type `workspace`, by id. */
-  async function workspaceRows(numbers: readonly string[]): Promise<DataRow[]> {
-    const found: DataRow[] = [];
-    for (let start = 0; start < numbers.length; start += WORKSPACES_PER_READ) {
-      const workspaces = numbers.slice(start, start + WORKSPACES_PER_READ).map(BigInt);
-      found.push(...(await selectRows('workspace_id IN ({workspaces:Array(UInt64)})', { workspaces })));
-    }
-    return found;
-  }
-
-  function readable(rows: readonly DataRow[]): ParsedRows<R> {
-    const records: R[] = [];
-    const unreadable: string[] = [];
-    for (const [workspace, number, data] of rows) {
-      const record = parseRow(workspace, number, data);
-      if (record === undefined) unreadable.push(formatResourceId(kind.resource, number));
-      else records.push(record);
-    }
-    return { records, unreadable };
-  }
-
   // With PREWHERE, ClickHouse does not read the data of neighbouring rows. With FINAL it is correct only for columns that all versions
   // share.
   const BY_KEYS = `SELECT workspace_id, id, version, data FROM ${kind.table} FINAL PREWHERE`;
@@ -130,16 +107,6 @@ export function createRecordTable<R extends CatalogRecord>(
   });
 
   return {
-    /** Records of the type `workspace`, by id. @param numbers the UInt64 of their ids, ascending */
-    async selectWorkspaces(numbers: readonly string[]): Promise<R[]> {
-      return (await workspaceRows(numbers)).map(([, , data]) => parseData(kind, data));
-    },
-
-    /** The same, and the rows that cannot be read apart. */
-    async selectReadableWorkspaces(numbers: readonly string[]): Promise<ParsedRows<R>> {
-      return readable(await workspaceRows(numbers));
-    },
-
     /** Records of all workspaces, by id. @param condition constant SQL; values are passed only as `parameters` */
     async selectEverywhere(condition: string, parameters: QueryParameters): Promise<R[]> {
       return (await selectRows(condition, parameters)).map(([, , data]) => parseData(kind, data));
@@ -147,7 +114,14 @@ export function createRecordTable<R extends CatalogRecord>(
 
     /** The same, and the rows that cannot be read apart: one of them must not stop the work for all workspaces. */
     async selectReadable(condition: string, parameters: QueryParameters): Promise<ParsedRows<R>> {
-      return readable(await selectRows(condition, parameters));
+      const records: R[] = [];
+      const unreadable: string[] = [];
+      for (const [workspace, number, data] of await selectRows(condition, parameters)) {
+        const record = parseRow(workspace, number, data);
+        if (record === undefined) unreadable.push(formatResourceId(kind.resource, number));
+        else records.push(record);
+      }
+      return { records, unreadable };
     },
 
     /** Keys of records of all workspaces, those first that have not changed for longest. @param condition constant SQL */

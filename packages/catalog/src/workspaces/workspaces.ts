@@ -7,6 +7,7 @@ import {
   type Role,
   type Scope,
 } from '@waymark/contract';
+import type { QueryParameters } from '../clickhouse/query-rows.js';
 import { draftDomain } from '../domains/domains.js';
 import { newLinkRecord } from '../links/new-link-record.js';
 import { groupSlug, workspaceSlug } from '../model/entity-types.js';
@@ -90,6 +91,8 @@ export interface WorkspaceStores {
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$/;
 const HOSTNAME = /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
 const HOSTNAMES_MAX = 10;
+/** Maximum number of workspaces in one statement, because their ids are sent in its URL. */
+const WORKSPACES_PER_READ = 1_000;
 const DEFAULT_KEY = { role: 'owner' as Role, scopes: [] as Scope[] };
 
 function checkSlug(slug: string): void {
@@ -151,13 +154,28 @@ export function createWorkspaces(
     };
   }
 
-  /** Every workspace, oldest first. Their ids are read from the table `names`. */
-  const list = async (): Promise<WorkspaceRecord[]> =>
-    workspaces.table.selectWorkspaces(await deps.namesTable.ids('workspace'));
+  /** Reads every workspace, oldest first, in parts. Their ids are read from the table `names`. */
+  async function readAll<T>(read: (condition: string, parameters: QueryParameters) => Promise<T>): Promise<T[]> {
+    const numbers = await deps.namesTable.ids('workspace');
+    const parts: T[] = [];
+    for (let start = 0; start < numbers.length; start += WORKSPACES_PER_READ) {
+      const ids = numbers.slice(start, start + WORKSPACES_PER_READ).map(BigInt);
+      parts.push(await read('workspace_id IN ({ids:Array(UInt64)})', { ids }));
+    }
+    return parts;
+  }
+
+  /** Every workspace, oldest first. */
+  const list = async (): Promise<WorkspaceRecord[]> => (await readAll(workspaces.table.selectEverywhere)).flat();
 
   /** The same, and those that cannot be read apart: one of them must not stop the work for all. */
-  const listReadable = async (): Promise<ParsedRows<WorkspaceRecord>> =>
-    workspaces.table.selectReadableWorkspaces(await deps.namesTable.ids('workspace'));
+  async function listReadable(): Promise<ParsedRows<WorkspaceRecord>> {
+    const parts = await readAll(workspaces.table.selectReadable);
+    return {
+      records: parts.flatMap(({ records }) => records),
+      unreadable: parts.flatMap(({ unreadable }) => unreadable),
+    };
+  }
 
   function domainCreations(domain: DomainRecord | undefined, nowMs: number): Creation[] {
     if (domain === undefined) return [];
