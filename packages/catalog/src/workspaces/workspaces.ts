@@ -127,33 +127,6 @@ export function createWorkspaces(
 ) {
   const { workspaces } = stores;
 
-  function draft(
-    input: NewWorkspace,
-    publishableKeyHash: string,
-    defaultProgramId: string,
-    id: string,
-    nowMs: number,
-    queueShard: number,
-  ): WorkspaceRecord {
-    const time = new Date(nowMs).toISOString();
-    return {
-      id,
-      workspaceId: id,
-      createdAt: time,
-      updatedAt: time,
-      name: input.name,
-      slug: input.slug,
-      plan: input.plan,
-      allowedHostnames: [],
-      requestsPerMinute: null,
-      analyticsPerSecond: null,
-      quotas: input.quotas ?? {},
-      defaultProgramId,
-      publishableKeyHash,
-      ...(queueShard > 0 && { queueShard }),
-    };
-  }
-
   /** Reads every workspace, oldest first, in parts. Their ids are read from the table `names`. */
   async function readAll<T>(read: (condition: string, parameters: QueryParameters) => Promise<T>): Promise<T[]> {
     const numbers = await deps.namesTable.ids('workspace');
@@ -232,7 +205,23 @@ export function createWorkspaces(
       if (queueShard >= queueShardCount) {
         throw new ApiError('unprocessable_entity', `There is no queue shard ${queueShard}; see QUEUE_SHARDS.`);
       }
-      const workspace = draft(input, publishableKey.record.keyHash, program.id, id, nowMs, queueShard);
+      const time = new Date(nowMs).toISOString();
+      const workspace: WorkspaceRecord = {
+        id,
+        workspaceId: id,
+        createdAt: time,
+        updatedAt: time,
+        name,
+        slug: input.slug,
+        plan: input.plan,
+        allowedHostnames: [],
+        requestsPerMinute: null,
+        analyticsPerSecond: null,
+        quotas: input.quotas ?? {},
+        defaultProgramId: program.id,
+        publishableKeyHash: publishableKey.record.keyHash,
+        ...(queueShard > 0 && { queueShard }),
+      };
       try {
         await createRecords(deps, [
           stores.apiKeys.prepare(apiKey.record),
