@@ -2,24 +2,25 @@ import type { ClickHouseClient } from '../client.js';
 import { writeSettings } from './bookkeeping.js';
 import type { MigrationFile } from './migration-files.js';
 import { type RenderTarget, renderMigration } from './render.js';
+import type { SchemaLease } from './schema-lease.js';
 import { splitStatements } from './split-statements.js';
 
 /** Options of {@link runStatements}. */
 export interface StatementsRun extends RenderTarget {
-  /** Called before each statement; throws to prevent it. */
-  readonly before: (statement: { readonly file: string; readonly sql: string }) => void;
+  /** Checked before each statement. */
+  readonly lease: SchemaLease;
   /** Whether to run a statement. Default: all. */
   readonly selects?: ((sql: string) => boolean) | undefined;
 }
 
-/** Runs the statements of a migration file, in order. @throws Error that names the file; the error of `before` */
+/** Runs the statements of a migration file, in order. @throws Error that names the file, or of the lease when it is lost */
 export async function runStatements(
   client: ClickHouseClient,
   file: MigrationFile,
-  { cluster, before, selects = () => true }: StatementsRun,
+  { cluster, lease, selects = () => true }: StatementsRun,
 ): Promise<void> {
   for (const sql of splitStatements(renderMigration(file.text, { cluster })).filter(selects)) {
-    before({ file: file.name, sql });
+    lease.assertHeld();
     try {
       await client.command({ query: sql });
     } catch (err) {

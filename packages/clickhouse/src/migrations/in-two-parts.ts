@@ -20,11 +20,7 @@ export interface PartOptions extends RenderTarget {
  */
 export async function createTables(client: ClickHouseClient, { cluster, lease }: PartOptions): Promise<void> {
   for (const file of await readMigrationFiles(MIGRATIONS_DIRECTORY)) {
-    await runStatements(client, file, {
-      cluster,
-      before: () => lease.assertHeld(),
-      selects: (sql) => !isView(sql),
-    });
+    await runStatements(client, file, { cluster, lease, selects: (sql) => !isView(sql) });
   }
   await applyPlacement(client, { cluster });
 }
@@ -33,7 +29,7 @@ export async function createTables(client: ClickHouseClient, { cluster, lease }:
 export async function createViews(client: ClickHouseClient, { cluster, lease }: PartOptions): Promise<void> {
   const files = await readMigrationFiles(MIGRATIONS_DIRECTORY);
   for (const file of files) {
-    await runStatements(client, file, { cluster, before: () => lease.assertHeld(), selects: isView });
+    await runStatements(client, file, { cluster, lease, selects: isView });
   }
   for (const file of files) await recordApplied(client, file, { cluster });
 }

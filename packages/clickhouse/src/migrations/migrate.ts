@@ -18,8 +18,6 @@ export interface MigrateOptions {
   readonly directory?: string | undefined;
   /** Name of the cluster in `system.clusters`; by default a single node. */
   readonly cluster?: string | undefined;
-  /** Called before each statement. */
-  readonly onStatement?: ((statement: { readonly file: string; readonly sql: string }) => void) | undefined;
 }
 
 /** What {@link migrate} has done. */
@@ -59,13 +57,7 @@ export async function migrate(client: ClickHouseClient, options: MigrateOptions 
     const stillMissing = missingFiles(files, await readApplied(client, options));
     if (stillMissing.length > 0) await refuseUnfinishedMove(client);
     for (const file of stillMissing) {
-      await runStatements(client, file, {
-        cluster: options.cluster,
-        before(statement) {
-          lease.assertHeld();
-          options.onStatement?.(statement);
-        },
-      });
+      await runStatements(client, file, { cluster: options.cluster, lease });
       await recordApplied(client, file, options);
     }
     return { applied: stillMissing.map((file) => file.name), alreadyApplied: files.length - stillMissing.length };
@@ -88,7 +80,7 @@ async function isMigrated(
 /** The state of every migration. Changes nothing. */
 export async function migrationStatus(
   client: ClickHouseClient,
-  options: Omit<MigrateOptions, 'onStatement'> = {},
+  options: MigrateOptions = {},
 ): Promise<MigrationStatus[]> {
   const files = await readMigrationFiles(options.directory ?? MIGRATIONS_DIRECTORY);
   const tables = await listTables(client);

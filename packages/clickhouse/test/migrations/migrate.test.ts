@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { createTestDatabase, startTcpProxy, type TestDatabase, waitFor } from '@waymark/test-kit';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createClickHouseClient, migrate, migrationStatus } from '../../src/index.js';
-import { MIGRATIONS_DIRECTORY } from '../../src/migrations/migration-files.js';
-import { takeSchemaLease } from '../../src/migrations/schema-lease.js';
+import { runStatements } from '../../src/migrations/apply-file.js';
+import { MIGRATIONS_DIRECTORY, readMigrationFiles } from '../../src/migrations/migration-files.js';
+import { type SchemaLease, takeSchemaLease } from '../../src/migrations/schema-lease.js';
 
 let db: TestDatabase;
 let directory: string;
@@ -71,18 +72,31 @@ test('a renamed file keeps its number and content, so it counts as applied', asy
 
 test('a run after one that ended in the middle of a file repeats that file', async () => {
   file('0001_a.sql', FIRST);
-  file('0002_b.sql', SECOND);
-  const killed = new Error('killed');
-  const interrupted = migrate(db.client, {
-    directory,
-    onStatement: ({ sql }) => {
-      if (sql.includes('b_mv')) throw killed;
-    },
-  });
-  await expect(interrupted).rejects.toBe(killed);
+  // The view cannot be created while its source does not exist.
+  file('0002_b.sql', SECOND.replace('FROM a', 'FROM later'));
+  await expect(migrate(db.client, { directory })).rejects.toThrow('migration 0002_b.sql failed');
   expect(await tables()).toEqual(['a', 'b']);
+  await db.client.command({ query: 'CREATE TABLE later (n UInt8) ENGINE = MergeTree ORDER BY n' });
   expect(await migrate(db.client, { directory })).toEqual({ applied: ['0002_b.sql'], alreadyApplied: 1 });
-  expect(await tables()).toEqual(['a', 'b', 'b_mv']);
+  expect(await tables()).toEqual(['a', 'b', 'b_mv', 'later']);
+});
+
+test('no statement of a file is sent once the lease is lost', async () => {
+  file('0001_a.sql', FIRST);
+  await migrate(db.client, { directory });
+  const lost = new Error('lost');
+  let checks = 0;
+  const lease: SchemaLease = {
+    assertHeld() {
+      checks += 1;
+      if (checks > 1) throw lost;
+    },
+    release: () => Promise.resolve(),
+  };
+  file('0002_b.sql', SECOND);
+  const [, second] = await readMigrationFiles(directory);
+  await expect(runStatements(db.client, second!, { lease })).rejects.toBe(lost);
+  expect(await tables()).toEqual(['a', 'b']);
 });
 
 test('a statement that fails names its file, and later files are not applied', async () => {
