@@ -61,7 +61,7 @@ async function hasView(client: ClickHouseClient, comment: string, { cluster }: R
  */
 export async function applyQueryLogView(
   client: ClickHouseClient,
-  { cluster }: { readonly cluster?: string | undefined } = {},
+  { cluster }: RenderTarget = {},
 ): Promise<boolean> {
   const result = await client.query({ query: 'EXISTS TABLE system.query_log', format: 'JSONCompactEachRow' });
   const [row] = await result.json<[number]>();

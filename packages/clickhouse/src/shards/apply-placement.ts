@@ -1,12 +1,8 @@
 import type { ClickHouseClient } from '../client.js';
+import type { RenderTarget } from '../migrations/render.js';
 import { quoteIdentifier } from '../quote-identifier.js';
 import { type Placement, shardingKey } from './placement.js';
 import { readPlacement, writeFirstPlacement } from './placement-store.js';
-
-/** Options of {@link applyPlacement}; without a cluster it does nothing. */
-export interface PlacementTarget {
-  readonly cluster?: string | undefined;
-}
 
 /** The names of the `Distributed` tables whose rows are spread over the shards. Those of views (`report_…`) have no rows of their own. */
 export async function shardedTables(client: ClickHouseClient): Promise<string[]> {
@@ -72,7 +68,7 @@ async function hasRows(client: ClickHouseClient): Promise<boolean> {
  */
 export async function applyPlacement(
   client: ClickHouseClient,
-  { cluster }: PlacementTarget,
+  { cluster }: RenderTarget,
 ): Promise<readonly string[]> {
   if (cluster === undefined) return [];
   if ((await readPlacement(client, { cluster })) === undefined) {
@@ -89,7 +85,7 @@ export async function applyPlacement(
  * During a move of a logical shard, also one that was interrupted, tables may follow either of its two shards: the move keeps rows and reads
  * together (`moveShard`).
  */
-export async function isPlacementApplied(client: ClickHouseClient, { cluster }: PlacementTarget): Promise<boolean> {
+export async function isPlacementApplied(client: ClickHouseClient, { cluster }: RenderTarget): Promise<boolean> {
   if (cluster === undefined) return true;
   const stored = await readPlacement(client, { cluster });
   if (stored === undefined) return false;
