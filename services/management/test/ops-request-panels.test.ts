@@ -1,4 +1,4 @@
-import { insertRows, OPS_TABLES } from '@waymark/clickhouse';
+import { DURATION_BOUNDS_MS, insertRows, OPS_TABLES } from '@waymark/clickhouse';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createPanelReader } from '../src/ops/panel-reader.js';
@@ -21,8 +21,22 @@ async function valuesOf(id: string): Promise<Record<string, (number | null)[]>> 
   return Object.fromEntries(series.map(({ name, values }) => [name, values.filter((value) => value !== null)]));
 }
 
+const minutesAgo = (minutes: number) => Math.floor(nowMs / 60_000) * 60 - minutes * 60;
+
+it('a response time is the upper bound of its bucket in the histogram that is written', async () => {
+  await insertRows(database.client, {
+    table: 'ops_requests',
+    columns: OPS_TABLES.ops_requests,
+    rows: DURATION_BOUNDS_MS.map((_bound, index) => {
+      const buckets = [...DURATION_BOUNDS_MS.map((_other, at) => (at === index ? 99 : 0)), 1];
+      return [minutesAgo(30 - index), 'http', 'GET /events', 'pro', 200, 100, 0, 600_000, 61_000, buckets];
+    }) as never,
+  });
+  expect(await valuesOf('durations')).toEqual({ median: [...DURATION_BOUNDS_MS], '95 %': [...DURATION_BOUNDS_MS] });
+  await database.client.command({ query: 'TRUNCATE TABLE ops_requests' });
+});
+
 it('a response time is never above that of the slowest request, nor cut at ten seconds', async () => {
-  const minutesAgo = (minutes: number) => Math.floor(nowMs / 60_000) * 60 - minutes * 60;
   const buckets = (index: number) => Array.from({ length: 14 }, (_, at) => (at === index ? 10 : 0));
   await insertRows(database.client, {
     table: 'ops_requests',

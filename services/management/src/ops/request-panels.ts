@@ -1,7 +1,8 @@
+import { DURATION_BOUNDS_MS } from '@waymark/clickhouse';
 import { inRange, type OpsPanel, stepOf } from './panel-types.js';
 
-/** Upper bounds of the buckets in `ops_requests.duration_ms`; the last bucket ends with the slowest request. */
-const BUCKET_ENDS = '[1., 2., 5., 10., 25., 50., 100., 250., 500., 1000., 2500., 5000., 10000., inf]';
+/** SQL for the upper bounds of the buckets in `ops_requests.duration_ms`; the last bucket ends with the slowest request. */
+const BUCKET_ENDS = `[${DURATION_BOUNDS_MS.map((bound) => `${bound}.`).join(', ')}, inf]`;
 /** SQL for the upper bound of the bucket that contains a quantile of the response times. */
 const quantileOf = (share: number) =>
   `least(arrayElement(${BUCKET_ENDS}, arrayFirstIndex(c -> c >= ${share} * sum(requests), arrayCumSum(sumForEach(duration_ms)))), max(duration_ms_max))`;
