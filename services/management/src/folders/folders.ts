@@ -8,6 +8,7 @@ import {
   workspaceLimits,
 } from '@waymark/catalog';
 import { ApiError, type CreateFolderBody, type Folder, planAtLeast } from '@waymark/contract';
+import type { LinkCaller } from '@waymark/record-lists';
 
 /** The folder object of every response. */
 export function folderObject(record: FolderRecord): Folder {
@@ -32,16 +33,10 @@ function checkMayChange(apiKey: ApiKeyRecord, folder: FolderRecord): void {
   throw new ApiError('forbidden', 'You are not allowed to change this folder.');
 }
 
-/** The workspace and API key of a request. */
-export interface FolderCaller {
-  readonly workspace: WorkspaceRecord;
-  readonly apiKey: ApiKeyRecord;
-}
-
 /** Finds a folder. @throws ApiError not_found, also for a folder that is hidden from the caller */
 export async function visibleFolder(
   catalog: Catalog,
-  { workspace, apiKey }: FolderCaller,
+  { workspace, apiKey }: LinkCaller,
   id: string,
 ): Promise<FolderRecord> {
   const folder = await catalog.folders.require(workspace.id, id);
@@ -60,7 +55,7 @@ export function createFolder(catalog: Catalog, workspace: WorkspaceRecord, body:
 /** `PATCH /folders/{id}`. @throws ApiError not_found, forbidden (plan, access level), conflict */
 export function updateFolder(
   catalog: Catalog,
-  { workspace, apiKey }: FolderCaller,
+  { workspace, apiKey }: LinkCaller,
   id: string,
   body: Partial<CreateFolderBody>,
 ): Promise<FolderRecord> {
@@ -73,7 +68,7 @@ export function updateFolder(
 }
 
 /** `DELETE /folders/{id}`. @throws ApiError not_found, forbidden (access level) */
-export async function deleteFolder(catalog: Catalog, { workspace, apiKey }: FolderCaller, id: string): Promise<void> {
+export async function deleteFolder(catalog: Catalog, { workspace, apiKey }: LinkCaller, id: string): Promise<void> {
   checkMayChange(apiKey, await catalog.folders.require(workspace.id, id));
   await catalog.folders.remove(workspace.id, id);
 }
