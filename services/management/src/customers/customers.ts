@@ -73,14 +73,9 @@ export async function updateCustomer(
     await claims.blockFilters(workspaceId);
     return catalog.customers.update(workspaceId, before.id, (customer) => {
       externalIdBefore = customer.externalId;
-      return {
-        externalId: body.externalId ?? customer.externalId,
-        email: body.email === undefined ? customer.email : body.email,
-        name: body.name === undefined ? customer.name : body.name,
-        avatar: body.avatar === undefined ? customer.avatar : body.avatar,
-        stripeCustomerId: body.stripeCustomerId === undefined ? customer.stripeCustomerId : body.stripeCustomerId,
-        country: body.country === undefined ? customer.country : body.country,
-      };
+      const { email = customer.email, name = customer.name, avatar = customer.avatar } = body;
+      const { stripeCustomerId = customer.stripeCustomerId, country = customer.country } = body;
+      return { externalId: body.externalId ?? customer.externalId, email, name, avatar, stripeCustomerId, country };
     });
   };
   if (externalId === before.externalId) {
