@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 
 /** Content of `DATA_DIR/run/standalone.json`: addresses and process ids of a running stack. A store that it did not start has no pid. */
-export const runStateSchema = z.object({
+const runStateSchema = z.object({
   api: z.url(),
   links: z.url(),
   /** In any form that REDIS_URL may have. */

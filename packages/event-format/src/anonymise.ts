@@ -32,7 +32,7 @@ export const ERASED_ATTRIBUTES = {
 } as const satisfies Partial<Record<(typeof CLICK_ATTRIBUTE_COLUMNS)[number], string>>;
 
 /** The fields of the click object that an erasure replaces; the others, in the order of the payload, are kept. */
-export const ERASED_CLICK_FIELDS = {
+const ERASED_CLICK_FIELDS = {
   url: '',
   city: 'Unknown',
   region: 'Unknown',

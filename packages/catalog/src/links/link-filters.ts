@@ -53,7 +53,7 @@ function narrowing(filters: LinkFilters): SqlCondition[] {
 }
 
 /** The link is not archived. */
-export const NOT_ARCHIVED: SqlCondition = { sql: 'archived = 0', values: {}, selects: 'most' };
+const NOT_ARCHIVED: SqlCondition = { sql: 'archived = 0', values: {}, selects: 'most' };
 
 /** All conditions that a listed link must meet. */
 export function linkConditions(filters: LinkFilters): SqlCondition[] {

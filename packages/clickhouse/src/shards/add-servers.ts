@@ -11,7 +11,7 @@ const ORDER = ['MergeTree', 'Distributed', 'View'];
 const orderOf = (engine: string) => ORDER.findIndex((end) => engine.endsWith(end));
 
 /** Turns the definition of a table or view into a statement that creates it on every server of the cluster that does not have it. */
-export function definitionOnCluster(definition: string, cluster: string): string {
+function definitionOnCluster(definition: string, cluster: string): string {
   return definition
     .replace(
       /^(CREATE (?:TABLE|VIEW|MATERIALIZED VIEW)) (?:\S+?\.)?(\S+)/,

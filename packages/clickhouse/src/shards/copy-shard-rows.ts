@@ -4,7 +4,7 @@ import type { ShardNode } from './cluster-nodes.js';
 import { isOfLogicalShard } from './placement.js';
 
 /** The `log_comment` of the inserts of `npx waymark shards move`. */
-export const SHARD_MOVE_COMMENT = 'waymark shards move';
+const SHARD_MOVE_COMMENT = 'waymark shards move';
 
 /** The properties of a table that a copy depends on. */
 interface Shape {

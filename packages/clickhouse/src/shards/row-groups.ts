@@ -29,7 +29,7 @@ export interface RowGroups {
 }
 
 /** On one server all rows are one group. */
-export const ONE_GROUP: RowGroups = {
+const ONE_GROUP: RowGroups = {
   groupsOf: async (rows) => [{ rows, name: '' }],
   hasMovedSince: async () => false,
 };

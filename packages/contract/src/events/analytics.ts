@@ -12,7 +12,7 @@ const numbers = {
 };
 
 /** The answer for the grouping `count`. */
-export const analyticsNumbersSchema = z.strictObject(numbers);
+const analyticsNumbersSchema = z.strictObject(numbers);
 export type AnalyticsNumbers = z.infer<typeof analyticsNumbersSchema>;
 
 const text = z.string();

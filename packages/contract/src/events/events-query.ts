@@ -121,7 +121,7 @@ export const eventsQuerySchema = closedQuery({
 export type EventsQuery = z.infer<typeof eventsQuerySchema>;
 
 /** Values of the parameter `event` of `GET /events/stream`: one kind of events, or all three. */
-export const STREAM_KINDS = [...EVENT_KINDS, 'all'] as const;
+const STREAM_KINDS = [...EVENT_KINDS, 'all'] as const;
 
 /** Query string of `GET /events/stream`: the filters of `GET /events`, without parameters for a range, an order or pages. */
 export const eventsStreamQuerySchema = closedQuery({

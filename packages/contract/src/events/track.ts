@@ -201,7 +201,7 @@ export const trackOpenResponseSchema = z.strictObject({
 export type TrackOpenResponse = z.infer<typeof trackOpenResponseSchema>;
 
 /** The link in the response of `POST /track/lead`. */
-export const trackedLinkSchema = z.strictObject({
+const trackedLinkSchema = z.strictObject({
   id: z.string().describe('Id of the link.'),
   domain: z.string().describe('Domain of the link.'),
   key: z.string().describe('Key of the link.'),

@@ -134,14 +134,14 @@ export const updateExportScheduleBodySchema = z.strictObject({
 export type UpdateExportScheduleBody = z.infer<typeof updateExportScheduleBodySchema>;
 
 /** The window of an export: events that were stored at `start` or later, and before `end`. */
-export const exportWindowSchema = z.strictObject({
+const exportWindowSchema = z.strictObject({
   start: z.string().describe('Beginning of the window.'),
   end: z.string().describe('End of the window; events that were stored at this time are in the next one.'),
 });
 export type ExportWindow = z.infer<typeof exportWindowSchema>;
 
 /** A file of a window, as an object in the bucket. */
-export const exportedFileSchema = z.strictObject({
+const exportedFileSchema = z.strictObject({
   key: z.string(),
   rows: z.number(),
   bytes: z.number(),
@@ -150,7 +150,7 @@ export const exportedFileSchema = z.strictObject({
 });
 
 /** The object `manifest.json` of a window. It is written last, after all the files that it names. */
-export const exportManifestSchema = z.strictObject({
+const exportManifestSchema = z.strictObject({
   version: z.literal(1),
   scheduleId: z.string(),
   resource: z.enum(SCHEDULED_RESOURCES),

@@ -17,7 +17,6 @@ export const IMPORT_CONFLICTS = ['skip', 'update', 'fail'] as const;
 
 /** An import with the status `queued` or `processing` has not ended. */
 export const IMPORT_STATUSES = ['queued', 'processing', 'completed', 'failed', 'cancelled'] as const;
-export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
 /** Maximum number of imports of a workspace that have not ended. */
 export const UNFINISHED_IMPORTS_MAX = 5;

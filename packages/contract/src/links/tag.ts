@@ -5,7 +5,7 @@ import { queryList, queryText } from '../values/query-values.js';
 import { TAG_COLORS } from './link.js';
 
 /** Maximum characters of the name of a tag, a folder or a UTM template. */
-export const RESOURCE_NAME_CHARS_MAX = 190;
+const RESOURCE_NAME_CHARS_MAX = 190;
 export const resourceName = z.string().trim().min(1).max(RESOURCE_NAME_CHARS_MAX);
 
 /** Body of `POST /tags` and `PATCH /tags/{id}`; `POST` requires `name` or `tag`. */

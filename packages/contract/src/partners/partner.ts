@@ -11,7 +11,7 @@ const text = z.string().nullable();
 const idText = z.string().max(255);
 
 /** Statuses of a partner (docs/reference/partners.md). */
-export const PARTNER_STATUSES = [
+const PARTNER_STATUSES = [
   'pending',
   'approved',
   'rejected',
@@ -106,7 +106,7 @@ export const partnerSchema = z.strictObject({
 export type Partner = z.infer<typeof partnerSchema>;
 
 /** Fields of `linkProps`, which a caller may set on the links that are created for a partner. */
-export const partnerLinkPropsSchema = createLinkBodySchema.omit({
+const partnerLinkPropsSchema = createLinkBodySchema.omit({
   url: true,
   domain: true,
   key: true,
@@ -200,7 +200,7 @@ export const partnerSelectorBodySchema = z.object(partnerSelector);
 export const partnerIdAnswerSchema = z.strictObject({ partnerId: z.string().describe('Id of the partner.') });
 
 /** Values of `sortBy` of `GET /partners`. */
-export const PARTNER_SORT_FIELDS = [
+const PARTNER_SORT_FIELDS = [
   'totalSaleAmount',
   'createdAt',
   'totalClicks',

@@ -3,7 +3,7 @@ import { queryEnum, queryInteger } from './query-values.js';
 /** Largest page size of every list. */
 export const PAGE_SIZE_MAX = 100;
 
-export const SORT_ORDERS = ['asc', 'desc'] as const;
+const SORT_ORDERS = ['asc', 'desc'] as const;
 export type SortOrder = (typeof SORT_ORDERS)[number];
 
 /** `page` and `pageSize` of a list. */

@@ -9,7 +9,7 @@ import { partnerSchema } from '../partners/partner.js';
 import { jsonValueSchema } from '../values/json-value.js';
 
 /** The partner of the link, in the data of a lead or sale. Amounts are in cents of USD. */
-export const webhookPartnerSchema = z.strictObject({
+const webhookPartnerSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
   email: z.string().nullable(),

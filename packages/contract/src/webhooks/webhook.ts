@@ -6,7 +6,7 @@ import { parseUrl, webAddress } from '../values/parse-url.js';
 import { queryText } from '../values/query-values.js';
 
 /** The kinds of event that a webhook can subscribe to. */
-export const WEBHOOK_TRIGGERS = [
+const WEBHOOK_TRIGGERS = [
   'link.created',
   'link.updated',
   'link.deleted',

@@ -50,7 +50,7 @@ function areCheapToScan({ fromMs, toMs }: Bounds, { kindEvents }: AnalyticsStats
 }
 
 /** Whether the roll-up `workspace_slots` has everything that the request needs. */
-export function canUseSlots({ grouping, timeline }: BoundAnalytics, bound: BoundFilters): boolean {
+function canUseSlots({ grouping, timeline }: BoundAnalytics, bound: BoundFilters): boolean {
   if (bound.conditions.length > 0 || bound.allowedLinks !== undefined) return false;
   // Historical zone offsets need not be a multiple of 15 minutes.
   const isAligned = timeline?.starts.slice(1).every((start) => start % SLOT_MS === 0) ?? true;

@@ -4,7 +4,7 @@ import { not } from '../sql/conditions.js';
 import type { CatalogTableName, ColumnName, Condition } from '../sql/sql-nodes.js';
 
 /** The numbers that analytics reports, named after their columns in the roll-ups. */
-export const MEASURES = ['clicks', 'leads', 'sales', 'sale_amount'] as const;
+const MEASURES = ['clicks', 'leads', 'sales', 'sale_amount'] as const;
 export type Measure = (typeof MEASURES)[number];
 
 /** The measures of each event type. */

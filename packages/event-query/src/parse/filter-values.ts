@@ -11,7 +11,7 @@ import {
 import { mapValues, type ValueLists } from './multi-value.js';
 
 /** Lower-cases A-Z only, as ClickHouse's `lower` does: both sides of a comparison must be folded in the same way. */
-export function foldCase(text: string): string {
+function foldCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 

@@ -14,7 +14,7 @@ const LENGTH_MS: Readonly<Record<ExportFrequency, number>> = { hourly: HOUR_MS, 
  * and ClickHouse ends an insert after 60 seconds; the rest is for writers whose clocks are behind. A repeated insert gets a new time of
  * storage, unless the first one was stored.
  */
-export const CLOSE_MARGIN_MS = 5 * 60_000;
+const CLOSE_MARGIN_MS = 5 * 60_000;
 
 /** Start of the hour, day or week of a time. */
 export function windowStartAt(frequency: ExportFrequency, timeMs: number): number {
