@@ -3,7 +3,7 @@ import { formatResourceId, type SortOrder } from '@waymark/contract';
 import { everExisted } from '../clickhouse/ever-existed.js';
 import type { ReadList } from '../clickhouse/list-reads.js';
 import { mayBeAmongFirst } from '../lists/first-rows.js';
-import { equals, matchNothing } from '../lists/list-conditions.js';
+import { andAll, equals, matchNothing, valuesOf } from '../lists/list-conditions.js';
 import { BY_CREATION, type CursorPage, type SortRule } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
@@ -101,12 +101,9 @@ export function createLinkList({ store, clickhouse, readList, settings }: LinkLi
       if (matchNothing(conditions)) return [];
       const rows = await readList<[string, string]>({
         query: `SELECT toString(${GROUPS[group]}) AS value, count() AS links FROM links FINAL
-WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sql})`).join(' ')}
+WHERE workspace_id = {workspace:UInt64} ${andAll(conditions)}
 GROUP BY value ORDER BY links DESC, value LIMIT ${GROUPS_MAX}`,
-        parameters: {
-          ...Object.assign({}, ...conditions.map(({ values }) => values)),
-          workspace: numberOf('workspace', workspaceId),
-        },
+        parameters: { ...valuesOf(conditions), workspace: numberOf('workspace', workspaceId) },
         settings,
       });
       return rows.map(([value, count]) => ({ value: groupValue(group, value), count: Number(count) }));

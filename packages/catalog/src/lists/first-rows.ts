@@ -1,6 +1,6 @@
 import type { SortOrder } from '@waymark/contract';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
-import type { SqlCondition } from './list-conditions.js';
+import { andAll, type SqlCondition } from './list-conditions.js';
 
 /** The first rows of a list in the order of creation, as SQL: the newest rows of a workspace in a table, or the oldest. */
 export interface FirstRows {
@@ -36,11 +36,11 @@ export function firstRows(
   // More rows than records, because a record has a row for each of its versions.
   const count = 2 * end + SPARE;
   const [direction, lastId, operator] = order === 'desc' ? ['DESC', 'min(id)', '>='] : ['ASC', 'max(id)', '<='];
-  const ranges = conditions.filter(({ selects }) => selects === 'ids').map(({ sql }) => `AND (${sql})`);
+  const ranges = conditions.filter(({ selects }) => selects === 'ids');
   return {
     count,
     definition: `(SELECT (${lastId}, count()) FROM (SELECT id FROM ${table}
-WHERE workspace_id = {workspace:UInt64} ${ranges.join(' ')}
+WHERE workspace_id = {workspace:UInt64} ${andAll(ranges)}
 ORDER BY workspace_id ${direction}, id ${direction} LIMIT {first_rows:UInt32})) AS first`,
     condition: `id ${operator} first.1`,
     isAll: 'first.2 < {first_rows:UInt32}',

@@ -21,6 +21,16 @@ export function matchNothing(conditions: readonly SqlCondition[]): boolean {
   return conditions.includes(NOTHING);
 }
 
+/** SQL that follows another condition: all of these hold, too. */
+export function andAll(conditions: readonly SqlCondition[]): string {
+  return conditions.map(({ sql }) => `AND (${sql})`).join(' ');
+}
+
+/** The parameters of all of the conditions. */
+export function valuesOf(conditions: readonly SqlCondition[]): QueryParameters {
+  return Object.assign({}, ...conditions.map(({ values }) => values));
+}
+
 // Columns are constants in the code. Parameters are named after their column, so a list must not have two conditions of the same function
 // on the same column, unless they get different parameter names.
 
@@ -71,7 +81,7 @@ export function anyOf(conditions: readonly SqlCondition[]): SqlCondition {
   const possible = conditions.filter((condition) => condition !== NOTHING);
   if (possible.length === 0) return NOTHING;
   const sql = possible.map((condition) => `(${condition.sql})`).join(' OR ');
-  return { sql, values: Object.assign({}, ...possible.map(({ values }) => values)) };
+  return { sql, values: valuesOf(possible) };
 }
 
 /** The numbers of public ids, without texts that are not ids of that kind, and without 0, which stands for "none" in columns. */

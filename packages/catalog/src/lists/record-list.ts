@@ -8,7 +8,7 @@ import type { PendingRecords } from '../pending/pending-records.js';
 import { pendingStatements } from '../pending/pending-statements.js';
 import type { RecordTable } from '../store/record-table.js';
 import { type FirstRows, firstRows, mayBeAmongFirst } from './first-rows.js';
-import { matchNothing, type SqlCondition } from './list-conditions.js';
+import { andAll, matchNothing, type SqlCondition, valuesOf } from './list-conditions.js';
 
 /** An order of a list. */
 export interface SortRule {
@@ -63,10 +63,10 @@ export function createRecordList<R extends CatalogRecord>(
 ) {
   const from = (join: string, conditions: readonly SqlCondition[]) =>
     `FROM ${kind.table} AS record FINAL ${join}
-WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sql})`).join(' ')}`;
+WHERE workspace_id = {workspace:UInt64} ${andAll(conditions)}`;
 
   const parametersOf = (workspaceId: string, conditions: readonly SqlCondition[]): QueryParameters => ({
-    ...Object.assign({}, ...conditions.map(({ values }) => values)),
+    ...valuesOf(conditions),
     workspace: numberOf('workspace', workspaceId),
   });
 

@@ -1,6 +1,6 @@
 import type { RowValue } from '@waymark/event-format';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
-import type { SqlCondition } from '../lists/list-conditions.js';
+import { andAll, type SqlCondition, valuesOf } from '../lists/list-conditions.js';
 import type { CatalogRecord, EntityType, QueuedEntityType } from '../model/entity-type.js';
 import { columnValue, numberOf } from '../model/entity-type.js';
 
@@ -45,12 +45,12 @@ export function pendingStatements<R extends CatalogRecord>(
   const query = `SELECT id FROM
 (SELECT ${['id', ...columns.map(([name]) => name), 'data'].join(', ')} FROM (SELECT 1) ARRAY JOIN ${arrays.join(', ')})
 WHERE id NOT IN (SELECT id FROM ${kind.table} WHERE workspace_id = {workspace:UInt64} AND id IN ({pending_id:Array(UInt64)}))
-${conditions.map(({ sql }) => `AND (${sql})`).join(' ')}`;
+${andAll(conditions)}`;
 
   return chunks(records, RECORDS_PER_READ).map((some) => ({
     query,
     parameters: {
-      ...Object.assign({}, ...conditions.map(({ values }) => values)),
+      ...valuesOf(conditions),
       ...Object.fromEntries(
         columns.map(([name, type]) => {
           const column = kind.columns[name];
