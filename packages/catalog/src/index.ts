@@ -1,6 +1,7 @@
 export { afterRestore } from './after-restore.js';
 export { type Catalog, createCatalog } from './catalog.js';
-export { customerName, customerRow, draftCustomer, type FirstClick, type NewCustomer } from './customers/customers.js';
+export type { NewCustomer } from './customers/customer-rules.js';
+export { customerName, customerRow, draftCustomer, type FirstClick } from './customers/customers.js';
 export { generatedName } from './customers/generated-name.js';
 export { draftDomain } from './domains/domains.js';
 export { isDomainServed } from './domains/served-domain.js';

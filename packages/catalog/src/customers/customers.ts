@@ -7,14 +7,12 @@ import { recordRow } from '../model/entity-type.js';
 import { customerExternalId, customerType } from '../model/entity-types.js';
 import type { CustomerRecord } from '../model/record-schemas.js';
 import type { PendingRecords } from '../pending/pending-records.js';
-import { CUSTOMER_RULES, type CustomerFilters, type NewCustomer } from '../resources/named-resources.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from '../totals/counters.js';
+import { CUSTOMER_RULES, type CustomerFilters, type NewCustomer } from './customer-rules.js';
 import { generatedName } from './generated-name.js';
 import { type CustomerIdempotencyKeys, readIdempotencyKeys } from './idempotency-keys.js';
-
-export type { NewCustomer };
 
 /** Makes the record of a new customer, with a new id. Stores nothing. */
 export function draftCustomer(workspaceId: string, input: NewCustomer, nowMs: number): CustomerRecord {

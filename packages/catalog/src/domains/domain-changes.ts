@@ -1,11 +1,11 @@
 import { ApiError, withoutPort } from '@waymark/contract';
 import { equals } from '../lists/list-conditions.js';
 import type { DomainRecord, LinkRecord } from '../model/record-schemas.js';
-import type { NewDomain } from '../resources/named-resources.js';
 import type { Fields } from '../resources/resource.js';
 import { changeAll, removeAll } from '../store/bulk-changes.js';
 import type { RecordStore } from '../store/record-store.js';
 import { underLock, type WriteDeps } from '../store/write-context.js';
+import type { NewDomain } from './domain-rules.js';
 
 /** The operations on single domain records, without their links. */
 interface DomainResource {

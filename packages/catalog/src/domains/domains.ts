@@ -3,12 +3,10 @@ import { newLinkRecord } from '../links/new-link-record.js';
 import { domainHost } from '../model/entity-types.js';
 import type { ReadOptions } from '../model/read-options.js';
 import type { DomainRecord } from '../model/record-schemas.js';
-import { DOMAIN_RULES, type NewDomain } from '../resources/named-resources.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
 import { createDomainChanges, type DomainStores } from './domain-changes.js';
+import { DOMAIN_RULES, type NewDomain } from './domain-rules.js';
 import { createPrimaryDomains } from './primary-domains.js';
-
-export type { NewDomain };
 
 /** Makes the record of a new domain, with a new id. Stores nothing. */
 export function draftDomain(workspaceId: string, input: NewDomain, nowMs: number): DomainRecord {

@@ -1,20 +1,8 @@
 import { eachUtmField } from '@waymark/contract';
-import {
-  addressContains,
-  contains,
-  dataText,
-  equals,
-  equalsId,
-  equalsIgnoringCase,
-  hasId,
-  ifDefined,
-  isOneOf,
-} from '../lists/list-conditions.js';
-import { BY_CREATION, type SortRule } from '../lists/record-list.js';
+import { contains, hasId, ifDefined, isOneOf } from '../lists/list-conditions.js';
+import { BY_CREATION } from '../lists/record-list.js';
 import { folderName, partnerTagName, tagName, utmTemplateName, webhookUrl } from '../model/entity-types.js';
 import type {
-  CustomerRecord,
-  DomainRecord,
   FolderRecord,
   GroupRecord,
   PartnerTagRecord,
@@ -25,8 +13,6 @@ import type {
 } from '../model/record-schemas.js';
 import type { New, ResourceRules } from './resource.js';
 
-export type NewCustomer = New<CustomerRecord, 'externalId'>;
-export type NewDomain = New<DomainRecord, 'slug'>;
 export type NewTag = New<TagRecord, 'name'>;
 export type NewFolder = New<FolderRecord, 'name'>;
 export type NewGroup = New<GroupRecord, 'name' | 'slug'>;
@@ -61,95 +47,6 @@ export const TAG_RULES: ResourceRules<TagRecord, NewTag, NamedFilters, NamedSort
   nameOf: tagName,
   conditions: namedConditions('tag'),
   sorts: NAMED_SORTS,
-};
-
-export interface DomainFilters {
-  /** Whether the list also contains archived domains. */
-  readonly isArchivedShown: boolean;
-  /** Part of the slug. */
-  readonly search?: string | undefined;
-}
-
-/** The rules of domains. All domains of a self-hosted installation count as verified. */
-export const DOMAIN_RULES: ResourceRules<DomainRecord, NewDomain, DomainFilters, 'createdAt' | 'slug'> = {
-  title: 'domain',
-  complete: (input) => ({
-    verified: true,
-    primary: false,
-    archived: false,
-    placeholder: null,
-    expiredUrl: null,
-    notFoundUrl: null,
-    logo: null,
-    assetLinks: null,
-    appleAppSiteAssociation: null,
-    movedFrom: null,
-    ...input,
-  }),
-  conditions: ({ isArchivedShown, search }) => [
-    ...(isArchivedShown ? [] : [{ sql: 'archived = 0', values: {} }]),
-    ...ifDefined(search, (text) => addressContains('slug', text)),
-  ],
-  sorts: { createdAt: BY_CREATION, slug: { by: 'slug' } },
-};
-
-export interface CustomerFilters {
-  readonly email?: string | undefined;
-  readonly externalId?: string | undefined;
-  /** A whole email address, or part of the name, the email or the external id. */
-  readonly search?: string | undefined;
-  readonly country?: string | undefined;
-  readonly linkId?: string | undefined;
-  readonly programId?: string | undefined;
-  readonly partnerId?: string | undefined;
-}
-
-function customerTotals(column: string, aggregate: string): SortRule {
-  const totals = `SELECT customer_id AS id, ${aggregate} AS ${column} FROM customer_totals
-WHERE workspace_id = {workspace:UInt64} GROUP BY customer_id`;
-  return { join: `LEFT JOIN (${totals}) AS totals USING (id)`, by: column };
-}
-
-export const CUSTOMER_RULES: ResourceRules<
-  CustomerRecord,
-  NewCustomer,
-  CustomerFilters,
-  'createdAt' | 'saleAmount' | 'firstSaleAt' | 'subscriptionCanceledAt'
-> = {
-  title: 'customer',
-  complete: (input) => ({
-    name: null,
-    email: null,
-    avatar: null,
-    stripeCustomerId: null,
-    country: null,
-    clickId: null,
-    linkId: null,
-    programId: null,
-    partnerId: null,
-    clickedAt: null,
-    subscriptionCanceledAt: null,
-    ...input,
-  }),
-  conditions: ({ email, externalId, search, country, linkId, programId, partnerId }) => [
-    ...ifDefined(email, (value) => equalsIgnoringCase('email', value)),
-    ...ifDefined(externalId, (value) => equals('external_id', value)),
-    ...ifDefined(search, (text) =>
-      text.includes('@')
-        ? equalsIgnoringCase('email', text, 'searched_email')
-        : contains(['email', 'external_id', dataText('name')], text),
-    ),
-    ...ifDefined(country, (value) => equals('country', value)),
-    ...ifDefined(linkId, (id) => hasId('link_id', 'link', [id])),
-    ...ifDefined(programId, (id) => equalsId(dataText('programId'), 'program', id, 'program')),
-    ...ifDefined(partnerId, (id) => equalsId(dataText('partnerId'), 'partner', id, 'partner')),
-  ],
-  sorts: {
-    createdAt: BY_CREATION,
-    saleAmount: customerTotals('sale_amount', 'sum(sale_amount)'),
-    firstSaleAt: customerTotals('first_sale_at', 'min(first_sale_at)'),
-    subscriptionCanceledAt: { by: `nullIf(${dataText('subscriptionCanceledAt')}, '')` },
-  },
 };
 
 export interface FolderFilters extends NamedFilters {

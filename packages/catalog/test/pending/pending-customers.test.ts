@@ -13,10 +13,10 @@ import {
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CustomerFilters } from '../../src/customers/customer-rules.js';
 import { type Catalog, type CustomerRecord, draftCustomer, type NewCustomer } from '../../src/index.js';
 import { numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
 import { customerType } from '../../src/model/entity-types.js';
-import type { CustomerFilters } from '../../src/resources/named-resources.js';
 import { aWorkspace, connected, wipeCaches } from '../test-catalog.js';
 
 /** Customers of events whose rows the writer has not inserted yet: reads return them as if it had. */
