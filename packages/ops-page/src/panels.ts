@@ -8,7 +8,6 @@ import { Plot } from './plot.js';
 
 /** A panel of the page. It keeps showing the last data that could be read. */
 export interface Panel {
-  readonly id: string;
   /** Shows the panel's part of an answer for a range. @param span the time axis of plots */
   show(answer: OpsAnswer, range: string, span: TimeSpan): void;
   /** Empties the panel if it shows data of another range. */
@@ -108,7 +107,7 @@ function listenToKeys(host: HTMLElement, plot: Plot): void {
   host.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') plot.hideCrosshair();
     const by = steps[event.key];
-    if (by === undefined || plot.step(by) === undefined) return;
+    if (by === undefined || !plot.step(by)) return;
     event.preventDefault();
   });
 }
@@ -139,7 +138,6 @@ function plotPanel(panel: HTMLElement, colours: Colours): Panel {
   );
   listenToKeys(host, plot);
   return {
-    id,
     show({ plots, failures }, range, span) {
       const answer = plots[id];
       shown.update(range, failures[id]);
@@ -167,7 +165,6 @@ function tablePanel(panel: HTMLElement): Panel {
     content.replaceChildren();
   });
   return {
-    id,
     show({ tables, failures }, range) {
       const markup = tables[id];
       shown.update(range, failures[id]);

@@ -1,7 +1,7 @@
 import type UPlot from 'uplot';
 import { amountText, type Unit } from './amounts.js';
 import { scaleTop, TIME_STEPS, type TimeSpan, tickSteps } from './axes.js';
-import { momentText, tickText } from './clock.js';
+import { tickText } from './clock.js';
 import type { Colours } from './colours.js';
 import type { PlotAnswer, PlotSeries } from './ops-answer.js';
 
@@ -132,16 +132,16 @@ export class Plot {
     if (this.#answer !== undefined) this.show(this.#answer, this.#span);
   }
 
-  /** Moves the crosshair by a number of values. @returns the new time as text; undefined if there is nothing to show */
-  step(by: number): string | undefined {
+  /** Moves the crosshair by a number of values. @returns whether there is anything to show */
+  step(by: number): boolean {
     const times = this.#answer?.times;
-    if (this.#plot === undefined || times === undefined || times.length === 0) return undefined;
+    if (this.#plot === undefined || times === undefined || times.length === 0) return false;
     const first = times.findIndex((at) => at >= this.#span[0]);
     const from = this.#plot.cursor.idx ?? times.length;
     const index = Math.min(times.length - 1, Math.max(first, from + by));
     const at = times[index] as number;
     this.#plot.setCursor({ left: this.#plot.valToPos(at, 'x'), top: 0 });
-    return momentText(at);
+    return true;
   }
 
   /** Removes the crosshair, which is then outside of the plot. */
