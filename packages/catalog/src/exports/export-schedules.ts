@@ -26,10 +26,14 @@ export interface ExportScheduleFilters {
   readonly visibility: LinkVisibility;
 }
 
+/** The fields of a schedule whose last attempt did not fail. */
+export const HEALTHY_SCHEDULE = { error: null, refusals: 0, failures: 0, retryAt: null } as const;
+
 const RULES: ResourceRules<ExportScheduleRecord, NewExportSchedule, ExportScheduleFilters, 'createdAt'> = {
   title: 'export schedule',
   complete: (input) => ({
-    ...{ run: null, attempt: 0, lastWindow: null, error: null, refusals: 0, failures: 0, retryAt: null },
+    ...{ run: null, attempt: 0, lastWindow: null },
+    ...HEALTHY_SCHEDULE,
     ...{ disabledAt: null, disabledReason: null, unreported: null },
     ...input,
   }),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { Catalog, ExportScheduleRecord, ScheduledFile } from '@waymark/catalog';
+import { type Catalog, type ExportScheduleRecord, HEALTHY_SCHEDULE, type ScheduledFile } from '@waymark/catalog';
 import { type EventKind, type ExportManifest, ROWS_PER_FILE_MAX } from '@waymark/contract';
 import { createEncoder, MEDIA_TYPES } from '@waymark/export';
 import { JobStopped } from '@waymark/jobs';
@@ -27,8 +27,6 @@ const SLICE_ROWS = 100;
 
 type Run = NonNullable<ExportScheduleRecord['run']>;
 type Change = Partial<Pick<ExportScheduleRecord, 'run' | 'exportedUntil' | 'lastWindow' | 'unreported'>>;
-/** The fields of a schedule after a success. */
-const HEALTHY = { error: null, refusals: 0, failures: 0, retryAt: null } as const;
 
 /** The id of an event, from its JSON text. */
 function eventIdOf(kind: EventKind, item: string): string {
@@ -79,7 +77,7 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
     signal.throwIfAborted();
     return exportSchedules.update(workspaceId, id, (current) => {
       if (current.attempt !== attempt || current.disabledAt !== null) throw new JobStopped();
-      return { ...change, ...HEALTHY };
+      return { ...change, ...HEALTHY_SCHEDULE };
     });
   }
 

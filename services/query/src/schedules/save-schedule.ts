@@ -1,4 +1,4 @@
-import { type Catalog, type ExportScheduleRecord, linkVisibility } from '@waymark/catalog';
+import { type Catalog, type ExportScheduleRecord, HEALTHY_SCHEDULE, linkVisibility } from '@waymark/catalog';
 import {
   type CreateExportScheduleBody,
   type ExportDestination,
@@ -144,7 +144,7 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
             : { encryptedCredentials: exportSchedules.seal(workspace.id, destination) }),
           ...{ keyId: apiKey.id, ...linkVisibility(apiKey) },
           ...{ run: isKept ? current.run : null, attempt: current.attempt + 1 },
-          ...{ error: null, refusals: 0, failures: 0, retryAt: null },
+          ...HEALTHY_SCHEDULE,
           disabledAt: isDisabled ? (current.disabledAt ?? new Date(now()).toISOString()) : null,
           disabledReason: !isDisabled ? null : (current.disabledReason ?? 'It was disabled by a request.'),
         };
