@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, type ResourceKind, resourceIdTime } from '@waymark/contract';
+import { type ExportSource, slicesOf } from '@waymark/export';
 
 /** Maximum number of rows of a page, which an export reads with one statement. */
-export const PAGE_ROWS = 1000;
+const PAGE_ROWS = 1000;
 /** Approximate limit on the JSON characters of a page, because its records are all parsed before other work has a turn. */
-export const PAGE_CHARS = 2_000_000;
+const PAGE_CHARS = 2_000_000;
 
 /** The part of an export that one run of an export job reads, without limits for a direct export, and how long it waits for pages. */
 export interface ExportPart {
@@ -17,7 +18,7 @@ export interface ExportPart {
 }
 
 /** Whether the time in a row's id is at or before {@link ExportPart.createdUntilMs}. */
-export function isInPart(kind: ResourceKind, id: string, { createdUntilMs = Number.POSITIVE_INFINITY }: ExportPart) {
+function isInPart(kind: ResourceKind, id: string, { createdUntilMs = Number.POSITIVE_INFINITY }: ExportPart) {
   return (resourceIdTime(kind, id) ?? 0) <= createdUntilMs;
 }
 
@@ -30,7 +31,7 @@ const REFUSALS_MAX = 10;
  *
  * @throws the error of `readPage`, of a job also a refusal if it is the tenth in a row; AbortError when the client has left
  */
-export async function readFurtherPage<T>(readPage: () => Promise<T>, { client }: ExportPart): Promise<T> {
+async function readFurtherPage<T>(readPage: () => Promise<T>, { client }: ExportPart): Promise<T> {
   for (let refusals = 1; ; refusals++) {
     try {
       return await readPage();
@@ -40,4 +41,37 @@ export async function readFurtherPage<T>(readPage: () => Promise<T>, { client }:
       await delay((err.retryAfterSeconds ?? 1) * 1000, undefined, { signal: client });
     }
   }
+}
+
+/** How the records of one kind are read, in the order of the export, and made into objects. */
+export interface ExportedRecords<R extends { readonly id: string }> {
+  readonly kind: ResourceKind;
+  /** Id after which the export begins, unless its part begins later. */
+  readonly startId: string | undefined;
+  readonly readFirst: (limit: number) => Promise<readonly R[]>;
+  readonly readAfter: (id: string, limit: number) => Promise<readonly R[]>;
+  readonly objectsOf: (records: readonly R[]) => Promise<readonly object[]>;
+}
+
+/** Reads a part of an export of records. */
+export function slicesOfRecords<R extends { readonly id: string }>(
+  { kind, startId, readFirst, readAfter, objectsOf }: ExportedRecords<R>,
+  part: ExportPart,
+): ExportSource {
+  const start = part.after ?? startId;
+  return slicesOf<R>({
+    pageChars: PAGE_CHARS,
+    async readPage(last, rowsMax) {
+      const id = last?.id ?? start;
+      const limit = Math.min(PAGE_ROWS, rowsMax);
+      const readPage = () => (id === undefined ? readFirst(limit) : readAfter(id, limit));
+      const rows = await (last === undefined ? readPage() : readFurtherPage(readPage, part));
+      return { rows, limit };
+    },
+    async itemsOf(records) {
+      const objects = await objectsOf(records.filter(({ id }) => isInPart(kind, id, part)));
+      return objects.map((object) => JSON.stringify(object));
+    },
+    idOf: ({ id }) => id,
+  });
 }

@@ -1,7 +1,7 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import type { Customer, CustomerColumn, ExportCustomersQuery } from '@waymark/contract';
-import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waymark/export';
-import { type ExportPart, isInPart, PAGE_CHARS, PAGE_ROWS, readFurtherPage } from '../export-part.js';
+import type { Column, ColumnType, ExportSource } from '@waymark/export';
+import { type ExportPart, slicesOfRecords } from '../export-part.js';
 import type { LinkCaller } from '../links/link-caller.js';
 import { customerObjects } from './customer-objects.js';
 import { customerCursorOf, customerFiltersOf, customerLinkIdOf } from './customer-query.js';
@@ -47,27 +47,19 @@ export async function exportCustomers(
   const linkId = query.linkId && (await customerLinkIdOf(catalog, caller, query.linkId));
   if (query.linkId !== undefined && linkId === undefined) return noSlices();
   const filters = customerFiltersOf({ ...query, linkId });
-  const start = part.after ?? cursor?.id;
 
-  return slicesOf<CustomerRecord>({
-    pageChars: PAGE_CHARS,
-    async readPage(last, rowsMax) {
-      const id = last?.id ?? start;
-      const limit = Math.min(PAGE_ROWS, rowsMax);
-      const readPage = () =>
-        id === undefined
-          ? customers.list(workspaceId, { filters, sortBy: 'createdAt', sortOrder: order, page: 1, pageSize: limit })
-          : customers.listFrom(workspaceId, filters, { order, limit, id, side: 'after' });
-      const rows = await (last === undefined ? readPage() : readFurtherPage(readPage, part));
-      return { rows, limit };
+  return slicesOfRecords<CustomerRecord>(
+    {
+      kind: 'customer',
+      startId: cursor?.id,
+      readFirst: (limit) =>
+        customers.list(workspaceId, { filters, sortBy: 'createdAt', sortOrder: order, page: 1, pageSize: limit }),
+      readAfter: (id, limit) => customers.listFrom(workspaceId, filters, { order, limit, id, side: 'after' }),
+      objectsOf: (records) =>
+        query.includeExpandedFields === true
+          ? expandedCustomers(catalog, caller, records)
+          : customerObjects(catalog, workspaceId, records),
     },
-    async itemsOf(records) {
-      const included = records.filter(({ id }) => isInPart('customer', id, part));
-      const objects = await (query.includeExpandedFields === true
-        ? expandedCustomers(catalog, caller, included)
-        : customerObjects(catalog, workspaceId, included));
-      return objects.map((customer) => JSON.stringify(customer));
-    },
-    idOf: ({ id }) => id,
-  });
+    part,
+  );
 }

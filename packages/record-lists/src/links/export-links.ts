@@ -1,7 +1,7 @@
 import { type LinkRecord, linkVisibility } from '@waymark/catalog';
 import type { ExportLinksQuery, Link, LinkColumn } from '@waymark/contract';
-import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waymark/export';
-import { type ExportPart, isInPart, PAGE_CHARS, PAGE_ROWS, readFurtherPage } from '../export-part.js';
+import type { Column, ColumnType, ExportSource } from '@waymark/export';
+import { type ExportPart, slicesOfRecords } from '../export-part.js';
 import type { LinkCaller } from './link-caller.js';
 import { type LinkListDeps, linkCursorOf, linkFiltersOf } from './link-query.js';
 
@@ -65,25 +65,16 @@ export async function exportLinks(
   const cursor = await linkCursorOf(deps, caller, query);
   const filters = await linkFiltersOf(deps, caller, query);
   const order = query.sortOrder ?? 'desc';
-  const start = part.after ?? cursor?.id;
 
-  return slicesOf<LinkRecord>({
-    pageChars: PAGE_CHARS,
-    async readPage(last, rowsMax) {
-      const id = last?.id ?? start;
-      const limit = Math.min(PAGE_ROWS, rowsMax);
-      const readPage = () =>
-        id === undefined
-          ? links.list(workspaceId, { filters, sortBy: 'createdAt', sortOrder: order, limit, offset: 0 })
-          : links.listFrom(workspaceId, filters, { order, limit, id, side: 'after' });
-      const rows = await (last === undefined ? readPage() : readFurtherPage(readPage, part));
-      return { rows, limit };
+  return slicesOfRecords<LinkRecord>(
+    {
+      kind: 'link',
+      startId: cursor?.id,
+      readFirst: (limit) =>
+        links.list(workspaceId, { filters, sortBy: 'createdAt', sortOrder: order, limit, offset: 0 }),
+      readAfter: (id, limit) => links.listFrom(workspaceId, filters, { order, limit, id, side: 'after' }),
+      objectsOf: (records) => links.objects(workspaceId, records, linkVisibility(caller.apiKey)),
     },
-    async itemsOf(records) {
-      const included = records.filter(({ id }) => isInPart('link', id, part));
-      const objects = await links.objects(workspaceId, included, linkVisibility(caller.apiKey));
-      return objects.map((link) => JSON.stringify(link));
-    },
-    idOf: ({ id }) => id,
-  });
+    part,
+  );
 }
