@@ -1,5 +1,5 @@
 import { eventIdTime, exportEventsQuerySchema, fieldError } from '@waymark/contract';
-import { type BoundRequest, type Position, planOneEvent, printPage } from '@waymark/event-query';
+import { type BoundRequest, planOneEvent, printPage } from '@waymark/event-query';
 import { type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import type { Reads } from '../reads.js';
@@ -13,16 +13,11 @@ function rangeText({ fromMs, toMs }: BoundRequest): string {
   return `start=${new Date(fromMs ?? 0).toISOString()}&end=${new Date(toMs).toISOString()}`;
 }
 
-/**
- * The position of the event after which an export continues.
- *
- * @throws ApiError 422 when the workspace has no such event
- */
-async function startPosition(reads: Reads, bound: BoundRequest, id: string): Promise<Position> {
+/** Checks the event after which an export continues. @throws ApiError 422 when the workspace has no such event */
+async function checkStart(reads: Reads, bound: BoundRequest, id: string): Promise<void> {
   const timeMs = eventIdTime(id);
-  const position = timeMs === undefined ? undefined : { timeMs, id };
-  const found = position === undefined ? [] : await reads.run(printPage(planOneEvent(bound, position)));
-  if (position !== undefined && found.length > 0) return position;
+  const found = timeMs === undefined ? [] : await reads.run(printPage(planOneEvent(bound, { timeMs, id })));
+  if (found.length > 0) return;
   const kind = bound.kind.slice(0, -1);
   throw fieldError('invalid_value', 'startingAfter', `must be the id of a ${kind} of this workspace`);
 }
@@ -50,11 +45,10 @@ export async function eventsExportRoutes(app: App, deps: EventsExportRouteDeps):
       const { workspace, query } = request;
       const { startingAfter } = query;
       const { kind, columns, bound, sourceFrom } = await openExport(request, query, now());
-      const start =
-        startingAfter === undefined
-          ? undefined
-          : await runSlice(request, reply, (reads) => startPosition(reads, bound, startingAfter));
-      const source = sourceFrom(start, (task) => runSlice(request, reply, task));
+      if (startingAfter !== undefined) {
+        await runSlice(request, reply, (reads) => checkStart(reads, bound, startingAfter));
+      }
+      const source = sourceFrom(startingAfter, (task) => runSlice(request, reply, task));
       reply.header('x-export-range', rangeText(bound));
       const { toMs: nowMs } = bound;
       return sendList(reply, { workspaceId: workspace.id, query, what: kind, nowMs, columns, source, exportSlots });

@@ -1,7 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import { isTooLarge } from '@waymark/clickhouse';
-import { EVENT_COLUMNS, type EventKind, type ExportEventsQuery } from '@waymark/contract';
-import { type BoundRequest, type Position, parseExport, type StoredWindow } from '@waymark/event-query';
+import { EVENT_COLUMNS, type EventKind, type ExportEventsQuery, eventIdTime } from '@waymark/contract';
+import { type BoundRequest, parseExport, type StoredWindow } from '@waymark/event-query';
 import { chooseColumns, type ExportSource, type NamedColumn, type PagedList, slicesOf } from '@waymark/export';
 import type { LinkCaller } from '@waymark/record-lists';
 import { bindEvents } from '../events/bind-events.js';
@@ -31,10 +31,10 @@ export interface EventsExport {
   /**
    * Reads the events.
    *
-   * @param start position of the event after which the export begins; undefined to begin with the first one
+   * @param startId id of the event after which the export begins; undefined to begin with the first one
    * @param readSlice runs each read
    */
-  readonly sourceFrom: (start: Position | undefined, readSlice: ReadSlice) => ExportSource;
+  readonly sourceFrom: (startId: string | undefined, readSlice: ReadSlice) => ExportSource;
 }
 
 /** Rows that one statement reads. With 1,000, ClickHouse takes twice the CPU time for each row. */
@@ -72,7 +72,8 @@ export function createEventsExport(deps: EventsExportDeps) {
     const parsed = parseExport(query, nowMs, { limit: PAGE_ROWS, after: undefined, stored });
     const { caller, bound } = await bindEvents(catalog, requester, parsed);
 
-    const listFrom = (start: Position | undefined, readSlice: ReadSlice): PagedList<EventPageRow> => {
+    const listFrom = (startId: string | undefined, readSlice: ReadSlice): PagedList<EventPageRow> => {
+      const start = startId === undefined ? undefined : { timeMs: eventIdTime(startId) ?? 0, id: startId };
       const counters = { linkCounters: linkCounters(workspace.id), customerTotals: customerTotals(workspace.id) };
       const textsOf = reusedTexts((rows) => textsOfRows({ ...deps, ...texts, ...counters }, caller, kind, rows), now);
       return {
@@ -99,6 +100,6 @@ export function createEventsExport(deps: EventsExportDeps) {
         idOf: ([id]) => id,
       };
     };
-    return { kind, columns, bound, sourceFrom: (start, readSlice) => slicesOf(listFrom(start, readSlice)) };
+    return { kind, columns, bound, sourceFrom: (startId, readSlice) => slicesOf(listFrom(startId, readSlice)) };
   };
 }

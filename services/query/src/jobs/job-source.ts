@@ -3,7 +3,6 @@ import {
   CUSTOMER_COLUMNS,
   EXPORT_FILTER_SCHEMAS,
   type ExportQuery,
-  eventIdTime,
   fieldError,
   LINK_COLUMNS,
   mapErrorFields,
@@ -54,6 +53,11 @@ export interface OpenedArchive {
 /** A job whose request is valid. Nothing of it has been read yet. */
 export type OpenedJob = OpenedList | OpenedArchive;
 
+/** Who reads the rows of a job, for the turns of workspaces and the logs. */
+function readerOf(workspaceId: string, signal: AbortSignal) {
+  return { endpoint: 'POST /exports', workspaceId, requestId: 'job', signal };
+}
+
 /** Creates the function that checks a job and returns how to read it. */
 export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQuiet, yieldToReads }: JobSourceDeps) {
   const openEvents = createEventsExport({ catalog, now, isQuiet, yieldToReads });
@@ -67,13 +71,29 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
    */
   async function* afterTurn(source: ExportSource, workspaceId: string, signal: AbortSignal): ExportSource {
     const slices = source[Symbol.asyncIterator]();
-    const caller = { endpoint: 'POST /exports', workspaceId, requestId: 'job', signal };
+    const reader = readerOf(workspaceId, signal);
     for (;;) {
-      await runJobSlice(caller, async () => undefined);
+      await runJobSlice(reader, async () => undefined);
       const next = await slices.next();
       if (next.done === true) return;
       yield next.value;
     }
+  }
+
+  /** Opens a list of records. @param open checks the request and returns how to read them, without reading any yet */
+  async function openRecords(
+    what: string,
+    columns: OpenedList['columns'],
+    workspaceId: string,
+    open: (after?: string) => Promise<ExportSource>,
+  ): Promise<OpenedList> {
+    await open();
+    return {
+      type: 'list',
+      what,
+      columns,
+      sourceFrom: async (after, signal) => afterTurn(await open(after), workspaceId, signal),
+    };
   }
 
   /**
@@ -99,9 +119,8 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
             what: opened.kind,
             columns: opened.columns,
             async sourceFrom(after, signal) {
-              const start = after === undefined ? undefined : { timeMs: eventIdTime(after) ?? 0, id: after };
-              const reader = { endpoint: 'POST /exports', workspaceId, requestId: 'job', signal };
-              return opened.sourceFrom(start, (task) => runJobSlice(reader, task));
+              const reader = readerOf(workspaceId, signal);
+              return opened.sourceFrom(after, (task) => runJobSlice(reader, task));
             },
           };
         }
@@ -109,26 +128,14 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
           const query = await parseFilters(EXPORT_FILTER_SCHEMAS.links, filters);
           const open = (after?: string) => exportLinks(deps, caller, query, { after, createdUntilMs: createdMs });
           const chosen = chooseColumns(shared.columns, LINK_COLUMNS, LINK_COLUMN_SOURCES);
-          await open();
-          return {
-            type: 'list',
-            what: resource,
-            columns: chosen,
-            sourceFrom: async (after, signal) => afterTurn(await open(after), workspaceId, signal),
-          };
+          return openRecords(resource, chosen, workspaceId, open);
         }
         case 'customers': {
           const query = await parseFilters(EXPORT_FILTER_SCHEMAS.customers, filters);
           const open = (after?: string) =>
             exportCustomers(catalog, caller, query, { after, createdUntilMs: createdMs });
           const chosen = chooseColumns(shared.columns, CUSTOMER_COLUMNS, CUSTOMER_COLUMN_SOURCES);
-          await open();
-          return {
-            type: 'list',
-            what: resource,
-            columns: chosen,
-            sourceFrom: async (after, signal) => afterTurn(await open(after), workspaceId, signal),
-          };
+          return openRecords(resource, chosen, workspaceId, open);
         }
         case 'analytics': {
           if (format !== 'csv') throw fieldError('invalid_value', 'format', 'must be csv for analytics');
@@ -140,7 +147,7 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
             what: resource,
             bytes(onRows, signal) {
               const eventsExpire = haveEventsExpired(caller.workspace);
-              const reader = { endpoint: 'POST /exports', workspaceId, requestId: 'job', signal, eventsExpire };
+              const reader = { ...readerOf(workspaceId, signal), eventsExpire };
               async function* counted() {
                 for await (const table of tables((task) => runJobSlice(reader, task))) {
                   onRows(table.rows.length);

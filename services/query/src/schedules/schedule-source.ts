@@ -1,5 +1,5 @@
 import type { ExportScheduleRecord } from '@waymark/catalog';
-import { EXPORT_FILTER_SCHEMAS, eventIdTime, mapErrorFields, scheduleFiltersSchema } from '@waymark/contract';
+import { EXPORT_FILTER_SCHEMAS, mapErrorFields, scheduleFiltersSchema } from '@waymark/contract';
 import type { StoredWindow } from '@waymark/event-query';
 import type { ExportSource } from '@waymark/export';
 import type { LinkCaller } from '@waymark/record-lists';
@@ -47,9 +47,8 @@ export function createScheduleSource(deps: ScheduleSourceDeps) {
         kind: opened.kind,
         columns: opened.columns,
         sourceFrom(after, signal) {
-          const start = after === null ? undefined : { timeMs: eventIdTime(after) ?? 0, id: after };
           const reader = { endpoint: 'POST /exports/schedules', workspaceId, requestId: 'schedule', signal };
-          return opened.sourceFrom(start, (task) => runJobSlice(reader, task));
+          return opened.sourceFrom(after ?? undefined, (task) => runJobSlice(reader, task));
         },
       };
     });
