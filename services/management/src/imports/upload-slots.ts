@@ -7,7 +7,7 @@ const RETRY_SECONDS = 10;
 
 /** Limits how many files are received at the same time, because the size of a file is only known at its end. */
 export interface UploadSlots {
-  /** Takes a slot. @returns a function that frees it, to be called once; @throws ApiError 429 when all are taken */
+  /** Takes a slot. @returns a function that frees it, which may be called more than once; @throws ApiError 429 when all are taken */
   take(workspaceId: string): () => void;
   /** Number of files that are being received. */
   count(): number;
@@ -15,25 +15,22 @@ export interface UploadSlots {
 
 /** Creates the {@link UploadSlots} of a process. */
 export function createUploadSlots(): UploadSlots {
-  const running = new Map<string, number>();
-  let all = 0;
+  /** The files that are being received, at most {@link PROCESS_MAX}. */
+  const running = new Set<{ readonly workspaceId: string }>();
   return {
     take(workspaceId) {
-      const own = running.get(workspaceId) ?? 0;
-      if (own >= WORKSPACE_MAX || all >= PROCESS_MAX) {
+      const own = [...running].filter((file) => file.workspaceId === workspaceId).length;
+      if (own >= WORKSPACE_MAX || running.size >= PROCESS_MAX) {
         const whose = own >= WORKSPACE_MAX ? `${WORKSPACE_MAX} files of this workspace` : `${PROCESS_MAX} files`;
         const message = `The server is receiving ${whose} already, which is the most that it takes at the same time. Please try again later.`;
         throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
       }
-      running.set(workspaceId, own + 1);
-      all++;
+      const file = { workspaceId };
+      running.add(file);
       return () => {
-        all--;
-        const left = (running.get(workspaceId) ?? 1) - 1;
-        if (left === 0) running.delete(workspaceId);
-        else running.set(workspaceId, left);
+        running.delete(file);
       };
     },
-    count: () => all,
+    count: () => running.size,
   };
 }

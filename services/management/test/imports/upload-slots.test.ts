@@ -13,3 +13,14 @@ it('a workspace sends two files at the same time, and the process receives eight
   slots.take('e');
   expect(() => slots.take('a')).toThrow('receiving 8 files already');
 });
+
+it('a slot that is freed twice is one slot', () => {
+  const slots = createUploadSlots();
+  const free = slots.take('a');
+  slots.take('a');
+  free();
+  free();
+  expect(slots.count()).toBe(1);
+  slots.take('a');
+  expect(() => slots.take('a')).toThrow('receiving 2 files of this workspace already');
+});
