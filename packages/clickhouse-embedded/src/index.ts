@@ -3,7 +3,7 @@ export { loadNativeEngine } from './engine/native.js';
 export type { Statement } from './engine/statement.js';
 export { createEmbeddedServer } from './http/server.js';
 export {
-  embeddedArguments,
+  embeddedCommand,
   embeddedEntry,
   embeddedEnvironment,
   embeddedSocketUrl,

@@ -2,23 +2,27 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { EMBEDDED_PASSWORD } from '@waymark/config';
+import { EMBEDDED_PASSWORD, environmentWith } from '@waymark/config';
 import { RESERVED_SLOTS } from './engine/slots.js';
 
-/** Options of {@link startEmbeddedClickHouse}. */
-export interface EmbeddedClickHouseOptions {
+/** Options of {@link embeddedCommand}. */
+export interface EmbeddedServerOptions {
   /** Created if it does not exist. */
   readonly dataDir: string;
-  /** Entry file of the server process. Default: `embeddedEntry()`. */
-  readonly entry?: string;
+  /** What clients must send; see {@link newEmbeddedPassword}. */
+  readonly password: string;
   /** By default, or if 0, any free port of 127.0.0.1. */
   readonly port?: number;
   /** Path of a unix socket to listen on instead of a port, in a directory that only this user can enter. */
   readonly socket?: string;
   /** Limit on concurrent statements with an owner: the setting CLICKHOUSE_SESSIONS. Default: 8. Those without one have two more. */
   readonly sessions?: number;
-  /** Environment of the process; must include the result of `embeddedEnvironment()`. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Options of {@link startEmbeddedClickHouse}. */
+export interface EmbeddedClickHouseOptions extends EmbeddedServerOptions {
+  /** Entry file of the server process. Default: `embeddedEntry()`. */
+  readonly entry?: string;
   /** Where its output goes; `inherit` by default. */
   readonly stdio?: 'inherit' | 'ignore';
 }
@@ -43,8 +47,11 @@ export function newEmbeddedPassword(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** The required environment of the server process. The password is not an argument, because all users can read those. */
-export function embeddedEnvironment(password: string, sessions = SESSIONS_DEFAULT): Record<string, string> {
+/**
+ * The variables that a server process needs: its password, which is not an argument because all users can read those, and enough threads for
+ * its sessions.
+ */
+export function embeddedEnvironment(password: string, sessions: number): Record<string, string> {
   return { [EMBEDDED_PASSWORD]: password, UV_THREADPOOL_SIZE: String(sessions + RESERVED_SLOTS + THREADS_EXTRA) };
 }
 
@@ -64,15 +71,14 @@ export function embeddedEntry(): string {
   return existsSync(compiled) ? compiled : fileURLToPath(new URL('./main.ts', import.meta.url));
 }
 
-/** The command line of the server process. */
-export function embeddedArguments({
-  dataDir,
-  port = 0,
-  socket,
-  sessions = SESSIONS_DEFAULT,
-}: Pick<EmbeddedClickHouseOptions, 'dataDir' | 'port' | 'socket' | 'sessions'>): string[] {
+/** The arguments and the environment of the server process, for callers that start it themselves. */
+export function embeddedCommand(options: EmbeddedServerOptions) {
+  const { dataDir, password, port = 0, socket, sessions = SESSIONS_DEFAULT } = options;
   const address = socket === undefined ? ['--port', String(port)] : ['--socket', socket];
-  return ['--data-dir', dataDir, ...address, '--sessions', String(sessions)];
+  return {
+    args: ['--data-dir', dataDir, ...address, '--sessions', String(sessions)],
+    env: environmentWith(embeddedEnvironment(password, sessions)),
+  };
 }
 
 /**
@@ -83,10 +89,11 @@ export function embeddedArguments({
 export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
   const entry = options.entry ?? embeddedEntry();
   const stdio = options.stdio ?? 'inherit';
-  const child = fork(entry, embeddedArguments(options), {
+  const { args, env } = embeddedCommand(options);
+  const child = fork(entry, args, {
     execArgv: entry.endsWith('.ts') ? ['--import', 'tsx', '--conditions=waymark-source'] : [],
     stdio: ['ignore', stdio, stdio, 'ipc'],
-    env: options.env,
+    env,
   });
   const port = await new Promise<number>((resolve, reject) => {
     child.once('error', reject);

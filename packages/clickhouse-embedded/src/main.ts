@@ -86,16 +86,16 @@ const { values } = parseArgs({
     'data-dir': { type: 'string' },
     port: { type: 'string', default: '0' },
     socket: { type: 'string' },
-    sessions: { type: 'string', default: '8' },
+    sessions: { type: 'string' },
   },
 });
-const dataDir = values['data-dir'];
-if (dataDir === undefined) {
-  fail('usage: --data-dir DIRECTORY [--port PORT | --socket PATH] [--sessions COUNT]', 2);
+const { 'data-dir': dataDir, sessions } = values;
+if (dataDir === undefined || sessions === undefined) {
+  fail('usage: --data-dir DIRECTORY --sessions COUNT [--port PORT | --socket PATH]', 2);
 }
 const password = readPassword();
 const memoryBytes = defaultMemoryBytes();
-const engine = await openRepaired(resolve(dataDir), memoryBytes, Number(values.sessions));
+const engine = await openRepaired(resolve(dataDir), memoryBytes, Number(sessions));
 const server = createEmbeddedServer(engine, {
   password,
   version: await readVersion(engine),

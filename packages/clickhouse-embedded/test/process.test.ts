@@ -5,15 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
-import { environmentWith } from '@waymark/config';
 import { startClickHouse, waitFor } from '@waymark/test-kit';
 import { expect, onTestFinished, test } from 'vitest';
-import { embeddedArguments, embeddedEnvironment, embeddedUrl, newEmbeddedPassword } from '../src/index.js';
+import { embeddedCommand, embeddedUrl, newEmbeddedPassword, startEmbeddedClickHouse } from '../src/index.js';
 import { fetchWithPassword } from './fetch-with-password.js';
 
 const entry = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const password = newEmbeddedPassword();
-const env = environmentWith(embeddedEnvironment(password));
 
 function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'waymark-embedded-'));
@@ -76,7 +74,8 @@ test('a second process on the same data directory is refused, and the first cont
   const dataDir = temporaryDirectory();
   const first = await startClickHouse({ dataDir });
   onTestFinished(() => first.stop());
-  const second = fork(entry, embeddedArguments({ dataDir }), {
+  const { args, env } = embeddedCommand({ dataDir, password });
+  const second = fork(entry, args, {
     execArgv: [],
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -92,12 +91,12 @@ test('a second process on the same data directory is refused, and the first cont
 
 /** A process that starts the server and prints the server's process id and port. */
 async function startParent() {
-  const dataDir = temporaryDirectory();
+  const { args, env } = embeddedCommand({ dataDir: temporaryDirectory(), password });
   const program = `
     const { fork } = require('node:child_process');
     const child = fork(process.argv[1], process.argv.slice(2));
     child.on('message', ({ port }) => console.log(child.pid, port));`;
-  const parent = spawn(process.execPath, ['-e', program, entry, ...embeddedArguments({ dataDir })], {
+  const parent = spawn(process.execPath, ['-e', program, entry, ...args], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -142,10 +141,25 @@ test('a stop waits for the running statement', async () => {
   expect(await (await running).text()).toBe('0\n');
 });
 
+test('as many statements run at the same time as the server has sessions', async () => {
+  const [dataDir, sessions] = [temporaryDirectory(), 20];
+  const server = await startEmbeddedClickHouse({ dataDir, entry, password, sessions });
+  onTestFinished(() => server.stop());
+  const send = async (query: string) => {
+    const url = `${embeddedUrl(server.port, password)}/?${new URLSearchParams({ query })}`;
+    return (await fetchWithPassword(url)).text();
+  };
+  const running = Array.from({ length: sessions }, () => send('SELECT sleep(3)'));
+  const count = "SELECT count() FROM system.processes WHERE query LIKE 'SELECT sleep(3)%' FORMAT TSV";
+  await waitFor(async () => Number(await send(count)) === sessions, { what: 'all statements to run' });
+  await Promise.all(running);
+});
+
 test('the server does not start without a password', async () => {
-  const child = fork(entry, embeddedArguments({ dataDir: temporaryDirectory() }), {
+  const { args, env } = embeddedCommand({ dataDir: temporaryDirectory(), password });
+  const child = fork(entry, args, {
     execArgv: [],
-    env: environmentWith({ WAYMARK_EMBEDDED_PASSWORD: '' }),
+    env: { ...env, WAYMARK_EMBEDDED_PASSWORD: '' },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   let errors = '';

@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
-  embeddedArguments,
+  embeddedCommand,
   embeddedEntry,
-  embeddedEnvironment,
   embeddedSocketUrl,
   newEmbeddedPassword,
 } from '@waymark/clickhouse-embedded';
@@ -106,8 +105,7 @@ async function startStores({ settings, report }: StackOptions, children: Childre
       name: 'clickhouse',
       entry: pathToFileURL(embeddedEntry()),
       dataDir,
-      args: embeddedArguments({ dataDir: join(dataDir, 'clickhouse'), socket, sessions: clickhouseSessions }),
-      env: environmentWith(embeddedEnvironment(password, clickhouseSessions)),
+      ...embeddedCommand({ dataDir: join(dataDir, 'clickhouse'), socket, password, sessions: clickhouseSessions }),
     };
     await children.start('clickhouse', STORE_STOP_MS, (signal) => launchNode(clickhouse, signal));
     clickhouseUrl = embeddedSocketUrl(socket, password);

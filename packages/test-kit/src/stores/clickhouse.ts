@@ -2,7 +2,6 @@ import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   embeddedEntry,
-  embeddedEnvironment,
   embeddedSocketUrl,
   embeddedUrl,
   newEmbeddedPassword,
@@ -37,11 +36,10 @@ export async function startClickHouse(options: TestClickHouseOptions = {}): Prom
   const dataDir = options.dataDir ?? temporaryDirectory('waymark-clickhouse-');
   const port = options.port ?? (await freePort());
   const password = options.password ?? newEmbeddedPassword();
-  const env = environmentWith(embeddedEnvironment(password));
-  const entry = env.TESTS_ARE_BUILT === '1' ? COMPILED : embeddedEntry();
+  const entry = environmentWith({}).TESTS_ARE_BUILT === '1' ? COMPILED : embeddedEntry();
   const { socket } = options;
   const address = socket === undefined ? { port } : { socket };
-  const launch = () => startEmbeddedClickHouse({ dataDir, entry, ...address, env, stdio: 'inherit' });
+  const launch = () => startEmbeddedClickHouse({ dataDir, entry, ...address, password, stdio: 'inherit' });
   let server = await launch();
   return {
     url: socket === undefined ? embeddedUrl(port, password) : embeddedSocketUrl(socket, password),

@@ -1,13 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MoveEndpoint } from '@waymark/clickhouse';
-import {
-  embeddedEnvironment,
-  embeddedSocketUrl,
-  newEmbeddedPassword,
-  startEmbeddedClickHouse,
-} from '@waymark/clickhouse-embedded';
-import { environmentWith, prepareStoreSockets } from '@waymark/config';
+import { embeddedSocketUrl, newEmbeddedPassword, startEmbeddedClickHouse } from '@waymark/clickhouse-embedded';
+import { prepareStoreSockets } from '@waymark/config';
 import { CommandError } from '../command-error.js';
 import type { Target } from '../stores.js';
 
@@ -16,9 +11,8 @@ async function startStore({ settings }: Target, password: string, socket: string
   if (!existsSync(dataDir))
     throw new CommandError(`there is no embedded store in ${settings.dataDir}: set DATA_DIR, or CLICKHOUSE_URL`);
   const { clickhouseSessions: sessions } = settings;
-  const env = environmentWith(embeddedEnvironment(password, sessions));
   try {
-    return await startEmbeddedClickHouse({ dataDir, socket, sessions, env, stdio: 'ignore' });
+    return await startEmbeddedClickHouse({ dataDir, socket, sessions, password, stdio: 'ignore' });
   } catch (err) {
     const reason = err instanceof Error ? err.message : String(err);
     throw new CommandError(`the store in ${dataDir} cannot be opened (${reason}): does another process use it?`);
