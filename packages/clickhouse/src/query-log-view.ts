@@ -63,8 +63,7 @@ export async function applyQueryLogView(
   client: ClickHouseClient,
   { cluster }: RenderTarget = {},
 ): Promise<boolean> {
-  const result = await client.query({ query: 'EXISTS TABLE system.query_log', format: 'JSONCompactEachRow' });
-  const [row] = await result.json<[number]>();
+  const [row] = await client.rows<[number]>({ query: 'EXISTS TABLE system.query_log' });
   if (row?.[0] !== 1) return false;
   const sql = renderMigration(QUERY_LOG_VIEW, { cluster });
   const comment = commentOf(sql);

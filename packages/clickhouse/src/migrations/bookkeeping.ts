@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '../client.js';
 import { quoteIdentifier } from '../quote-identifier.js';
-import { QUORUM_INSERT } from '../rows/replicated.js';
+import { QUORUM_INSERT, SEQUENTIAL_READ } from '../rows/replicated.js';
 import type { RenderTarget } from './render.js';
 
 /**
@@ -98,7 +98,7 @@ export function writeSettings({ cluster }: RenderTarget) {
 
 /** Settings of reads of these tables. On a cluster such reads see all acknowledged writes. */
 export function readSettings({ cluster }: RenderTarget) {
-  return cluster === undefined ? {} : ({ select_sequential_consistency: '1' } as const);
+  return cluster === undefined ? {} : SEQUENTIAL_READ;
 }
 
 /** A row of `schema_migrations`. */
@@ -106,15 +106,14 @@ export interface AppliedMigration {
   readonly number: number;
   readonly name: string;
   readonly checksum: string;
-  readonly applied_at: string;
+  readonly appliedAt: string;
 }
 
 /** The applied migrations, by number. */
 export async function readApplied(client: ClickHouseClient, target: RenderTarget): Promise<AppliedMigration[]> {
-  const result = await client.query({
+  const rows = await client.rows<[number: number, name: string, checksum: string, appliedAt: string]>({
     query: 'SELECT number, name, checksum, applied_at FROM schema_migrations FINAL ORDER BY number',
-    format: 'JSONEachRow',
-    clickhouse_settings: readSettings(target),
+    settings: readSettings(target),
   });
-  return result.json<AppliedMigration>();
+  return rows.map(([number, name, checksum, appliedAt]) => ({ number, name, checksum, appliedAt }));
 }

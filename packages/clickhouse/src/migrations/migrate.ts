@@ -90,13 +90,11 @@ export async function migrationStatus(
   const known = files.map((file): MigrationStatus => {
     const done = byNumber.get(file.number);
     const state = done === undefined ? 'pending' : done.checksum === file.checksum ? 'applied' : 'changed';
-    return { number: file.number, name: file.name, state, appliedAt: done?.applied_at ?? null };
+    return { number: file.number, name: file.name, state, appliedAt: done?.appliedAt ?? null };
   });
   const unknown = applied
     .filter(({ number }) => number > files.length)
-    .map(
-      ({ number, name, applied_at }): MigrationStatus => ({ number, name, state: 'unknown', appliedAt: applied_at }),
-    );
+    .map(({ number, name, appliedAt }): MigrationStatus => ({ number, name, state: 'unknown', appliedAt }));
   return [...known, ...unknown];
 }
 

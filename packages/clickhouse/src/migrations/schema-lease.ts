@@ -89,13 +89,12 @@ class LeaseRow {
 
   /** Whether another runner has a row that has not expired. */
   async hasRival(): Promise<boolean> {
-    const result = await this.#client.query({
+    const rivals = await this.#client.rows<[owner: string]>({
       query:
         'SELECT owner FROM schema_migration_leases FINAL WHERE owner != {owner:String} AND expires_at > now64(3) LIMIT 1',
-      query_params: { owner: this.#owner },
-      format: 'JSONEachRow',
-      clickhouse_settings: readSettings(this.#target),
+      parameters: { owner: this.#owner },
+      settings: readSettings(this.#target),
     });
-    return (await result.json()).length > 0;
+    return rivals.length > 0;
   }
 }
