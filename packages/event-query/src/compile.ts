@@ -15,7 +15,8 @@ export interface EventsRequest {
 }
 
 /**
- * Runs all stages: parse, bind, plan, print. Deterministic: the same request and time give the same SQL, byte for byte.
+ * Runs all stages: parse, bind, plan, print. For tests and benches: `services/query` runs the stages one by one, because it looks up
+ * references and planner statistics in between. Deterministic: the same request and time give the same SQL, byte for byte.
  *
  * @param nowMs epoch milliseconds
  * @throws ApiError 400 or 422 with the name of the invalid parameter
