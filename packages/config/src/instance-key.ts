@@ -2,16 +2,15 @@ import { createHmac } from 'node:crypto';
 import { createKeyFiles } from './key-file.js';
 import type { Settings } from './settings.js';
 import { SettingsError } from './settings-error.js';
+import { HEX_KEY_MESSAGE, HEX_KEY_PATTERN } from './value-types.js';
 
 const MARK_CHARS = 16;
-const PATTERN = /^[0-9a-fA-F]{64}$/;
-const MESSAGE = 'must be 64 hexadecimal digits';
 
 /** The files of the instance key. Without that key, nothing sealed can be read. */
 export const instanceKeyFiles = createKeyFiles({
   name: 'instance',
-  pattern: PATTERN,
-  message: MESSAGE,
+  pattern: HEX_KEY_PATTERN,
+  message: HEX_KEY_MESSAGE,
   encoding: 'hex',
 });
 
@@ -38,11 +37,9 @@ interface NamedKey {
   readonly key: Buffer;
 }
 
-function namedKey(text: string | undefined, origin: string): NamedKey | undefined {
-  if (text === undefined) return undefined;
-  const digits = text.trim();
-  if (!PATTERN.test(digits)) throw new SettingsError([`${origin}: ${MESSAGE}`]);
-  return { origin, key: Buffer.from(digits, 'hex') };
+/** @param digits of a setting or a key file, which have been checked when they were read */
+function namedKey(digits: string | undefined, origin: string): NamedKey | undefined {
+  return digits === undefined ? undefined : { origin, key: Buffer.from(digits, 'hex') };
 }
 
 function currentKey({ instanceKey, dataDir }: KeySettings): NamedKey {

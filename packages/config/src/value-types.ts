@@ -172,4 +172,6 @@ export const share = z
   .regex(/^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?|\.\d{1,9})$/, 'must be a number from 0 to 1')
   .transform(Number);
 
-export const hexKey = z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits');
+export const HEX_KEY_PATTERN = /^[0-9a-fA-F]{64}$/;
+export const HEX_KEY_MESSAGE = 'must be 64 hexadecimal digits';
+export const hexKey = z.string().regex(HEX_KEY_PATTERN, HEX_KEY_MESSAGE);

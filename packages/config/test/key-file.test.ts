@@ -52,6 +52,12 @@ describe.each([
     expect(readdirSync(dataDir)).toEqual([current]);
   });
 
+  it('is refused beside a previous one without a valid key', () => {
+    files.ensure(dataDir);
+    writeFileSync(join(dataDir, previous), 'abc');
+    expect(() => keysIn(dataDir)).toThrow(new RegExp(`${previous}: must be `));
+  });
+
   it('a rotation makes a new key and keeps the current one as the previous one, until its file is removed', () => {
     files.ensure(dataDir);
     const [old] = keysIn(dataDir);
