@@ -53,6 +53,7 @@ export { isUnfinished } from './resources/jobs.js';
 export type { SealedCounts, SealedReport } from './secrets/sealed-values.js';
 export { type CustomerTotals, type LinkCounters, NO_CUSTOMER_TOTALS, NO_LINK_COUNTERS } from './totals/counters.js';
 export { WEBHOOKS_MAX } from './webhooks/webhooks.js';
+export type { KeyCaller } from './workspaces/api-keys.js';
 export {
   applyWorkspaceRetention,
   countExpiredRows,

@@ -1,11 +1,5 @@
-import { type ApiKeyRecord, type Catalog, isExpired, linkVisibility, type WorkspaceRecord } from '@waymark/catalog';
+import { type ApiKeyRecord, type Catalog, isExpired, type KeyCaller, linkVisibility } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-
-/** An API key and its workspace, by whose rights a job runs. */
-export interface KeyCaller {
-  readonly apiKey: ApiKeyRecord;
-  readonly workspace: WorkspaceRecord;
-}
 
 /**
  * Loads the current state of the key that has made a job, and of its workspace. The caller checks what the key may still do.

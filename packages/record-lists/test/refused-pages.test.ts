@@ -1,12 +1,12 @@
-import type { Catalog } from '@waymark/catalog';
+import type { Catalog, KeyCaller } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import type { ExportSource } from '@waymark/export';
 import { expect, it } from 'vitest';
-import { exportCustomers, exportLinks, type LinkCaller } from '../src/index.js';
+import { exportCustomers, exportLinks } from '../src/index.js';
 
 type Part = Parameters<typeof exportCustomers>[3];
 
-const caller = { workspace: { id: 'ws_1' }, apiKey: { role: 'owner', scopes: [] } } as unknown as LinkCaller;
+const caller = { workspace: { id: 'ws_1' }, apiKey: { role: 'owner', scopes: [] } } as unknown as KeyCaller;
 const records = (count: number, first: number) =>
   Array.from({ length: count }, (_, index) => ({ id: `${first + index}` }));
 

@@ -47,6 +47,12 @@ export function draftKey(workspaceId: string, input: NewKey, nowMs: number): Iss
   return { record, token };
 }
 
+/** An API key and its workspace, by whose rights a request or a job runs. */
+export interface KeyCaller {
+  readonly apiKey: ApiKeyRecord;
+  readonly workspace: WorkspaceRecord;
+}
+
 /** A key that may have expired, which callers check to send an error of their own, and its workspace, if that still exists. */
 export interface Authenticated {
   readonly key: ApiKeyRecord;

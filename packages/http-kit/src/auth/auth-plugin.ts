@@ -1,4 +1,4 @@
-import { type ApiKeyRecord, isExpired, type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
+import { type ApiKeyRecord, isExpired, type KeyCaller, type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError, hasPermission, PLAN_LIMITS, planAtLeast } from '@waymark/contract';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -22,12 +22,6 @@ export interface AuthPluginOptions {
   readonly now?: () => number;
 }
 
-/** A key that may call a route, and its workspace. */
-export interface Authenticated {
-  readonly apiKey: ApiKeyRecord;
-  readonly workspace: WorkspaceRecord;
-}
-
 /** A hook for `onRequest`: it runs before the body is read and the input validated. */
 export type AuthenticateHook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
@@ -40,7 +34,7 @@ declare module 'fastify' {
      *
      * @throws ApiError when a new request with this key would be refused
      */
-    reauthenticate(request: FastifyRequest, requirements: RouteRequirements): Promise<Authenticated>;
+    reauthenticate(request: FastifyRequest, requirements: RouteRequirements): Promise<KeyCaller>;
   }
   interface FastifyRequest {
     /** The workspace of the API key. Only set on routes with `authenticate`. */
@@ -118,7 +112,7 @@ export const authPlugin = fp<AuthPluginOptions>(
       if (isExpired(found.key, now())) throw new ApiError('unauthorized', `The ${kind.name} has expired.`);
       return found;
     };
-    const authorized = (found: Awaited<ReturnType<typeof findKey>>, requirements: RouteRequirements): Authenticated => {
+    const authorized = (found: Awaited<ReturnType<typeof findKey>>, requirements: RouteRequirements): KeyCaller => {
       const { key: apiKey, workspace } = found;
       if (workspace === undefined)
         throw new ApiError('not_found', `The workspace of this ${KINDS[apiKey.kind].name} was not found.`);

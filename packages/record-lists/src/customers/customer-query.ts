@@ -1,6 +1,6 @@
-import { type Catalog, linkVisibility } from '@waymark/catalog';
+import { type Catalog, type KeyCaller, linkVisibility } from '@waymark/catalog';
 import { type CustomerFilterQuery, type ListCustomersQuery, parseResourceId } from '@waymark/contract';
-import { type LinkCaller, visibleLinks } from '../links/link-caller.js';
+import { visibleLinks } from '../links/link-caller.js';
 import { type CursorQuery, cursorOf } from '../record-cursor.js';
 
 /** The cursor of a query of customers. @throws ApiError 422; see {@link cursorOf} */
@@ -31,7 +31,7 @@ export function customerFiltersOf(query: CustomerFilterQuery) {
  */
 export async function customerLinkIdOf(
   catalog: Catalog,
-  caller: LinkCaller,
+  caller: KeyCaller,
   reference: string,
 ): Promise<string | undefined> {
   const link = await catalog.links.find(caller.workspace.id, reference);

@@ -1,6 +1,6 @@
-import { type Catalog, type CustomerRecord, shortLinkOf } from '@waymark/catalog';
+import { type Catalog, type CustomerRecord, type KeyCaller, shortLinkOf } from '@waymark/catalog';
 import type { ExpandedCustomer } from '@waymark/contract';
-import { type LinkCaller, visibleLinks } from '../links/link-caller.js';
+import { visibleLinks } from '../links/link-caller.js';
 import { customerObjects } from './customer-objects.js';
 
 const present = (ids: readonly (string | null)[]) => ids.filter((id) => id !== null);
@@ -8,7 +8,7 @@ const present = (ids: readonly (string | null)[]) => ids.filter((id) => id !== n
 /** Like {@link customerObjects}, with links, programs and partners. A link that the caller may not see is null. */
 export async function expandedCustomers(
   catalog: Catalog,
-  caller: LinkCaller,
+  caller: KeyCaller,
   records: readonly CustomerRecord[],
 ): Promise<ExpandedCustomer[]> {
   const workspaceId = caller.workspace.id;

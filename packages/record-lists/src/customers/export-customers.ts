@@ -1,8 +1,7 @@
-import type { Catalog, CustomerRecord } from '@waymark/catalog';
+import type { Catalog, CustomerRecord, KeyCaller } from '@waymark/catalog';
 import type { Customer, CustomerColumn, ExportCustomersQuery } from '@waymark/contract';
 import type { Column, ColumnType, ExportSource } from '@waymark/export';
 import { type ExportPart, slicesOfRecords } from '../export-part.js';
-import type { LinkCaller } from '../links/link-caller.js';
 import { customerObjects } from './customer-objects.js';
 import { customerCursorOf, customerFiltersOf, customerLinkIdOf } from './customer-query.js';
 import { expandedCustomers } from './expanded-customers.js';
@@ -36,7 +35,7 @@ async function* noSlices(): AsyncGenerator<never> {}
  */
 export async function exportCustomers(
   catalog: Catalog,
-  caller: LinkCaller,
+  caller: KeyCaller,
   query: ExportCustomersQuery,
   part: ExportPart = {},
 ): Promise<ExportSource> {

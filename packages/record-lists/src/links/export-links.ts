@@ -1,8 +1,7 @@
-import { type LinkRecord, linkVisibility } from '@waymark/catalog';
+import { type KeyCaller, type LinkRecord, linkVisibility } from '@waymark/catalog';
 import type { ExportLinksQuery, Link, LinkColumn } from '@waymark/contract';
 import type { Column, ColumnType, ExportSource } from '@waymark/export';
 import { type ExportPart, slicesOfRecords } from '../export-part.js';
-import type { LinkCaller } from './link-caller.js';
 import { type LinkListDeps, linkCursorOf, linkFiltersOf } from './link-query.js';
 
 function column(type: ColumnType, read: (link: Link) => unknown): Column<Link> {
@@ -56,7 +55,7 @@ export const LINK_COLUMN_SOURCES: Readonly<Record<LinkColumn, Column<Link>>> = {
  */
 export async function exportLinks(
   deps: LinkListDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   query: ExportLinksQuery,
   part: ExportPart = {},
 ): Promise<ExportSource> {

@@ -1,21 +1,9 @@
-import {
-  type ApiKeyRecord,
-  type Catalog,
-  type LinkRecord,
-  linkVisibility,
-  type WorkspaceRecord,
-} from '@waymark/catalog';
-
-/** The workspace and API key of a request. */
-export interface LinkCaller {
-  readonly workspace: WorkspaceRecord;
-  readonly apiKey: ApiKeyRecord;
-}
+import { type Catalog, type KeyCaller, type LinkRecord, linkVisibility } from '@waymark/catalog';
 
 /** Removes the links that the caller may not see (docs/reference/access.md); keeps the order of the others. */
 export function visibleLinks(
   { hiddenFolders }: Pick<Catalog, 'hiddenFolders'>,
-  { workspace, apiKey }: LinkCaller,
+  { workspace, apiKey }: KeyCaller,
   links: readonly LinkRecord[],
 ): Promise<LinkRecord[]> {
   return hiddenFolders.visible(workspace.id, linkVisibility(apiKey), links);

@@ -1,11 +1,4 @@
-import {
-  API_READ,
-  type Catalog,
-  checkFolderVisible,
-  foreignDomain,
-  type LinkFilters,
-  linkVisibility,
-} from '@waymark/catalog';
+import { API_READ, type Catalog, checkFolderVisible, foreignDomain, type KeyCaller, type LinkFilters, linkVisibility } from '@waymark/catalog';
 import {
   ApiError,
   csvItems,
@@ -15,7 +8,7 @@ import {
   NO_FOLDER,
 } from '@waymark/contract';
 import { type CursorQuery, cursorOf } from '../record-cursor.js';
-import { type LinkCaller, visibleLinks } from './link-caller.js';
+import { visibleLinks } from './link-caller.js';
 
 /** Dependencies of lists of links. */
 export interface LinkListDeps {
@@ -33,7 +26,7 @@ async function checkDomain({ catalog, defaultDomain }: LinkListDeps, workspaceId
 
 async function checkFolder(
   { catalog }: LinkListDeps,
-  { workspace, apiKey }: LinkCaller,
+  { workspace, apiKey }: KeyCaller,
   folderId: string,
 ): Promise<void> {
   checkFolderVisible(linkVisibility(apiKey), await catalog.folders.require(workspace.id, folderId));
@@ -60,7 +53,7 @@ async function linkIdsOf({ catalog }: LinkListDeps, workspaceId: string, linkIds
  */
 export async function linkFiltersOf(
   deps: LinkListDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   query: LinkFilterQuery,
 ): Promise<LinkFilters> {
   const workspaceId = caller.workspace.id;
@@ -79,7 +72,7 @@ export async function linkFiltersOf(
 }
 
 /** Whether the id belongs to a visible or a deleted link. */
-async function linkExistsOrExisted(catalog: Catalog, caller: LinkCaller, id: string): Promise<boolean> {
+async function linkExistsOrExisted(catalog: Catalog, caller: KeyCaller, id: string): Promise<boolean> {
   const link = await catalog.links.find(caller.workspace.id, id);
   if (link === undefined) return catalog.links.everExisted(caller.workspace.id, id);
   return (await visibleLinks(catalog, caller, [link])).length > 0;
@@ -93,7 +86,7 @@ export function linkSortOf({ sort, sortBy }: Partial<Pick<ListLinksQuery, 'sort'
 /** The cursor of a query of links. @throws ApiError 422; see {@link cursorOf} */
 export function linkCursorOf(
   { catalog }: LinkListDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   query: CursorQuery & Partial<Pick<ListLinksQuery, 'sort' | 'sortBy'>>,
 ) {
   return cursorOf('link', query, linkSortOf(query), (id) => linkExistsOrExisted(catalog, caller, id));

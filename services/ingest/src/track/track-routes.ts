@@ -1,4 +1,4 @@
-import { linkVisibility } from '@waymark/catalog';
+import { type KeyCaller, linkVisibility } from '@waymark/catalog';
 import {
   ApiError,
   type TrackLeadBody,
@@ -83,7 +83,7 @@ function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conve
 /** Whether the caller may see the link: owners see all links, others only those outside hidden folders. */
 async function canSeeLink(
   { catalog }: TrackDeps,
-  { workspace, apiKey }: Pick<FastifyRequest, 'workspace' | 'apiKey'>,
+  { workspace, apiKey }: KeyCaller,
   linkId: string | null,
 ): Promise<boolean> {
   const visibility = linkVisibility(apiKey);

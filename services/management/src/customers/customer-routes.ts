@@ -1,4 +1,4 @@
-import type { CustomerRecord } from '@waymark/catalog';
+import type { CustomerRecord, KeyCaller } from '@waymark/catalog';
 import {
   CUSTOMER_COLUMNS,
   createCustomerBodySchema,
@@ -14,13 +14,7 @@ import {
 } from '@waymark/contract';
 import { chooseColumns, type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
 import { type App, disconnectSignal } from '@waymark/http-kit';
-import {
-  CUSTOMER_COLUMN_SOURCES,
-  customerObjects,
-  expandedCustomers,
-  exportCustomers,
-  type LinkCaller,
-} from '@waymark/record-lists';
+import { CUSTOMER_COLUMN_SOURCES, customerObjects, expandedCustomers, exportCustomers } from '@waymark/record-lists';
 import { z } from 'zod';
 import { createCustomer, deleteCustomer, findCustomer, updateCustomer } from './customers.js';
 import { listCustomers } from './list-customers.js';
@@ -42,7 +36,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
 
   /** The customer object of one record. */
   async function oneCustomer(
-    caller: LinkCaller,
+    caller: KeyCaller,
     record: CustomerRecord,
     isExpanded = false,
   ): Promise<ExpandedCustomer> {

@@ -1,11 +1,11 @@
-import type { Catalog, CustomerRecord } from '@waymark/catalog';
+import type { Catalog, CustomerRecord, KeyCaller } from '@waymark/catalog';
 import { CUSTOMER_PAGES_MAX, fieldError, type ListCustomersQuery } from '@waymark/contract';
-import { customerCursorOf, customerFiltersOf, customerLinkIdOf, type LinkCaller } from '@waymark/record-lists';
+import { customerCursorOf, customerFiltersOf, customerLinkIdOf } from '@waymark/record-lists';
 
 /** Lists customers. @throws ApiError unprocessable_entity for invalid cursors and for page numbers that are too high */
 export async function listCustomers(
   catalog: Catalog,
-  caller: LinkCaller,
+  caller: KeyCaller,
   query: ListCustomersQuery,
 ): Promise<CustomerRecord[]> {
   const workspaceId = caller.workspace.id;

@@ -1,14 +1,5 @@
-import {
-  type ApiKeyRecord,
-  type Catalog,
-  type FolderRecord,
-  isFolderHidden,
-  linkVisibility,
-  type WorkspaceRecord,
-  workspaceLimits,
-} from '@waymark/catalog';
+import { type ApiKeyRecord, type Catalog, type FolderRecord, isFolderHidden, type KeyCaller, linkVisibility, workspaceLimits, type WorkspaceRecord } from '@waymark/catalog';
 import { ApiError, type CreateFolderBody, type Folder, planAtLeast } from '@waymark/contract';
-import type { LinkCaller } from '@waymark/record-lists';
 
 /** The folder object of every response. */
 export function folderObject(record: FolderRecord): Folder {
@@ -36,7 +27,7 @@ function checkMayChange(apiKey: ApiKeyRecord, folder: FolderRecord): void {
 /** Finds a folder. @throws ApiError not_found, also for a folder that is hidden from the caller */
 export async function visibleFolder(
   catalog: Catalog,
-  { workspace, apiKey }: LinkCaller,
+  { workspace, apiKey }: KeyCaller,
   id: string,
 ): Promise<FolderRecord> {
   const folder = await catalog.folders.require(workspace.id, id);
@@ -55,7 +46,7 @@ export function createFolder(catalog: Catalog, workspace: WorkspaceRecord, body:
 /** `PATCH /folders/{id}`. @throws ApiError not_found, forbidden (plan, access level), conflict */
 export function updateFolder(
   catalog: Catalog,
-  { workspace, apiKey }: LinkCaller,
+  { workspace, apiKey }: KeyCaller,
   id: string,
   body: Partial<CreateFolderBody>,
 ): Promise<FolderRecord> {
@@ -68,7 +59,7 @@ export function updateFolder(
 }
 
 /** `DELETE /folders/{id}`. @throws ApiError not_found, forbidden (access level) */
-export async function deleteFolder(catalog: Catalog, { workspace, apiKey }: LinkCaller, id: string): Promise<void> {
+export async function deleteFolder(catalog: Catalog, { workspace, apiKey }: KeyCaller, id: string): Promise<void> {
   checkMayChange(apiKey, await catalog.folders.require(workspace.id, id));
   await catalog.folders.remove(workspace.id, id);
 }

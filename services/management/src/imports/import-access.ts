@@ -1,6 +1,6 @@
-import type { Catalog, ImportJobRecord } from '@waymark/catalog';
+import type { Catalog, ImportJobRecord, KeyCaller } from '@waymark/catalog';
 import { checkAuthorization, type RouteRequirements } from '@waymark/http-kit';
-import { type KeyCaller, keyCaller } from '@waymark/jobs';
+import { keyCaller } from '@waymark/jobs';
 
 /** What an API key needs for imports: the same permission as for creating links. */
 export const IMPORT_REQUIREMENTS: RouteRequirements = { permission: 'links.write' };

@@ -1,4 +1,4 @@
-import { type Catalog, type ImportJobRecord, linkVisibility } from '@waymark/catalog';
+import { type Catalog, type ImportJobRecord, type KeyCaller, linkVisibility } from '@waymark/catalog';
 import {
   ApiError,
   type CreateImportBody,
@@ -10,7 +10,7 @@ import {
 } from '@waymark/contract';
 import { type ExportDeps, sendStoredFile } from '@waymark/export';
 import { type App, parseInput } from '@waymark/http-kit';
-import { checkFileVisible, checkSeesAll, type KeyCaller } from '@waymark/jobs';
+import { checkFileVisible, checkSeesAll } from '@waymark/jobs';
 import { z } from 'zod';
 import { IMPORT_REQUIREMENTS } from './import-access.js';
 import type { ImportEnds } from './import-ends.js';

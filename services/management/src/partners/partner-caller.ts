@@ -1,11 +1,10 @@
-import { linkVisibility, type ProgramRecord } from '@waymark/catalog';
+import { type KeyCaller, linkVisibility, type ProgramRecord } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../links/link-deps.js';
 import type { PartnersScope } from './partner-object.js';
 
 /** The workspace and API key of a request, and the workspace's program. */
-export interface PartnerCaller extends LinkCaller {
+export interface PartnerCaller extends KeyCaller {
   readonly program: ProgramRecord;
 }
 
@@ -14,7 +13,7 @@ export interface PartnerCaller extends LinkCaller {
  *
  * @throws ApiError not_found
  */
-export async function partnerCaller({ catalog }: LinkDeps, caller: LinkCaller): Promise<PartnerCaller> {
+export async function partnerCaller({ catalog }: LinkDeps, caller: KeyCaller): Promise<PartnerCaller> {
   const { apiKey } = caller;
   const lacksProgram = caller.workspace.defaultProgramId === null;
   const workspace = lacksProgram ? await catalog.workspaces.withProgram(caller.workspace.id) : caller.workspace;

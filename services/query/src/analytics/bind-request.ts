@@ -1,7 +1,6 @@
-import { type Catalog, linkVisibility } from '@waymark/catalog';
+import { type Catalog, type KeyCaller, linkVisibility } from '@waymark/catalog';
 import { type AnalyticsQuery, ApiError } from '@waymark/contract';
 import { type BoundAnalytics, bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
-import type { FastifyRequest } from 'fastify';
 import { findReferences } from '../events/find-references.js';
 import { analyticsClock } from './analytics-clock.js';
 
@@ -20,7 +19,7 @@ function checkProgram(programId: string | undefined, ownProgramId: string | null
  */
 export async function bindRequest(
   { catalog, now }: { readonly catalog: Catalog; readonly now: () => number },
-  { workspace, apiKey }: Pick<FastifyRequest, 'workspace' | 'apiKey'>,
+  { workspace, apiKey }: KeyCaller,
   query: AnalyticsQuery,
   toMsMax = Infinity,
 ): Promise<BoundAnalytics> {

@@ -1,6 +1,5 @@
-import { type Catalog, linkVisibility } from '@waymark/catalog';
+import { type Catalog, type KeyCaller, linkVisibility } from '@waymark/catalog';
 import { type BoundRequest, bind, checkDateRange, type ParsedRequest } from '@waymark/event-query';
-import type { FastifyRequest } from 'fastify';
 import { type Caller, findReferences } from './find-references.js';
 
 /** A request for events, ready to be planned. */
@@ -16,7 +15,7 @@ export interface BoundEvents {
  */
 export async function bindEvents(
   catalog: Catalog,
-  { workspace, apiKey }: Pick<FastifyRequest, 'workspace' | 'apiKey'>,
+  { workspace, apiKey }: KeyCaller,
   parsed: ParsedRequest,
 ): Promise<BoundEvents> {
   checkDateRange(workspace.plan, parsed.range, Date.parse(workspace.createdAt));

@@ -1,4 +1,4 @@
-import type { Catalog } from '@waymark/catalog';
+import type { Catalog, KeyCaller } from '@waymark/catalog';
 import {
   analyticsRowSchemas,
   csvItems,
@@ -8,7 +8,6 @@ import {
   type Grouping,
 } from '@waymark/contract';
 import type { Table } from '@waymark/export';
-import type { LinkCaller } from '@waymark/record-lists';
 import { bindRequest } from '../analytics/bind-request.js';
 import { readGroups } from '../analytics/read-groups.js';
 import { createResponseBody } from '../analytics/response-body.js';
@@ -38,7 +37,7 @@ export function createAnalyticsTables(catalog: Catalog) {
    * @returns a generator of the tables, one for each grouping, which reads each table on demand
    * @throws ApiError as GET /analytics does, and 422 for a grouping that does not exist
    */
-  return async (caller: LinkCaller, query: Omit<ExportAnalyticsQuery, 'escapeFormulas'>, nowMs: number) => {
+  return async (caller: KeyCaller, query: Omit<ExportAnalyticsQuery, 'escapeFormulas'>, nowMs: number) => {
     const { groupBy: names, ...filters } = query;
     const groupings = chooseGroupings(names);
     const bind = (groupBy: Grouping) =>

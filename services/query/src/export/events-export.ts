@@ -1,9 +1,8 @@
-import type { Catalog } from '@waymark/catalog';
+import type { Catalog, KeyCaller } from '@waymark/catalog';
 import { isTooLarge } from '@waymark/clickhouse';
 import { EVENT_COLUMNS, type EventKind, type ExportEventsQuery, eventIdTime } from '@waymark/contract';
 import { type BoundRequest, parseExport, type StoredWindow } from '@waymark/event-query';
 import { chooseColumns, type ExportSource, type NamedColumn, type PagedList, slicesOf } from '@waymark/export';
-import type { LinkCaller } from '@waymark/record-lists';
 import { bindEvents } from '../events/bind-events.js';
 import type { EventPageRow } from '../events/event-text.js';
 import { positionOf } from '../events/next-link.js';
@@ -61,7 +60,7 @@ export function createEventsExport(deps: EventsExportDeps) {
    * @throws ApiError 403, 404 or 422
    */
   return async (
-    requester: LinkCaller,
+    requester: KeyCaller,
     query: ExportEventsQuery,
     nowMs: number,
     stored?: StoredWindow,

@@ -1,8 +1,7 @@
-import type { Catalog, ExportJobRecord } from '@waymark/catalog';
+import type { Catalog, ExportJobRecord, KeyCaller } from '@waymark/catalog';
 import { ApiError, EXPORT_RESOURCES, type ExportResource } from '@waymark/contract';
 import { checkAuthorization, type RouteRequirements } from '@waymark/http-kit';
 import { checkSeesAll, keyCaller } from '@waymark/jobs';
-import type { LinkCaller } from '@waymark/record-lists';
 import { z } from 'zod';
 
 /** What a key needs to export a resource: the same as to list it. */
@@ -16,18 +15,18 @@ const REQUIREMENTS: Readonly<Record<ExportResource, RouteRequirements>> = {
 const namedResourceSchema = z.object({ resource: z.enum(EXPORT_RESOURCES) });
 
 /** @throws ApiError 403 when the key may not read the resource */
-export function checkResource({ apiKey, workspace }: LinkCaller, resource: ExportResource): void {
+export function checkResource({ apiKey, workspace }: KeyCaller, resource: ExportResource): void {
   checkAuthorization(apiKey, workspace, REQUIREMENTS[resource]);
 }
 
 /** Checks that a key may read at least one resource; for the time before the body is parsed. @throws ApiError 403 */
-export function checkSomeResource(caller: LinkCaller): void {
+export function checkSomeResource(caller: KeyCaller): void {
   if (readableResources(caller).length > 0) return;
   throw new ApiError('forbidden', 'The API key may read nothing that can be exported.');
 }
 
 /** {@link checkResource} for a body that is not validated yet. An unknown resource is left to the validation. @throws ApiError 403 */
-export function checkNamedResource(caller: LinkCaller, body: unknown): void {
+export function checkNamedResource(caller: KeyCaller, body: unknown): void {
   const named = namedResourceSchema.safeParse(body).data;
   if (named !== undefined) checkResource(caller, named.resource);
 }
@@ -35,14 +34,14 @@ export function checkNamedResource(caller: LinkCaller, body: unknown): void {
 /** For resources that consist of events: checks that the workspace has not used up the events of its plan. @throws ApiError 403 */
 export async function checkUsage(
   catalog: Catalog,
-  { workspace }: Pick<LinkCaller, 'workspace'>,
+  { workspace }: Pick<KeyCaller, 'workspace'>,
   resource: ExportResource,
 ): Promise<void> {
   if (resource === 'events' || resource === 'analytics') await catalog.eventUsage.check(workspace);
 }
 
 /** The resources that the key may read. */
-export function readableResources(caller: LinkCaller): ExportResource[] {
+export function readableResources(caller: KeyCaller): ExportResource[] {
   return EXPORT_RESOURCES.filter((resource) => {
     try {
       checkResource(caller, resource);
@@ -60,7 +59,7 @@ export function readableResources(caller: LinkCaller): ExportResource[] {
  * @throws ApiError 403
  */
 export function checkVisible(
-  caller: LinkCaller,
+  caller: KeyCaller,
   job: Pick<ExportJobRecord, 'resource' | 'hidesFolders' | 'hidesPasswords'>,
 ): void {
   checkResource(caller, job.resource);
@@ -76,7 +75,7 @@ export async function exportCaller(
   catalog: Catalog,
   job: Pick<ExportJobRecord, 'workspaceId' | 'keyId' | 'resource'>,
   nowMs: number,
-): Promise<LinkCaller> {
+): Promise<KeyCaller> {
   const caller = await keyCaller(catalog, job, nowMs, 'export');
   checkResource(caller, job.resource);
   return caller;
@@ -87,7 +86,7 @@ export async function exportCaller(
  *
  * @throws ApiError also when the workspace has used up its events
  */
-export async function jobCaller(catalog: Catalog, job: ExportJobRecord, nowMs: number): Promise<LinkCaller> {
+export async function jobCaller(catalog: Catalog, job: ExportJobRecord, nowMs: number): Promise<KeyCaller> {
   const caller = await exportCaller(catalog, job, nowMs);
   await checkUsage(catalog, caller, job.resource);
   return caller;

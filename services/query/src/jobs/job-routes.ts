@@ -1,4 +1,4 @@
-import { type Catalog, type ExportJobRecord, linkVisibility } from '@waymark/catalog';
+import { type Catalog, type ExportJobRecord, type KeyCaller, linkVisibility } from '@waymark/catalog';
 import {
   createExportBodySchema,
   exportJobSchema,
@@ -9,7 +9,6 @@ import {
 import { type ExportDeps, MEDIA_TYPES, sendStoredFile } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import { checkFileVisible } from '@waymark/jobs';
-import type { LinkCaller } from '@waymark/record-lists';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { checkNamedResource, checkSomeResource, checkUsage, checkVisible, readableResources } from './export-access.js';
@@ -40,7 +39,7 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
   const onRequest = app.authenticate({});
   const objectOf = (job: ExportJobRecord) => jobObject(files, baseUrl, job);
 
-  async function visibleJob(caller: LinkCaller, id: string): Promise<ExportJobRecord> {
+  async function visibleJob(caller: KeyCaller, id: string): Promise<ExportJobRecord> {
     const job = await exportJobs.require(caller.workspace.id, id);
     checkVisible(caller, job);
     return job;

@@ -1,4 +1,4 @@
-import { type Catalog, type ExportJobRecord, haveEventsExpired } from '@waymark/catalog';
+import { type Catalog, type ExportJobRecord, haveEventsExpired, type KeyCaller } from '@waymark/catalog';
 import {
   CUSTOMER_COLUMNS,
   EXPORT_FILTER_SCHEMAS,
@@ -8,13 +8,7 @@ import {
   mapErrorFields,
 } from '@waymark/contract';
 import { archiveOf, chooseColumns, type ExportSource, type NamedColumn } from '@waymark/export';
-import {
-  CUSTOMER_COLUMN_SOURCES,
-  exportCustomers,
-  exportLinks,
-  LINK_COLUMN_SOURCES,
-  type LinkCaller,
-} from '@waymark/record-lists';
+import { CUSTOMER_COLUMN_SOURCES, exportCustomers, exportLinks, LINK_COLUMN_SOURCES } from '@waymark/record-lists';
 import { createAnalyticsTables } from '../export/analytics-tables.js';
 import { createEventsExport } from '../export/events-export.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
@@ -103,7 +97,7 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, isQ
    * @throws ApiError 403, 404 or 422, which names fields by their path in the body of the request
    */
   return (
-    caller: LinkCaller,
+    caller: KeyCaller,
     { resource, format, columns, escapeFormulas, filters }: JobRequest,
     createdMs: number,
   ): Promise<OpenedJob> =>

@@ -1,11 +1,10 @@
-import { type Catalog, type ExportScheduleRecord, HEALTHY_SCHEDULE, linkVisibility } from '@waymark/catalog';
+import { type Catalog, type ExportScheduleRecord, HEALTHY_SCHEDULE, type KeyCaller, linkVisibility } from '@waymark/catalog';
 import {
   type CreateExportScheduleBody,
   type ExportDestination,
   fieldError,
   type UpdateExportScheduleBody,
 } from '@waymark/contract';
-import type { LinkCaller } from '@waymark/record-lists';
 import { testKey } from './object-keys.js';
 import type { OpenWindow } from './schedule-source.js';
 import type { OpenStorage } from './storage.js';
@@ -64,7 +63,7 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
   }
 
   /** Checks that the key may export this. @throws ApiError as `openWindow` does */
-  async function checkRequest(caller: LinkCaller, request: Pick<ExportScheduleRecord, 'columns' | 'filters'>) {
+  async function checkRequest(caller: KeyCaller, request: Pick<ExportScheduleRecord, 'columns' | 'filters'>) {
     await openWindow(caller, request, { fromMs: 0, toMs: now() });
   }
 
@@ -95,7 +94,7 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
 
   return {
     /** Creates a schedule, after a test upload to its storage. @throws ApiError 403, also when the workspace has used up its events, 404 or 422 */
-    async create(caller: LinkCaller, body: CreateExportScheduleBody): Promise<ExportScheduleRecord> {
+    async create(caller: KeyCaller, body: CreateExportScheduleBody): Promise<ExportScheduleRecord> {
       const { apiKey, workspace } = caller;
       const { resource, frequency, format = 'csv', columns = null, escapeFormulas = true, filters = {} } = body;
       const { rowsPerFile = ROWS_PER_FILE } = body;
@@ -118,7 +117,7 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
      *
      * @throws ApiError 403, 404 or 422
      */
-    async update(caller: LinkCaller, id: string, body: UpdateExportScheduleBody): Promise<ExportScheduleRecord> {
+    async update(caller: KeyCaller, id: string, body: UpdateExportScheduleBody): Promise<ExportScheduleRecord> {
       const { apiKey, workspace } = caller;
       const { destination, disabled, since: _since, ...fields } = body;
       const before = await exportSchedules.require(workspace.id, id);

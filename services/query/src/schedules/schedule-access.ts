@@ -1,16 +1,15 @@
-import type { Catalog, ExportScheduleRecord } from '@waymark/catalog';
+import type { Catalog, ExportScheduleRecord, KeyCaller } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { checkAuthorization } from '@waymark/http-kit';
-import type { LinkCaller } from '@waymark/record-lists';
 import { checkResource, checkVisible, exportCaller } from '../jobs/export-access.js';
 
 /** Checks that a key may see schedules: it needs what `GET /events` needs. @throws ApiError 403 */
-export function checkMayList(caller: LinkCaller): void {
+export function checkMayList(caller: KeyCaller): void {
   checkResource(caller, 'events');
 }
 
 /** Checks that a key may see a schedule: it needs access to every folder and password that the schedule's key sees. @throws ApiError 403 */
-export function checkMayRead(caller: LinkCaller, schedule: ExportScheduleRecord): void {
+export function checkMayRead(caller: KeyCaller, schedule: ExportScheduleRecord): void {
   checkVisible(caller, schedule);
 }
 
@@ -20,7 +19,7 @@ export function checkMayRead(caller: LinkCaller, schedule: ExportScheduleRecord)
  *
  * @throws ApiError 403
  */
-export function checkMayWrite(caller: LinkCaller): void {
+export function checkMayWrite(caller: KeyCaller): void {
   checkMayList(caller);
   checkAuthorization(caller.apiKey, caller.workspace, { permission: 'webhooks.write' });
 }
@@ -39,7 +38,7 @@ export async function scheduleCaller(
   catalog: Catalog,
   schedule: ExportScheduleRecord,
   nowMs: number,
-): Promise<LinkCaller> {
+): Promise<KeyCaller> {
   const caller = await exportCaller(catalog, schedule, nowMs);
   try {
     await catalog.eventUsage.check(caller.workspace);

@@ -1,4 +1,4 @@
-import { type Catalog, type ExportScheduleRecord, linkVisibility } from '@waymark/catalog';
+import { type Catalog, type ExportScheduleRecord, type KeyCaller, linkVisibility } from '@waymark/catalog';
 import {
   createExportScheduleBodySchema,
   exportScheduleSchema,
@@ -8,7 +8,6 @@ import {
   updateExportScheduleBodySchema,
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
-import type { LinkCaller } from '@waymark/record-lists';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ScheduleSaver } from './save-schedule.js';
@@ -31,7 +30,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
   const authenticateReader = [authenticate, async (request: FastifyRequest) => checkMayList(request)];
   const authenticateWriter = [authenticate, async (request: FastifyRequest) => checkMayWrite(request)];
 
-  async function visible(caller: LinkCaller, id: string): Promise<ExportScheduleRecord> {
+  async function visible(caller: KeyCaller, id: string): Promise<ExportScheduleRecord> {
     const schedule = await exportSchedules.require(caller.workspace.id, id);
     checkMayRead(caller, schedule);
     return schedule;

@@ -1,8 +1,7 @@
-import type { ExportScheduleRecord } from '@waymark/catalog';
+import type { ExportScheduleRecord, KeyCaller } from '@waymark/catalog';
 import { EXPORT_FILTER_SCHEMAS, mapErrorFields, scheduleFiltersSchema } from '@waymark/contract';
 import type { StoredWindow } from '@waymark/event-query';
 import type { ExportSource } from '@waymark/export';
-import type { LinkCaller } from '@waymark/record-lists';
 import { createEventsExport, type EventsExport, type EventsExportDeps } from '../export/events-export.js';
 import { bodyField, parseFilters } from '../jobs/body-fields.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
@@ -32,7 +31,7 @@ export function createScheduleSource(deps: ScheduleSourceDeps) {
    * @param stored the window: only events whose time of storage is in it are read
    * @throws ApiError 403, 404 or 422, which names fields by their path in the body of the request
    */
-  return (caller: LinkCaller, { columns, filters }: ScheduleRequest, stored: StoredWindow): Promise<OpenedWindow> =>
+  return (caller: KeyCaller, { columns, filters }: ScheduleRequest, stored: StoredWindow): Promise<OpenedWindow> =>
     mapErrorFields(bodyField, async () => {
       // First with the schema of schedules, which refuses the parameters for ranges and orders that exports accept otherwise.
       const selected = await parseFilters(scheduleFiltersSchema, filters);

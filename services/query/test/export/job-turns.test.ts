@@ -1,12 +1,11 @@
 import { EventEmitter } from 'node:events';
-import type { Catalog } from '@waymark/catalog';
-import type { LinkCaller } from '@waymark/record-lists';
+import type { Catalog, KeyCaller } from '@waymark/catalog';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createJobSources } from '../../src/jobs/job-source.js';
 import { createPlannerCache } from '../../src/planner-cache.js';
 import { createReadRunners, type ReadRunners } from '../../src/workspace-concurrency.js';
 
-const caller = { workspace: { id: 'ws_1' }, apiKey: { role: 'owner', scopes: [] } } as unknown as LinkCaller;
+const caller = { workspace: { id: 'ws_1' }, apiKey: { role: 'owner', scopes: [] } } as unknown as KeyCaller;
 const never = new AbortController().signal;
 
 it('other exports read while a page of a list waits for the limits of lists', { timeout: 10_000 }, async () => {

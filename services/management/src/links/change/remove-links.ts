@@ -1,4 +1,4 @@
-import type { LinkRecord } from '@waymark/catalog';
+import type { KeyCaller, LinkRecord } from '@waymark/catalog';
 import {
   ApiError,
   BULK_LINKS_MAX,
@@ -9,7 +9,6 @@ import {
   type UndeletedLink,
 } from '@waymark/contract';
 import { folderRefusal } from '@waymark/link-rules';
-import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
@@ -20,7 +19,7 @@ const isRoot = ({ key }: LinkRecord) => key === ROOT_KEY;
 /** Deletes links. @param refuse called for each link in a folder without write access, which is kept; if it throws, no link is deleted */
 async function removeRecords(
   { catalog }: LinkDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   found: readonly LinkRecord[],
   refuse: (record: LinkRecord, refusal: ApiError) => void,
 ): Promise<LinkRecord[]> {
@@ -41,7 +40,7 @@ async function removeRecords(
 }
 
 /** `DELETE /links/{linkId}`, after the link was found. @throws ApiError forbidden for root links, not_found */
-export async function removeFoundLink(deps: LinkDeps, caller: LinkCaller, found: LinkRecord): Promise<{ id: string }> {
+export async function removeFoundLink(deps: LinkDeps, caller: KeyCaller, found: LinkRecord): Promise<{ id: string }> {
   if (isRoot(found)) throw new ApiError('forbidden', 'The link of a domain itself goes with its domain only.');
   const [removed] = await removeRecords(deps, caller, [found], (_record, refusal) => {
     throw refusal;
@@ -54,7 +53,7 @@ export async function removeFoundLink(deps: LinkDeps, caller: LinkCaller, found:
 /** `DELETE /links/bulk`: unknown, hidden and root links are skipped. @throws ApiError bad_request, 422 */
 export async function removeLinks(
   deps: LinkDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   linkIds: string | undefined,
 ): Promise<BulkDeleteAnswer> {
   const references = csvItems(linkIds ?? '');

@@ -1,4 +1,4 @@
-import { type LinkRecord, linkVisibility } from '@waymark/catalog';
+import { type KeyCaller, type LinkRecord, linkVisibility } from '@waymark/catalog';
 import {
   ApiError,
   type BulkUpdateLinksBody,
@@ -18,7 +18,6 @@ import {
   settleStoredLinks,
   withoutShownTag,
 } from '@waymark/link-rules';
-import type { LinkCaller } from '@waymark/record-lists';
 import { finishChange } from '../finish-change.js';
 import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
@@ -43,7 +42,7 @@ function withoutErrors(results: readonly (LinkRecord | ApiError)[]): LinkRecord[
 /** Stores changes of links. If `changeOne` throws, none is updated. */
 async function storeChanges(
   deps: LinkDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   found: readonly LinkRecord[],
   body: UpdateLinkBody,
   changeOne: (context: LinkContext, record: LinkRecord) => LinkRecord,
@@ -75,7 +74,7 @@ async function storeChanges(
 /** `PATCH /links/{linkId}`, after the link was found. @throws ApiError 400, 403, 404, 409, 422 or 429 */
 export async function updateFoundLink(
   deps: LinkDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   found: LinkRecord,
   body: UpdateLinkBody,
 ): Promise<Link> {
@@ -97,7 +96,7 @@ export async function updateFoundLink(
  */
 async function findByExternalIds(
   { catalog }: LinkDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   externalIds: readonly string[],
 ): Promise<LinkRecord[]> {
   const references = externalIds.flatMap((id) =>
@@ -115,7 +114,7 @@ async function findByExternalIds(
 /** The links that a bulk request selects. @throws ApiError bad_request when it has neither ids nor external ids */
 function selectLinks(
   deps: LinkDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   { linkIds = [], externalIds = [] }: Omit<BulkUpdateLinksBody, 'data'>,
 ): Promise<LinkRecord[]> {
   if (linkIds.length > 0) return findLinks(deps.catalog, caller, linkIds);
@@ -133,7 +132,7 @@ function selectLinks(
  */
 export async function updateLinks(
   deps: LinkDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   { data, ...names }: BulkUpdateLinksBody,
 ): Promise<(Link | UnchangedLink)[]> {
   const { links } = deps.catalog;

@@ -1,12 +1,12 @@
+import type { KeyCaller } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, type Link } from '@waymark/contract';
 import { linkContext, newLink, settleStoredLinks, withinLinkQuota } from '@waymark/link-rules';
-import type { LinkCaller } from '@waymark/record-lists';
 import { finishChange } from '../finish-change.js';
 import type { LinkDeps } from '../link-deps.js';
 import { linkObjectFor } from '../read/read-link-object.js';
 
 /** Creates a link, and queues its webhooks. @throws ApiError 400, 403, 404, 409 or 422 */
-export async function storeNewLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
+export async function storeNewLink(deps: LinkDeps, caller: KeyCaller, body: CreateLinkBody): Promise<Link> {
   const { workspace } = caller;
   const { links } = deps.catalog;
   const link = await newLink(deps, await linkContext(deps, caller, [body]), body);
@@ -20,7 +20,7 @@ export async function storeNewLink(deps: LinkDeps, caller: LinkCaller, body: Cre
 }
 
 /** `POST /links`. @throws ApiError 400, 403, 404, 409, 422, or 429 while too many webhooks of the workspace wait */
-export async function createLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
+export async function createLink(deps: LinkDeps, caller: KeyCaller, body: CreateLinkBody): Promise<Link> {
   await deps.notifier.assertQueueCapacity(caller.workspace.id, 'link.created');
   return storeNewLink(deps, caller, body);
 }

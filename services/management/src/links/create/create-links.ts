@@ -1,5 +1,5 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import { linkVisibility, type NewLink, normaliseKey } from '@waymark/catalog';
+import { type KeyCaller, linkVisibility, type NewLink, normaliseKey } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, domainName, fieldError, type Link, type LinkError } from '@waymark/contract';
 import {
   checkBulkImage,
@@ -9,7 +9,6 @@ import {
   settleStoredLinks,
   withinLinkQuota,
 } from '@waymark/link-rules';
-import type { LinkCaller } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 
 /** @throws ApiError bad_request when two links have the same domain and key */
@@ -57,7 +56,7 @@ async function startInTurns<T, R>(items: readonly T[], work: (item: T) => Promis
  */
 export async function createLinks(
   deps: LinkDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   bodies: readonly CreateLinkBody[],
   sent: readonly LinkError['link'][],
 ): Promise<(Link | LinkError)[]> {

@@ -1,7 +1,6 @@
-import { linkVisibility, mergeUtm, normaliseUrl, withRewrittenQuery } from '@waymark/catalog';
+import { type KeyCaller, linkVisibility, mergeUtm, normaliseUrl, withRewrittenQuery } from '@waymark/catalog';
 import type { CreateLinkBody, Link } from '@waymark/contract';
 import { checkUtmValues } from '@waymark/link-rules';
-import type { LinkCaller } from '@waymark/record-lists';
 import { updateFoundLink } from '../change/update-link.js';
 import type { LinkDeps } from '../link-deps.js';
 import { createLink } from './create-link.js';
@@ -12,7 +11,7 @@ import { createLink } from './create-link.js';
  * repeated request finds the link that it created or updated the first time. A later request may have re-encoded the query of that link, so
  * that form is searched as well.
  */
-export async function upsertLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
+export async function upsertLink(deps: LinkDeps, caller: KeyCaller, body: CreateLinkBody): Promise<Link> {
   const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
   const url = normaliseUrl(body.url);

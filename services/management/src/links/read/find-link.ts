@@ -1,4 +1,4 @@
-import { API_READ, type Catalog, type LinkRecord, normaliseKey } from '@waymark/catalog';
+import { API_READ, type Catalog, type KeyCaller, type LinkRecord, normaliseKey } from '@waymark/catalog';
 import {
   ApiError,
   domainName,
@@ -7,7 +7,7 @@ import {
   parseExternalIdParameter,
   ROOT_KEY,
 } from '@waymark/contract';
-import { type LinkCaller, visibleLinks } from '@waymark/record-lists';
+import { visibleLinks } from '@waymark/record-lists';
 
 /** Finds a link of the workspace by domain and key. */
 async function findByAddress(
@@ -35,7 +35,7 @@ async function find(catalog: Catalog, workspaceId: string, query: LinkInfoQuery)
  *
  * @throws ApiError bad_request when the query has no selector, not_found also for a link in a folder hidden from the caller
  */
-export async function requireLink(catalog: Catalog, caller: LinkCaller, query: LinkInfoQuery): Promise<LinkRecord> {
+export async function requireLink(catalog: Catalog, caller: KeyCaller, query: LinkInfoQuery): Promise<LinkRecord> {
   const found = await find(catalog, caller.workspace.id, query);
   const [link] = found === undefined ? [] : await visibleLinks(catalog, caller, [found]);
   if (link === undefined) throw new ApiError('not_found', 'Link not found.');
@@ -45,7 +45,7 @@ export async function requireLink(catalog: Catalog, caller: LinkCaller, query: L
 /** The visible links with these `link_…` and `ext_…` ids, each once, in the order given. */
 export async function findLinks(
   catalog: Catalog,
-  caller: LinkCaller,
+  caller: KeyCaller,
   references: readonly string[],
 ): Promise<LinkRecord[]> {
   return visibleLinks(catalog, caller, await catalog.links.findMany(caller.workspace.id, references));

@@ -1,11 +1,10 @@
-import { type LinkGroup, linkVisibility } from '@waymark/catalog';
+import { type KeyCaller, type LinkGroup, linkVisibility } from '@waymark/catalog';
 import { fieldError, LINK_PAGES_MAX, type Link, type LinkFilterQuery, type ListLinksQuery } from '@waymark/contract';
-import type { LinkCaller } from '@waymark/record-lists';
 import { linkCursorOf, linkFiltersOf, linkSortOf } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 
 /** `GET /links`. @throws ApiError 403, 404 or 422 */
-export async function listLinks(deps: LinkDeps, caller: LinkCaller, query: ListLinksQuery): Promise<Link[]> {
+export async function listLinks(deps: LinkDeps, caller: KeyCaller, query: ListLinksQuery): Promise<Link[]> {
   const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
   const { sortOrder = 'desc', page, pageSize: limit } = query;
@@ -27,7 +26,7 @@ export async function listLinks(deps: LinkDeps, caller: LinkCaller, query: ListL
 /** `GET /links/count`: a number or, when grouped, one number per value, highest first. @throws ApiError 403 or 404 */
 export async function countLinks(
   deps: LinkDeps,
-  caller: LinkCaller,
+  caller: KeyCaller,
   query: LinkFilterQuery & { readonly groupBy?: LinkGroup | undefined },
 ) {
   const { links } = deps.catalog;

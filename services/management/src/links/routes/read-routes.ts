@@ -1,3 +1,4 @@
+import type { KeyCaller } from '@waymark/catalog';
 import {
   countLinksQuerySchema,
   exportLinksQuerySchema,
@@ -11,7 +12,6 @@ import {
 } from '@waymark/contract';
 import { chooseColumns, type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
 import { type App, disconnectSignal } from '@waymark/http-kit';
-import type { LinkCaller } from '@waymark/record-lists';
 import { exportLinks, LINK_COLUMN_SOURCES } from '@waymark/record-lists';
 import { z } from 'zod';
 import type { LinkDeps } from '../link-deps.js';
@@ -29,7 +29,7 @@ export async function readRoutes(app: App, deps: LinkDeps & ExportDeps): Promise
   const onRequest = app.authenticate({ permission: 'links.read' });
   const tags = ['Links'];
 
-  const linkInfo = async (caller: LinkCaller, query: LinkInfoQuery) =>
+  const linkInfo = async (caller: KeyCaller, query: LinkInfoQuery) =>
     linkObjectFor(deps, caller, await requireLink(deps.catalog, caller, query));
 
   app.get(
