@@ -8,7 +8,7 @@ import {
   NO_FOLDER,
 } from '@waymark/contract';
 import { type CursorQuery, cursorOf } from '../record-cursor.js';
-import { visibleLinks } from './link-caller.js';
+import { visibleLinks } from './visible-links.js';
 
 /** Dependencies of lists of links. */
 export interface LinkListDeps {
