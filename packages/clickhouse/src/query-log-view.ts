@@ -59,10 +59,7 @@ async function hasView(client: ClickHouseClient, comment: string, { cluster }: R
  *
  * @returns whether the view exists
  */
-export async function applyQueryLogView(
-  client: ClickHouseClient,
-  { cluster }: RenderTarget = {},
-): Promise<boolean> {
+export async function applyQueryLogView(client: ClickHouseClient, { cluster }: RenderTarget = {}): Promise<boolean> {
   const [row] = await client.rows<[number]>({ query: 'EXISTS TABLE system.query_log' });
   if (row?.[0] !== 1) return false;
   const sql = renderMigration(QUERY_LOG_VIEW, { cluster });

@@ -66,10 +66,7 @@ async function hasRows(client: ClickHouseClient): Promise<boolean> {
  *
  * @returns the names of the tables that were changed
  */
-export async function applyPlacement(
-  client: ClickHouseClient,
-  { cluster }: RenderTarget,
-): Promise<readonly string[]> {
+export async function applyPlacement(client: ClickHouseClient, { cluster }: RenderTarget): Promise<readonly string[]> {
   if (cluster === undefined) return [];
   if ((await readPlacement(client, { cluster })) === undefined) {
     await writeFirstPlacement(client, { cluster }, await hasRows(client));
