@@ -1,12 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import {
-  embeddedCommand,
-  embeddedEntry,
-  embeddedSocketUrl,
-  newEmbeddedPassword,
-} from '@waymark/clickhouse-embedded';
+import { embeddedCommand, embeddedEntry, embeddedSocketUrl, newEmbeddedPassword } from '@waymark/clickhouse-embedded';
 import {
   adminKeyFiles,
   endProcesses,
