@@ -1,4 +1,12 @@
-import { API_READ, type Catalog, checkFolderVisible, foreignDomain, type KeyCaller, type LinkFilters, linkVisibility } from '@waymark/catalog';
+import {
+  API_READ,
+  type Catalog,
+  checkFolderVisible,
+  foreignDomain,
+  type KeyCaller,
+  type LinkFilters,
+  linkVisibility,
+} from '@waymark/catalog';
 import {
   ApiError,
   csvItems,

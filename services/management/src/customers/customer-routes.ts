@@ -35,11 +35,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
   const params = ownIdParamsSchema;
 
   /** The customer object of one record. */
-  async function oneCustomer(
-    caller: KeyCaller,
-    record: CustomerRecord,
-    isExpanded = false,
-  ): Promise<ExpandedCustomer> {
+  async function oneCustomer(caller: KeyCaller, record: CustomerRecord, isExpanded = false): Promise<ExpandedCustomer> {
     const [customer] = isExpanded
       ? await expandedCustomers(catalog, caller, [record])
       : await customerObjects(catalog, record.workspaceId, [record]);

@@ -1,4 +1,13 @@
-import { type ApiKeyRecord, type Catalog, type FolderRecord, isFolderHidden, type KeyCaller, linkVisibility, workspaceLimits, type WorkspaceRecord } from '@waymark/catalog';
+import {
+  type ApiKeyRecord,
+  type Catalog,
+  type FolderRecord,
+  isFolderHidden,
+  type KeyCaller,
+  linkVisibility,
+  type WorkspaceRecord,
+  workspaceLimits,
+} from '@waymark/catalog';
 import { ApiError, type CreateFolderBody, type Folder, planAtLeast } from '@waymark/contract';
 
 /** The folder object of every response. */

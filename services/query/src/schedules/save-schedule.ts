@@ -1,4 +1,10 @@
-import { type Catalog, type ExportScheduleRecord, HEALTHY_SCHEDULE, type KeyCaller, linkVisibility } from '@waymark/catalog';
+import {
+  type Catalog,
+  type ExportScheduleRecord,
+  HEALTHY_SCHEDULE,
+  type KeyCaller,
+  linkVisibility,
+} from '@waymark/catalog';
 import {
   type CreateExportScheduleBody,
   type ExportDestination,
