@@ -21,7 +21,7 @@ export const port = wholeNumber(0, 65_535);
 export const flag = z.stringbool({ error: 'must be true or false' });
 
 /** A path, made absolute. */
-export const path = z.string().transform((value) => resolve(value));
+const path = z.string().transform((value) => resolve(value));
 
 function mayBeDirectory(value: string): boolean {
   try {

@@ -26,7 +26,7 @@ export interface NextSteps {
 }
 
 /** The arguments with which curl opens a short link on this machine: all domains but `localhost` need a Host header. */
-export function localLinkAddress(links: string, domain: string, key: string): string {
+function localLinkAddress(links: string, domain: string, key: string): string {
   const { hostname, port } = new URL(links);
   const isLocal = domain === LOCAL_DOMAIN && (hostname === '[::1]' || hostname.startsWith('127.'));
   return isLocal ? `http://${LOCAL_DOMAIN}:${port}/${key}` : `-H 'Host: ${domain}' ${links}/${key}`;

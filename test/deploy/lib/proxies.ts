@@ -39,7 +39,7 @@ export function localNginxConf(ports: Readonly<Record<string, number>>, director
  *
  * @param ports ports of Caddy's API and link sites, and of the servers behind them
  */
-export function localCaddyfile(ports: Readonly<Record<'api' | 'links' | 'apiBehind' | 'linksBehind', number>>): string {
+function localCaddyfile(ports: Readonly<Record<'api' | 'links' | 'apiBehind' | 'linksBehind', number>>): string {
   const file = caddyfile()
     .replace('api.example.com {', `http://127.0.0.1:${ports.api} {`)
     .replace('https:// {', `http://127.0.0.1:${ports.links} {`)

@@ -85,7 +85,7 @@ export function queryTexts(query: MetadataQuery): fc.Arbitrary<string> {
 }
 
 /** Queries over the given paths, values and numbers, a few levels deep. */
-export function queriesOver(
+function queriesOver(
   keys: fc.Arbitrary<MetadataKeys>,
   texts: fc.Arbitrary<string>,
   numbers: fc.Arbitrary<number>,

@@ -44,7 +44,7 @@ interface ClaimScripts {
 }
 
 /** Defines the claim scripts on a connection. */
-export function claimScripts(redis: Redis): ClaimScripts {
+function claimScripts(redis: Redis): ClaimScripts {
   redis.defineCommand('waymarkTakeClaims', { lua: TAKE_CLAIMS });
   redis.defineCommand('waymarkReleaseClaims', { lua: RELEASE_CLAIMS });
   return redis as Redis & ClaimScripts;

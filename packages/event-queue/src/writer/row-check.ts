@@ -2,8 +2,8 @@ import { eventIdTime } from '@waymark/contract';
 import type { RowKey } from '@waymark/event-format';
 
 /** Limits on the time in a row's id, before and after the reference time. A row outside them is forged, or arrives far too late. */
-export const ROW_AGE_MS_MAX = 30 * 24 * 3_600_000;
-export const ROW_AHEAD_MS_MAX = 10 * 60_000;
+const ROW_AGE_MS_MAX = 30 * 24 * 3_600_000;
+const ROW_AHEAD_MS_MAX = 10 * 60_000;
 
 /**
  * Why a row must not be sent to ClickHouse; undefined for a valid row.

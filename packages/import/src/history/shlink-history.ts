@@ -49,7 +49,7 @@ function contentOf({ domain, key }: PastAddress, visit: unknown): string {
 }
 
 /** Reads a visit of Shlink's API. @throws RowError for one that cannot become a click */
-export function shlinkClick(record: unknown, address: PastAddress, identity: string): PastEvent | typeof BOT {
+function shlinkClick(record: unknown, address: PastAddress, identity: string): PastEvent | typeof BOT {
   const visit = fieldsOf(record);
   const time = visit.time('date');
   if (time === null) throw new RowError('date is missing');

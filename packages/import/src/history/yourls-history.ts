@@ -14,7 +14,7 @@ const ITEMS_PER_PAGE = 1000;
 const PAGE_CHARS_MAX = 8_000_000;
 
 /** Reads a row of `yourls_log`. @throws RowError for one that cannot become a click */
-export function yourlsClick(record: unknown, timezone: string | undefined): PastEvent | typeof BOT {
+function yourlsClick(record: unknown, timezone: string | undefined): PastEvent | typeof BOT {
   const fields = fieldsOf(record, timezone);
   const id = fields.required('click_id');
   const time = fields.time('click_time');

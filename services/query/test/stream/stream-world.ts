@@ -37,7 +37,7 @@ export interface StreamWorld {
 
 /** The id of an event row, or in an item of `GET /events`. */
 export const idOf = (row: EventRow): string => String(row[2]);
-export const idIn = (item: string): string => {
+const idIn = (item: string): string => {
   const { eventId, click } = JSON.parse(item) as { eventId?: string; click: { id: string } };
   return eventId ?? click.id;
 };

@@ -11,7 +11,7 @@ const CLICKHOUSE_MB = 1024;
 type NeedSettings = Pick<Settings, 'dataDir' | 'redisUrl' | 'clickhouseUrl' | 'redisMaxmemoryMb' | 'spoolBytesMax'>;
 
 /** How much the stores of one machine may write to `DATA_DIR`, without the events that are stored. */
-export function diskNeeds(settings: NeedSettings): readonly DiskNeed[] {
+function diskNeeds(settings: NeedSettings): readonly DiskNeed[] {
   const { dataDir, redisUrl, clickhouseUrl, redisMaxmemoryMb, spoolBytesMax } = settings;
   const redis: DiskNeed = {
     setting: 'REDIS_MAXMEMORY_MB',

@@ -48,7 +48,7 @@ export interface GenerateOptions {
   readonly progress: (line: string) => void;
 }
 
-export function databaseOf({ clicks }: WorldSizes): string {
+function databaseOf({ clicks }: WorldSizes): string {
   return `bench_${clicks}`;
 }
 

@@ -14,7 +14,7 @@ export interface Family {
   readonly baseline: string;
 }
 
-export const LIMIT = 100;
+const LIMIT = 100;
 const ALL = { interval: 'all' };
 
 function list(values: readonly string[]): string {
