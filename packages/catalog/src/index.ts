@@ -8,6 +8,7 @@ export { isDomainServed } from './domains/served-domain.js';
 export type { ErasedPeopleReader } from './erasures/erased-people.js';
 export type { ErasedPeople } from './erasures/erasure-index.js';
 export type { ErasureSubject } from './erasures/erasures.js';
+export { type ExportCredentials, HEALTHY_SCHEDULE } from './exports/export-schedules.js';
 export {
   checkFolderVisible,
   isFolderHidden,
@@ -15,7 +16,6 @@ export {
   linkVisibility,
   WEBHOOK_VISIBILITY,
 } from './links/caller-visibility.js';
-export { type ExportCredentials, HEALTHY_SCHEDULE } from './exports/export-schedules.js';
 export type { LinkFilters } from './links/link-filters.js';
 export type { LinkGroup } from './links/link-list.js';
 export { shortLinkOf } from './links/link-object.js';

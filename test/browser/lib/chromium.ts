@@ -3,8 +3,7 @@ import { type Browser, type BrowserContext, type BrowserContextOptions, chromium
 
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 /** A normal user agent, because that of headless Chromium counts as a bot. */
-const VISITOR =
-  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
+const VISITOR = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
 const LOG_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) =>
   console.error('policy violated:', event.violatedDirective, event.blockedURI));`;

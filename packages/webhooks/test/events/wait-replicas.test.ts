@@ -102,7 +102,15 @@ it('the end of a job that no replica has is not reported as sent, and is sent on
 it('a replay of deliveries fails while no replica has its jobs', async () => {
   const log = createDeliveryLog(database.client);
   await log.add({
-    ...{ workspaceId, webhookId, eventId: 'evt_1', event: 'link.created', attempt: 1, startedMs: Date.now(), elapsedMs: 5 },
+    ...{
+      workspaceId,
+      webhookId,
+      eventId: 'evt_1',
+      event: 'link.created',
+      attempt: 1,
+      startedMs: Date.now(),
+      elapsedMs: 5,
+    },
     ...{ url: 'https://hooks.example/', status: 500, error: '', requestBody: '{}', responseBody: '' },
   });
   await log.close();
