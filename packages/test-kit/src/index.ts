@@ -26,6 +26,7 @@ export { elapsedMs, leastOf } from './least-of.js';
 export { rounds } from './run/rounds.js';
 export { runAsStranger } from './run-as-stranger.js';
 export { BUCKET, type S3Server, startS3Server } from './s3/s3-server.js';
+export { type StopAt, type StoppingClient, stoppingClient } from './stopping-client.js';
 export { startClickHouse, type TestClickHouse } from './stores/clickhouse.js';
 export { makeMigratedStore, startMigratedClickHouse } from './stores/migrated-store.js';
 export { startRedis, type TestRedisOptions } from './stores/redis.js';

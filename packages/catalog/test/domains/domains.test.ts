@@ -1,6 +1,6 @@
 import { insertRows } from '@waymark/clickhouse';
 import { NAMES_TABLE } from '@waymark/event-format';
-import { startStores, type TestStores, waitFor } from '@waymark/test-kit';
+import { startStores, stoppingClient, type TestStores, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Catalog, DomainRecord, LinkRecord } from '../../src/index.js';
 import { nameRow, numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
@@ -43,23 +43,11 @@ async function readOf(table: string): Promise<void> {
 
 /** Renames the domain in a process that stops before its nth search for links to move. Resolves when it has stopped. */
 async function renameThatStops(nth: number, { workspaceId, id }: DomainRecord, slug: string) {
-  const { client } = stores.database;
-  let searches = 0;
-  let go = () => {};
-  const renaming = await new Promise<{ readonly end: Promise<DomainRecord> }>((stopped) => {
-    const rows = async (read: Parameters<typeof client.rows>[0]) => {
-      if (read.query.startsWith('SELECT id FROM links ') && ++searches === nth) {
-        await new Promise<void>((resume) => {
-          go = resume;
-          stopped({ end });
-        });
-      }
-      return client.rows(read);
-    };
-    const slow = Object.assign(Object.create(client) as typeof client, { rows });
-    const end = stores.catalog({ database: { client: slow } }).domains.update(workspaceId, id, { slug });
-  });
-  return { go, end: renaming.end };
+  const isSearch = (text: string) => text.startsWith('SELECT id FROM links ');
+  const process = stoppingClient(stores.database.client, { statement: isSearch, nth });
+  const end = stores.catalog({ database: process }).domains.update(workspaceId, id, { slug });
+  await process.stopped;
+  return { go: process.go, end };
 }
 
 it('when a move is killed, links still redirect, and the next update completes the move', async () => {
