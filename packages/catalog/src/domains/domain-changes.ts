@@ -1,8 +1,9 @@
 import { ApiError, withoutPort } from '@waymark/contract';
 import { equals } from '../lists/list-conditions.js';
+import { isRootLink } from '../model/entity-types.js';
 import type { DomainRecord, LinkRecord } from '../model/record-schemas.js';
 import type { Fields } from '../resources/resource.js';
-import { changeAll, removeAll } from '../store/bulk-changes.js';
+import { changeAll, removeAll, type Selection } from '../store/bulk-changes.js';
 import type { RecordStore } from '../store/record-store.js';
 import { underLock, type WriteDeps } from '../store/write-context.js';
 import type { NewDomain } from './domain-rules.js';
@@ -28,6 +29,18 @@ export interface DomainStores {
 
 /** The hosts on which a domain has links. The old one first: an unfinished move moves links from it to the new one. */
 const hostsOf = ({ movedFrom, slug }: DomainRecord) => [...(movedFrom === null ? [] : [movedFrom]), slug];
+
+/** The links on a host. */
+const linksOn = (host: string): Selection<LinkRecord> => ({
+  conditions: [equals('domain', host)],
+  has: ({ domain }) => domain === host,
+});
+
+/** Those of the links that are not the root link of a domain. */
+const withoutRoot = ({ conditions, has }: Selection<LinkRecord>): Selection<LinkRecord> => ({
+  conditions: [...conditions, { sql: "key != '_root'", values: {} }],
+  has: (link) => has(link) && !isRootLink(link),
+});
 
 /** Creates, moves and removes domains together with their links. */
 export function createDomainChanges(stores: DomainStores, resource: DomainResource, deps: WriteDeps) {
@@ -60,9 +73,9 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
   function moveLinks({ workspaceId, id }: DomainRecord, from: string): Promise<void> {
     const moved = async (link: LinkRecord) => {
       const slug = (await domains.table.get(workspaceId, id))?.record.slug ?? from;
-      return link.domain !== from || slug === from ? link : { ...link, domain: slug };
+      return slug === from ? link : { ...link, domain: slug };
     };
-    return changeAll(links, workspaceId, [equals('domain', from)], moved, { mayLackNames: true });
+    return changeAll(links, workspaceId, linksOn(from), moved, { mayLackNames: true });
   }
 
   /**
@@ -166,13 +179,12 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
       const domain = await domains.get(workspaceId, id);
       if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
       // The root link is removed after the domain, so that no reader sees a domain without its root link.
-      const notRoot = { sql: "key != '_root'", values: {} };
-      for (const host of hostsOf(domain)) await removeAll(links, workspaceId, [equals('domain', host), notRoot]);
+      for (const host of hostsOf(domain)) await removeAll(links, workspaceId, withoutRoot(linksOn(host)));
       const removed = await resource.remove(workspaceId, id);
       // Another request may have renamed the domain since. Its last hosts come last, because links may still be moved from one to the other.
       const last = hostsOf(removed);
       const former = hostsOf(domain).filter((host) => !last.includes(host));
-      for (const host of [...former, ...last]) await removeAll(links, workspaceId, [equals('domain', host)]);
+      for (const host of [...former, ...last]) await removeAll(links, workspaceId, linksOn(host));
       if (removed.primary) await ensurePrimary(workspaceId);
       return removed;
     },

@@ -6,7 +6,7 @@ import type { ErasureRecord, ExportJobRecord } from '../model/job-record-schemas
 import type { ParsedRows } from '../model/parse-record.js';
 import { createJobs, UNFINISHED } from '../resources/jobs.js';
 import type { New, ResourceDeps, ResourceRules } from '../resources/resource.js';
-import { changeAll } from '../store/bulk-changes.js';
+import { changeAll, type Selection } from '../store/bulk-changes.js';
 import type { RecordStore } from '../store/record-store.js';
 
 /** The fields of a new export job; all others have defaults. */
@@ -34,6 +34,13 @@ const RULES: ResourceRules<ExportJobRecord, NewExportJob, ExportJobFilters, 'cre
 
 /** The resources whose files may contain data of a person. */
 const WITH_PEOPLE: readonly ExportResource[] = ['events', 'customers', 'analytics'];
+/** The statuses of a job whose file may contain rows. */
+const WITH_ROWS: readonly ExportJobRecord['status'][] = ['processing', 'completed'];
+/** The jobs that an erasure may end. One that has ended otherwise stays as it is. */
+const WITHDRAWABLE: Selection<ExportJobRecord> = {
+  conditions: [isOneOf('status', WITH_ROWS), isOneOf('resource', WITH_PEOPLE)],
+  has: ({ status, resource }) => WITH_ROWS.includes(status) && WITH_PEOPLE.includes(resource),
+};
 /** The longest time for which a record can be read after the time of its removal: the insert takes up to 25 seconds, and clocks differ. */
 const REMOVAL_MS_MAX = 30_000;
 
@@ -59,8 +66,7 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Expo
       const acceptedMs = Math.max(...erasures.map(({ createdAt }) => Date.parse(createdAt)));
       const customerIds = erasures.flatMap((erasure) => erasure.customerIds);
       const removedMs = (await deps.customersRemovedAt(workspaceId, customerIds)) + REMOVAL_MS_MAX;
-      const conditions = [isOneOf('status', ['processing', 'completed']), isOneOf('resource', WITH_PEOPLE)];
-      await changeAll(store, workspaceId, conditions, (job) => {
+      await changeAll(store, workspaceId, WITHDRAWABLE, (job) => {
         const untilMs = job.resource === 'customers' ? Math.max(acceptedMs, removedMs) : acceptedMs;
         if (Date.parse(job.startedAt ?? job.createdAt) > untilMs) return job;
         const error = 'The file was removed because a customer was erased after it was made. Please export again.';

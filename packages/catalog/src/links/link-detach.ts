@@ -11,18 +11,23 @@ type Detach = (workspaceId: string, id: string) => Promise<void>;
 export function tagDetacher(links: RecordStore<LinkRecord>): Detach {
   return (workspaceId, id) => {
     const hasTag = { sql: 'has(tag_ids, {tag:UInt64})', values: { tag: BigInt(numberOf('tag', id)) } };
-    return changeAll(links, workspaceId, [hasTag], (link) =>
-      link.tagIds.includes(id) ? { ...link, tagIds: link.tagIds.filter((tagId) => tagId !== id) } : link,
-    );
+    const tagged = { conditions: [hasTag], has: ({ tagIds }: LinkRecord) => tagIds.includes(id) };
+    return changeAll(links, workspaceId, tagged, (link) => ({
+      ...link,
+      tagIds: link.tagIds.filter((tagId) => tagId !== id),
+    }));
   };
 }
 
 /** Moves all links out of a folder. */
 export function folderDetacher(links: RecordStore<LinkRecord>): Detach {
-  return (workspaceId, id) =>
-    changeAll(links, workspaceId, [hasId('folder_id', 'folder', [id])], (link) =>
-      link.folderId === id ? { ...link, folderId: null } : link,
-    );
+  return (workspaceId, id) => {
+    const inFolder = {
+      conditions: [hasId('folder_id', 'folder', [id])],
+      has: ({ folderId }: LinkRecord) => folderId === id,
+    };
+    return changeAll(links, workspaceId, inFolder, (link) => ({ ...link, folderId: null }));
+  };
 }
 
 /** Attaches webhooks to links. A link stores the ids of its webhooks, so that a click needs no look-up. */
@@ -32,11 +37,14 @@ export function webhookLinks(links: RecordStore<LinkRecord>) {
     const attached = new Set(linkIds);
     // There is no column for the ids of webhooks, so candidates are found by a text search in the JSON.
     const mentionsWebhook = { sql: 'position(data, {webhook:String}) > 0', values: { webhook: webhookId } };
-    await changeAll(links, workspaceId, [mentionsWebhook], (link) =>
-      attached.has(link.id) || !link.webhookIds.includes(webhookId)
-        ? link
-        : { ...link, webhookIds: link.webhookIds.filter((id) => id !== webhookId) },
-    );
+    const others = {
+      conditions: [mentionsWebhook],
+      has: ({ id, webhookIds }: LinkRecord) => webhookIds.includes(webhookId) && !attached.has(id),
+    };
+    await changeAll(links, workspaceId, others, (link) => ({
+      ...link,
+      webhookIds: link.webhookIds.filter((id) => id !== webhookId),
+    }));
     if (linkIds.length === 0) return;
     await links.updateMany(workspaceId, linkIds, (link) =>
       link.webhookIds.includes(webhookId) ? link : { ...link, webhookIds: [...link.webhookIds, webhookId] },

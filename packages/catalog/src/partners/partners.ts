@@ -5,7 +5,7 @@ import { BY_CREATION } from '../lists/record-list.js';
 import { partnerEmail, partnerTenantId } from '../model/entity-types.js';
 import type { LinkRecord, PartnerRecord } from '../model/record-schemas.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
-import { changeAll } from '../store/bulk-changes.js';
+import { changeAll, type Selection } from '../store/bulk-changes.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { PARTNER_RULES } from './partner-rules.js';
 import { type PartnerTotals, readPartnerTotals, VISIBLE_PARTNER_SORTS } from './partner-totals.js';
@@ -22,9 +22,22 @@ export function createPartners(
   deps: PartnersDeps,
 ) {
   const { partners, links } = stores;
-  const linksOf = (id: string) => [hasId('partner_id', 'partner', [id])];
-  const visibleLinksOf = (id: string, hidesFolders: boolean) =>
-    hidesFolders ? [...linksOf(id), IN_NO_HIDDEN_FOLDER] : linksOf(id);
+  const linksOf = (id: string): Selection<LinkRecord> => ({
+    conditions: [hasId('partner_id', 'partner', [id])],
+    has: ({ partnerId }) => partnerId === id,
+  });
+  /** The links of a partner with another tenantId than that. */
+  const otherTenantLinksOf = (id: string, known: string): Selection<LinkRecord> => {
+    const { conditions, has } = linksOf(id);
+    return {
+      conditions: [...conditions, isOneOf('tenant_id', [known], true)],
+      has: (link) => has(link) && link.tenantId !== known,
+    };
+  };
+  const visibleLinksOf = (id: string, hidesFolders: boolean) => {
+    const { conditions } = linksOf(id);
+    return hidesFolders ? [...conditions, IN_NO_HIDDEN_FOLDER] : conditions;
+  };
 
   const resources = createResources(partners, PARTNER_RULES, deps);
   /** Sorts partners by the totals of the links outside hidden folders. */
@@ -103,7 +116,7 @@ export function createPartners(
       let copied: string | undefined;
       for (let next: string | undefined = known; next !== undefined && next !== copied; next = await current()) {
         copied = next;
-        await changeAll(links, workspaceId, [...linksOf(id), isOneOf('tenant_id', [next], true)], async (link) => {
+        await changeAll(links, workspaceId, otherTenantLinksOf(id, next), async (link) => {
           const tenantId = (await current()) ?? link.tenantId;
           return link.tenantId === tenantId ? link : { ...link, tenantId };
         });
