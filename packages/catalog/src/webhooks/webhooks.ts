@@ -35,12 +35,25 @@ export function createWebhooks(
       return resources.create(workspaceId, record, WEBHOOKS_MAX);
     },
 
-    /** Attaches the webhook to exactly these links. Ids of links that the workspace does not have are ignored. */
-    async attachLinks(workspaceId: string, webhookId: string, linkIds: readonly string[]): Promise<void> {
+    /**
+     * Runs `work`, which attaches the webhook to links, while no other such work for the webhook runs. A change of the webhook on which its
+     * links depend belongs into the work: the last one to change the webhook is then also the last one to change its links.
+     *
+     * @param work its argument attaches the webhook to exactly the given links; ids of links that the workspace does not have are ignored
+     */
+    async changeLinks<T>(
+      workspaceId: string,
+      webhookId: string,
+      work: (attach: (linkIds: readonly string[]) => Promise<void>) => Promise<T>,
+    ): Promise<T> {
       const lock = await deps.locks.take([`webhook-links/${webhookId}`]);
-      await underLock(lock, () => links.attach(workspaceId, webhookId, linkIds));
-      // Its removal detaches the webhook from links, maybe before these were attached.
-      if ((await store.get(workspaceId, webhookId)) === undefined) await links.detach(workspaceId, webhookId);
+      return underLock(lock, () =>
+        work(async (linkIds) => {
+          await links.attach(workspaceId, webhookId, linkIds);
+          // Its removal detaches the webhook from links, maybe before these were attached.
+          if ((await store.get(workspaceId, webhookId)) === undefined) await links.detach(workspaceId, webhookId);
+        }),
+      );
     },
 
     /** The enabled webhooks of a workspace, from a cache in this process. */

@@ -22,7 +22,7 @@ async function anAttachment() {
   const { id } = await catalog.webhooks.create(workspace.id, fields);
   const lock = `waymark:lock:record/links/${first.id}`;
   await stores.client.set(lock, 'of the test');
-  const attach = (linkId: string) => catalog.webhooks.attachLinks(workspace.id, id, [linkId]);
+  const attach = (linkId: string) => catalog.webhooks.changeLinks(workspace.id, id, (links) => links([linkId]));
   return {
     ...{ workspaceId: workspace.id, id, second, attach },
     attaching: attach(first.id),

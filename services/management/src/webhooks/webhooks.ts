@@ -106,7 +106,7 @@ export async function createWebhook(
   const webhook = await catalog.webhooks.create(workspaceId, { name, url, ...fields });
   if (linkIds.length === 0) return webhook;
   try {
-    await catalog.webhooks.attachLinks(workspaceId, webhook.id, linkIds);
+    await catalog.webhooks.changeLinks(workspaceId, webhook.id, (attach) => attach(linkIds));
     return webhook;
   } catch (err) {
     // A repeated request would be refused because of the URL, and the webhook would get no clicks.
@@ -138,6 +138,28 @@ function applyChanges(webhook: WebhookRecord, body: UpdateWebhookBody, nowMs: nu
   return { ...next, disabledAt, consecutiveFailures: body.disabled ? webhook.consecutiveFailures : 0 };
 }
 
+/** Changes the record of a webhook. @returns it, and the ids of the links that the body names */
+async function updateRecord(
+  catalog: Catalog,
+  workspaceId: string,
+  id: string,
+  body: UpdateWebhookBody,
+  nowMs: number,
+): Promise<{ readonly webhook: WebhookRecord; readonly linkIds: readonly string[] }> {
+  const requested = { linkIds: distinct(body.linkIds), folderIds: distinct(body.folderIds) };
+  let linkIds: readonly string[] = [];
+  const webhook = await catalog.webhooks.update(workspaceId, id, async (record) => {
+    const next = applyChanges(record, body, nowMs);
+    checkScope({ ...next, linkIds: requested.linkIds });
+    // Checked inside the update, because folders may have been deleted in the meantime.
+    linkIds = await resolveReferences(catalog, workspaceId, requested);
+    // With another scope the webhook is detached from all links.
+    const leavesLinkScope = record.linkScope === 'links' && next.linkScope !== 'links';
+    return { ...next, hasLinksToDetach: leavesLinkScope || record.hasLinksToDetach };
+  });
+  return { webhook, linkIds };
+}
+
 /**
  * `PATCH /webhooks/{id}`. A repeated request completes one that was interrupted: until the links are detached, the record notes it. Other
  * requests detach none, because the note may have stayed after they were detached, and links may name the webhook on purpose since then.
@@ -151,20 +173,15 @@ export async function updateWebhook(
   body: UpdateWebhookBody,
   nowMs: number,
 ): Promise<WebhookRecord> {
-  const requested = { linkIds: distinct(body.linkIds), folderIds: distinct(body.folderIds) };
-  let linkIds: readonly string[] = [];
-  const webhook = await catalog.webhooks.update(workspaceId, id, async (record) => {
-    const next = applyChanges(record, body, nowMs);
-    checkScope({ ...next, linkIds: requested.linkIds });
-    // Checked inside the update, because folders may have been deleted in the meantime.
-    linkIds = await resolveReferences(catalog, workspaceId, requested);
-    // With another scope the webhook is detached from all links.
-    const leavesLinkScope = record.linkScope === 'links' && next.linkScope !== 'links';
-    return { ...next, hasLinksToDetach: leavesLinkScope || record.hasLinksToDetach };
-  });
+  const { webhooks } = catalog;
   const isAboutLinks = [body.linkScope, body.triggers, body.linkIds].some((field) => field !== undefined);
-  const hasLinksToDetach = webhook.hasLinksToDetach && isAboutLinks;
-  if (body.linkIds !== undefined || hasLinksToDetach) await catalog.webhooks.attachLinks(workspaceId, id, linkIds);
-  if (hasLinksToDetach) return catalog.webhooks.update(workspaceId, id, () => ({ hasLinksToDetach: false }));
-  return webhook;
+  if (!isAboutLinks) return (await updateRecord(catalog, workspaceId, id, body, nowMs)).webhook;
+  // Before the lock, which other workspaces must not take.
+  await webhooks.require(workspaceId, id);
+  return webhooks.changeLinks(workspaceId, id, async (attach) => {
+    const { webhook, linkIds } = await updateRecord(catalog, workspaceId, id, body, nowMs);
+    if (body.linkIds !== undefined || webhook.hasLinksToDetach) await attach(linkIds);
+    if (!webhook.hasLinksToDetach) return webhook;
+    return webhooks.update(workspaceId, id, () => ({ hasLinksToDetach: false }));
+  });
 }
