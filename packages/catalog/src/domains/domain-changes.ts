@@ -36,6 +36,15 @@ const linksOn = (host: string): Selection<LinkRecord> => ({
   has: ({ domain }) => domain === host,
 });
 
+/** Those of the links that were created up to a time, epoch milliseconds. */
+const createdUntil = ({ conditions, has }: Selection<LinkRecord>, untilMs: number): Selection<LinkRecord> => ({
+  conditions: [
+    ...conditions,
+    { sql: 'toUnixTimestamp64Milli(created_at) <= {until:UInt64}', values: { until: untilMs } },
+  ],
+  has: (link) => has(link) && Date.parse(link.createdAt) <= untilMs,
+});
+
 /** Those of the links that are not the root link of a domain. */
 const withoutRoot = ({ conditions, has }: Selection<LinkRecord>): Selection<LinkRecord> => ({
   conditions: [...conditions, { sql: "key != '_root'", values: {} }],
@@ -170,8 +179,9 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
     },
 
     /**
-     * Removes the domain and its links. If the process is killed meanwhile, the domain remains and can be removed again. If the domain was
-     * primary, the oldest remaining one that is not archived becomes primary, or else the oldest.
+     * Removes the domain and its links. If the process is killed meanwhile, the domain remains and can be removed again, or its last links
+     * remain, and {@link finishRemoval} removes them. If the domain was primary, the oldest remaining one that is not archived becomes
+     * primary, or else the oldest.
      *
      * @throws ApiError not_found
      */
@@ -187,6 +197,20 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
       for (const host of [...former, ...last]) await removeAll(links, workspaceId, linksOn(host));
       if (removed.primary) await ensurePrimary(workspaceId);
       return removed;
+    },
+
+    /**
+     * Completes the removal of a domain that was interrupted after its record was removed. Links that are younger than the removal stay: the
+     * slug may have become a domain again, which may be one that all workspaces share.
+     *
+     * @param slug of no present domain
+     */
+    async finishRemoval(workspaceId: string, slug: string): Promise<void> {
+      const { sql, values } = equals('slug', slug);
+      const removedAtMs = await domains.table.removedAt(workspaceId, sql, values);
+      if (removedAtMs === undefined) return;
+      await removeAll(links, workspaceId, createdUntil(linksOn(slug), removedAtMs));
+      await ensurePrimary(workspaceId);
     },
   };
 }

@@ -163,7 +163,8 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     },
 
     /**
-     * Removes the record and all references to it. If the process is killed meanwhile, the record remains and can be removed again.
+     * Removes the record and all references to it. If the process is killed meanwhile, the record remains, or a few references do. A repeated
+     * call removes them, also if it throws because there is no record.
      *
      * @returns the removed record; @throws ApiError not_found
      */

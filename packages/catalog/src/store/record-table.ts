@@ -196,6 +196,23 @@ WHERE workspace_id = {workspace:UInt64} AND id >= {from:UInt64} ${tail}`,
       return Number(row?.[0] ?? 0);
     },
 
+    /**
+     * When the last of the removed records that had met the condition was removed, epoch milliseconds; undefined when there is none.
+     *
+     * @param condition constant SQL over the columns; values are passed only as `parameters`
+     */
+    async removedAt(workspaceId: string, condition: string, parameters: QueryParameters): Promise<number | undefined> {
+      // The row of a removal has the time as its version.
+      const [row] = await queryRows<[string]>(clickhouse, {
+        query: `SELECT toString(max(version)) FROM ${kind.table}
+WHERE workspace_id = {workspace:UInt64} AND deleted = 1 AND ${condition}`,
+        parameters: { ...parameters, workspace: numberOf('workspace', workspaceId) },
+        settings,
+      });
+      const version = Number(row?.[0] ?? 0);
+      return version === 0 ? undefined : version;
+    },
+
     publicId: (number: string) => formatResourceId(kind.resource, number),
   };
 }

@@ -30,6 +30,16 @@ async function withSecondDomain() {
   return { workspaceId: workspace.id, host, second, slug, aLink };
 }
 
+const primariesOf = async (workspaceId: string) => {
+  const request = {
+    filters: { isArchivedShown: true, search: undefined },
+    sortBy: 'createdAt',
+    sortOrder: 'asc',
+  } as const;
+  const domains = await stores.catalog().domains.list(workspaceId, { ...request, page: 1, pageSize: 100 });
+  return domains.filter(({ primary }) => primary).map(({ slug }) => slug);
+};
+
 describe('the removal of a domain', () => {
   it('leaves a link that is moved to another domain meanwhile', async () => {
     const { workspaceId, host, second, slug, aLink } = await withSecondDomain();
@@ -46,5 +56,34 @@ describe('the removal of a domain', () => {
     const after = stores.catalog();
     expect((await after.links.findByAddress(host, 'kept'))?.id).toBe(id);
     expect(await after.links.findByAddress(slug, '_root')).toBeUndefined();
+  });
+
+  it('is completed if it was interrupted after the record of the domain was removed', async () => {
+    const { workspaceId, host, second, slug, aLink } = await withSecondDomain();
+    await catalog.domains.makePrimary(workspaceId, second.id);
+    const late = await aLink(host, 'late');
+    const remover = aProcess({ statement: isSearchForLinks, nth: 2 });
+    const removing = remover.catalog.domains.remove(workspaceId, second.id);
+    await remover.stopped;
+    await catalog.links.update(workspaceId, late.id, (link) => ({ ...link, domain: slug }));
+    remover.kill();
+    await expect(removing).rejects.toThrow();
+    expect(await stores.catalog().domains.findBySlug(slug)).toBeUndefined();
+    const younger = await aLink(slug, 'younger');
+
+    await catalog.domains.finishRemoval(workspaceId, slug);
+
+    const after = stores.catalog();
+    const left = await Promise.all(['_root', 'late', 'younger'].map((key) => after.links.findByAddress(slug, key)));
+    // One that was created since may be on a domain that all workspaces share.
+    expect(left.map((link) => link?.id)).toEqual([undefined, undefined, younger.id]);
+    expect(await primariesOf(workspaceId)).toEqual([host]);
+  });
+
+  it('is not completed for a domain that the workspace has never had', async () => {
+    const { workspaceId, host, aLink } = await withSecondDomain();
+    const { id } = await aLink(`shared.${host}`, 'kept');
+    await catalog.domains.finishRemoval(workspaceId, `shared.${host}`);
+    expect((await stores.catalog().links.get(workspaceId, id))?.id).toBe(id);
   });
 });

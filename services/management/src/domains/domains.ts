@@ -62,12 +62,21 @@ async function isProgramDomain(catalog: Catalog, workspace: WorkspaceRecord, dom
   return program?.domainId === domain.id || catalog.partners.hasLinksOn(workspace.id, domain.slug);
 }
 
-/** `DELETE /domains/{slug}`. @throws ApiError not_found, forbidden (domain of another workspace, or used by the partner program) */
-export async function deleteDomain(
-  { catalog }: DomainDeps,
-  workspace: WorkspaceRecord,
-  slug: string,
-): Promise<DomainRecord> {
+/** Removes what an interrupted removal of a domain has left. Links on the domain that all workspaces share need no record of a domain. */
+async function finishRemoval({ catalog, defaultDomain }: DomainDeps, workspaceId: string, slug: string): Promise<void> {
+  const name = domainName(slug);
+  if (name === defaultDomain || (await catalog.domains.findBySlug(name, API_READ)) !== undefined) return;
+  await catalog.domains.finishRemoval(workspaceId, name);
+}
+
+/**
+ * `DELETE /domains/{slug}`. A repeated request completes one that was interrupted, also if it throws because there is no domain any more.
+ *
+ * @throws ApiError not_found, forbidden (domain of another workspace, or used by the partner program)
+ */
+export async function deleteDomain(deps: DomainDeps, workspace: WorkspaceRecord, slug: string): Promise<DomainRecord> {
+  const { catalog } = deps;
+  await finishRemoval(deps, workspace.id, slug);
   const domain = await ownDomain(catalog, workspace.id, slug);
   if (await isProgramDomain(catalog, workspace, domain)) {
     throw new ApiError('forbidden', `The domain "${domain.slug}" is used by the partner program.`);

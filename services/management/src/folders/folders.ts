@@ -69,6 +69,8 @@ export function updateFolder(
 
 /** `DELETE /folders/{id}`. @throws ApiError not_found, forbidden (access level) */
 export async function deleteFolder(catalog: Catalog, { workspace, apiKey }: KeyCaller, id: string): Promise<void> {
-  checkMayChange(apiKey, await catalog.folders.require(workspace.id, id));
+  const folder = await catalog.folders.get(workspace.id, id);
+  if (folder !== undefined) checkMayChange(apiKey, folder);
+  // Also without a folder: an interrupted removal may have left links in it.
   await catalog.folders.remove(workspace.id, id);
 }

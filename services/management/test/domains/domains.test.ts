@@ -1,4 +1,5 @@
 import { type Domain, domainSchema, type Link } from '@waymark/contract';
+import { stoppingClient } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   type Answer,
@@ -269,6 +270,38 @@ describe('DELETE /domains/{slug}', () => {
       const listed = await acme.call<Link[]>('GET', '/links?search=acme.com&showArchived=true&pageSize=100');
       expect(listed.body.filter(({ domain }) => domain === slug)).toEqual([]);
     }
+  });
+
+  it('completes a removal that was interrupted, although it answers 404', async () => {
+    const slug = aSlug();
+    await create(acme, { slug });
+    const isSearch = (text: string) => text.startsWith('SELECT id FROM links ');
+    const process = stoppingClient(management.database.client, { statement: isSearch, nth: 2 });
+    const database = { ...management.database, client: process.client };
+    const interrupted = await startManagement(Date.now, {}, { database, server: management.server });
+    onTestFinished(() => interrupted.close());
+    const path = `/domains/${slug}`;
+    const headers = { authorization: `Bearer ${acme.token}` };
+    const answer = interrupted.app.inject({ method: 'DELETE', url: path, headers });
+    await process.stopped;
+    process.kill();
+    expect((await answer).statusCode).toBe(500);
+    expect((await findLink(acme, slug)).status).toBe(200);
+    expect(codeOf(await acme.call('DELETE', path))).toEqual([404, 'not_found']);
+    expect((await findLink(acme, slug)).status).toBe(404);
+  });
+
+  it('leaves the links on a domain that all workspaces share, also if it was one of the workspace before', async () => {
+    const shared = aSlug();
+    const other = await startManagement(Date.now, { defaultDomain: shared }, management);
+    onTestFinished(() => other.close());
+    const caller = await aCaller(other);
+    const { body: link } = await caller.post({ url: 'https://acme.com', key: `moved-${next}` });
+    await other.catalog.domains.create(caller.workspaceId, { slug: shared });
+    expect((await caller.call('DELETE', `/domains/${shared}`)).status).toBe(200);
+    expect((await caller.call<Link>('PATCH', `/links/${link.id}`, { domain: shared })).body.domain).toBe(shared);
+    expect(codeOf(await caller.call('DELETE', `/domains/${shared}`))).toEqual([404, 'not_found']);
+    expect((await caller.get(`/links/${link.id}`)).status).toBe(200);
   });
 
   it('makes the oldest other domain primary when the primary one is deleted; another workspace’s answers 403', async () => {

@@ -115,6 +115,16 @@ describe('PATCH /folders/{id}', () => {
 });
 
 describe('DELETE /folders/{id}', () => {
+  it('takes links out of a folder that does not exist any more, as an interrupted removal leaves them', async () => {
+    const { body: folder } = await create(acme, { name: 'interrupted' });
+    await acme.call('DELETE', `/folders/${folder.id}`);
+    const { links } = management.catalog;
+    const draft = { domain: acme.host, url: 'https://acme.com', folderId: folder.id };
+    const { id } = await links.create(acme.workspaceId, draft);
+    expect(codeOf(await acme.call('DELETE', `/folders/${folder.id}`))).toEqual([404, 'not_found']);
+    expect((await links.get(acme.workspaceId, id))?.folderId).toBeNull();
+  });
+
   it('returns the id and releases the name', async () => {
     const { body: folder } = await create(acme, { name: 'gone' });
     expect(await acme.call('DELETE', `/folders/${folder.id}`)).toEqual({ status: 200, body: { id: folder.id } });
