@@ -3,6 +3,7 @@ import { NAMES_TABLE } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { createListReads } from './clickhouse/list-reads.js';
 import { createCustomers } from './customers/customers.js';
+import { createDomainHosts } from './domains/domain-hosts.js';
 import { createDomains } from './domains/domains.js';
 import { createErasures } from './erasures/erasures.js';
 import { createSubjectHash } from './erasures/subject-hash.js';
@@ -176,6 +177,7 @@ export function createCatalog(options: CatalogOptions) {
     (await workspaceStore.table.get(workspaceId, workspaceId)) === undefined;
   const apiKeyStore = createRecordStore(apiKeyType, deps, others);
   const domainStore = createRecordStore(domainType, deps, { ...atMost(DOMAINS_KEPT), isOrphan: isOrphanDomain });
+  const domainHosts = createDomainHosts({ domains: domainStore, locks: deps.locks, isOrphan: isOrphanDomain });
   const linkStore = createRecordStore(linkType, deps, {
     ...atMost(LINKS_KEPT),
     // While a domain is renamed, a link on one of its hosts and one on the other cannot have the same key: they could not be moved.
@@ -230,7 +232,7 @@ export function createCatalog(options: CatalogOptions) {
       programs: programStore,
       groups: groupStore,
     },
-    deps,
+    { ...deps, domainHosts },
     laggingRead,
     queueShards.count,
   );
@@ -238,11 +240,7 @@ export function createCatalog(options: CatalogOptions) {
     workspaces,
     queueShards,
     keys: createKeys(apiKeyStore, workspaces, quotas, now),
-    domains: createDomains(
-      { domains: domainStore, links: linkStore, isOrphan: isOrphanDomain },
-      resourceDeps,
-      laggingRead,
-    ),
+    domains: createDomains({ domains: domainStore, links: linkStore, hosts: domainHosts }, resourceDeps, laggingRead),
     quotas,
     links: createLinks({
       store: linkStore,

@@ -1,4 +1,4 @@
-import { ApiError, withoutPort } from '@waymark/contract';
+import { ApiError } from '@waymark/contract';
 import { equals } from '../lists/list-conditions.js';
 import { isRootLink } from '../model/entity-types.js';
 import type { DomainRecord, LinkRecord } from '../model/record-schemas.js';
@@ -6,6 +6,7 @@ import type { Fields } from '../resources/resource.js';
 import { changeAll, removeAll, type Selection } from '../store/bulk-changes.js';
 import type { RecordStore } from '../store/record-store.js';
 import { underLock, type WriteDeps } from '../store/write-context.js';
+import type { DomainHosts } from './domain-hosts.js';
 import type { NewDomain } from './domain-rules.js';
 
 /** The operations on single domain records, without their links. */
@@ -23,8 +24,7 @@ interface DomainResource {
 export interface DomainStores {
   readonly domains: RecordStore<DomainRecord>;
   readonly links: RecordStore<LinkRecord>;
-  /** Whether a killed creation of a workspace has left the domain behind. */
-  readonly isOrphan: (domain: DomainRecord) => Promise<boolean>;
+  readonly hosts: DomainHosts;
 }
 
 /** The hosts on which a domain has links. The old one first: an unfinished move moves links from it to the new one. */
@@ -53,26 +53,10 @@ const withoutRoot = ({ conditions, has }: Selection<LinkRecord>): Selection<Link
 
 /** Creates, moves and removes domains together with their links. */
 export function createDomainChanges(stores: DomainStores, resource: DomainResource, deps: WriteDeps) {
-  const { domains, links, isOrphan } = stores;
+  const { domains, links, hosts } = stores;
 
   const all = async (workspaceId: string): Promise<DomainRecord[]> =>
     (await domains.table.select(workspaceId, 'ORDER BY id', {})).map(({ record }) => record);
-
-  /**
-   * Checks that no other workspace has a domain with the same host and another port, or none. A visit whose host has a port finds the domain
-   * without the port first, so a workspace could take over the links of the other one.
-   *
-   * @throws ApiError conflict
-   */
-  async function checkHost(workspaceId: string, slug: string): Promise<void> {
-    const host = withoutPort(slug);
-    const condition = '(slug = {host:String} OR startsWith(slug, {start:String})) AND slug != {slug:String}';
-    const sameHost = await domains.table.selectEverywhere(condition, { host, start: `${host}:`, slug });
-    for (const other of sameHost) {
-      if (other.workspaceId !== workspaceId && !(await isOrphan(other)))
-        throw new ApiError('conflict', `The domain "${slug}" is already in use.`);
-    }
-  }
 
   /**
    * Moves the links on the host `from` to the slug of the domain. The slug is read while each link is locked, because another request may
@@ -104,8 +88,15 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
     return moved;
   }
 
+  /** Runs `work`, which makes a domain primary, while no other request does so in the workspace. */
+  async function whileNoneBecomesPrimary<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
+    const lock = await deps.locks.take([`primary/${workspaceId}`]);
+    return underLock(lock, work);
+  }
+
   /**
-   * Makes one domain primary and all others not. All domains of the workspace are locked meanwhile, so there is only ever one.
+   * Makes one domain primary and all others not. All domains of the workspace are locked meanwhile, so there is only ever one. Call it in
+   * {@link whileNoneBecomesPrimary}: a domain that is created after the list is read is not among these, and must not become primary meanwhile.
    *
    * @returns false, and changes nothing, when the domain has been removed
    */
@@ -125,8 +116,7 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
   /** Makes the oldest domain primary if none is, an archived one only if all are. */
   async function ensurePrimary(workspaceId: string): Promise<void> {
     if ((await all(workspaceId)).some(({ primary }) => primary)) return;
-    const lock = await deps.locks.take([`primary/${workspaceId}`]);
-    await underLock(lock, async () => {
+    await whileNoneBecomesPrimary(workspaceId, async () => {
       for (;;) {
         const present = await all(workspaceId);
         const next = present.find(({ archived }) => !archived) ?? present[0];
@@ -137,7 +127,7 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
   }
 
   return {
-    checkHost,
+    checkHost: hosts.check,
 
     /**
      * Creates a domain and its root link, which has no destination. The workspace's first domain becomes primary.
@@ -145,7 +135,6 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
      * @throws ApiError forbidden (quota), conflict when the domain is in use, by any workspace
      */
     async create(workspaceId: string, input: NewDomain, countMax: number | null = null): Promise<DomainRecord> {
-      await checkHost(workspaceId, input.slug);
       const domain = await resource.create(workspaceId, input, countMax);
       await ensurePrimary(workspaceId);
       return (await domains.get(workspaceId, domain.id)) ?? domain;
@@ -159,20 +148,20 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
     async update(workspaceId: string, id: string, patch: Partial<Fields<DomainRecord>>): Promise<DomainRecord> {
       const before = await domains.get(workspaceId, id);
       if (before !== undefined) await finishMove(before);
-      if (patch.slug !== undefined && patch.slug !== before?.slug) await checkHost(workspaceId, patch.slug);
-      const changed = await resource.update(workspaceId, id, (domain) => {
-        const isMoved = patch.slug !== undefined && patch.slug !== domain.slug;
-        if (isMoved && domain.movedFrom !== null) {
-          throw new ApiError('conflict', 'The links of this domain are being moved.');
-        }
-        return { ...patch, movedFrom: isMoved ? domain.slug : domain.movedFrom };
-      });
-      return finishMove(changed);
+      const { slug } = patch;
+      const change = () =>
+        resource.update(workspaceId, id, async (domain) => {
+          if (slug === undefined || slug === domain.slug) return patch;
+          if (domain.movedFrom !== null) throw new ApiError('conflict', 'The links of this domain are being moved.');
+          await hosts.check(workspaceId, slug);
+          return { ...patch, movedFrom: domain.slug };
+        });
+      return finishMove(await (slug === undefined ? change() : hosts.whileLocked(workspaceId, slug, change)));
     },
 
     /** @throws ApiError not_found */
     async makePrimary(workspaceId: string, id: string): Promise<DomainRecord> {
-      const isSet = await setPrimary(workspaceId, id);
+      const isSet = await whileNoneBecomesPrimary(workspaceId, () => setPrimary(workspaceId, id));
       const domain = isSet ? await domains.get(workspaceId, id) : undefined;
       if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
       return domain;

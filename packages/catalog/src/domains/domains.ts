@@ -37,10 +37,11 @@ function domainObject(record: DomainRecord): Domain {
 
 /** The operations on domains. */
 export function createDomains(stores: DomainStores, deps: ResourceDeps, laggingRead: ReadOptions) {
-  const { domains, links } = stores;
+  const { domains, links, hosts } = stores;
   const resources = createResources(domains, DOMAIN_RULES, deps, {
-    /** The root link of the domain, without destination. */
+    /** The check of the host, and the root link of the domain, without destination. */
     companions: ({ workspaceId, slug }) => [
+      hosts.creationStep(workspaceId, slug),
       links.prepare(newLinkRecord(workspaceId, { domain: slug, key: '_root', url: '' }, deps.now())),
     ],
   });

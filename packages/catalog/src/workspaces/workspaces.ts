@@ -8,6 +8,7 @@ import {
   type Scope,
 } from '@waymark/contract';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
+import type { DomainHosts } from '../domains/domain-hosts.js';
 import { draftDomain } from '../domains/domains.js';
 import { newLinkRecord } from '../links/new-link-record.js';
 import { groupSlug, workspaceSlug } from '../model/entity-types.js';
@@ -121,7 +122,7 @@ export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
 /** The operations on workspaces. @param queueShardCount 1 with one Redis */
 export function createWorkspaces(
   stores: WorkspaceStores,
-  deps: WriteDeps,
+  deps: WriteDeps & { readonly domainHosts: DomainHosts },
   laggingRead: ReadOptions,
   queueShardCount: number,
 ) {
@@ -152,8 +153,10 @@ export function createWorkspaces(
 
   function domainCreations(domain: DomainRecord | undefined, nowMs: number): Creation[] {
     if (domain === undefined) return [];
-    const root = newLinkRecord(domain.workspaceId, { domain: domain.slug, key: '_root', url: '' }, nowMs);
-    return [stores.links.prepare(root), stores.domains.prepare(domain)];
+    const { workspaceId, slug } = domain;
+    const root = newLinkRecord(workspaceId, { domain: slug, key: '_root', url: '' }, nowMs);
+    const step = deps.domainHosts.creationStep(workspaceId, slug);
+    return [step, stores.links.prepare(root), stores.domains.prepare(domain)];
   }
 
   /** Creates the program of a workspace without one, or finds the program that a killed call has created. */

@@ -1,6 +1,6 @@
-import { startStores, stoppingClient, type TestStores } from '@waymark/test-kit';
+import { startStores, stoppingClient, type TestStores, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Catalog } from '../../src/index.js';
+import type { Catalog, DomainRecord } from '../../src/index.js';
 import { aWorkspace } from '../test-catalog.js';
 
 let stores: TestStores;
@@ -13,6 +13,7 @@ beforeAll(async () => {
 afterAll(() => stores.close());
 
 const isSearchForLinks = (text: string) => text.startsWith('SELECT id FROM links ');
+const isLocked = (name: string) => async () => (await stores.client.exists(`waymark:lock:${name}`)) > 0;
 
 /** A process of its own that stops at a statement. */
 function aProcess(at: Parameters<typeof stoppingClient>[1]) {
@@ -85,5 +86,63 @@ describe('the removal of a domain', () => {
     const { id } = await aLink(`shared.${host}`, 'kept');
     await catalog.domains.finishRemoval(workspaceId, `shared.${host}`);
     expect((await stores.catalog().links.get(workspaceId, id))?.id).toBe(id);
+  });
+});
+
+it('a workspace has one primary domain, also if another one is created and made primary while one becomes primary', async () => {
+  const { workspaceId, host, second } = await withSecondDomain();
+  const process = aProcess({
+    statement: (text) => text.includes('FROM domains FINAL') && text.endsWith('ORDER BY id'),
+    isDone: true,
+  });
+  const making = process.catalog.domains.makePrimary(workspaceId, second.id);
+  await process.stopped;
+  const third = await catalog.domains.create(workspaceId, { slug: `third.${host}` });
+  const makingThird = catalog.domains.makePrimary(workspaceId, third.id);
+  await Promise.race([
+    makingThird,
+    waitFor(isLocked(`primary/${workspaceId}`), { what: 'the lock of the primary domain' }),
+  ]);
+  process.go();
+  await Promise.all([making, makingThird]);
+  expect(await primariesOf(workspaceId)).toHaveLength(1);
+});
+
+describe('two workspaces get no domains with one host and different ports at the same time', () => {
+  type Request = (by: Catalog, workspaceId: string, domain: DomainRecord, slug: string) => Promise<unknown>;
+  const requests: [string, Request][] = [
+    ['a creation', (by, workspaceId, _domain, slug) => by.domains.create(workspaceId, { slug })],
+    ['a rename', (by, workspaceId, { id }, slug) => by.domains.update(workspaceId, id, { slug })],
+    [
+      'the creation of a workspace',
+      (by, _workspaceId, _domain, slug) =>
+        by.workspaces.create({ name: 'New', slug: slug.replaceAll('.', '-'), plan: 'enterprise', domain: slug }),
+    ],
+  ];
+  it.each(requests)('%s', async (_what, request) => {
+    const [one, other] = [await withSecondDomain(), await withSecondDomain()];
+    const slug = `ports.${one.host}`;
+    const process = aProcess({ statement: (text) => text === 'INSERT INTO domains' });
+    const requested = request(process.catalog, one.workspaceId, one.second, slug);
+    await process.stopped;
+    const withPort = catalog.domains.create(other.workspaceId, { slug: `${slug}:8443` });
+    const settled = Promise.allSettled([requested, withPort]);
+    await Promise.race([
+      withPort.catch(() => undefined),
+      waitFor(isLocked(`domain-host/${slug}`), { what: 'the lock of the host' }),
+    ]);
+    process.go();
+    expect((await settled).map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    await expect(withPort).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('and a new workspace gets none with the host of another workspace', async () => {
+    const { workspaceId, slug } = await withSecondDomain();
+    await catalog.domains.create(workspaceId, { slug: `ports.${slug}:8443` });
+    const creation = catalog.workspaces.create({
+      ...{ name: 'New', slug: `new-${slug.replaceAll('.', '-')}`, plan: 'enterprise', domain: `ports.${slug}` },
+    });
+    const message = `The domain "ports.${slug}" is already in use.`;
+    await expect(creation).rejects.toMatchObject({ code: 'conflict', message });
   });
 });
