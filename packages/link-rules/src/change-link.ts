@@ -1,10 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Catalog, type LinkRecord, linkInState, readUtm, storedKey, withRewrittenQuery } from '@waymark/catalog';
-import { HIDDEN_PASSWORD, ROOT_KEY, type UpdateLinkBody, UTM_TEMPLATE_FIELDS } from '@waymark/contract';
+import {
+  API_READ,
+  type Catalog,
+  type LinkRecord,
+  linkInState,
+  readUtm,
+  storedKey,
+  withRewrittenQuery,
+} from '@waymark/catalog';
+import {
+  type ApiError,
+  domainName,
+  HIDDEN_PASSWORD,
+  ROOT_KEY,
+  type UpdateLinkBody,
+  UTM_TEMPLATE_FIELDS,
+} from '@waymark/contract';
 import { domainOf } from './draft-link.js';
 import { checkChosenKey } from './key-rules.js';
 import { checkPassword, destinationOf, plainFields, variantsOf } from './link-fields.js';
+import type { LinkRuleDeps } from './link-rule-deps.js';
 import { checkLinkSize } from './link-size.js';
+import { type Move, settleChangedLinks } from './lost-references.js';
 import { checkPlan, type GatedLink } from './plan-gates.js';
 import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
 import { dateFields } from './request-date.js';
@@ -65,6 +82,21 @@ export function withoutShownTag(record: LinkRecord, body: UpdateLinkBody): Updat
 }
 
 /**
+ * The body of a request without the domain and the key that its link had when it was found: they are no move. If a rename of the domain, or
+ * another request, has moved the link since, it stays where it is.
+ *
+ * @param found the link that the request has found
+ */
+export function withoutFoundAddress(found: LinkRecord, body: UpdateLinkBody): UpdateLinkBody {
+  const { domain, key, ...others } = body;
+  return {
+    ...others,
+    ...(domain && domainName(domain) !== found.domain && { domain }),
+    ...(key && storedKey(key) !== found.key && { key }),
+  };
+}
+
+/**
  * Whether the body has UTM fields. With them, a destination that differs from the stored one only in how its query is encoded is not
  * changed, because an earlier request with UTM fields may have encoded the stored one anew.
  */
@@ -111,4 +143,57 @@ export function changedLink(
   if (isDeepStrictEqual(next, record)) return record;
   checkLinkSize({ ...next }, { ...record });
   return next;
+}
+
+/** Links that a request has found, and how it changes them. */
+export interface FoundLinks {
+  readonly found: readonly LinkRecord[];
+  /** What the change refers to, and the domains, folders and partners of the links, as far as the rules need them. */
+  readonly context: LinkContext;
+  /** Reads the context for a link whose domain, folder or partner is another than when it was found. */
+  readonly contextFor: (record: LinkRecord) => Promise<LinkContext>;
+  /** May throw or reject to refuse the change of all. */
+  readonly change: (context: LinkContext, record: LinkRecord) => LinkRecord | Promise<LinkRecord>;
+}
+
+/** The fields of a link by which the context was read. */
+const CONTEXT_FIELDS = ['domain', 'folderId', 'partnerId'] as const;
+
+/**
+ * Changes links that a request has found. Between its look-up and the locks of the links, other requests may have changed them, and what they
+ * refer to. Therefore each change is made from the link as it is under its lock, with a context that fits it, and is withdrawn if it moves the
+ * link to a domain that was removed or renamed meanwhile.
+ *
+ * @returns the changed links without those that were removed meanwhile, and each link as it was under its lock. Call `settle` before the
+ * request is answered; it returns the links as they are then, with an error in place of each whose change was withdrawn
+ * @throws ApiError conflict; the error of `change`. No link was changed then
+ */
+export async function changeFoundLinks(
+  deps: LinkRuleDeps,
+  workspaceId: string,
+  { found, context, contextFor, change }: FoundLinks,
+) {
+  const { links, domains } = deps.catalog;
+  const asFound = new Map(found.map((record) => [record.id, record]));
+  const before = new Map<string, LinkRecord>();
+  const homeIds = new Map<string, string | undefined>();
+  const stored = await links.updateMany(workspaceId, [...asFound.keys()], async (record) => {
+    const isAsFound = CONTEXT_FIELDS.every((field) => asFound.get(record.id)?.[field] === record[field]);
+    const next = await change(isAsFound ? context : await contextFor(record), record);
+    before.set(record.id, record);
+    if (next.domain !== record.domain) {
+      const home = await domains.findBySlug(record.domain, API_READ);
+      homeIds.set(record.id, home?.workspaceId === workspaceId ? home.id : undefined);
+    }
+    return next;
+  });
+  const moves = stored.flatMap((link): Move[] => {
+    const former = before.get(link.id);
+    return former && homeIds.has(link.id) ? [{ before: former, stored: link, homeId: homeIds.get(link.id) }] : [];
+  });
+  return {
+    before: before as ReadonlyMap<string, LinkRecord>,
+    stored,
+    settle: (): Promise<readonly (LinkRecord | ApiError)[]> => settleChangedLinks(deps, workspaceId, stored, moves),
+  };
 }

@@ -10,8 +10,9 @@ import {
   parseUrl,
   randomUInt32,
 } from '@waymark/contract';
-import { updateFoundLink } from '../links/change/update-link.js';
+import { updateIfMatching } from '../links/change/update-link.js';
 import { createLink, storeNewLink } from '../links/create/create-link.js';
+import { updateOrCreate } from '../links/create/update-or-create.js';
 import type { LinkDeps } from '../links/link-deps.js';
 import { findPartner } from './find-partner.js';
 import type { PartnerCaller } from './partner-caller.js';
@@ -214,11 +215,13 @@ export async function upsertPartnerLink(
   const partner = await findPartner(catalog, workspaceId, body);
   const { domain, ...fields } = await bodyFor(deps, caller, partner, body);
   const { url } = fields;
-  const upsert = async () => {
-    const found = await catalog.partners.linkByUrl(workspaceId, partner.id, url, linkVisibility(caller.apiKey));
-    if (found !== undefined) return updateFoundLink(deps, caller, found, fields);
-    return createLink(deps, caller, { ...fields, domain });
-  };
+  const upsert = () =>
+    updateOrCreate({
+      find: () => catalog.partners.linkByUrl(workspaceId, partner.id, url, linkVisibility(caller.apiKey)),
+      update: (found) =>
+        updateIfMatching(deps, caller, found, fields, (link) => link.url === url && link.partnerId === partner.id),
+      create: () => createLink(deps, caller, { ...fields, domain }),
+    });
   const link = await mapErrorFields(requestField(body.linkProps), () =>
     catalog.links.whileUrlsHeld(workspaceId, [`${partner.id} ${url}`], upsert),
   );

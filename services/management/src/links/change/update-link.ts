@@ -11,11 +11,11 @@ import {
 } from '@waymark/contract';
 import {
   changedLink,
-  detachFromLost,
+  changeFoundLinks,
   folderRefusal,
   type LinkContext,
   linkContext,
-  settleStoredLinks,
+  withoutFoundAddress,
   withoutShownTag,
 } from '@waymark/link-rules';
 import { finishChange } from '../finish-change.js';
@@ -25,9 +25,11 @@ import { linkObjectFor } from '../read/read-link-object.js';
 import { bulkError } from '../routes/bulk-error.js';
 
 interface StoredChanges {
+  /** The links as they were when they were changed, by id. */
+  readonly before: ReadonlyMap<string, LinkRecord>;
   /** The updated links, without those that were deleted meanwhile. */
   readonly stored: readonly LinkRecord[];
-  /** Does what remains to be done for them. @returns the links as they are then, with an error in place of each that was removed with its domain */
+  /** Does what remains to be done for them. @returns the links as they are then, with an error in place of each whose change was withdrawn */
   readonly finish: () => Promise<readonly (LinkRecord | ApiError)[]>;
 }
 
@@ -47,28 +49,65 @@ async function storeChanges(
   body: UpdateLinkBody,
   changeOne: (context: LinkContext, record: LinkRecord) => LinkRecord,
 ): Promise<StoredChanges> {
-  const { links, abTests } = deps.catalog;
+  const { abTests } = deps.catalog;
   // The rules also need the current folders and partners of the links, and the current domain if the body has none.
-  const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
-  const context = await linkContext(deps, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
-  const before = new Map(found.map((record) => [record.id, record]));
+  const contextOf = (records: readonly LinkRecord[]) => {
+    const current = records.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
+    return linkContext(deps, caller, [{ domain: records[0]?.domain, ...body }, ...current]);
+  };
   // An upsert sends the `url` that the link already has, which ends no A/B test.
   const isChosen = (next: LinkRecord, record: LinkRecord | undefined) =>
     body.url !== undefined && (next.url !== record?.url || next.testCompletedAt !== record.testCompletedAt);
-  const stored = await links.updateMany(caller.workspace.id, [...before.keys()], async (record) => {
-    const next = changeOne(context, record);
-    if (isChosen(next, record)) await abTests.noteChoice(next);
-    // A request that also sets the destination leaves the writer nothing to choose.
-    if (body.url === undefined && next.testCompletedAt !== record.testCompletedAt) await abTests.noteEnd(next);
-    return next;
+  const { before, stored, settle } = await changeFoundLinks(deps, caller.workspace.id, {
+    found,
+    context: await contextOf(found),
+    contextFor: (record) => contextOf([record]),
+    async change(context, record) {
+      const next = changeOne(context, record);
+      if (isChosen(next, record)) await abTests.noteChoice(next);
+      // A request that also sets the destination leaves the writer nothing to choose.
+      if (body.url === undefined && next.testCompletedAt !== record.testCompletedAt) await abTests.noteEnd(next);
+      return next;
+    },
   });
   async function finish() {
-    const chosen = stored.filter((link) => isChosen(link, before.get(link.id)));
+    const settled = await settle();
+    const kept = settled.filter((link): link is LinkRecord => !(link instanceof ApiError));
+    const chosen = kept.filter((link) => isChosen(link, before.get(link.id)));
     await Promise.all(chosen.map(abTests.keepDestination));
-    const isAnyMoved = stored.some(({ id, domain }) => domain !== before.get(id)?.domain);
-    return (isAnyMoved ? settleStoredLinks : detachFromLost)(deps, caller.workspace.id, stored);
+    return settled;
   }
-  return { stored, finish };
+  return { before, stored, finish };
+}
+
+/**
+ * Changes a link that was found by some of its fields.
+ *
+ * @param isMatching whether the link still has these fields
+ * @returns undefined, and changes nothing, if it has not, or is removed
+ * @throws ApiError 400, 403, 404, 409, 422 or 429
+ */
+export async function updateIfMatching(
+  deps: LinkDeps,
+  caller: KeyCaller,
+  found: LinkRecord,
+  sent: UpdateLinkBody,
+  isMatching: (record: LinkRecord) => boolean,
+): Promise<Link | undefined> {
+  const { links } = deps.catalog;
+  const body = withoutFoundAddress(found, sent);
+  await deps.notifier.assertQueueCapacity(caller.workspace.id, 'link.updated');
+  let isFound = false;
+  const { before, stored, finish } = await storeChanges(deps, caller, [found], body, (context, record) => {
+    isFound = isMatching(record);
+    return isFound ? changedLink(context, links, record, withoutShownTag(record, body), 'keep') : record;
+  });
+  if (!isFound) return undefined;
+  const isChanged = ({ id, updatedAt }: LinkRecord) => updatedAt !== before.get(id)?.updatedAt;
+  const [updated] = withoutErrors(await finishChange(deps, 'link.updated', stored.find(isChanged), finish));
+  if (updated === undefined) return undefined;
+  if (isChanged(updated)) await deps.notifier.linkChanged('link.updated', updated);
+  return linkObjectFor(deps, caller, updated);
 }
 
 /** `PATCH /links/{linkId}`, after the link was found. @throws ApiError 400, 403, 404, 409, 422 or 429 */
@@ -78,16 +117,9 @@ export async function updateFoundLink(
   found: LinkRecord,
   body: UpdateLinkBody,
 ): Promise<Link> {
-  const { links } = deps.catalog;
-  await deps.notifier.assertQueueCapacity(caller.workspace.id, 'link.updated');
-  const changes = await storeChanges(deps, caller, [found], body, (context, record) =>
-    changedLink(context, links, record, withoutShownTag(record, body), 'keep'),
-  );
-  const changed = changes.stored.find(({ updatedAt }) => updatedAt !== found.updatedAt);
-  const [updated] = withoutErrors(await finishChange(deps, 'link.updated', changed, changes.finish));
+  const updated = await updateIfMatching(deps, caller, found, body, () => true);
   if (updated === undefined) throw new ApiError('not_found', 'Link not found.');
-  if (updated.updatedAt !== found.updatedAt) await deps.notifier.linkChanged('link.updated', updated);
-  return linkObjectFor(deps, caller, updated);
+  return updated;
 }
 
 /**

@@ -1,9 +1,10 @@
 import { type KeyCaller, linkVisibility, mergeUtm, normaliseUrl, withRewrittenQuery } from '@waymark/catalog';
 import type { CreateLinkBody, Link } from '@waymark/contract';
 import { checkUtmValues } from '@waymark/link-rules';
-import { updateFoundLink } from '../change/update-link.js';
+import { updateIfMatching } from '../change/update-link.js';
 import type { LinkDeps } from '../link-deps.js';
 import { createLink } from './create-link.js';
+import { updateOrCreate } from './update-or-create.js';
 
 /**
  * `PUT /links/upsert`: updates the oldest link with that destination, or creates one. Of concurrent requests for one destination, only
@@ -19,11 +20,18 @@ export async function upsertLink(deps: LinkDeps, caller: KeyCaller, body: Create
   checkUtmValues(url, body);
   const merged = mergeUtm(url, body);
   const urls = [...new Set([merged, url, withRewrittenQuery(merged)])];
-  return links.whileUrlsHeld(workspaceId, urls, async () => {
+  async function find() {
     for (const one of urls) {
       const found = await links.findByUrl(workspaceId, one, linkVisibility(caller.apiKey));
-      if (found !== undefined) return updateFoundLink(deps, caller, found, body);
+      if (found !== undefined) return found;
     }
-    return createLink(deps, caller, body);
-  });
+    return undefined;
+  }
+  return links.whileUrlsHeld(workspaceId, urls, () =>
+    updateOrCreate({
+      find,
+      update: (found) => updateIfMatching(deps, caller, found, body, (link) => link.url === found.url),
+      create: () => createLink(deps, caller, body),
+    }),
+  );
 }
