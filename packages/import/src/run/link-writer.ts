@@ -3,6 +3,7 @@ import { API_READ, type LinkRecord, type NewLink, normaliseKey, workspaceLimits 
 import { ApiError, ROOT_KEY, resourceIdTime } from '@waymark/contract';
 import {
   changedLink,
+  changeFoundLinks,
   completeLink,
   draftLink,
   type LinkAuthor,
@@ -49,6 +50,9 @@ export interface LinkWriterOptions {
   readonly ownSinceMs: () => number | undefined;
 }
 
+/** The outcome of a plan whose link was found, and is deleted before it is updated. */
+const DELETED: Outcome = { end: 'rejected', reason: 'The link was deleted during the import.' };
+
 function rejected(err: ApiError): Outcome {
   return { end: 'rejected', reason: err.message };
 }
@@ -80,17 +84,20 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     return { ...complete, createdAt, ...(baseline && { baseline }) };
   }
 
-  /** The record with the changes of the plan, or the same object when nothing differs. Only new links get the id at the source. */
+  /**
+   * The record with the changes of the plan, or the same object when nothing differs. Only new links get the id at the source. The record stays
+   * on its address: it was found by that of the plan, and if it has another one by now, another request has moved it.
+   */
   function changedRecord(
     context: LinkContext,
     record: LinkRecord,
     { body, cleared, hasSourceId, baseline }: LinkPlan,
   ): LinkRecord {
-    const { externalId, ...fields } = body;
+    const { externalId, domain: _domain, key: _key, ...fields } = body;
     // A link of a partner has the tenant of the partner and, without a folder of its own, that of the program.
     const { folderId: _folder, tenantId: _tenant, trackConversion: _tracking, ...others } = cleared;
     const taken = record.partnerId === null && record.programId === null ? cleared : others;
-    const changes = { ...taken, ...(hasSourceId || externalId === undefined ? fields : body) };
+    const changes = { ...taken, ...(!hasSourceId && externalId !== undefined && { externalId }), ...fields };
     const changed = changedLink(context, links, record, changes, 'replace');
     if (baseline === undefined || isSameCount(record, baseline) || hasEvents(record)) return changed;
     return { ...changed, baseline };
@@ -145,21 +152,27 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
   async function updateTogether(context: LinkContext, updates: readonly Update[]): Promise<readonly Outcome[]> {
     const planOf = new Map(updates.map(({ record, plan }) => [record.id, plan]));
     const refused = new Map<string, Outcome>();
-    const change = (current: LinkRecord): LinkRecord => {
-      const plan = planOf.get(current.id);
+    const found = updates.map(({ record }) => record);
+    const contextFor = (record: LinkRecord) => contextOf([...planOf.values()], [record]);
+    const change = (present: LinkContext, record: LinkRecord): LinkRecord => {
+      const plan = planOf.get(record.id);
+      if (plan === undefined) return record;
       try {
-        return plan === undefined ? current : changedRecord(context, current, plan);
+        const body = present === context ? plan.body : knownReferences(plan, present.references);
+        return changedRecord(present, record, { ...plan, body });
       } catch (err) {
         if (!isRefusedRecord(err)) throw err;
-        refused.set(current.id, rejected(err));
-        return current;
+        refused.set(record.id, rejected(err));
+        return record;
       }
     };
-    await whenUnlocked(() => {
+    const { stored, settle } = await whenUnlocked(() => {
       refused.clear();
-      return links.updateMany(workspaceId, [...planOf.keys()], change);
+      return changeFoundLinks(deps, workspaceId, { found, context, contextFor, change });
     });
-    return updates.map(({ record }) => refused.get(record.id) ?? { end: 'updated' });
+    await settle();
+    const present = new Set(stored.map(({ id }) => id));
+    return found.map(({ id }) => refused.get(id) ?? (present.has(id) ? { end: 'updated' } : DELETED));
   }
 
   /** Updates links in one insert, or one by one when one of them makes the insert fail. */
