@@ -2,8 +2,8 @@ import type { Catalog, TagRecord, WorkspaceRecord } from '@waymark/catalog';
 import { workspaceLimits } from '@waymark/catalog';
 import { fieldError, mapErrorFields, randomUInt32, TAG_COLORS, type Tag, type TagBody } from '@waymark/contract';
 
-/** Colors for tags that are created without one. */
-const RANDOM_COLORS = TAG_COLORS.filter((color) => color !== 'pink');
+/** Colors for tags that are created without one. Older SDKs of dub cannot parse an answer with a tag in `gray`. */
+const RANDOM_COLORS = TAG_COLORS.filter((color) => color !== 'pink' && color !== 'gray');
 
 function randomColor(): TagRecord['color'] {
   return RANDOM_COLORS[randomUInt32() % RANDOM_COLORS.length] ?? 'blue';

@@ -28,10 +28,18 @@ describe('POST /tags', () => {
     expect([status, tagSchema.parse(body)]).toEqual([201, { id: body.id, name: 'Spring', color: 'pink' }]);
   });
 
-  it('prefers the deprecated `tag` to `name`, and picks a random color', async () => {
+  it('prefers the deprecated `tag` to `name`', async () => {
     const { body } = await create(acme, { tag: 'by alias', name: 'by name' });
     expect(tagSchema.parse(body).name).toBe('by alias');
-    expect(body.color).not.toBe('pink');
+  });
+
+  it('picks a random color, none that is unknown to older SDKs of dub', async () => {
+    const caller = await aCaller(management);
+    const made = await Promise.all(
+      Array.from({ length: 150 }, async (_, index) => (await create(caller, { name: `tag ${index}` })).body),
+    );
+    const colors = new Set(made.map(({ color }) => color));
+    expect([...colors].sort()).toEqual(['blue', 'brown', 'green', 'purple', 'red', 'yellow']);
   });
 
   it.each([
