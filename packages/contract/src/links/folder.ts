@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
-import { queryText } from '../values/query-values.js';
+import { queryBoolean, queryText } from '../values/query-values.js';
 import { resourceName } from './tag.js';
 
 /** The access that every member of the workspace has to a folder; null = none. */
@@ -41,4 +41,5 @@ export const listFoldersQuerySchema = closedQuery({
   ...sortShape(['createdAt', 'name'], 'asc'),
   ...pageShape({ pageSizeDefault: 50 }),
   search: queryText.describe('Part of the name of the folder, in any case.'),
+  includeLinkCount: queryBoolean.describe('Deprecated, without effect: folders have no number of links.'),
 });

@@ -77,6 +77,7 @@ describe('GET /folders', () => {
     expect(await names(caller, '?sortBy=name')).toEqual(['Alpha', 'beta', 'gamma']);
     expect(await names(caller, '?search=alp')).toEqual(['Alpha']);
     expect(await names(caller, '?page=3&pageSize=1')).toEqual(['gamma']);
+    expect(await names(caller, '?includeLinkCount=true&search=alp')).toEqual(['Alpha']);
   });
 
   it('shows a folder without an access level only to owners', async () => {
