@@ -35,6 +35,7 @@ const TOTAL_SORTS = {
   totalClicks: 'clicks',
   totalLeads: 'leads',
   totalConversions: 'conversions',
+  totalSales: 'sales',
   totalSaleAmount: 'sale_amount',
   netRevenue: 'sale_amount',
   averageLifetimeValue: rate('sale_amount', 'conversions'),

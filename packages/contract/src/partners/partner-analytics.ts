@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { analyticsRowSchemas } from '../events/analytics.js';
 import { eventFilterShape, intervalParameter } from '../events/events-query.js';
 import { closedQuery } from '../values/closed-query.js';
-import { queryEnum, queryText } from '../values/query-values.js';
+import { queryEnum } from '../values/query-values.js';
+import { partnerSelectorShape } from './partner.js';
 
 /** Query of `GET /partners/analytics`; `partnerId` takes precedence over `tenantId`, and the default interval is `all`. */
 export const partnerAnalyticsQuerySchema = closedQuery({
-  partnerId: queryText.describe('Id of the partner, `pn_…`; takes precedence over `tenantId`.'),
-  tenantId: queryText.describe('Your own id of the tenant that the partner stands for.'),
+  ...partnerSelectorShape,
   groupBy: queryEnum(['count', 'timeseries', 'top_links']).describe(
     'One number for all (`count`, the default), a row for each bucket of time, or a row for each link.',
   ),

@@ -5,7 +5,7 @@ import { eachUtmField } from '../links/utm.js';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
-import { queryEnum, queryList, queryText } from '../values/query-values.js';
+import { queryBoolean, queryEnum, queryList, queryText } from '../values/query-values.js';
 
 const text = z.string().nullable();
 const idText = z.string().max(255);
@@ -68,6 +68,13 @@ export const partnerSchema = z.strictObject({
   stripeConnectId: text.describe('Always `null`: there are no payouts.'),
   payoutsEnabledAt: text.describe('Always `null`: there are no payouts.'),
   identityVerifiedAt: text.describe('Always `null`.'),
+  trustedAt: text.describe('Always `null`: there is no network of partners.'),
+  website: text.describe('Always `null`.'),
+  youtube: text.describe('Always `null`.'),
+  twitter: text.describe('Always `null`.'),
+  linkedin: text.describe('Always `null`.'),
+  instagram: text.describe('Always `null`.'),
+  tiktok: text.describe('Always `null`.'),
   programId: z.string().describe('Id of the partner program.'),
   groupId: text.describe('Id of the group of the partner.'),
   partnerId: z.string().describe('The same as `id`.'),
@@ -183,11 +190,15 @@ export const upsertPartnerLinkBodySchema = z.object({
     ),
 });
 
-/** Query of `GET /partners/links`; `partnerId` takes precedence over `tenantId`. */
-export const partnerSelectorQuerySchema = closedQuery({
+/** Parameters that select a partner. */
+export const partnerSelectorShape = {
   partnerId: queryText.describe('Id of the partner, `pn_…`; takes precedence over `tenantId`.'),
   tenantId: queryText.describe('Your own id of the tenant that the partner stands for.'),
-});
+  programId: queryText.describe('Deprecated: the partner program, which is that of the workspace.'),
+};
+
+/** Query of `GET /partners/links`; `partnerId` takes precedence over `tenantId`. */
+export const partnerSelectorQuerySchema = closedQuery(partnerSelectorShape);
 
 /** Body of `POST /partners/ban`; `partnerId` takes precedence over `tenantId`. */
 export const banPartnerBodySchema = z.object({
@@ -206,6 +217,7 @@ const PARTNER_SORT_FIELDS = [
   'totalClicks',
   'totalLeads',
   'totalConversions',
+  'totalSales',
   'totalCommissions',
   'netRevenue',
   'earningsPerClick',
@@ -216,9 +228,19 @@ const PARTNER_SORT_FIELDS = [
   'returnOnAdSpend',
 ] as const;
 
+/** Names of these values in older SDKs of dub. Some send `saleAmount` with every list that has a parameter. */
+const OLDER_SORT_FIELDS = new Map<unknown, (typeof PARTNER_SORT_FIELDS)[number]>([
+  ['clicks', 'totalClicks'],
+  ['leads', 'totalLeads'],
+  ['conversions', 'totalConversions'],
+  ['sales', 'totalSales'],
+  ['saleAmount', 'totalSaleAmount'],
+  ['commissions', 'totalCommissions'],
+]);
+
 /** Query of `GET /partners`; sorted by `totalSaleAmount`, descending, by default. */
 export const listPartnersQuerySchema = closedQuery({
-  ...sortShape(PARTNER_SORT_FIELDS, 'desc'),
+  ...sortShape(PARTNER_SORT_FIELDS, 'desc', OLDER_SORT_FIELDS),
   ...pageShape(),
   groupId: queryText.describe('Only partners of this group.'),
   country: queryList.describe('Only partners from these countries, as two-letter codes; a leading `-` excludes them.'),
@@ -228,6 +250,7 @@ export const listPartnersQuerySchema = closedQuery({
   search: queryText.describe(
     'A whole id, or part of the name, the email, the `tenantId` or the username, in any case.',
   ),
+  includeExpandedFields: queryBoolean.describe('Deprecated, without effect: the totals are always in the answer.'),
 });
 export type ListPartnersQuery = z.infer<typeof listPartnersQuerySchema>;
 

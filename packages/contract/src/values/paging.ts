@@ -23,13 +23,15 @@ export function pageShape(bounds: { readonly pageSizeDefault?: number } = {}) {
  *
  * @param fields values of `sortBy`; the first one is the default
  * @param defaultOrder for the documentation
+ * @param olderNames names of some of the values that older clients send
  */
 export function sortShape<const Fields extends readonly [string, ...string[]]>(
   fields: Fields,
   defaultOrder: SortOrder,
+  olderNames?: ReadonlyMap<unknown, Fields[number]>,
 ) {
   return {
-    sortBy: queryEnum(fields).describe(`Field to sort by; \`${fields[0]}\` by default.`),
+    sortBy: queryEnum(fields, olderNames).describe(`Field to sort by; \`${fields[0]}\` by default.`),
     sortOrder: queryEnum(SORT_ORDERS).describe(`\`${defaultOrder}\` by default.`),
   };
 }

@@ -99,9 +99,19 @@ export function queryRounded(bounds: NumberBounds) {
   return queryNumber(DECIMAL_NUMBER, number.default(bounds.default));
 }
 
-/** One of the given words; an empty string is an error. */
-export function queryEnum<const Values extends readonly [string, ...string[]]>(values: Values) {
-  return z.preprocess(lastValue, z.enum(values).optional());
+/**
+ * One of the given words; an empty string is an error.
+ *
+ * @param olderNames names of some of these words that older clients send
+ */
+export function queryEnum<const Values extends readonly [string, ...string[]]>(
+  values: Values,
+  olderNames: ReadonlyMap<unknown, Values[number]> = new Map(),
+) {
+  return z.preprocess((value) => {
+    const last = lastValue(value);
+    return olderNames.get(last) ?? last;
+  }, z.enum(values).optional());
 }
 
 /** The items of a CSV text, without blank ones. */

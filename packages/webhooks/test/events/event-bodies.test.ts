@@ -53,6 +53,7 @@ function parsed({ text, event }: Received) {
 const NOTHING = {
   ...{ username: null, email: null, image: null, description: null, country: null, companyName: null },
   ...{ defaultPayoutMethod: null, paypalEmail: null, stripeConnectId: null, payoutsEnabledAt: null },
+  ...{ trustedAt: null, website: null, youtube: null, twitter: null, linkedin: null, instagram: null, tiktok: null },
   ...{ identityVerifiedAt: null, groupId: null, tenantId: null, links: null, bannedAt: null, bannedReason: null },
   ...{ totalClicks: 0, totalLeads: 0, totalConversions: 0, totalSales: 0, totalSaleAmount: 0, totalCommissions: 0 },
   ...{ netRevenue: 0, earningsPerClick: null, averageLifetimeValue: null, clickToLeadRate: null },

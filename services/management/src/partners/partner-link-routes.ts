@@ -1,5 +1,6 @@
 import { linkVisibility } from '@waymark/catalog';
 import {
+  ApiError,
   createPartnerLinkBodySchema,
   linkSchema,
   partnerLinkSchema,
@@ -36,7 +37,9 @@ export async function partnerLinkRoutes(app: App, deps: LinkDeps): Promise<void>
       },
     },
     async (request) => {
-      const { workspace, apiKey } = await partnerCaller(deps, request);
+      const { workspace, apiKey, program } = await partnerCaller(deps, request);
+      const { programId = program.id } = request.query;
+      if (programId !== program.id) throw new ApiError('not_found', 'Program not found.');
       const { id } = await findPartner(catalog, workspace.id, request.query);
       const { hidesFolders } = linkVisibility(apiKey);
       const links = await catalog.partners.links(workspace.id, id, LINKS_MAX, hidesFolders);

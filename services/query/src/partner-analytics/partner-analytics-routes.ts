@@ -16,15 +16,17 @@ const NO_NUMBERS = { clicks: 0, leads: 0, sales: 0, saleAmount: 0 };
 interface Reference {
   readonly partnerId?: string | undefined;
   readonly tenantId?: string | undefined;
+  readonly programId?: string | null | undefined;
 }
 
-/** @throws ApiError `bad_request` when neither id is given, `not_found` when there is no such partner */
+/** @throws ApiError `bad_request` when neither id is given, `not_found` when there is no such partner or program */
 async function findPartner(
   { partners }: Catalog,
   workspace: WorkspaceRecord,
-  { partnerId, tenantId }: Reference,
+  { partnerId, tenantId, programId = workspace.defaultProgramId }: Reference,
 ): Promise<PartnerRecord> {
-  if (workspace.defaultProgramId === null) throw new ApiError('not_found', 'Program not found.');
+  const isOwn = programId !== null && programId === workspace.defaultProgramId;
+  if (!isOwn) throw new ApiError('not_found', 'Program not found.');
   if (partnerId !== undefined) return partners.require(workspace.id, partnerId);
   if (tenantId === undefined) throw fieldError('required', 'partnerId', 'partnerId or tenantId must be given');
   const partner = await partners.findByTenantId(workspace.id, tenantId);
@@ -64,8 +66,8 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now 
     async (request, reply) => {
       const { workspace } = request;
       const hidesFolders = await catalog.hiddenFolders.anyFor(workspace.id, linkVisibility(request.apiKey));
-      const { partnerId, tenantId, groupBy = 'count', ...range } = request.query;
-      const partner = await findPartner(catalog, workspace, { partnerId, tenantId });
+      const { partnerId, tenantId, programId, groupBy = 'count', ...range } = request.query;
+      const partner = await findPartner(catalog, workspace, { partnerId, tenantId, programId });
       // An `end` without a `start` is ignored.
       const interval = range.interval ?? (range.start === undefined ? 'all' : undefined);
       const query = { ...range, interval, event: 'composite' as const, groupBy, partnerId: partner.id };

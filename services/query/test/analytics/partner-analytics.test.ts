@@ -56,6 +56,7 @@ describe('GET /partners/analytics', () => {
     const { status, body } = await get(`partnerId=${partner.id}`);
     expect(status).toBe(200);
     expect(body).toEqual({ clicks: 2, leads: 1, sales: 1, saleAmount: 500, earnings: 0 });
+    expect(await get(`partnerId=${partner.id}&programId=${partner.programId}`)).toEqual({ status, body });
     expect((await get('tenantId=ada&interval=24h')).body).toMatchObject({ clicks: 1 });
     expect((await get('tenantId=ada&start=2026-10-01&end=2026-10-31')).body).toMatchObject({ clicks: 1, leads: 0 });
   });
@@ -88,6 +89,7 @@ describe('GET /partners/analytics', () => {
     ['no partner', '', 400],
     ['an unknown partner', 'partnerId=pn_none', 404],
     ['an unknown tenant', 'tenantId=none', 404],
+    ['another program', 'tenantId=ada&programId=prog_other', 404],
     ['a grouping that partners do not have', 'tenantId=ada&groupBy=countries', 422],
     ['an invalid date', 'tenantId=ada&start=nonsense', 422],
   ])('%s gives %i', async (_what, parameters, status) => {
