@@ -60,6 +60,8 @@ describe('requests to URLs that users have chosen', () => {
     'http://localhost:1/',
     'http://a.localhost:1/',
     'http://169.254.169.254/latest',
+    'https://127.0.0.1:1/',
+    'https://[::1]:1/',
   ])('refuses %s before it connects', async (url) => {
     await expect(aClient({ allowedRanges: [] }).send({ ...post, url })).rejects.toThrow(AddressRefusedError);
   });
@@ -156,10 +158,15 @@ describe('requests to URLs that users have chosen', () => {
     expect(requests).toBe(2);
   });
 
-  it('no answer at all is an error also where the status is enough', async () => {
-    const port = await aReceiver((_request, response) => response.socket?.resetAndDestroy());
+  it('no answer at all is an error also where the status is enough, and the request is sent once', async () => {
+    let requests = 0;
+    const port = await aReceiver((_request, response) => {
+      requests += 1;
+      response.socket?.resetAndDestroy();
+    });
     const send = aClient().send({ ...post, url: `http://127.0.0.1:${port}/`, acceptsPartialBody: true });
     await expect(send).rejects.toThrow();
+    expect(requests).toBe(1);
   });
 
   it('close() ends the running request with an error and refuses later ones', async () => {
