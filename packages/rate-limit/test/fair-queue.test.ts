@@ -146,6 +146,24 @@ test('a task whose signal aborts while it waits is removed from the queue and ne
   await expect(queue.run('a', aborted.run, caller.signal)).rejects.toThrow('gone');
 });
 
+test('a task whose signal aborts after it has started is not counted out of the queue a second time', async () => {
+  const queue = aQueue({ runningMax: 1, waitingMax: 1 });
+  const [holder, started] = [aTask(), aTask()];
+  const held = queue.run('a', holder.run, never());
+  const caller = new AbortController();
+  const running = queue.run('b', started.run, caller.signal);
+  holder.end();
+  await held;
+  await settle();
+  caller.abort(new Error('gone'));
+  const waiting = queue.run('c', async () => 'waited', never());
+  const refused = queue.run('d', async () => 'not refused', never()).catch((err: Error) => err.message);
+  expect(await Promise.race([refused, settle()])).toMatch('Too many reads');
+  started.end();
+  await running;
+  expect(await waiting).toBe('waited');
+});
+
 test('a task that has started is not counted as waiting, nor refused, when its longest wait has passed', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
