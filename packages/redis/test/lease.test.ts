@@ -1,7 +1,8 @@
 import { once } from 'node:events';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { startRedis, startTcpProxy, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { takeLease } from '../src/index.js';
 
 it('a lease is lost before another process can take it, although Redis does not answer its renewals', async () => {
@@ -41,4 +42,24 @@ it('a lease is given back at the end of the work, also of work that fails, and o
   await expect(work).rejects.toThrow('the work fails');
   const next = await takeLease(redis, 'test-job:2');
   expect(await next?.during(async (lost) => lost.aborted)).toBe(false);
+});
+
+it('a process whose lease another one has taken ends its work at the next renewal, and leaves the lease of the other alone', async () => {
+  const server = await startRedis();
+  const redis = new Redis(server.url);
+  onTestFinished(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  const lease = await takeLease(redis, 'test-job:3');
+  const renewals = vi.spyOn(redis, 'eval');
+  await lease?.during(async (lost) => {
+    // As after Redis has lost its data.
+    await redis.set('waymark:test-job:3', 'another process', 'PX', 3_600_000);
+    await waitFor(() => renewals.mock.results.length > 0, { what: 'a renewal' });
+    await renewals.mock.results[0]?.value;
+    await immediate();
+    expect(lost.aborted).toBe(true);
+  });
+  expect(await redis.pttl('waymark:test-job:3')).toBeGreaterThan(1_800_000);
 });
