@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -24,4 +24,9 @@ it('a previous key is accepted beside the current one; without it, or if both ar
   expect(keysOf({ adminKey, adminKeyPrevious })).toEqual([adminKey, adminKeyPrevious]);
   expect(() => keysOf({ adminKeyPrevious })).toThrow(/ ADMIN_KEY_PREVIOUS: needs ADMIN_KEY/);
   expect(() => keysOf({ adminKey, adminKeyPrevious: adminKey })).toThrow(/ ADMIN_KEY_PREVIOUS: must be another key/);
+});
+
+it('a file of a previous key opens nothing beside ADMIN_KEY', () => {
+  writeFileSync(adminKeyFiles.previousFileIn(dataDir), 'p'.repeat(43));
+  expect(keysOf({ adminKey: 'k'.repeat(32) })).toEqual(['k'.repeat(32)]);
 });
