@@ -55,3 +55,21 @@ test('a file that is cut off before any of it was sent is an error response with
     expect(response.headers.get(name), name).toBeNull();
   }
 });
+
+test('a file that fails before its first byte frees its slot', async () => {
+  const app = createApp({
+    ...{ logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'https://d.example', trustedProxies: [] },
+  });
+  onTestFinished(() => app.close());
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    yield await Promise.reject(new Error('the store is away'));
+  }
+  const slots = createExportSlots();
+  app.get('/file', (_request, reply) => {
+    const file = { name: 'a.txt', mediaType: 'text/plain', isCompressed: true, trailers: {} };
+    return sendFile(reply, { ...file, bytes: bytes(), slot: slots.take('ws_1') });
+  });
+  const statuses: number[] = [];
+  for (let time = 0; time < 4; time++) statuses.push((await app.inject('/file')).statusCode);
+  expect(statuses).toEqual([500, 500, 500, 500]);
+});
