@@ -27,3 +27,12 @@ it('the links of a batch are looked up a hundred at a time, and each once', asyn
   await expect(links.find(long)).rejects.toThrow('the address of the link is too long');
   expect(lookUps).toBe(251);
 });
+
+it('a link of another workspace is not found', async () => {
+  const findByAddress = async () => ({ id: 'link_1', workspaceId: 'ws_2' });
+  const links = createPastLinks({
+    catalog: { links: { findByAddress }, domains: {} } as unknown as Catalog,
+    ...{ workspaceId: 'ws_1', source: 'dub', domains: parseDomainMap([]), fallbackDomain: 'go.test', now: Date.now },
+  });
+  await expect(links.find({ domain: null, key: 'theirs' })).rejects.toThrow('there is no link go.test/theirs');
+});
