@@ -1,4 +1,5 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Catalog } from '@waymark/catalog';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
@@ -26,4 +27,22 @@ it('no directory is removed while an import cannot be read, and then those witho
   unreadable = [];
   await ends.sweep();
   expect(readdirSync(root)).toEqual([used]);
+});
+
+it('the report of an end removes the file and the credential of its import: a process killed before it may have left them', async () => {
+  const root = temporaryDirectory('waymark-import-report-');
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const files = createImportFiles(root);
+  const directory = await files.createDirectory();
+  writeFileSync(files.sourcePath(directory), 'url,password');
+  await files.writeCredential(directory, 'sealed');
+  const steps: string[] = [];
+  const ends = createImportEnds({
+    catalog: { importJobs: { reported: async () => void steps.push('reported') } } as unknown as Catalog,
+    ...{ files, importBytesMax: 1, baseUrl: '', now: Date.now },
+    jobNotifier: { ended: async () => void steps.push('sent') },
+  });
+  const job = { id: 'import_1', workspaceId: 'ws_1', status: 'completed', directory, files: [], finishedAt: null };
+  await ends.report(job as unknown as Parameters<typeof ends.report>[0]);
+  expect([steps, readdirSync(join(root, directory))]).toEqual([['sent', 'reported'], []]);
 });
