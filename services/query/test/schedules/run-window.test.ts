@@ -1,4 +1,5 @@
 import type { ExportManifest } from '@waymark/contract';
+import { JobStopped } from '@waymark/jobs';
 import { createGuardedAgents } from '@waymark/outbound';
 import { BUCKET, type S3Server, startS3Server } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -108,6 +109,29 @@ test('an attempt that takes minutes ends after a file, and the next one exports 
   for (let repeats = 0; repeats < 3; repeats += 1) await runWindow(deps, await current(), never);
   expect(await current()).toMatchObject({ run: null, lastWindow: { rows: total, files: 3, window: { start: START } } });
   expect(attempts).toEqual([null, idOf(999), idOf(1999), idOf(2499)]);
+});
+
+test('a schedule that is disabled while a file is uploaded uploads no further file, and no manifest', async () => {
+  const { schedule, stored: current } = await aSchedule(query);
+  const objects: (string | undefined)[] = [];
+  const deps: Parameters<typeof runWindow>[0] = {
+    catalog: query.catalog,
+    now: () => NOW,
+    openWindow: windowOf(2500),
+    async openStorage() {
+      return {
+        put: async (key) => void objects.push(key.split('/').at(-1)),
+        async upload(key, { bytes }) {
+          for await (const _part of bytes);
+          objects.push(key.split('/').at(-1));
+          const disabledAt = new Date(NOW).toISOString();
+          await query.catalog.exportSchedules.update(schedule.workspaceId, schedule.id, () => ({ disabledAt }));
+        },
+      };
+    },
+  };
+  await expect(runWindow(deps, await current(), never)).rejects.toThrow(JobStopped);
+  expect(objects).toEqual(['clicks-00001.ndjson']);
 });
 
 test('files beyond the hundredth of a window have a hundredth of the rows before them, also when one is written again', async () => {
