@@ -118,3 +118,9 @@ it.skipIf(otherDisk === undefined)(
     expect(() => linkAhead(dataDir, join(directory, 'stage'))).toThrow('is not on the disk of DATA_DIR');
   },
 );
+
+it('a backup has the keys of a rotation: the present ones and the previous ones', () => {
+  const keys = ['instance.key', 'instance-previous.key', 'admin.key', 'admin-previous.key'];
+  for (const name of keys) writeFileSync(join(directory, name), 'a key');
+  expect(listData(directory).map(({ path }) => path)).toEqual(keys);
+});
