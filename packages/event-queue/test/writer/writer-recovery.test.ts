@@ -124,14 +124,14 @@ describe('the clock of Redis', () => {
   });
 });
 
+/** The id of a job that was created at that time. */
+function jobIdAt(timeMs: number): string {
+  const hex = timeMs.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}${createJobId().slice(13)}`;
+}
+
 describe('the clock of a producer', () => {
   const MINUTE_MS = 60_000;
-
-  /** The id of a job that was created at that time. */
-  function jobIdAt(timeMs: number): string {
-    const hex = timeMs.toString(16).padStart(12, '0');
-    return `${hex.slice(0, 8)}-${hex.slice(8)}${createJobId().slice(13)}`;
-  }
 
   it('may be eight minutes ahead: a stored job that the spool delivers after a quarter of an hour is not stored twice', async () => {
     writers.push(fixture.aWriter({ now: () => Date.now() - 8 * MINUTE_MS }));
@@ -148,6 +148,30 @@ describe('the clock of a producer', () => {
     await fixture.add('click', rows, { jobId });
     await fixture.untilDrained();
     expect(await counts(workspaceId)).toEqual(all(5));
+  });
+});
+
+describe('a stored job without a manifest entry', () => {
+  const MINUTE_MS = 60_000;
+
+  it.each([
+    ['was created a quarter of an hour ago', -16 * MINUTE_MS, -16 * MINUTE_MS],
+    ['is added again after the clock of its process was set back', 0, -6 * MINUTE_MS],
+  ])('is not stored twice if it %s', async (_when, createdAfterMs, addedAfterMs) => {
+    const createdMs = Date.now() + createdAfterMs;
+    const workspaceId = String(++workspace);
+    const clickId = createEventId(createdMs);
+    const rows = [aClick({ workspaceId, timestampMs: createdMs, clickId })];
+    const jobId = jobIdAt(createdMs);
+    for (let time = 0; time < 2; time++) {
+      await fixture.add('click', rows, { jobId });
+      await fixture.admin.hset(jobKey('click', jobId), { timestamp: Date.now() + addedAfterMs });
+      startWriter();
+      await fixture.untilDrained();
+      await Promise.all(writers.splice(0).map((writer) => writer.close()));
+      await fixture.admin.del(batchOfJobKey(jobId));
+    }
+    expect(await counts(workspaceId)).toEqual(all(1));
   });
 });
 
