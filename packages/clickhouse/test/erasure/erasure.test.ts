@@ -209,6 +209,21 @@ describe('anonymise', () => {
     expect(kept).toEqual([[String(other.click[2])]]);
   });
 
+  it('removes the records of a customer, and keeps the mark that the customer was removed', async () => {
+    const record = (id: number, version: number, deleted: number) =>
+      `(5, ${id}, ${version}, ${deleted}, '', '', '', 0, '2026-11-02 10:30:00', '')`;
+    for (const values of [record(10, 1, 0), record(11, 1, 0), record(10, 2, 1)]) {
+      await database.client.command({ query: `INSERT INTO customers VALUES ${values}` });
+    }
+    await erase(batchOf([10], [], false));
+    const query = 'SELECT id, version, deleted FROM customers ORDER BY ALL';
+    expect(await database.client.rows({ query })).toEqual([
+      ['10', '2', 1],
+      ['11', '1', 0],
+    ]);
+    await database.client.command({ query: 'TRUNCATE TABLE customers' });
+  });
+
   it('counts the parts from before as old until they are removed from the disk', async () => {
     const journeys = [journey(10)];
     await insert(journeys);
