@@ -111,6 +111,15 @@ describe.concurrent('confirmation by replicas', () => {
     await waitFor(() => confirmed(() => redis.set('key', '3')), { what: 'the replica to confirm again' });
   });
 
+  it('is refused if fewer replicas than required have a write', async () => {
+    const [master] = await masterAndReplica();
+    const redis = connect(master.url);
+    await untilWritable(redis);
+    const one = createReplication(redis, 1);
+    await waitFor(() => one.confirmed(() => redis.set('key', '1')), { what: 'the confirmation of the one replica' });
+    await expect(createReplication(redis, 2).confirmed(() => redis.set('key', '2'))).rejects.toThrow('of 2 replicas');
+  });
+
   it('is refused when the connection was lost since the write, because the next server may lack it', async () => {
     const [master] = await masterAndReplica();
     const redis = connectRedis(master.url, { retryStrategy: () => 20 });
