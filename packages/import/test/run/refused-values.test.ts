@@ -94,4 +94,19 @@ describe('values that an import refuses', () => {
     expect(await imports.catalog.folders.findByName(acme.id, 'Lone')).toBeUndefined();
     expect(await imports.catalog.domains.findBySlug(domain, API_READ)).toBeUndefined();
   });
+
+  it('rejects a row whose address belongs to another workspace, whether it differs or not', async () => {
+    const [acme, other] = [await imports.workspace(), await imports.workspace()];
+    const deps = { catalog: imports.catalog, defaultDomain: 'shared.example', now: Date.now };
+    const table = (url: string) => `url,key,domain\n${url},taken,shared.example\n`;
+    expect(await imports.table(other, table('https://other.test'), { deps })).toMatchObject({ created: 1 });
+    const reason = 'The link shared.example/taken belongs to another workspace.';
+    for (const onConflict of ['skip', 'update', 'fail'] as const) {
+      for (const url of ['https://other.test', 'https://acme.test']) {
+        const { rejections } = await imports.table(acme, table(url), { deps, onConflict });
+        expect(rejections).toMatchObject([{ reason }]);
+      }
+    }
+    expect(await find('shared.example', 'taken')).toMatchObject({ workspaceId: other.id, url: 'https://other.test' });
+  });
 });
