@@ -2,11 +2,8 @@ import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
 import { expect, it } from 'vitest';
 import { openStores } from '../src/index.js';
 
-it('a command that fails while Redis hangs is executed at most once', async () => {
-  // A Redis of its own, because the test stops the process.
-  const [redis, database] = await Promise.all([startRedis({ args: [] }), createTestDatabase()]);
-  const logger = { warn: () => undefined };
-  const settings = {
+function settingsOf(redis: { readonly url: string }, database: { readonly url: string; readonly database: string }) {
+  return {
     redisUrl: redis.url,
     otherQueueShards: [],
     clickhouseUrl: database.url,
@@ -17,7 +14,13 @@ it('a command that fails while Redis hangs is executed at most once', async () =
     clickhouseCluster: undefined,
     baseUrl: 'https://api.example.com',
   };
-  const stores = openStores(settings, { current: Buffer.alloc(32, 1), others: [] }, logger);
+}
+
+it('a command that fails while Redis hangs is executed at most once', async () => {
+  // A Redis of its own, because the test stops the process.
+  const [redis, database] = await Promise.all([startRedis({ args: [] }), createTestDatabase()]);
+  const logger = { warn: () => undefined };
+  const stores = openStores(settingsOf(redis, database), { current: Buffer.alloc(32, 1), others: [] }, logger);
   try {
     await waitFor(async () => (await stores.redis.ping()) === 'PONG', { what: 'the connection' });
     const closed = new Promise<void>((resolve) => stores.redis.once('close', resolve));
@@ -29,6 +32,21 @@ it('a command that fails while Redis hangs is executed at most once', async () =
     expect(Number(await stores.redis.get('n'))).toBeLessThanOrEqual(1);
   } finally {
     process.kill(redis.pid, 'SIGCONT');
+    await stores.close();
+    await Promise.all([redis.stop(), database.drop()]);
+  }
+});
+
+it('changes of records are refused while replicas of Redis do not confirm', async () => {
+  const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+  const logger = { warn: () => undefined };
+  const settings = { ...settingsOf(redis, database), redisWaitReplicas: 1 };
+  const stores = openStores(settings, { current: Buffer.alloc(32, 1), others: [] }, logger);
+  try {
+    await waitFor(async () => (await stores.redis.ping()) === 'PONG', { what: 'the connection' });
+    const made = stores.catalog.workspaces.create({ name: 'A', slug: 'a', plan: 'free', domain: 'go.a.example' });
+    await expect(made).rejects.toMatchObject({ code: 'internal_server_error' });
+  } finally {
     await stores.close();
     await Promise.all([redis.stop(), database.drop()]);
   }
