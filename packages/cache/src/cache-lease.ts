@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
 /** How long a process may serve its cached copies without proof that it still receives invalidations. */
-const LEASE_MS = 1_500;
+export const LEASE_MS = 1_500;
 /**
  * Redis keeps a lease this much longer than its holder uses it, so that a write never stops waiting too early: Redis truncates times to
  * whole milliseconds, timers fire up to a millisecond early, and the clocks of two machines differ in speed.

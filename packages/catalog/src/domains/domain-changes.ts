@@ -15,7 +15,7 @@ interface DomainResource {
   update(
     workspaceId: string,
     id: string,
-    change: (record: DomainRecord) => Partial<Fields<DomainRecord>>,
+    change: (record: DomainRecord) => Partial<Fields<DomainRecord>> | Promise<Partial<Fields<DomainRecord>>>,
   ): Promise<DomainRecord>;
   remove(workspaceId: string, id: string): Promise<DomainRecord>;
 }
