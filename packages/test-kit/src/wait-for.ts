@@ -16,6 +16,11 @@ const POLL_MS_MIN = 10;
 const POLL_MS_MAX = 250;
 /** Share of the time waited so far after which the condition is tried again, so that long waits leave the processor to other tests. */
 const POLL_SHARE = 0.1;
+/** The pause after a try is this many times as long as the try, so that a wait for a costly condition takes a third of a processor at most. */
+const PAUSES_OF_TRY = 2;
+const PAUSE_OF_TRY_MS_MAX = 1000;
+/** A wait has time for this many such pauses, however short it is. */
+const PAUSES_OF_WAIT = 10;
 
 /**
  * Waits until `condition` returns something other than `undefined`, `null` or `false`, and returns that. A condition that throws is
@@ -29,10 +34,12 @@ export async function waitFor<T>(
 ): Promise<Exclude<T, undefined | null | false>> {
   const startedMs = Date.now();
   const deadline = startedMs + timeoutMs;
+  const pauseOfTryMax = Math.min(PAUSE_OF_TRY_MS_MAX, timeoutMs / PAUSES_OF_WAIT);
   const failed = (message: string, cause?: unknown) =>
     new Error(details === undefined ? message : `${message}:\n${details()}`, { cause });
   for (;;) {
     let cause: unknown;
+    const triedMs = Date.now();
     try {
       const value = await condition();
       if (value !== undefined && value !== null && value !== false)
@@ -43,6 +50,8 @@ export async function waitFor<T>(
     const reason = failure?.();
     if (reason !== undefined) throw failed(`${reason}, so there is no waiting for ${what}`, cause);
     if (Date.now() >= deadline) throw failed(`waited ${timeoutMs} ms for ${what}`, cause);
-    await delay(Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, (Date.now() - startedMs) * POLL_SHARE)));
+    const nowMs = Date.now();
+    const pauseOfWait = Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, (nowMs - startedMs) * POLL_SHARE));
+    await delay(Math.max(pauseOfWait, Math.min(pauseOfTryMax, (nowMs - triedMs) * PAUSES_OF_TRY)));
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { waitFor } from '../src/index.js';
 
@@ -32,4 +33,15 @@ test('a failure ends the wait, however much time is left', async () => {
   await expect(waitFor(condition, { what: 'its port', failure })).rejects.toThrow(
     'the process ended, so there is no waiting for its port',
   );
+});
+
+test('a condition that takes long is tried for a third of the wait', async () => {
+  let tries = 0;
+  const condition = async () => {
+    tries += 1;
+    await delay(100);
+    return false;
+  };
+  await expect(waitFor(condition, { what: 'nothing', timeoutMs: 2000 })).rejects.toThrow('waited 2000 ms');
+  expect(tries).toBeLessThanOrEqual(7);
 });
