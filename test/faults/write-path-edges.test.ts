@@ -12,12 +12,12 @@ import {
   invoiceClaim,
   listDeadLetters,
 } from '@waymark/event-queue';
-import { aClick, aSale, startTcpProxy, type TcpProxy, waitFor } from '@waymark/test-kit';
+import { aClick, aSale, bundleProcess, startTcpProxy, type TcpProxy, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { FAULTS, SCENARIO_MS } from './fault-length.js';
 import { type ReportLine, writeReportSection } from './fault-report.js';
-import { bundleProcess, forkProcess } from './queue/child-process.js';
+import { forkProcess } from './queue/child-process.js';
 import { compareWithStore } from './queue/compare-with-store.js';
 import type { SuspendedReport, SuspendedTask } from './queue/messages.js';
 import { SentEvents } from './queue/sent-events.js';
@@ -29,7 +29,7 @@ import { untilDrained } from './until-drained.js';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const DAY_MS = 24 * 3_600_000;
-const SUSPENDED = bundleProcess(new URL('./queue/suspended-main.ts', import.meta.url));
+const SUSPENDED = await bundleProcess(new URL('./queue/suspended-main.ts', import.meta.url));
 const report: ReportLine[] = [];
 let path: WritePath;
 let proxy: TcpProxy;

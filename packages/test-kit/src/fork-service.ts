@@ -37,12 +37,11 @@ export interface ForkedService {
 /**
  * Starts a process of a service. It ends with this process, because its IPC channel closes.
  *
- * @param entry its entry file, which may be a test's own in TypeScript
+ * @param entry its compiled entry file, or a test's own from `bundleProcess`
  * @param settings with API_PORT, or for a writer WRITER_PORT, if the test waits until it is ready
  */
 export function forkService(entry: URL, settings: Readonly<Record<string, string>>): ForkedService {
   const child = fork(fileURLToPath(entry), [], {
-    execArgv: entry.pathname.endsWith('.ts') ? ['--import', 'tsx'] : [],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: environmentWith({ LOG_LEVEL: 'error', ...settings }),
   });

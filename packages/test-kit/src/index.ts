@@ -9,6 +9,7 @@ export {
   aWorkspaceRecord,
   BUILDER_WORKSPACE_ID,
 } from './builders/records.js';
+export { bundleProcess } from './bundle-process.js';
 export { endingOf, endProcess } from './child-process.js';
 export { startTestCluster, type TestCluster } from './clickhouse-cluster/start-cluster.js';
 export {

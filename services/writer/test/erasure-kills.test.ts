@@ -7,6 +7,7 @@ import {
   aClick,
   aLead,
   aSale,
+  bundleProcess,
   insertClicks,
   insertLeads,
   insertSales,
@@ -19,7 +20,7 @@ import {
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-const ERASING_WRITER = new URL('./erasing-writer.ts', import.meta.url).pathname;
+const ERASING_WRITER = await bundleProcess(new URL('./erasing-writer.ts', import.meta.url));
 const COUNTED = ['link_totals', 'workspace_slots', 'link_days'] as const;
 
 let stores: TestStores;
@@ -37,7 +38,6 @@ afterAll(() => stores.close());
 /** Runs the step of a batch in a process of its own. @returns whether it came to its end */
 async function runWriter(...writes: string[]): Promise<boolean> {
   const child = fork(ERASING_WRITER, writes, {
-    execArgv: ['--conditions=waymark-source', '--import', 'tsx'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: environmentWith(storeSettings(stores.redis, database)),
   });

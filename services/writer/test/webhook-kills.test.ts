@@ -10,6 +10,7 @@ import { createEventId, parseResourceId } from '@waymark/contract';
 import { createEventProducer, type EventProducer } from '@waymark/event-queue';
 import {
   aClick,
+  bundleProcess,
   createTestDatabase,
   forkService,
   startRedis,
@@ -23,7 +24,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 const WRITER = new URL('../dist/main.js', import.meta.url);
-const HALTED_WRITER = new URL('./halted-writer.ts', import.meta.url);
+const HALTED_WRITER = await bundleProcess(new URL('./halted-writer.ts', import.meta.url));
 
 let redis: TestRedis;
 let database: TestDatabase;

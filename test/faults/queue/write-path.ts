@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
 import { createEventProducer } from '@waymark/event-queue';
 import {
+  bundleProcess,
   endProcess,
   startMigratedClickHouse,
   startRedis,
@@ -15,13 +16,13 @@ import {
 } from '@waymark/test-kit';
 import { FAULTS } from '../fault-length.js';
 import { untilDrained } from '../until-drained.js';
-import { bundleProcess, forkProcess } from './child-process.js';
+import { forkProcess } from './child-process.js';
 import type { ProducerReport, ProducerTask } from './messages.js';
 import { SentEvents } from './sent-events.js';
 
 const DATABASE = 'waymark';
 const WRITER = resolve(import.meta.dirname, '../../../services/writer/dist/main.js');
-const PRODUCER = bundleProcess(new URL('./producer-main.ts', import.meta.url));
+const PRODUCER = await bundleProcess(new URL('./producer-main.ts', import.meta.url));
 
 /** How to start a {@link WritePath}: by default two writers and a Redis of its own. */
 export interface WritePathOptions {

@@ -1,10 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { insertRows, UnknownOutcomeError } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { NAMES_TABLE } from '@waymark/event-format';
-import { aDomainRecord, aLinkRecord, startStores, type TestStores, waitFor } from '@waymark/test-kit';
+import { aDomainRecord, aLinkRecord, bundleProcess, startStores, type TestStores, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import {
@@ -59,9 +58,9 @@ describe('a hundred concurrent creations of one address', () => {
 
   it('succeed once across two processes', async () => {
     const { workspace, host } = await aWorkspace(catalog);
-    const script = fileURLToPath(new URL('./create-in-child.ts', import.meta.url));
+    const script = await bundleProcess(new URL('./create-in-child.ts', import.meta.url));
     const args = [stores.redis.url, stores.database.url, stores.database.database, workspace.id, host, '50'];
-    const children = [1, 2].map(() => fork(script, args, { execArgv: ['--import', 'tsx'] }));
+    const children = [1, 2].map(() => fork(script, args));
     await Promise.all(children.map((child) => once(child, 'message')));
     const results = children.map((child) => once(child, 'message') as Promise<[string[]]>);
     for (const child of children) child.send('go');

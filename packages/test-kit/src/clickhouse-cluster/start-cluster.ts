@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { embeddedEnvironment, embeddedUrl, newEmbeddedPassword } from '@waymark/clickhouse-embedded';
 import { environmentWith } from '@waymark/config';
+import { bundleProcess } from '../bundle-process.js';
 import { endProcess } from '../child-process.js';
 import { temporaryDirectory } from '../stores/temporary-directory.js';
 import { clusterNodes, databaseOf, SESSIONS, TEST_CLUSTER } from './cluster-config.js';
@@ -46,15 +46,11 @@ export async function startTestCluster(options: TestClusterOptions): Promise<Tes
   const { shards, replicas = 1, grants = [] } = options;
   const dataDir = temporaryDirectory('waymark-cluster-');
   const password = newEmbeddedPassword();
-  const child = fork(
-    join(import.meta.dirname, 'cluster-main.ts'),
-    [dataDir, String(shards), String(replicas), ...grants],
-    {
-      execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      env: environmentWith(embeddedEnvironment(password, SESSIONS)),
-    },
-  );
+  const entry = await bundleProcess(new URL('./cluster-main.ts', import.meta.url));
+  const child = fork(entry, [dataDir, String(shards), String(replicas), ...grants], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: environmentWith(embeddedEnvironment(password, SESSIONS)),
+  });
   const port = await new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => reject(new Error(`the test cluster ended: ${signal ?? code}`)));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { environmentWith } from '@waymark/config';
+import { bundleProcess } from '../bundle-process.js';
 import { type EngineUser, usersXml } from './users-xml.js';
 
 /** An engine whose statements are those of one user: {@link startEngineAs}. */
@@ -24,8 +25,7 @@ export async function startEngineAs(
 ): Promise<EngineSession> {
   const config = join(dataDir, 'users-of-test.xml');
   writeFileSync(config, usersXml(config, caller, others));
-  const child = fork(join(import.meta.dirname, 'engine-main.ts'), [dataDir, config], {
-    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+  const child = fork(await bundleProcess(new URL('./engine-main.ts', import.meta.url)), [dataDir, config], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: environmentWith({}),
   });

@@ -1,14 +1,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { environmentWith } from '@waymark/config';
+import { bundleProcess } from '@waymark/test-kit';
 import { expect, it } from 'vitest';
 
-const FULL_PIPE = fileURLToPath(new URL('./full-pipe.ts', import.meta.url));
+const FULL_PIPE = await bundleProcess(new URL('./full-pipe.ts', import.meta.url));
 
 it('a slow reader gets the last bytes, and the command ends with success', async () => {
   const child = fork(FULL_PIPE, [], {
-    execArgv: ['--conditions=waymark-source', '--import', 'tsx'],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: environmentWith({}),
   });

@@ -1,11 +1,10 @@
 import { execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { waitFor } from '@waymark/test-kit';
+import { bundleProcess, waitFor } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
 import { whilePaused } from '../../src/backup/while-paused.js';
 
-const PAUSING = fileURLToPath(new URL('./pausing-process.ts', import.meta.url));
+const PAUSING = await bundleProcess(new URL('./pausing-process.ts', import.meta.url));
 /** Far below the time after which a command that hangs is given up. */
 const RESUMED_MS_MAX = 5_000;
 
@@ -17,9 +16,7 @@ function isPaused(pid: number | undefined): boolean {
 it('processes are resumed at once when the command that has paused them is killed', async () => {
   const running = spawn('sleep', ['60'], { stdio: 'ignore' });
   onTestFinished(() => void running.kill('SIGKILL'));
-  const pausing = fork(PAUSING, [String(running.pid)], {
-    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
-  });
+  const pausing = fork(PAUSING, [String(running.pid)]);
   onTestFinished(() => void pausing.kill('SIGKILL'));
   await waitFor(() => isPaused(running.pid), { what: 'the pause' });
   pausing.kill('SIGKILL');
