@@ -8,7 +8,7 @@ import type { Erasure } from '@waymark/contract';
 import { createEventProducer } from '@waymark/event-queue';
 import { aClick, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BIN, runCli } from '../../services/cli/test/run-cli.js';
+import { BIN, runCli, runCommand } from '../../services/cli/test/run-cli.js';
 import { migratedDataDir, removeUp, runUp, UP_MS_MAX, type Up } from '../../services/standalone/test/process/run-up.js';
 
 const YEAR_MS = 366 * 24 * 3_600_000;
@@ -40,7 +40,9 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     await removeUp(up);
   });
 
-  const waymark = (...args: string[]) => runCli({ DATA_DIR: up.dataDir }, ...args);
+  const waymark = (...args: string[]) => runCommand({ DATA_DIR: up.dataDir }, ...args);
+  /** As a user runs it: it finds the stack, and ends, in a process of its own. */
+  const waymarkProcess = (...args: string[]) => runCli({ DATA_DIR: up.dataDir }, ...args);
   async function json<T>(...args: string[]): Promise<T> {
     const { stdout, stderr } = await waymark(...args, '--json');
     expect(stderr).toBe('');
@@ -56,7 +58,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
   }
 
   it('finds the stack by its DATA_DIR and reports its health, without passwords of the stores', async () => {
-    const { code, stdout } = await waymark('status', '--json');
+    const { code, stdout } = await waymarkProcess('status', '--json');
     expect(code).toBe(0);
     const state = up.state();
     expect(stdout).not.toContain(new URL(state?.redis ?? '').password);
@@ -76,7 +78,9 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     expect(totals.firstRefusal).toBeUndefined();
     expect(totals).toMatchObject({ links: 12, refused: 0 });
     expect(totals.clicks).toBeGreaterThan(20);
-    const { keys } = await json<{ keys: { name: string }[] }>('key', 'list');
+    const { code, stdout } = await waymarkProcess('key', 'list', '--json');
+    expect(code).toBe(0);
+    const { keys } = JSON.parse(stdout) as { keys: { name: string }[] };
     expect(keys.filter(({ name }) => name.startsWith('Demo'))).toEqual([]);
   });
 
@@ -108,7 +112,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
   });
 
   it('prints the error of an invalid parameter of a stream, and ends', async () => {
-    const { code, stdout, stderr } = await waymark('tail', '--event', 'orders');
+    const { code, stdout, stderr } = await waymarkProcess('tail', '--event', 'orders');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^waymark: invalid_value: event: /);
   });
