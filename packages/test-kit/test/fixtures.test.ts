@@ -12,7 +12,8 @@ import {
   startRedis,
   type TestDatabase,
 } from '../src/index.js';
-import { readSchema } from '../src/stores/database-reuse.js';
+import { emptyTables, readSchema } from '../src/stores/database-reuse.js';
+import { repairTables } from '../src/stores/database-template.js';
 
 test('built events of every kind can be inserted and are counted by the views', async () => {
   const { client, drop } = await createTestDatabase();
@@ -44,21 +45,51 @@ test('a reused database has no rows, and accepts rows that it had before', async
   expect(counts).toEqual(['1\t1', '1\t1', '1\t1']);
 });
 
+const isThere = async ({ client }: TestDatabase, database: string) => {
+  const query = 'SELECT 1 FROM system.databases WHERE name = {name:String}';
+  return (await client.rows({ query, parameters: { name: database } })).length === 1;
+};
+
 test.each([
-  ['a table', 'ALTER TABLE click_events ADD COLUMN extra UInt8'],
-  ['rows by a mutation', 'ALTER TABLE click_events DELETE WHERE 1'],
-  ['a migration', 'TRUNCATE TABLE schema_migrations'],
-])('a database in which a test changed %s is not used again', async (_what, statement) => {
+  ['a table', ['ALTER TABLE click_events ADD COLUMN extra UInt8']],
+  ['rows by a mutation', ['ALTER TABLE click_events DELETE WHERE 1']],
+  ['a roll-up', ['DROP TABLE link_totals', 'CREATE TABLE link_totals (a UInt8) ENGINE = MergeTree ORDER BY a']],
+  ['which tables and views there are', ['DROP TABLE click_events', 'CREATE VIEW added AS SELECT 1']],
+])(
+  'a database in which a test changed %s is given its schema again, and counts what it had before',
+  async (_what, statements) => {
+    const { client, database, drop } = await createTestDatabase();
+    const schema = await readSchema(client);
+    const events = async () => {
+      const click = aClick({ clickId: 'the-same-click-1' });
+      await insertClicks(client, [click]);
+      const counted = ['link_totals', 'workspace_slots', 'link_days'].map(
+        (table) => `(SELECT sum(clicks) FROM ${table})`,
+      );
+      return client.rows({ query: `SELECT (SELECT count() FROM click_events), ${counted.join(', ')}` });
+    };
+    const before = await events();
+    for (const query of statements) await client.command({ query });
+    expect(await readSchema(client)).not.toBe(schema);
+    expect(await repairTables(client, database, schema)).toBe(true);
+    expect(await readSchema(client)).toBe(schema);
+    await emptyTables(client);
+    expect(await events()).toEqual(before);
+    expect(before).toEqual([['1', '1', '1', '1']]);
+    await drop();
+  },
+);
+
+test.each([
+  ['a table is used again', 'ALTER TABLE click_events ADD COLUMN extra UInt8', true],
+  ['a migration is not used again', 'TRUNCATE TABLE schema_migrations', false],
+])('a database in which a test changed %s', async (_what, query, isUsedAgain) => {
   const changed = await createTestDatabase();
-  await changed.client.command({ query: statement });
+  const other = await createTestDatabase();
+  await changed.client.command({ query });
   await changed.drop();
-  const next = await createTestDatabase();
-  const found = await next.client.rows({
-    query: 'SELECT name FROM system.databases WHERE name = {name:String}',
-    parameters: { name: changed.database },
-  });
-  expect(found).toEqual([]);
-  await next.drop();
+  expect(await isThere(other, changed.database)).toBe(isUsedAgain);
+  await other.drop();
 });
 
 test('a database made from the first one of the run equals one that was migrated', async () => {

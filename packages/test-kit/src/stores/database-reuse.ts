@@ -42,6 +42,10 @@ export function keepDatabase(database: KeptDatabase): void {
   renameSync(draft, draft + KEPT);
 }
 
+/** The table of each mutation that is not from a migration. */
+export const MUTATED_TABLES = String.raw`SELECT table FROM system.mutations
+  WHERE database = currentDatabase() AND NOT match(command, '^\(?(MODIFY COLUMN|MATERIALIZE COLUMN)')`;
+
 /**
  * The tables and views, the applied migrations, and the number of mutations that are not from migrations. A database is reused only
  * while these equal the state after the migrations: a mutation that removes rows leaves their blocks in the deduplication log, where
@@ -52,8 +56,7 @@ export async function readSchema(client: ClickHouseClient): Promise<string> {
     query: `SELECT
       (SELECT arraySort(groupArray((name, create_table_query))) FROM system.tables WHERE database = currentDatabase()) AS tables,
       (SELECT arraySort(groupArray((number, checksum))) FROM schema_migrations) AS migrations,
-      (SELECT count() FROM system.mutations
-        WHERE database = currentDatabase() AND NOT match(command, '^\\(?(MODIFY COLUMN|MATERIALIZE COLUMN)')) AS mutations`,
+      (SELECT count() FROM (${MUTATED_TABLES})) AS mutations`,
     format: 'TabSeparatedRaw',
   });
   return result.text();

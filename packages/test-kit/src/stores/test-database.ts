@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import { inject } from 'vitest';
 import { waitFor } from '../wait-for.js';
-import { emptyTables, keepDatabase, readSchema, takeDatabase } from './database-reuse.js';
-import { makeTables } from './database-template.js';
+import { emptyTables, keepDatabase, takeDatabase } from './database-reuse.js';
+import { makeTables, repairTables } from './database-template.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -35,7 +35,7 @@ export interface TestDatabaseOptions {
 
 /**
  * Creates a database with every table and no rows, by default on the shared ClickHouse of the run. There, databases are reused:
- * `drop` keeps a database for the next test file if its schema is unchanged since the migrations.
+ * `drop` keeps a database for the next test file, after it has made again what the test has changed of its schema.
  */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const { user, password, migrated = true } = options;
@@ -63,7 +63,8 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     async drop() {
       await client.close();
       const server = open('default');
-      if (schema !== undefined && (await isUnchanged(open(database), schema))) keepDatabase({ database, schema });
+      if (schema !== undefined && (await hasSchema(open(database), database, schema)))
+        keepDatabase({ database, schema });
       else await server.command({ query: DROP, query_params: { name: database } });
       await server.close();
     },
@@ -72,8 +73,9 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
 
 const DROP = 'DROP DATABASE IF EXISTS {name:Identifier} SYNC';
 
-async function isUnchanged(client: ClickHouseClient, schema: string): Promise<boolean> {
-  const found = await readSchema(client).catch(() => undefined);
+/** Whether the database has its first schema, or can be given it again. */
+async function hasSchema(client: ClickHouseClient, database: string, schema: string): Promise<boolean> {
+  const isRepaired = await repairTables(client, database, schema).catch(() => false);
   await client.close();
-  return found === schema;
+  return isRepaired;
 }
