@@ -163,6 +163,10 @@ describe('webhooks of a writer that is killed', () => {
     const ids = await clicks(20);
     await once(halted, 'message');
     await kill9(halted);
+    // As if the locks of the killed writer had expired; those of the next test do.
+    const locks = await client.keys('*:lock');
+    expect(locks).not.toEqual([]);
+    await client.del(locks);
     expect(await stored(ids)).toEqual([20, 20]);
     expect(deliveries.size).toBe(0);
 

@@ -119,6 +119,8 @@ it.each([
       proxy.holdAnswers();
       rowsAtKill.push(rows());
       await query.kill9();
+      // As if the lease of the killed process had expired.
+      await client.del(`waymark:export-job:${id}`);
       expect(readdirSync(join(directoryOf(id), String(attempt)))).toContain('part');
       // The proxy drops the answers that it held back, which were for the killed process.
       proxy.cut();

@@ -170,6 +170,8 @@ it('a window whose process is killed has every event once, in files that are tho
   for (const [index, step] of steps.entries()) {
     await step.isReached;
     await query.kill9();
+    // As if the lease of the killed process had expired.
+    await client.del(`waymark:export-job:${id}`);
     uploadsAtKill.push(uploads.length);
     expect(await storage.get(`${folder}/manifest.json`)).toEqual(index === 2 ? expect.any(String) : undefined);
     // A file that is written again has other bytes from here on.
