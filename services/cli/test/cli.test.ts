@@ -313,11 +313,11 @@ describe('waymark', { timeout: 120_000 }, () => {
 
   it('applies all migrations to an empty database once', async () => {
     const fresh = { ...env, CLICKHOUSE_DATABASE: `${database.database}_fresh` };
-    const hurried = await runCli(fresh, 'migrate', 'wait', '--seconds', '0.1');
+    const hurried = await runCommand(fresh, 'migrate', 'wait', '--seconds', '0.1');
     const waiting = runCli(fresh, 'migrate', 'wait', '--seconds', '60', '--json');
-    const first = await runCli(fresh, 'migrate', 'up', '--json');
-    const second = await runCli(fresh, 'migrate', 'up', '--json');
-    const status = await runCli(fresh, 'migrate', 'status', '--json');
+    const first = await runCommand(fresh, 'migrate', 'up', '--json');
+    const second = await runCommand(fresh, 'migrate', 'up', '--json');
+    const status = await runCommand(fresh, 'migrate', 'status', '--json');
     const waited = await waiting;
     const { name: applied } = (JSON.parse(status.stdout) as { migrations: { name: string }[] }).migrations[0] ?? {};
     await database.client.command({
@@ -326,8 +326,8 @@ SELECT * REPLACE ('other' AS checksum, applied_at + 1 AS applied_at) FROM ${fres
 WHERE name = {applied:String}`,
       query_params: { applied },
     });
-    const changed = await runCli(fresh, 'migrate', 'wait', '--seconds', '60');
-    const refused = await runCli(fresh, 'migrate', 'up');
+    const changed = await runCommand(fresh, 'migrate', 'wait', '--seconds', '60');
+    const refused = await runCommand(fresh, 'migrate', 'up');
     await database.client.command({ query: `DROP DATABASE ${fresh.CLICKHOUSE_DATABASE}` });
     expect(hurried).toMatchObject({ code: 1, stderr: expect.stringContaining('migrations are not applied') });
     expect(JSON.parse(waited.stdout)).toEqual({ migrated: true });
@@ -341,8 +341,9 @@ WHERE name = {applied:String}`,
 
   it('migrate wait ends when ClickHouse is away for as long as allowed, and waits while it answers with an older schema', async () => {
     const wait = ['migrate', 'wait', '--seconds', '4', '--unreachable-seconds', '1'];
-    const away = await runCli({ ...env, CLICKHOUSE_URL: `http://127.0.0.1:${await freePort()}` }, ...wait, '--json');
-    const empty = await runCli({ ...env, CLICKHOUSE_DATABASE: `${database.database}_absent` }, ...wait);
+    const nowhere = `http://127.0.0.1:${await freePort()}`;
+    const away = await runCommand({ ...env, CLICKHOUSE_URL: nowhere }, ...wait, '--json');
+    const empty = await runCommand({ ...env, CLICKHOUSE_DATABASE: `${database.database}_absent` }, ...wait);
     expect([away.code, JSON.parse(away.stdout)]).toEqual([0, { migrated: false }]);
     expect(empty).toMatchObject({ code: 1, stderr: expect.stringContaining('migrations are not applied') });
   });
