@@ -144,15 +144,18 @@ test('a stop waits for the running statement', async () => {
 test('as many statements run at the same time as the server has sessions', async () => {
   const [dataDir, sessions] = [temporaryDirectory(), 20];
   const server = await startEmbeddedClickHouse({ dataDir, entry, password, sessions });
-  onTestFinished(() => server.stop());
+  onTestFinished(() => void server.child.kill('SIGKILL'));
   const send = async (query: string) => {
     const url = `${embeddedUrl(server.port, password)}/?${new URLSearchParams({ query })}`;
     return (await fetchWithPassword(url)).text();
   };
-  const running = Array.from({ length: sessions }, () => send('SELECT sleep(3)'));
-  const count = "SELECT count() FROM system.processes WHERE query LIKE 'SELECT sleep(3)%' FORMAT TSV";
+  // One second per block, a minute in total.
+  const slow = 'SELECT sleepEachRow(1) FROM numbers(60) SETTINGS max_block_size = 1';
+  const running = Promise.allSettled(Array.from({ length: sessions }, () => send(slow)));
+  const count = "SELECT count() FROM system.processes WHERE query LIKE 'SELECT sleepEachRow(1)%' FORMAT TSV";
   await waitFor(async () => Number(await send(count)) === sessions, { what: 'all statements to run' });
-  await Promise.all(running);
+  server.child.kill('SIGKILL');
+  await running;
 });
 
 test('the server does not start without a password', async () => {
