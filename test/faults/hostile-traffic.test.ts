@@ -66,6 +66,8 @@ async function aWorkspace(host: keyof typeof MARKS): Promise<void> {
 beforeAll(async () => {
   // A long timeout, because the test is not about the speed of ClickHouse.
   ingest = await startIngest({}, { redirectWaitMs: 15_000 });
+  // A million requests fill the queue unless it is written.
+  if (FAULTS.isLong) ingest.startWriter();
   for (const host of Object.keys(MARKS) as (keyof typeof MARKS)[]) await aWorkspace(host);
   const options = {
     logger: createLogger({ name: 'test', level: 'silent' }),

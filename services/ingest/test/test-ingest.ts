@@ -61,7 +61,10 @@ const ROWS_WITHIN_MS = 25_000;
 let links = 0;
 let visitors = 0;
 
-/** Starts ingest on its own Redis and database, with a workspace and the domain `go.acme.com`. */
+/**
+ * Starts ingest on its own Redis and database, with a workspace and the domain `go.acme.com`. The first read of rows starts a writer, unless
+ * the test has started or stopped one before: most tests of redirects read none, and each insert costs more than ten visits.
+ */
 export async function startIngest(
   overrides: Partial<IngestDeps> = {},
   options: { readonly redirectWaitMs?: number } = {},
@@ -122,11 +125,15 @@ export async function startIngest(
   const startWriter = () => {
     writer ??= createEventWriter({ redisUrl: redis.url, clickhouse: database.client, logger });
   };
+  let startsOnRead = true;
   const stopWriter = async () => {
+    startsOnRead = false;
     await writer?.close();
     writer = undefined;
   };
-  startWriter();
+  const startOnRead = () => {
+    if (startsOnRead) startWriter();
+  };
 
   const visit: TestIngest['visit'] = (path, headers = {}, method = 'GET') => {
     visitors += 1;
@@ -138,6 +145,7 @@ export async function startIngest(
     });
   };
   const rows: TestIngest['rows'] = async (table, condition = '1', parameters = {}) => {
+    startOnRead();
     const result = await database.client.query({
       query: `SELECT * FROM ${table} WHERE ${condition}`,
       query_params: parameters,
@@ -159,6 +167,7 @@ export async function startIngest(
       return waitFor(read, { timeoutMs: ROWS_WITHIN_MS, what: `${count} rows of ${table} where ${condition}` });
     },
     customer(externalId) {
+      startOnRead();
       const find = () => catalog.customers.findByExternalId(workspace.id, externalId);
       return waitFor(find, { timeoutMs: ROWS_WITHIN_MS, what: `the customer ${externalId}` });
     },

@@ -11,6 +11,7 @@ let ingest: TestIngest;
 let away: ClickHouseClient;
 beforeAll(async () => {
   ingest = await startIngest();
+  ingest.startWriter();
   away = createClickHouseClient({ url: 'http://127.0.0.1:9', database: 'none' });
 });
 afterAll(async () => {

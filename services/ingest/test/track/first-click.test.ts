@@ -9,6 +9,7 @@ const CONCURRENT = 12;
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
+  ingest.startWriter();
 });
 afterAll(() => ingest.stop());
 

@@ -8,6 +8,7 @@ import { NO_FRESH_CLICKS, startIngest, type TestIngest } from '../test-ingest.js
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
+  ingest.startWriter();
 });
 afterAll(() => ingest.stop());
 

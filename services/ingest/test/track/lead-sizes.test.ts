@@ -4,6 +4,7 @@ import { startIngest, type TestIngest } from '../test-ingest.js';
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
+  ingest.startWriter();
 });
 afterAll(() => ingest.stop());
 

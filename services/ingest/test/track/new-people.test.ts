@@ -7,6 +7,7 @@ const BEHIND_MS = 8 * 60_000;
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest({ now: () => Date.now() - BEHIND_MS });
+  ingest.startWriter();
 });
 afterAll(() => ingest.stop());
 

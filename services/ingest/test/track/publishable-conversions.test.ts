@@ -17,6 +17,7 @@ let other: LinkRecord;
 let clickOfOther: string;
 beforeAll(async () => {
   ingest = await startIngest();
+  ingest.startWriter();
   const { workspaceId } = ingest;
   publishable = (
     await ingest.catalog.keys.create({ workspaceId, name: 'Page', kind: 'publishable', role: 'owner', scopes: [] })

@@ -7,6 +7,7 @@ let ingest: TestIngest;
 let clickId: string;
 beforeAll(async () => {
   ingest = await startIngest();
+  ingest.startWriter();
   clickId = await ingest.click(await ingest.link({ trackConversion: true }));
 });
 afterAll(() => ingest.stop());
@@ -81,6 +82,7 @@ describe('leads and sales', () => {
   beforeEach(async () => {
     await ingest.stop();
     ingest = await startIngest();
+    ingest.startWriter();
     // In a Redis that never had a mark, the first filter would be loaded only after half a minute.
     await ingest.redisClient.set(`{waymark}:claim:filters-seen:${ingest.workspaceId}`, '1');
     clickId = await ingest.click(await ingest.link({ trackConversion: true }));

@@ -6,6 +6,7 @@ let ingest: TestIngest;
 let publishable: string;
 beforeAll(async () => {
   ingest = await startIngest();
+  ingest.startWriter();
   const issued = await ingest.catalog.keys.create({
     workspaceId: ingest.workspaceId,
     name: 'Page',

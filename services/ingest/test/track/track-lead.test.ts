@@ -10,6 +10,7 @@ import { DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
 let ingest: TestIngest;
 beforeAll(async () => {
   ingest = await startIngest();
+  ingest.startWriter();
 });
 afterAll(() => ingest.stop());
 

@@ -15,6 +15,7 @@ beforeAll(async () => {
   ingest = await startIngest({
     currencies: { toUsd: (money) => convertToUsd(money, RATES), close: () => undefined },
   });
+  ingest.startWriter();
 });
 afterAll(() => ingest.stop());
 
