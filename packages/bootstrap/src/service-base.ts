@@ -76,9 +76,16 @@ export async function startServiceBase(options: ServiceBaseOptions): Promise<Ser
   const claims = queues.map((queue) => createClaimAdmin(queue.redis, { waitReplicas: settings.redisWaitReplicas }));
   const { docBase, baseUrl, trustedProxies, requireHttps } = settings;
   return {
-    ...{ redisUrl, redis, queues, clickhouse, catalog },
+    redisUrl,
+    redis,
+    queues,
+    clickhouse,
+    catalog,
     claimsOf: (workspaceId) => catalog.queueShards.pick(claims, workspaceId),
-    ...{ instanceKeys, adminKeys, rateLimiter, operations },
+    instanceKeys,
+    adminKeys,
+    rateLimiter,
+    operations,
     appOptions: { logger, docBase, baseUrl, trustedProxies, requireHttps },
     checkRedis: () => checkWritable(redis),
     checkClickHouse: () => clickhouse.command({ query: 'SELECT 1' }),

@@ -281,7 +281,8 @@ export function createCatalog(options: CatalogOptions) {
       workspaceIds: async () => (await workspaces.list()).map(({ id }) => id),
     }),
     abTests: createAbTests({
-      ...{ redis, now },
+      redis,
+      now,
       clickhouse,
       settings: settings.read,
       namesTable,

@@ -44,7 +44,10 @@ export function withinLinkQuota<T>(
   const sinceMs = monthStart(now());
   return catalog.quotas.within(
     {
-      ...{ workspaceId: workspace.id, what: 'links', amount, limit: limitOf(workspace) },
+      workspaceId: workspace.id,
+      what: 'links',
+      amount,
+      limit: limitOf(workspace),
       used: () => catalog.links.createdSince(workspace.id, sinceMs),
       refusal: () => quotaExceeded(workspace),
     },

@@ -121,7 +121,10 @@ export async function withCatalog<T>(
       const instanceKeys = readInstanceKeys(settings);
       const warn = createWarnings();
       const catalog = createCatalog({
-        ...{ redis, otherQueueShards, clickhouse, now: Date.now },
+        redis,
+        otherQueueShards,
+        clickhouse,
+        now: Date.now,
         instanceKey: instanceKeys.current,
         otherInstanceKeys: instanceKeys.others,
         logger: { warn: (_context, message) => warn(message) },

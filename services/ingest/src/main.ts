@@ -14,7 +14,10 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const { redisWaitReplicas: waitReplicas, spoolBytesMax } = settings;
   const producers = createEventProducers({
     redisUrls: base.queues.map(({ url }) => url),
-    ...{ waitReplicas, spoolDirectory, spoolBytesMax, logger },
+    waitReplicas,
+    spoolDirectory,
+    spoolBytesMax,
+    logger,
   });
   const deps = createIngestDeps({ ...base, settings, producers: producers.shards, logger });
   // ClickHouse is not part of the readiness check, because links are served from Redis without it.

@@ -23,7 +23,11 @@ async function createFirstWorkspace(catalog: Catalog, domain: string): Promise<s
   const { records, unreadable } = await catalog.workspaces.listReadable();
   if (records.length + unreadable.length > 0) return undefined;
   const created = await catalog.workspaces.create({
-    ...{ name: 'Default', slug: 'default', plan: DEFAULT_PLAN, quotas: DEFAULT_QUOTAS, domain },
+    name: 'Default',
+    slug: 'default',
+    plan: DEFAULT_PLAN,
+    quotas: DEFAULT_QUOTAS,
+    domain,
   });
   return created.apiKey.token;
 }

@@ -135,13 +135,17 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   async function contentOf(id: string, erasures: readonly ErasureRecord[]): Promise<ErasureBatch> {
     const customers = erasures.flatMap(({ workspaceId, customerIds, mode }) =>
       customerIds.map((publicId) => ({
-        ...{ workspace: numberOf('workspace', workspaceId), customer: numberOf('customer', publicId) },
-        ...{ publicId, isDeleted: mode === 'delete' },
+        workspace: numberOf('workspace', workspaceId),
+        customer: numberOf('customer', publicId),
+        publicId,
+        isDeleted: mode === 'delete',
       })),
     );
     const clicks: ErasedClick[] = erasures.flatMap(({ workspaceId, clickIds, mode }) =>
       clickIds.map((clickId) => ({
-        ...{ workspace: numberOf('workspace', workspaceId), clickId, isDeleted: mode === 'delete' },
+        workspace: numberOf('workspace', workspaceId),
+        clickId,
+        isDeleted: mode === 'delete',
         deliveryId: webhookEventIdOf('link.clicked', clickId),
       })),
     );

@@ -33,7 +33,12 @@ export function startNightlyRetention(options: NightlyRetentionOptions): Periodi
     const night = new Date(nowMs - AFTER_MIDNIGHT_MS).toISOString().slice(0, 10);
     if ((await redis.get(doneKey)) === night) return;
     const report = await applyWorkspaceRetention({
-      ...{ workspaces: catalog.workspaces, clickhouse, redis, cluster, nowMs, signal: closing },
+      workspaces: catalog.workspaces,
+      clickhouse,
+      redis,
+      cluster,
+      nowMs,
+      signal: closing,
     });
     if (report === undefined) return;
     const { counts, uncounted, changed, waiting, failed } = report;

@@ -31,7 +31,10 @@ const checkName = (name: string, shard: number) => (shard === 0 ? name : `${name
 function buildHealthApp(base: ServiceBase, writers: readonly Pick<EventWriter, 'check' | 'checkProgress'>[]): App {
   const { logger, docBase, trustedProxies } = base.appOptions;
   return createApp({
-    ...{ logger, docBase, trustedProxies, title: 'Waymark writer' },
+    logger,
+    docBase,
+    trustedProxies,
+    title: 'Waymark writer',
     readiness: {
       ...Object.fromEntries(
         writers.flatMap(({ check, checkProgress }, shard) => [
@@ -106,7 +109,14 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const abTests = startAbTests({ catalog, redis, logger, onChanged });
   const retention = startNightlyRetention({ catalog, clickhouse, redis, cluster, logger });
   const erasures = startErasures({
-    ...{ catalog, redis, queueShards, waitReplicas, clickhouse, cluster, lateRows, logger },
+    catalog,
+    redis,
+    queueShards,
+    waitReplicas,
+    clickhouse,
+    cluster,
+    lateRows,
+    logger,
     gatherMs: settings.erasureGatherMs,
     onOldest: operations.noteOldestErasure,
   });

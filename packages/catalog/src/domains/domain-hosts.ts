@@ -37,14 +37,18 @@ export function createDomainHosts({ domains, locks, isOrphan }: DomainHostsDeps)
 
     /** A step of the creation of a domain, which stores nothing: it locks the host, and checks it under the lock. */
     creationStep: (workspaceId: string, slug: string): Creation => ({
-      ...{ lockName: hostLock(slug), names: [], hasRandomNames: false },
+      lockName: hostLock(slug),
+      names: [],
+      hasRandomNames: false,
       reserved: async () => [],
       async check() {
         await check(workspaceId, slug);
         return [];
       },
       nameRows: () => [],
-      ...{ insert: doNothing, updateCaches: doNothing, publish: doNothing },
+      insert: doNothing,
+      updateCaches: doNothing,
+      publish: doNothing,
     }),
 
     /** Runs `work`, which calls `check` and then gives a domain that slug, while no other request gives a domain the same host. */

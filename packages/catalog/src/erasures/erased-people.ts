@@ -106,7 +106,8 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
       }
       for (const key of removed) index.remove(key);
       copy = {
-        ...{ read: begun.read, changes: begun.changes },
+        read: begun.read,
+        changes: begun.changes,
         comparedAt: isWhole ? begun.at : (copy?.comparedAt ?? begun.at),
       };
     } catch (err) {

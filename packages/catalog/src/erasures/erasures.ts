@@ -44,8 +44,15 @@ export interface ErasureFilters {
 const RULES: ResourceRules<ErasureRecord, New<ErasureRecord, 'mode'>, ErasureFilters, 'createdAt'> = {
   title: 'erasure',
   complete: (input) => ({
-    ...{ status: 'accepted', subjectHash: null, customerIds: [], clickIds: [], batch: null },
-    ...{ events: 0, clicks: 0, startedAt: null, erasedAt: null },
+    status: 'accepted',
+    subjectHash: null,
+    customerIds: [],
+    clickIds: [],
+    batch: null,
+    events: 0,
+    clicks: 0,
+    startedAt: null,
+    erasedAt: null,
     ...input,
   }),
   conditions: ({ subjectHashes = [], customerIds = [] }) => {
@@ -131,7 +138,9 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
 
   const { selectByNumbers } = store.table;
   const people = createErasedPeople({
-    ...{ subjects, isSubscribed, now },
+    subjects,
+    isSubscribed,
+    now,
     versions: () =>
       store.table.versionsEverywhere(`status != 'erased' OR created_at > now() - INTERVAL ${LATE_DAYS_MAX} DAY`),
     read: selectByNumbers,
@@ -142,7 +151,10 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     return BOUNDS.reduce((inner, { hours, max, period }) => {
       const message = `This workspace has ${max} new erasures in ${period}, which is the most that it may have. Repeat the request later.`;
       const request = {
-        ...{ workspaceId, what: `${store.kind.table}:${hours}`, amount: 1, limit: max },
+        workspaceId,
+        what: `${store.kind.table}:${hours}`,
+        amount: 1,
+        limit: max,
         used: () => store.table.countEver(workspaceId, BigInt(now() - hours * HOUR_MS) << ID_TIME_BITS, ''),
         refusal: () => new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS }),
       };

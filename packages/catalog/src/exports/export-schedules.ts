@@ -32,9 +32,13 @@ export const HEALTHY_SCHEDULE = { error: null, refusals: 0, failures: 0, retryAt
 const RULES: ResourceRules<ExportScheduleRecord, NewExportSchedule, ExportScheduleFilters, 'createdAt'> = {
   title: 'export schedule',
   complete: (input) => ({
-    ...{ run: null, attempt: 0, lastWindow: null },
+    run: null,
+    attempt: 0,
+    lastWindow: null,
     ...HEALTHY_SCHEDULE,
-    ...{ disabledAt: null, disabledReason: null, unreported: null },
+    disabledAt: null,
+    disabledReason: null,
+    unreported: null,
     ...input,
   }),
   conditions: ({ visibility }) => [visibleTo(visibility)],
@@ -77,7 +81,10 @@ export function createExportSchedules(
     async disableRestored(backupAt: string, disabledAt: string): Promise<number> {
       const reason = `Waymark was restored from a backup of ${backupAt}, without what was stored later. What this schedule has exported later is not overwritten: it continues with the current window when it is enabled again, or from "since" on.`;
       const disabled = {
-        ...{ disabledAt, disabledReason: reason, error: reason, retryAt: null },
+        disabledAt,
+        disabledReason: reason,
+        error: reason,
+        retryAt: null,
         unreported: 'failed',
       } as const;
       let count = 0;

@@ -83,7 +83,12 @@ export const importJobRecordSchema = recordSchema({
   attempt: z.int(),
   /** Number of attempts that do not count: see `JobRecord` of packages/jobs. */
   interruptions: z.int().default(0),
-  ...{ rows: z.int(), created: z.int(), updated: z.int(), skipped: z.int(), rejected: z.int(), lost: z.int() },
+  rows: z.int(),
+  created: z.int(),
+  updated: z.int(),
+  skipped: z.int(),
+  rejected: z.int(),
+  lost: z.int(),
   bytesRead: z.int(),
   /** Reports of an import that has ended; empty once they are removed. */
   files: z.array(importReportSchema),

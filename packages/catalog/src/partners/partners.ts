@@ -68,7 +68,10 @@ export function createPartners(
     links: (workspaceId: string, id: string, limit: number, hidesFolders = false): Promise<LinkRecord[]> =>
       links.lists.list(workspaceId, {
         conditions: visibleLinksOf(id, hidesFolders),
-        ...{ sort: BY_CREATION, order: 'asc', limit, offset: 0 },
+        sort: BY_CREATION,
+        order: 'asc',
+        limit,
+        offset: 0,
       }),
 
     /** The oldest links of several partners, at most `limitEach` of each partner. */

@@ -13,7 +13,10 @@ const changeSchema = z.object({
   records: z
     .array(
       z.object({
-        ...{ table: z.string(), workspaceId: z.string(), id: z.string(), version: z.number() },
+        table: z.string(),
+        workspaceId: z.string(),
+        id: z.string(),
+        version: z.number(),
         isRemoved: z.boolean().default(false),
       }),
     )

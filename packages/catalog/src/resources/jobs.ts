@@ -56,7 +56,11 @@ export function createJobs<R extends ExportJobRecord | ImportJobRecord, N, Filte
     /** @throws ApiError 429 when the workspace has as many unfinished jobs as it may */
     create(workspaceId: string, input: N): Promise<R> {
       const request = {
-        ...{ workspaceId, what: store.kind.table, amount: 1, limit: unfinishedMax, refusal },
+        workspaceId,
+        what: store.kind.table,
+        amount: 1,
+        limit: unfinishedMax,
+        refusal,
         used: () => countUnfinished(workspaceId),
       };
       return deps.quotas.within(request, () => create(workspaceId, input));

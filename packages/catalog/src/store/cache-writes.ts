@@ -22,8 +22,11 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
     if (written.length === 0) return;
     const names = written.flatMap(({ gained, lost }) => [...gained, ...lost].map(nameKey));
     const records = written.map(({ stored: { record, version } }) => ({
-      ...{ table: kind.table, workspaceId: record.workspaceId, id: record.id },
-      ...{ version, isRemoved },
+      table: kind.table,
+      workspaceId: record.workspaceId,
+      id: record.id,
+      version,
+      isRemoved,
     }));
     await retryWrite(() => deps.publish({ names, records }));
   }

@@ -68,7 +68,8 @@ export function createRecordTable<R extends CatalogRecord>(
   const selectRows = (condition: string, parameters: QueryParameters) =>
     queryRows<DataRow>(clickhouse, {
       query: `SELECT workspace_id, id, data FROM ${kind.table} FINAL WHERE ${condition} ORDER BY id`,
-      ...{ parameters, settings },
+      parameters,
+      settings,
     });
 
   // With PREWHERE, ClickHouse does not read the data of neighbouring rows. With FINAL it is correct only for columns that all versions
@@ -145,7 +146,8 @@ AND (workspace_id > {workspace:UInt64} OR (workspace_id = {workspace:UInt64} AND
 ORDER BY workspace_id, id LIMIT ${KEYS_PER_PAGE}`;
       for (let workspace = '0', id = '0'; ; ) {
         const page = await queryRows<[string, string, string]>(clickhouse, {
-          ...{ query, settings },
+          query,
+          settings,
           parameters: { workspace, id },
         });
         yield page;

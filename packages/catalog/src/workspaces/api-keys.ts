@@ -83,7 +83,10 @@ export function createKeys(
       const { workspaceId, ...rest } = input;
       const issued = draftKey(workspaceId, rest, now());
       const request = {
-        ...{ workspaceId, what: store.kind.table, amount: 1, limit: KEYS_MAX },
+        workspaceId,
+        what: store.kind.table,
+        amount: 1,
+        limit: KEYS_MAX,
         used: async () => (await list(workspaceId)).length,
         refusal: () => new ApiError('forbidden', `A workspace has at most ${KEYS_MAX} keys.`),
       };

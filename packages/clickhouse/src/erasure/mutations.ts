@@ -65,7 +65,8 @@ async function mutationsOf(target: ErasureTarget, batch: ErasureBatch): Promise<
     table,
     commands: deleteAndAnonymise((name) => ofCustomers(name), ANONYMISED[table], parts),
     parameters: {
-      ...{ ...customersIn('deleted', parts.deleted), ...customersIn('anonymised', parts.anonymised) },
+      ...customersIn('deleted', parts.deleted),
+      ...customersIn('anonymised', parts.anonymised),
       names: parts.anonymised.length > 0 ? await sharedNames(target, table, customers) : [],
     },
   });
@@ -235,7 +236,8 @@ export async function countUnerased({ client }: ErasureTarget, { customers, clic
       UNION ALL SELECT count() FROM click_events
       WHERE ${ofClicks('deletedClicks')} OR (${ofClicks('anonymisedClicks')} AND ${NOT_ANONYMOUS})`,
     parameters: {
-      ...{ ...customersIn('deleted', parts.deleted), ...customersIn('anonymised', parts.anonymised) },
+      ...customersIn('deleted', parts.deleted),
+      ...customersIn('anonymised', parts.anonymised),
       ...clicksIn('deletedClicks', clickParts.deleted),
       ...clicksIn('anonymisedClicks', clickParts.anonymised),
     },

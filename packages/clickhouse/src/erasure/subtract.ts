@@ -53,8 +53,11 @@ async function readCounted({ client }: ErasureTarget, batch: ErasureBatch): Prom
     ...ofClick.map((row) => ({ ...keyOf(row), ...nothing, clicks: BigInt(row[4] ?? 0) })),
     ...ofLead.map((row) => ({ ...keyOf(row), ...nothing, leads: BigInt(row[4] ?? 0) })),
     ...ofSale.map((row) => ({
-      ...{ ...keyOf(row), ...nothing, sales: BigInt(row[4] ?? 0) },
-      ...{ saleAmount: BigInt(row[5] ?? 0), conversions: BigInt(row[6] ?? 0) },
+      ...keyOf(row),
+      ...nothing,
+      sales: BigInt(row[4] ?? 0),
+      saleAmount: BigInt(row[5] ?? 0),
+      conversions: BigInt(row[6] ?? 0),
     })),
   ];
 }
@@ -115,7 +118,9 @@ export async function prepareSubtraction(target: ErasureTarget, batch: ErasureBa
       for (const { table, columns, row } of ROLL_UPS) {
         for (const group of groups) {
           await insertRows(client, {
-            ...{ table, columns, rows: group.rows.map(row) },
+            table,
+            columns,
+            rows: group.rows.map(row),
             deduplicationToken: `erasure-${batch.id}${group.name}`,
             ...(cluster === undefined ? {} : { settings: QUORUM_INSERT }),
           });

@@ -75,7 +75,10 @@ export class MoveState {
     );
     if (rows.length === 0) return undefined;
     return rows.map(([number, partition, above, upTo, count, checksum, isCopied]) => ({
-      ...{ number, partition, above, upTo },
+      number,
+      partition,
+      above,
+      upTo,
       copied: isCopied === 1 ? { rows: count, checksum } : undefined,
     }));
   }

@@ -134,7 +134,8 @@ FROM ${expiring.table} WHERE ${expiredRow} OR ${expiredAddress} GROUP BY workspa
   });
   const { table } = expiring;
   return found.map(([workspace, count, emptied]) => ({
-    ...{ workspace, table },
+    workspace,
+    table,
     rows: Number(count),
     addresses: Number(emptied),
   }));

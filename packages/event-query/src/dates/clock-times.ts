@@ -14,8 +14,23 @@ const OF_TODAY = /^this (?=morning|afternoon|evening)/;
 /** UTC offsets in minutes of unambiguous zone abbreviations (`ist`, `bst` and `ast` each have several meanings). */
 const OFFSETS: ReadonlyMap<string, number> = new Map(
   Object.entries({
-    ...{ utc: 0, gmt: 0, z: 0, wet: 0, west: 60, cet: 60, cest: 120, eet: 120, eest: 180 },
-    ...{ est: -300, edt: -240, cst: -360, cdt: -300, mst: -420, mdt: -360, pst: -480, pdt: -420 },
+    utc: 0,
+    gmt: 0,
+    z: 0,
+    wet: 0,
+    west: 60,
+    cet: 60,
+    cest: 120,
+    eet: 120,
+    eest: 180,
+    est: -300,
+    edt: -240,
+    cst: -360,
+    cdt: -300,
+    mst: -420,
+    mdt: -360,
+    pst: -480,
+    pdt: -420,
   }),
 );
 const ZONED = /^(?<rest>.+) (?<name>[a-z]+)$/;

@@ -27,8 +27,20 @@ const PART = new RegExp(
     String.raw`(?: ?,? and ?| ?, ?| |(?=\d)|$)`,
 );
 const LONG_UNITS: Readonly<Record<string, string>> = {
-  ...{ s: 'second', sec: 'second', m: 'minute', min: 'minute', h: 'hour', hr: 'hour', d: 'day' },
-  ...{ w: 'week', wk: 'week', mo: 'month', mon: 'month', qtr: 'quarter', y: 'year', yr: 'year' },
+  s: 'second',
+  sec: 'second',
+  m: 'minute',
+  min: 'minute',
+  h: 'hour',
+  hr: 'hour',
+  d: 'day',
+  w: 'week',
+  wk: 'week',
+  mo: 'month',
+  mon: 'month',
+  qtr: 'quarter',
+  y: 'year',
+  yr: 'year',
 };
 /** Length of a month for fractions of months. */
 const MONTH_DAYS = 30;

@@ -70,14 +70,27 @@ export function createPartWriter(options: PartWriterOptions) {
     ) {
       const isSplit = split.has(name);
       const batch: InsertBatch = {
-        ...{ id: partId({ id, revision }, { name }), kind, version: EVENT_ROW_VERSION, jobIds: [], skipped: {}, at },
-        ...{ state: isSplit ? 'split' : 'open', insertsBefore, insertsElsewhere },
+        id: partId({ id, revision }, { name }),
+        kind,
+        version: EVENT_ROW_VERSION,
+        jobIds: [],
+        skipped: {},
+        at,
+        state: isSplit ? 'split' : 'open',
+        insertsBefore,
+        insertsElsewhere,
       };
       const texts: BatchRows = { texts: rows, faulty: [], missing: [], originOf: (index) => ({ jobId: id, index }) };
       const markSplit = () => state.markSplit([...split.add(name)]);
       const manifest = { ...counters, read: async () => batch, markSplit };
       const inserter = createBatchInserter({
-        ...{ kind, table: tableOf(kind), manifest, retry, logger, now, onInserting: options.onInserting },
+        kind,
+        table: tableOf(kind),
+        manifest,
+        retry,
+        logger,
+        now,
+        onInserting: options.onInserting,
         parkRow: (_batch, _rows, position, error) => options.onRefused({ kind, row: rows[position] ?? '', error }),
       });
       await (isSplit ? inserter.insertParts(batch, texts, true) : inserter.insertWhole(batch, texts, isRepeat));

@@ -74,7 +74,8 @@ export function createPastClaims(options: PastClaimsOptions) {
 WHERE workspace_id = {workspace:UInt64}
   AND (invoice_id IN {invoices:Array(String)} OR customer_id IN {customers:Array(UInt64)})`,
       parameters: {
-        ...{ workspace: workspaceNumber, customers: texts(CUSTOMER).map(BigInt) },
+        workspace: workspaceNumber,
+        customers: texts(CUSTOMER).map(BigInt),
         invoices: texts(INVOICE).filter((invoice) => invoice !== ''),
       },
       settings: { optimize_use_projections: 0 },

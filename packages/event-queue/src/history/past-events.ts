@@ -111,8 +111,15 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   const elsewhere = createInsertsElsewhere(queues.slice(1), now);
   const counters = createManifest(redis, replication, elsewhere);
   const parts = createPartWriter({
-    ...{ clickhouse, cluster: options.cluster, waitsForQuorum: options.waitsForQuorum ?? false },
-    ...{ state, counters, retry, onRefused: options.onRefused, logger, now },
+    clickhouse,
+    cluster: options.cluster,
+    waitsForQuorum: options.waitsForQuorum ?? false,
+    state,
+    counters,
+    retry,
+    onRefused: options.onRefused,
+    logger,
+    now,
     async onInserting(batch) {
       await options.onInserting(batch);
       await mayInsert();
@@ -120,8 +127,12 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
   });
 
   const claims = createPastClaims({
-    ...{ shard: options.shard, waitReplicas: options.waitReplicas ?? 0, clickhouse, cluster: options.cluster },
-    ...{ workspaceNumber, retry },
+    shard: options.shard,
+    waitReplicas: options.waitReplicas ?? 0,
+    clickhouse,
+    cluster: options.cluster,
+    workspaceNumber,
+    retry,
   });
   const workspaceId = formatResourceId('workspace', workspaceNumber);
   const shards = queues.map((queue) => ({ queue, confirming: createReplication(queue, options.waitReplicas ?? 0) }));
@@ -267,7 +278,13 @@ export async function openPastEvents(options: PastEventsOptions): Promise<PastEv
       if (inserts > 0) await counters.addInserts(inserts);
       const claimed = await claim(
         {
-          ...{ id: randomUUID(), revision: 0, at: now(), ...before, progress: '', parts: laidOut, months },
+          id: randomUUID(),
+          revision: 0,
+          at: now(),
+          ...before,
+          progress: '',
+          parts: laidOut,
+          months,
           claims: taking.map(({ eventId, name, ifTaken }) => ({ eventId, name, ifTaken })),
           aliases: aliases.map(({ alias, clickId, clickedAtMs }) => [alias, clickId, clickedAtMs]),
         },

@@ -121,7 +121,11 @@ export function createQueueWorker(options: QueueWorkerOptions): QueueWorker {
     removeOnComplete: { count: 0 },
   });
   const longLocks = watchLongLocks({
-    ...{ redis: options.redis, queue: kind, lockMs: LOCK_MS, stalledCheckMs: STALLED_CHECK_MS, logger },
+    redis: options.redis,
+    queue: kind,
+    lockMs: LOCK_MS,
+    stalledCheckMs: STALLED_CHECK_MS,
+    logger,
   });
   worker.on('error', (err) => {
     options.onRedisError(err);

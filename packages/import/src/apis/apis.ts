@@ -100,8 +100,12 @@ async function* yourlsPages({ client, address, credential }: ApiOptions) {
   const url = address.endsWith('.php') ? address : `${address}/yourls-api.php`;
   for (let start = 0; ; ) {
     const answer = await client.getJson(url, {
-      ...{ signature: credential, action: 'stats', filter: 'last', format: 'json' },
-      ...{ limit: '500', start: String(start) },
+      signature: credential,
+      action: 'stats',
+      filter: 'last',
+      format: 'json',
+      limit: '500',
+      start: String(start),
     });
     const links = isObject(answer) ? answer.links : undefined;
     const page = Object.values(isObject(links) || Array.isArray(links) ? links : {});

@@ -82,7 +82,9 @@ export function createSourceClient(deps: SourceClientDeps): SourceClient {
     return body === undefined
       ? outbound.send({ ...sent, method: 'GET', headers: { accept: 'application/json', ...headers } })
       : outbound.send({
-          ...{ ...sent, method: 'POST', body },
+          ...sent,
+          method: 'POST',
+          body,
           headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json', ...headers },
         });
   }

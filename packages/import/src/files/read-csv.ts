@@ -109,7 +109,9 @@ export async function* readCsv(
     return next;
   }
   const rows = wholeRows(whole, {
-    ...{ delimiter, newline, charsMax: ROW_CHARS_MAX },
+    delimiter,
+    newline,
+    charsMax: ROW_CHARS_MAX,
     onBadRow(one) {
       bad.push(one);
       return mark;

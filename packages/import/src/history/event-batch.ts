@@ -213,8 +213,10 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
         rows.conversion(event, click, customer.id, sale !== undefined && firsts.has(sale)),
       ),
       claims: sales.flatMap((sale) => claimsOf(workspaceId, sale, firsts.has(sale))),
-      ...{ aliases: [], links: attributed.map(({ link }) => link) },
-      ...{ repeated: found.length - absent.length, newCustomers: created },
+      aliases: [],
+      links: attributed.map(({ link }) => link),
+      repeated: found.length - absent.length,
+      newCustomers: created,
     };
   }
 

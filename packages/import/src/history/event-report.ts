@@ -19,8 +19,15 @@ export interface EventCounts {
 }
 
 export const NO_EVENTS: EventCounts = {
-  ...{ read: 0, clicks: 0, leads: 0, sales: 0, customers: 0 },
-  ...{ repeated: 0, tooOld: 0, bots: 0, rejected: 0 },
+  read: 0,
+  clicks: 0,
+  leads: 0,
+  sales: 0,
+  customers: 0,
+  repeated: 0,
+  tooOld: 0,
+  bots: 0,
+  rejected: 0,
 };
 
 /** Receives the results of an import of events. Calls that return a promise are awaited, so that an implementation need not buffer. */

@@ -108,7 +108,11 @@ export async function importEvents(history: HistorySource, options: EventImportO
   const workspaceNumber = parseResourceId('workspace', workspace.id) ?? '0';
   const primary = await catalog.domains.primary(workspace.id);
   const links = createPastLinks({
-    ...{ catalog, workspaceId: workspace.id, source, domains: options.domains, now },
+    catalog,
+    workspaceId: workspace.id,
+    source,
+    domains: options.domains,
+    now,
     fallbackDomain: primary?.slug ?? deps.defaultDomain,
   });
   const shard = await catalog.queueShards.pick(stores.queues, workspace.id);
@@ -214,8 +218,14 @@ export async function importEvents(history: HistorySource, options: EventImportO
   async function open(): Promise<PastEvents> {
     return openPastEvents({
       ...stores,
-      ...{ workspaceNumber, shard, identity: history.identity, logger, now, signal: options.signal },
-      ...{ onInserting: catalog.markTotals, onInserted: catalog.evictTotals },
+      workspaceNumber,
+      shard,
+      identity: history.identity,
+      logger,
+      now,
+      signal: options.signal,
+      onInserting: catalog.markTotals,
+      onInserted: catalog.evictTotals,
       onRefused: async (refused) => {
         if (isOpen) await rejectRefused(refused, true);
         else refusedAtStart.push(refused);

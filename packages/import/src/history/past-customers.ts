@@ -28,7 +28,9 @@ function fieldsOf(customer: PastCustomer, touch: FirstTouch | undefined): NewCus
     externalId,
     name: name && cutText(name, TEXT_CHARS_MAX),
     email: email && cutText(email, TEXT_CHARS_MAX),
-    ...{ avatar, stripeCustomerId, country: country === UNKNOWN_COUNTRY ? null : country },
+    avatar,
+    stripeCustomerId,
+    country: country === UNKNOWN_COUNTRY ? null : country,
     ...(touch !== undefined && {
       linkId: touch.link.id,
       programId: touch.link.programId,

@@ -77,8 +77,14 @@ export function createPastLinks({ catalog, workspaceId, source, domains, fallbac
         ),
       ];
       const baseline: LinkBaseline = {
-        ...{ source, importedAt: new Date(now()).toISOString() },
-        ...{ clicks: 0, leads: 0, conversions: 0, sales: 0, saleAmount: 0, areEvents: true },
+        source,
+        importedAt: new Date(now()).toISOString(),
+        clicks: 0,
+        leads: 0,
+        conversions: 0,
+        sales: 0,
+        saleAmount: 0,
+        areEvents: true,
       };
       for (const some of chunksOf(ids, LINKS_PER_UPDATE)) {
         await catalog.links.updateMany(workspaceId, some, (record) =>

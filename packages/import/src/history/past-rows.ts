@@ -83,10 +83,16 @@ export function createPastRows(workspaceNumber: string, source: ImportSource) {
     const { country, region, city, continent } = toPlace(past.place);
     const word = (value: string | null, usual: string) => (value === null ? usual : cutText(value, WORD_CHARS_MAX));
     return clickRow({
-      ...{ workspaceId: workspaceNumber, linkId: parseResourceId('link', link.id) ?? '0' },
-      ...{ clickId: clickIdOf(past), timestampMs: past.timeMs, trigger: past.trigger },
+      workspaceId: workspaceNumber,
+      linkId: parseResourceId('link', link.id) ?? '0',
+      clickId: clickIdOf(past),
+      timestampMs: past.timeMs,
+      trigger: past.trigger,
       url: cutText(past.url ?? link.url, URL_CHARS_MAX),
-      ...{ country, region, city, continent },
+      country,
+      region,
+      city,
+      continent,
       device: word(past.device, agent.device),
       browser: word(past.browser, agent.browser),
       os: word(past.os, agent.os),
@@ -108,7 +114,10 @@ export function createPastRows(workspaceNumber: string, source: ImportSource) {
     conversion(event: PastConversionEvent, click: EventRow, customerId: string, isFirst: boolean): PastRow {
       const { kind, eventName, metadata, timeMs } = event;
       const fields = {
-        ...{ eventId: idOf(kind, event.identity, timeMs), eventName, timestampMs: timeMs, metadata },
+        eventId: idOf(kind, event.identity, timeMs),
+        eventName,
+        timestampMs: timeMs,
+        metadata,
         customerId: parseResourceId('customer', customerId) ?? '0',
       };
       if (event.kind === 'lead') return { kind: 'lead', row: leadRow(click, fields) };

@@ -18,7 +18,8 @@ function answerTo({ event, customer, linkId }: AttributedSale): InvoiceAnswer {
   const { eventName, amount, currency, paymentProcessor, invoiceId, metadata } = event;
   const { id, email, avatar, externalId } = customer;
   return {
-    ...{ eventName, linkId },
+    eventName,
+    linkId,
     customer: { id, name: customerName(customer), email, avatar, externalId },
     sale: { amount, currency, paymentProcessor, invoiceId, metadata: metadata as Metadata },
   };

@@ -124,7 +124,9 @@ export async function planLink(
   const body = checkedBody({
     ...withoutNulls(fields),
     ...withoutNulls({ externalId: externalId || link.sourceId }),
-    ...{ url: fields.url, domain, key },
+    url: fields.url,
+    domain,
+    key,
   });
   checkUtmValues(normaliseUrl(body.url) ?? '', body);
   const tags = [...options.tags.map((name) => ({ name })), ...link.tags];
@@ -143,7 +145,13 @@ export async function planLink(
   if (folderId !== undefined) names.set(folderId, folder ?? '');
   const hasSourceId = !externalId && link.sourceId !== null;
   return {
-    ...{ row, record, domain, key: storedKey(key), hasSourceId, names, lost },
+    row,
+    record,
+    domain,
+    key: storedKey(key),
+    hasSourceId,
+    names,
+    lost,
     body: { ...body, ...(folderId !== undefined && { folderId }), ...(tagIds.length > 0 && { tagIds }) },
     cleared: clearingOf(link.cleared ?? [], tags.length),
     createdAt: link.createdAt ?? undefined,

@@ -51,7 +51,14 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   let beatingSince: number | undefined;
 
   const self = (): Instance => ({
-    ...{ service, instance, host, pid, startedAt, version, keys, lastWorkAt },
+    service,
+    instance,
+    host,
+    pid,
+    startedAt,
+    version,
+    keys,
+    lastWorkAt,
     beatAt: now(),
   });
 

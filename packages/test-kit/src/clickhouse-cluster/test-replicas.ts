@@ -63,7 +63,8 @@ export async function startTestReplicas(): Promise<TestReplicas> {
   // Each client reads and writes its own replica, unless that is away.
   const [first, second] = nodes.databases.map((database, index) =>
     createClickHouseClient({
-      ...{ url: nodes.url, database },
+      url: nodes.url,
+      database,
       settings: { load_balancing: 'first_or_random', load_balancing_first_offset: index },
     }),
   );

@@ -133,7 +133,11 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     { absent, unknown, cause }: Omit<ReadBodies, 'events'>,
   ) {
     const contextOf = (ids: readonly string[]) => ({
-      ...{ webhookId, workspaceId, event, events: ids.length, eventIds: ids.slice(0, IDS_LOGGED) },
+      webhookId,
+      workspaceId,
+      event,
+      events: ids.length,
+      eventIds: ids.slice(0, IDS_LOGGED),
     });
     if (absent.length > 0) warnOfAbsent(contextOf(absent), 'events of a webhook are not stored, and are not delivered');
     if (unknown.length > 0) {

@@ -148,7 +148,11 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     runRetryDelay: RECONNECT_MS,
   });
   const longLocks = watchLongLocks({
-    ...{ redis, queue: WEBHOOK_QUEUE, lockMs: LOCK_MS, stalledCheckMs: STALLED_CHECK_MS, logger },
+    redis,
+    queue: WEBHOOK_QUEUE,
+    lockMs: LOCK_MS,
+    stalledCheckMs: STALLED_CHECK_MS,
+    logger,
   });
   worker.on('error', (err) => logger.warn({ err }, 'webhook worker'));
   worker.on('failed', (job, err) => logger.warn({ err, jobId: job?.id }, 'a webhook job failed and will be retried'));

@@ -33,8 +33,12 @@ export async function withTemporaryKeys<T>(
     withCatalog(async (catalog) => {
       const { id: workspaceId } = await findWorkspace(catalog, optionalText('workspace', workspace) ?? 'default');
       const { record, token } = await catalog.keys.create({
-        ...{ workspaceId, kind: 'secret', name: `${name} ${randomBytes(3).toString('hex')}` },
-        ...{ role: 'owner', scopes: [...scopes], expiresAt: new Date(Date.now() + KEY_MS).toISOString() },
+        workspaceId,
+        kind: 'secret',
+        name: `${name} ${randomBytes(3).toString('hex')}`,
+        role: 'owner',
+        scopes: [...scopes],
+        expiresAt: new Date(Date.now() + KEY_MS).toISOString(),
       });
       made.push({ workspaceId, id: record.id });
       return token;

@@ -121,9 +121,12 @@ export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
     key ??= await newKey();
     try {
       return await request(`${api}${path}`, {
-        ...{ method, signal },
+        method,
+        signal,
         headers: {
-          ...{ authorization: `Bearer ${key}`, 'accept-encoding': 'identity', ...headers },
+          authorization: `Bearer ${key}`,
+          'accept-encoding': 'identity',
+          ...headers,
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -140,7 +143,9 @@ export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
     if (status < 300) {
       isKeyNew = false;
       return {
-        ...{ status, headers, body: bytesOf(response, signal) },
+        status,
+        headers,
+        body: bytesOf(response, signal),
         // Empty now: the client fills this object at the end of the body.
         trailers: response.trailers,
       };

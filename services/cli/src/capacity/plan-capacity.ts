@@ -224,7 +224,11 @@ export function planCapacity(request: CapacityRequest): CapacityPlan {
     redis: { memoryBytes, coreShare: redisCores / installations, restartSeconds },
     spool: planSpool(request, peak.click, ingest, restartSeconds),
     clickhouse: {
-      ...{ bytesPerDay, diskBytes, insertCores, queryCores, servers },
+      bytesPerDay,
+      diskBytes,
+      insertCores,
+      queryCores,
+      servers,
       insertsPerSecond: inserts,
       keeperEntriesPerSecond: keeper,
     },

@@ -94,7 +94,9 @@ function importAll(source: ImportSource, place: Place, options: ImportOptions, s
         ...options,
         deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
         author: { workspace, apiKey: { role: 'owner', scopes: [], userId: null } },
-        ...{ source, mapRecord, report },
+        source,
+        mapRecord,
+        report,
         mapping: { timezone: options.timezone, ...(folderNames && { folderNames }) },
       }),
     );

@@ -12,7 +12,9 @@ const RUNNING: readonly string[] = ['queued', 'processing'];
 function bodyOf({ resource, parameters }: ExportRequest): object {
   const { format, columns, escapeFormulas, ...filters } = parameters;
   return {
-    ...{ resource, format, filters },
+    resource,
+    format,
+    filters,
     columns: columns?.split(',').flatMap((column) => column.trim() || []),
     escapeFormulas: escapeFormulas === undefined ? undefined : escapeFormulas !== 'false',
   };

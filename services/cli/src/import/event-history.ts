@@ -31,7 +31,10 @@ async function openLog(source: ImportSource, path: string, timezone: string | un
   });
   const name = JSON.stringify([path, found.size, found.mtimeMs]);
   return openFileHistory({
-    ...{ source, format: fileFormat(path), name, timezone },
+    source,
+    format: fileFormat(path),
+    name,
+    timezone,
     open: () => createReadStream(path),
   });
 }
@@ -77,10 +80,16 @@ export async function importHistory(
           deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
           stores: {
             ...stores,
-            ...{ waitReplicas: settings.redisWaitReplicas, cluster: settings.clickhouseCluster },
+            waitReplicas: settings.redisWaitReplicas,
+            cluster: settings.clickhouseCluster,
             waitsForQuorum: settings.clickhouseEventsQuorum,
           },
-          ...{ workspace, source, domains: options.domains, isDry: options.isDry, report, signal },
+          workspace,
+          source,
+          domains: options.domains,
+          isDry: options.isDry,
+          report,
+          signal,
           retentionDays: settings.eventRetentionDays,
           logger: { debug: () => undefined, info: () => undefined, warn, error: warn },
         }),

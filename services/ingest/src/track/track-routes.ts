@@ -57,20 +57,32 @@ function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conve
   const { catalog, clickhouse, cluster, freshClicks, logger, now } = deps;
   const aliases = createClickAliases({ clickhouse, cluster, workspaces: catalog.workspaces });
   const clicks = createClickFinder({
-    ...{ clickhouse, cluster, freshClicks, aliases, now },
+    clickhouse,
+    cluster,
+    freshClicks,
+    aliases,
+    now,
     producer: clickSource(deps, producer),
     erased: catalog.erasures.people,
   });
   const backlog = createBacklog(producer, now);
   const externalIds = createStoredKeys({
-    ...{ kind: 'customer', claimMs: CUSTOMER_CLAIM_MS, producer, logger, now },
+    kind: 'customer',
+    claimMs: CUSTOMER_CLAIM_MS,
+    producer,
+    logger,
+    now,
     read: catalog.customers.externalIdDigests,
   });
   const customers = createTrackedCustomers({ catalog, producer, backlog, storedKeys: externalIds, now });
   const leads = createLatestLeads({ clickhouse, producer, clicks, backlog });
   const sales = createSaleStore(clickhouse);
   const storedSales = createStoredKeys({
-    ...{ kind: 'sale', claimMs: SALE_CLAIM_MS, producer, logger, now },
+    kind: 'sale',
+    claimMs: SALE_CLAIM_MS,
+    producer,
+    logger,
+    now,
     read: sales.keyDigests,
   });
   const trackers = {

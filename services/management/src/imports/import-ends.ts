@@ -132,7 +132,9 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
           // Files of imports that have not ended are needed.
           const ended = (await importJobs.listOpen()).records.filter((job) => !isUnfinished(job));
           const jobs = ended.map((job) => ({
-            ...{ job, workspaceId: job.workspaceId, bytes: bytesOf.get(job.directory) ?? 0 },
+            job,
+            workspaceId: job.workspaceId,
+            bytes: bytesOf.get(job.directory) ?? 0,
             finishedAt: job.finishedAt ?? '',
           }));
           return { bytes: sum, jobs };

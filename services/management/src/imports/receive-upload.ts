@@ -40,8 +40,13 @@ export async function acceptUploads(scope: App, bytesMax: number): Promise<void>
   await scope.register(multipart, {
     throwFileSizeLimit: false,
     limits: {
-      ...{ files: 1, fileSize: bytesMax, fields: FIELDS_MAX, fieldSize: FIELD_BYTES_MAX, fieldNameSize: 100 },
-      ...{ parts: FIELDS_MAX + 1, headerPairs: 20 },
+      files: 1,
+      fileSize: bytesMax,
+      fields: FIELDS_MAX,
+      fieldSize: FIELD_BYTES_MAX,
+      fieldNameSize: 100,
+      parts: FIELDS_MAX + 1,
+      headerPairs: 20,
     },
   });
   scope.removeContentTypeParser(TEXT_BODY_TYPES);

@@ -142,8 +142,16 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     const credential = await readCredential();
     const { address, sourceWorkspace, history } = job;
     return openApi({
-      ...{ source, address: address ?? undefined, credential, account: sourceWorkspace ?? undefined },
-      ...{ readsCounts: history === 'counts', doneRows, outbound, beforeRequest, wait, now },
+      source,
+      address: address ?? undefined,
+      credential,
+      account: sourceWorkspace ?? undefined,
+      readsCounts: history === 'counts',
+      doneRows,
+      outbound,
+      beforeRequest,
+      wait,
+      now,
     });
   }
 

@@ -34,7 +34,10 @@ function pageOf(query: ListPartnersQuery) {
   const { groupId, status, email, tenantId, search } = filters;
   return {
     filters: { groupId, status, email, tenantId, search, countries: countriesOf(country) },
-    ...{ sortBy, sortOrder, page, pageSize },
+    sortBy,
+    sortOrder,
+    page,
+    pageSize,
   };
 }
 

@@ -12,16 +12,29 @@ async function workspaceObject(deps: LinkDeps, workspace: WorkspaceRecord): Prom
   const { quotas, requestsPerMinute, analyticsPerSecond } = workspaceLimits(workspace);
   const [usage, linksUsage] = await Promise.all([deps.catalog.eventUsage.thisMonth(id), linksThisMonth(deps, id)]);
   return {
-    ...{ id, name, slug, plan, usage, usageLimit: quotas.eventsPerMonth },
-    ...{ linksUsage, linksLimit: quotas.linksPerMonth },
+    id,
+    name,
+    slug,
+    plan,
+    usage,
+    usageLimit: quotas.eventsPerMonth,
+    linksUsage,
+    linksLimit: quotas.linksPerMonth,
     domainsLimit: quotas.domains,
     tagsLimit: quotas.tags,
     foldersLimit: quotas.folders,
     partnersLimit: quotas.partners,
     partnerTagsLimit: quotas.partnerTags,
     groupsLimit: quotas.partnerGroups,
-    ...{ requestsPerMinute, analyticsPerSecond, allowedHostnames, defaultProgramId, createdAt, updatedAt },
-    ...{ eventRetentionDays, addressRetentionDays, privacySignal },
+    requestsPerMinute,
+    analyticsPerSecond,
+    allowedHostnames,
+    defaultProgramId,
+    createdAt,
+    updatedAt,
+    eventRetentionDays,
+    addressRetentionDays,
+    privacySignal,
   };
 }
 

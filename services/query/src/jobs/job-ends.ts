@@ -93,7 +93,9 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
           const bytes = [...bytesOf.values()].reduce((sum, one) => sum + one, 0);
           if (bytes <= bytesMax) return { bytes, jobs: [] };
           const jobs = (await exportJobs.listOpen()).records.map((job) => ({
-            ...{ job, workspaceId: job.workspaceId, bytes: bytesOf.get(job.id) ?? 0 },
+            job,
+            workspaceId: job.workspaceId,
+            bytes: bytesOf.get(job.id) ?? 0,
             finishedAt: job.status === 'completed' ? (job.finishedAt ?? '') : null,
           }));
           return { bytes, jobs };

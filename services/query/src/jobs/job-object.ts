@@ -9,8 +9,20 @@ export async function jobObject(files: JobFiles, baseUrl: string, job: ExportJob
   const { rows, bytes } = (status === 'processing' ? await files.readCheckpoint(job) : undefined) ?? job;
   const url = `${baseUrl}/exports/${id}/files/${file}`;
   return {
-    ...{ id, resource, format, columns, escapeFormulas, filters, status, rows, bytes },
+    id,
+    resource,
+    format,
+    columns,
+    escapeFormulas,
+    filters,
+    status,
+    rows,
+    bytes,
     files: file === null || status !== 'completed' ? [] : [{ name: file, bytes, url }],
-    ...{ error, createdAt, startedAt, finishedAt, expiresAt },
+    error,
+    createdAt,
+    startedAt,
+    finishedAt,
+    expiresAt,
   };
 }

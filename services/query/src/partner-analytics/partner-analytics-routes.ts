@@ -74,7 +74,8 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now 
       const parsed = parseAnalytics(query, await analyticsClock(catalog, workspace, query, now()));
       checkDateRange(workspace.plan, parsed.filters.range, Date.parse(workspace.createdAt));
       const scope = {
-        ...{ workspaceId: workspace.id, programId: workspace.defaultProgramId },
+        workspaceId: workspace.id,
+        programId: workspace.defaultProgramId,
         hidesFolders,
       };
       const bound = bindAnalytics(parsed, scope);

@@ -51,8 +51,16 @@ function rowsOfNextFile({ rowsPerFile }: ExportScheduleRecord, files: readonly S
 function manifestOf(schedule: ExportScheduleRecord, event: EventKind, files: readonly ScheduledFile[]): string {
   const { id: scheduleId, resource, format, columns, filters } = schedule;
   const manifest: ExportManifest = {
-    ...{ version: 1, scheduleId, resource, event, format, columns, filters, window: nextWindow(schedule) },
-    ...{ rows: sumOf(files, 'rows'), bytes: sumOf(files, 'bytes') },
+    version: 1,
+    scheduleId,
+    resource,
+    event,
+    format,
+    columns,
+    filters,
+    window: nextWindow(schedule),
+    rows: sumOf(files, 'rows'),
+    bytes: sumOf(files, 'bytes'),
     files: files.map(({ name, ...file }) => ({ key: windowKey(schedule, name), ...file })),
   };
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
@@ -148,7 +156,9 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
   const { rows, bytes } = JSON.parse(text) as ExportManifest;
   const finishedAt = new Date(now()).toISOString();
   await record({
-    ...{ exportedUntil: window.end, run: null, unreported: 'completed' },
+    exportedUntil: window.end,
+    run: null,
+    unreported: 'completed',
     lastWindow: { window, rows, bytes, files: files.length, manifest, finishedAt },
   });
 }

@@ -109,9 +109,12 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
       await catalog.eventUsage.check(workspace);
       await checkRequest(caller, request);
       return exportSchedules.create(workspace.id, {
-        ...{ ...request, destination: await checkStorage(body.destination), exportedUntil },
+        ...request,
+        destination: await checkStorage(body.destination),
+        exportedUntil,
         encryptedCredentials: exportSchedules.seal(workspace.id, body.destination),
-        ...{ keyId: apiKey.id, ...linkVisibility(apiKey) },
+        keyId: apiKey.id,
+        ...linkVisibility(apiKey),
       });
     },
 
@@ -147,8 +150,10 @@ export function createScheduleSaver({ catalog, openWindow, openStorage, now }: S
           ...(destination === undefined
             ? {}
             : { encryptedCredentials: exportSchedules.seal(workspace.id, destination) }),
-          ...{ keyId: apiKey.id, ...linkVisibility(apiKey) },
-          ...{ run: isKept ? current.run : null, attempt: current.attempt + 1 },
+          keyId: apiKey.id,
+          ...linkVisibility(apiKey),
+          run: isKept ? current.run : null,
+          attempt: current.attempt + 1,
           ...HEALTHY_SCHEDULE,
           disabledAt: isDisabled ? (current.disabledAt ?? new Date(now()).toISOString()) : null,
           disabledReason: !isDisabled ? null : (current.disabledReason ?? 'It was disabled by a request.'),

@@ -8,8 +8,23 @@ export function scheduleObject(schedule: ExportScheduleRecord): ExportSchedule {
   const { destination, lastWindow, error, refusals, retryAt, disabledAt, disabledReason, createdAt, updatedAt } =
     schedule;
   return {
-    ...{ id, resource, frequency, format, columns, escapeFormulas, rowsPerFile, filters, destination },
-    ...{ nextWindow: nextWindow(schedule), lastWindow, error, refusals, retryAt, disabledAt, disabledReason },
-    ...{ createdAt, updatedAt },
+    id,
+    resource,
+    frequency,
+    format,
+    columns,
+    escapeFormulas,
+    rowsPerFile,
+    filters,
+    destination,
+    nextWindow: nextWindow(schedule),
+    lastWindow,
+    error,
+    refusals,
+    retryAt,
+    disabledAt,
+    disabledReason,
+    createdAt,
+    updatedAt,
   };
 }

@@ -82,8 +82,11 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
 
   /** The change that disables a schedule. */
   const disabled = (reason: string) => ({
-    ...{ disabledAt: new Date(now()).toISOString(), disabledReason: reason, error: reason },
-    ...{ retryAt: null, unreported: 'failed' },
+    disabledAt: new Date(now()).toISOString(),
+    disabledReason: reason,
+    error: reason,
+    retryAt: null,
+    unreported: 'failed',
   });
 
   /** Records a failure, after which the schedule pauses or is disabled. @param isRefusal whether the storage has refused the upload */

@@ -118,7 +118,11 @@ export async function streamRoutes(app: App, deps: StreamRouteDeps): Promise<voi
 
       const workspaceNumber = parseResourceId('workspace', workspace.id) ?? '';
       const body = await streams.open({
-        ...{ subscription, resume, check, workspaceNumber, keyId: apiKey.id },
+        subscription,
+        resume,
+        check,
+        workspaceNumber,
+        keyId: apiKey.id,
         onError: (err) => request.log.warn({ err }, 'a stream of events has failed'),
       });
       return sendBody(reply, body);

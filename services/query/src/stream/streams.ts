@@ -67,7 +67,8 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
   function share(subscription: Subscription, tail: WorkspaceTail, readers: Map<string, Shared>): Shared {
     const members: Shared['members'] = new Set();
     const reader = createSharedReader({
-      ...{ tail, giveUpAfterMs: times.giveUpAfterMs },
+      tail,
+      giveUpAfterMs: times.giveUpAfterMs,
       read: ({ entries }) => readFrames(subscription, entries),
       onEnd: (reason) => {
         // Streams that are opened from now on get a new reader, which tries again.

@@ -146,7 +146,11 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
         table.isSharded ? absent.length === 0 : absent.length < rows.texts.length;
       try {
         const attempts = await insert({
-          ...{ batch, rows: rows.texts, token: batch.id, isRepeat, hasLanded },
+          batch,
+          rows: rows.texts,
+          token: batch.id,
+          isRepeat,
+          hasLanded,
           mayBeStored: false,
         });
         return { attempts, isSplit: false, parked: 0 };

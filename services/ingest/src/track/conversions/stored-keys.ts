@@ -103,7 +103,9 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
     const filter = await filled(digests);
     filters.set(workspaceId, {
       lacks: (key) => !filter.mayHave(keyDigest(key)),
-      ...{ mark, connectionsLost, bytes: filter.bytes },
+      mark,
+      connectionsLost,
+      bytes: filter.bytes,
       untilMs: startedMs - QUEUED_MS_MAX + claimMs - MARGIN_MS,
     });
   }
