@@ -278,6 +278,21 @@ describe('while both stores refuse', () => {
     await close();
   });
 
+  it('a record that was found to be removed is not served from an earlier copy', async () => {
+    const { workspace, link } = await aLink('removed');
+    const { gated, redis, clickhouse, close } = await aGatedCatalog();
+    expect(await gated.links.get(workspace.id, link.id)).toEqual(link);
+    // The process receives no message about the removal.
+    redis.set('refusing');
+    await waitFor(() => !gated.isSubscribed(), { what: 'the end of the subscription' });
+    await catalog.links.removeMany(workspace.id, [link.id]);
+    expect(await gated.links.get(workspace.id, link.id)).toBeUndefined();
+    clickhouse.set('refusing');
+    const isUnavailable = { code: 'internal_server_error' };
+    await expect(gated.links.get(workspace.id, link.id)).rejects.toMatchObject(isUnavailable);
+    await close();
+  });
+
   it('a copy that is known to be outdated is used only if no store answers', async () => {
     const { workspace, host, link } = await aLink('outdated');
     const { gated, clickhouse, close } = await aGatedCatalog();
