@@ -95,6 +95,8 @@ describe('an insert', () => {
   test('is not simply repeated when a logical shard may have moved since', async () => {
     expect(await table.hasMovedSince(Date.now() + 3_600_000)).toBe(false);
     expect(await table.hasMovedSince(Date.now() - 1000)).toBe(true);
+    // The clock of the server that has stored the move may be behind.
+    expect(await table.hasMovedSince(Date.now() + 60_000)).toBe(true);
   });
 });
 
