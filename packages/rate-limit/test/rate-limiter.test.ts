@@ -1,4 +1,5 @@
-import { startRedis, waitFor } from '@waymark/test-kit';
+import { connectRedis } from '@waymark/redis';
+import { startRedis, startRedisCluster, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createRateLimiter, type RateLimiter, type RateLimiterOptions } from '../src/index.js';
@@ -279,3 +280,19 @@ describe('without Redis', () => {
     expect(results.every(({ allowed }) => allowed)).toBe(true);
   });
 });
+
+it('on a cluster, the processes count together', async () => {
+  const cluster = await startRedisCluster();
+  const client = connectRedis(cluster.url, { retryStrategy: () => 50 });
+  client.on('error', () => {});
+  const options = { instanceKey: INSTANCE_KEY, commandTimeoutMs: 10_000 };
+  const processes = [createRateLimiter(client, options), createRateLimiter(client, options)];
+  onTestFinished(async () => {
+    await Promise.all(processes.map((limiter) => limiter.close()));
+    client.disconnect();
+    await cluster.stop();
+  });
+  const remaining: number[] = [];
+  for (const limiter of processes) remaining.push((await limiter.take('key', 'standard', 3, 60)).remaining);
+  expect(remaining).toEqual([2, 1]);
+}, 60_000);
