@@ -216,6 +216,24 @@ describe('POST /track/sale', () => {
     expect((await leadsOf(other, 1))[0]).toMatchObject({ event_name: 'Bought' });
   });
 
+  it('is recorded although another workspace has a sale with its invoice id, and does not show that one', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    const invoiceId = anInvoice();
+    await sale({ customerExternalId, amount: 700, invoiceId, metadata: { secret: true } });
+    await salesOf(link, 1);
+    const { workspace, apiKey } = await ingest.catalog.workspaces.create({
+      ...{ name: 'Other', slug: 'other', plan: 'enterprise', domain: 'go.other.com' },
+    });
+    const theirs = await ingest.catalog.links.create(workspace.id, {
+      ...{ domain: 'go.other.com', key: 'buy', url: 'https://other.com', trackConversion: true },
+    });
+    const clickId = await ingest.click(theirs, { host: 'go.other.com' });
+    const body = { clickId, customerExternalId: someone(), amount: 100, invoiceId };
+    const answer = await ingest.post('/track/sale', body, { authorization: `Bearer ${apiKey.token}` });
+    expect(answer.json()).toMatchObject({ eventName: 'Purchase', sale: { amount: 100, invoiceId, metadata: null } });
+    await salesOf(theirs, 1);
+  });
+
   it('creates one customer and one lead for concurrent direct sales', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
