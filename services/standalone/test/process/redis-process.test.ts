@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { identifyProcess } from '@waymark/config';
+import { connectRedis, redisSocketUrl } from '@waymark/redis';
 import { waitFor } from '@waymark/test-kit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { removeDataDir, temporaryDataDir } from './run-up.js';
@@ -77,6 +78,19 @@ describe('Redis started for a stack', () => {
     expect(identifyProcess(pid)).toBeDefined();
     parent.kill('SIGKILL');
     await waitFor(() => identifyProcess(pid) === undefined, { what: 'the end of Redis' });
+  });
+
+  it('writes to the disk before it answers, so that acknowledged events survive a loss of power', async () => {
+    dataDir = temporaryDataDir();
+    await startParent(fullPath());
+    const redis = connectRedis(redisSocketUrl(join(dataDir, 'redis.sock'), 'the-secret'));
+    try {
+      expect(await redis.config('GET', 'append*')).toEqual(
+        expect.arrayContaining(['appendonly', 'yes', 'appendfsync', 'always']),
+      );
+    } finally {
+      redis.disconnect();
+    }
   });
 
   it('that cannot be started rejects, and does not end the process that starts it again', async () => {

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, rmdirSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { environmentWith, identifyProcess, type RunState } from '@waymark/config';
+import { environmentWith, identifyProcess, instanceKeyFiles, type RunState } from '@waymark/config';
+import type { Link } from '@waymark/contract';
 import { createTestDatabase, makeMigratedStore, startRedis, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migratedDataDir, removeDataDir, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
@@ -104,8 +105,14 @@ describe('up', { timeout: 120_000 }, () => {
   });
 
   it(
-    'leaves no process running when it is killed, and can be started again on the same data',
+    'leaves no process running when it is killed, and can be started again on the same data, with rotated keys',
     async () => {
+      const call = async (path: string, body?: object) => {
+        const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+        const request = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+        return (await fetch(`${state.api}${path}`, { headers, ...request })).json() as Promise<Link>;
+      };
+      const { id } = await call('/links', { url: 'https://acme.com', key: 'locked', password: 'open sesame' });
       up.child.kill('SIGKILL');
       await up.ended();
       await waitFor(() => runningPids(Object.values(state.pids)).length === 0, {
@@ -116,20 +123,24 @@ describe('up', { timeout: 120_000 }, () => {
       for (const name of ['redis.sock', 'clickhouse.sock'])
         expect(existsSync(join(up.dataDir, 'run', name))).toBe(true);
 
+      instanceKeyFiles.rotate(up.dataDir);
       up = runUp(up.dataDir);
       state = await waitFor(() => [up.state()].find((now) => now?.pids.supervisor === up.child.pid), {
         what: 'a new run file',
       });
       await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
       expect(up.output()).not.toMatch(API_KEY);
-      const answer = await fetch(`${state.api}/domains`, { headers: { authorization: `Bearer ${apiKey}` } });
-      expect(answer.status).toBe(200);
+      expect((await call(`/links/${id}`)).password).toBe('open sesame');
     },
     UP_MS_MAX,
   );
 
-  it('stops everything in order on Ctrl-C, which reaches the whole process group', async () => {
+  it('stops everything in order on Ctrl-C, which reaches the whole process group, and then lets another one start', async () => {
     process.kill(-(up.child.pid ?? 0), 'SIGINT');
+    const lock = join(up.dataDir, 'run', 'supervisor.lock');
+    await waitFor(() => !existsSync(lock), { what: 'the end of the lock' });
+    const { supervisor: _supervisor, ...children } = state.pids;
+    expect(runningPids(Object.values(children))).toEqual([]);
     expect(await up.ended()).toBe(0);
     expect(runningPids(Object.values(state.pids))).toEqual([]);
     expect(up.state()).toBeUndefined();
