@@ -45,7 +45,7 @@ it('a renewal that was under way when the subscription ended gives no lease', as
   expect(lease.isHeld()).toBe(false);
 });
 
-it('a lease lasts from the begin of its renewal, however long that took', async () => {
+it('a lease lasts from the start of its renewal, however long that took', async () => {
   const { lease, pass, end } = await aRenewedLease();
   pass(LEASE_MS - 1);
   await end();

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { createInsertsElsewhere } from '../src/queue/inserts-elsewhere.js';
 import { createManifest, type Manifest } from '../src/writer/manifest.js';
 
-/** Of a Redis without replicas. */
+/** The replication of a Redis without replicas. */
 export function alone(redis: Redis): Replication {
   return createReplication(redis, 0);
 }

@@ -38,7 +38,7 @@ export function checkSeesAll(
 ): void {
   const { hidesFolders, hidesPasswords } = linkVisibility(apiKey);
   if ((hidesFolders && !job.hidesFolders) || (hidesPasswords && !job.hidesPasswords)) {
-    throw new ApiError('forbidden', `This ${what} was created with an API key that sees more than this one.`);
+    throw new ApiError('forbidden', `This ${what} was created with an API key that has more access than this one.`);
   }
 }
 

@@ -10,7 +10,7 @@ it.each([
   ['passwords', READER, { hidesFolders: true, hidesPasswords: false }],
   ['hidden folders', MEMBER, { hidesFolders: false, hidesPasswords: true }],
 ])('a job that may contain %s is refused to a key that does not see them', (_what, apiKey, job) => {
-  expect(() => checkSeesAll(apiKey, job, 'export')).toThrow('sees more than this one');
+  expect(() => checkSeesAll(apiKey, job, 'export')).toThrow('has more access than this one');
   expect(() => checkSeesAll(OWNER, job, 'export')).not.toThrow();
   expect(() => checkSeesAll(apiKey, { hidesFolders: true, hidesPasswords: true }, 'export')).not.toThrow();
 });

@@ -150,13 +150,13 @@ export interface FoundLinks {
   readonly found: readonly LinkRecord[];
   /** What the change refers to, and the domains, folders and partners of the links, as far as the rules need them. */
   readonly context: LinkContext;
-  /** Reads the context for a link whose domain, folder or partner is another than when it was found. */
+  /** Reads the context for a link whose domain, folder or partner has changed since it was found. */
   readonly contextFor: (record: LinkRecord) => Promise<LinkContext>;
-  /** May throw or reject to refuse the change of all. */
+  /** May throw or reject to refuse the changes of all links. */
   readonly change: (context: LinkContext, record: LinkRecord) => LinkRecord | Promise<LinkRecord>;
 }
 
-/** The fields of a link by which the context was read. */
+/** The fields of a link that determine its context. */
 const CONTEXT_FIELDS = ['domain', 'folderId', 'partnerId'] as const;
 
 /**

@@ -47,7 +47,7 @@ export interface Move {
   readonly homeId: string | undefined;
 }
 
-/** The link with the fields that it had before the move, but for those that another request has changed since. */
+/** The link with the fields that it had before the move, except those that another request has changed since. */
 function withoutMove(link: LinkRecord, { before, stored }: Move): LinkRecord {
   const fields = Object.keys({ ...before, ...stored }) as (keyof LinkRecord)[];
   const own = fields.filter((field) => isDeepStrictEqual(link[field], stored[field]));

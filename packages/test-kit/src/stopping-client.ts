@@ -1,13 +1,13 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 
-/** A client of a process that stops at a statement: all others pass. */
+/** A client that stops at one statement, as its process would, and executes all others. */
 export interface StoppingClient {
   readonly client: ClickHouseClient;
   /** Resolves when the process has stopped. */
   readonly stopped: Promise<void>;
-  /** Lets it go on. */
+  /** Resumes the process. */
   go(): void;
-  /** The statement fails, as all do of a process that is killed. */
+  /** Makes the statement fail, as all statements of a killed process do. */
   kill(): void;
 }
 

@@ -56,7 +56,7 @@ test.each([
   ['a roll-up', ['DROP TABLE link_totals', 'CREATE TABLE link_totals (a UInt8) ENGINE = MergeTree ORDER BY a']],
   ['which tables and views there are', ['DROP TABLE click_events', 'CREATE VIEW added AS SELECT 1']],
 ])(
-  'a database in which a test changed %s is given its schema again, and counts what it had before',
+  'a database in which a test changed %s has its former schema after the repair, and counts as before',
   async (_what, statements) => {
     const { client, database, drop } = await createTestDatabase();
     const schema = await readSchema(client);

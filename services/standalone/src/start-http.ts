@@ -46,7 +46,7 @@ export async function startHttp(settings: Settings, logger: Logger, service = 'h
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const notifier = createWebhookNotifier({ catalog, queueShards, waitReplicas, logger, now: Date.now });
   const { dataDir, exportBytesMax, importBytesMax, baseUrl, outboundAllowedRanges } = settings;
-  // Of both services, so without the secrets of the settings.
+  // Dependencies of both services, so without the secrets of the settings.
   const deps = {
     catalog,
     clickhouse,

@@ -163,7 +163,7 @@ describe('webhooks of a writer that is killed', () => {
     const ids = await clicks(20);
     await once(halted, 'message');
     await kill9(halted);
-    // As if the locks of the killed writer had expired; those of the next test do.
+    // As if the locks of the killed writer had expired; in the next test they do expire.
     const locks = await client.keys('*:lock');
     expect(locks).not.toEqual([]);
     await client.del(locks);

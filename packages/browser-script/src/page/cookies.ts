@@ -30,7 +30,7 @@ function set(cookie: string): void {
 
 /**
  * @param hostname of the page; cookies are for its domain unless `options` name another
- * @param keepsFirstClick of several cookies of a name, such as one for the host and one for its parent domain, the oldest counts, not the newest
+ * @param keepsFirstClick whether the oldest of several cookies of one name counts, such as one for the host and one for its parent domain, or the newest
  */
 export function createCookies(options: CookieOptions, hostname: string, keepsFirstClick: boolean): Cookies {
   const defaultDomain = ownDomain(hostname);

@@ -192,7 +192,7 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
      * Completes the removal of a domain that was interrupted after its record was removed. Links that are younger than the removal stay: the
      * slug may have become a domain again, which may be one that all workspaces share.
      *
-     * @param slug of no present domain
+     * @param slug that no domain has at present
      */
     async finishRemoval(workspaceId: string, slug: string): Promise<void> {
       const { sql, values } = equals('slug', slug);

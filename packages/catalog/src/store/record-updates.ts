@@ -59,7 +59,7 @@ export function createChanger<R extends CatalogRecord>(
     return deps.cache.markRecords(kind.table, workspaceId, marks);
   }
 
-  /** Removes the rows of lost names. A failure is only logged, because rows of names that their records do not have are ignored. */
+  /** Removes the rows of former names. A failure is only logged, because rows of names that their records do not have are ignored. */
   async function dropNames(written: readonly Written<R>[], lock: Lock): Promise<void> {
     const rows = written.flatMap(({ stored: { record, version }, lost }) =>
       lost.map((name) => nameRow(name, rowOwner(kind, record), version, true)),
@@ -67,7 +67,7 @@ export function createChanger<R extends CatalogRecord>(
     try {
       await deps.commitNames.add(rows, lock.workUntilMs);
     } catch (err) {
-      deps.logger.warn({ err }, 'rows of lost names were not removed');
+      deps.logger.warn({ err }, 'rows of former names were not removed');
     }
   }
 

@@ -37,7 +37,7 @@ export function createWebhooks(
 
     /**
      * Runs `work`, which attaches the webhook to links, while no other such work for the webhook runs. A change of the webhook on which its
-     * links depend belongs into the work: the last one to change the webhook is then also the last one to change its links.
+     * links depend belongs in `work`: the last one to change the webhook is then also the last one to change its links.
      *
      * @param work its argument attaches the webhook to exactly the given links; ids of links that the workspace does not have are ignored
      */

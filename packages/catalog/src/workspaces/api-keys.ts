@@ -47,7 +47,7 @@ export function draftKey(workspaceId: string, input: NewKey, nowMs: number): Iss
   return { record, token };
 }
 
-/** An API key and its workspace, by whose rights a request or a job runs. */
+/** An API key and its workspace, with whose rights a request or a job runs. */
 export interface KeyCaller {
   readonly apiKey: ApiKeyRecord;
   readonly workspace: WorkspaceRecord;

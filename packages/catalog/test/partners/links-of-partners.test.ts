@@ -22,7 +22,7 @@ async function whileGivenAway(copy: (by: Catalog, workspaceId: string, partnerId
       catalog.partners.create(workspace.id, { name, email: `${name}@example.com`, tenantId: `of ${name}` }),
     ),
   );
-  if (ann === undefined || bea === undefined) throw new Error('both partners were made');
+  if (ann === undefined || bea === undefined) throw new Error('a partner was not created');
   const { id } = await catalog.links.create(workspace.id, {
     ...{ domain: host, url: 'https://acme.com', partnerId: ann.id, tenantId: 'of ann' },
   });
@@ -52,7 +52,7 @@ it('a ban does not disable a link that another partner gets meanwhile', async ()
   expect(link).toMatchObject({ tenantId: 'of bea', disabledAt: null });
 });
 
-it('a link that another partner gets while its partner gets a new tenantId has the one of the other', async () => {
+it('a link that moves to another partner while its former one gets a new tenantId has the tenantId of the new partner', async () => {
   const link = await whileGivenAway(async ({ partners }, workspaceId, id) => {
     await partners.update(workspaceId, id, () => ({ tenantId: 'new of ann' }));
     await partners.copyTenantToLinks(workspaceId, id, 'new of ann');

@@ -144,7 +144,7 @@ describe('a change of name', () => {
     } finally {
       client.insert = insert;
     }
-    expect(stores.warnings).toEqual(['rows of lost names were not removed']);
+    expect(stores.warnings).toEqual(['rows of former names were not removed']);
     for (const instance of [catalog, stores.catalog()]) {
       expect((await instance.links.findByAddress(host, 'after'))?.id).toBe(link.id);
       expect(await instance.links.findByAddress(host, 'before')).toBeUndefined();

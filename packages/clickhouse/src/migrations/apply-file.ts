@@ -13,7 +13,7 @@ export interface StatementsRun extends RenderTarget {
   readonly selects?: ((sql: string) => boolean) | undefined;
 }
 
-/** Runs the statements of a migration file, in order. @throws Error that names the file, or of the lease when it is lost */
+/** Runs the statements of a migration file, in order. @throws Error that names the file, or the error of the lease when it is lost */
 export async function runStatements(
   client: ClickHouseClient,
   file: MigrationFile,

@@ -7,7 +7,7 @@ import { eventChars } from './past-rows.js';
 
 /** Records of one insert: enough for an efficient insert, in a few megabytes of memory. */
 const BATCH_MAX = 5_000;
-/** Characters after which a batch is full too, because an event may have 300 kB, and a record of which none is made more. The last page of a batch may exceed it. */
+/** Characters after which a batch is full too, because an event may have 300 kB, and a record without an event more. The last page of a batch may exceed it. */
 const BATCH_CHARS_MAX = 32_000_000;
 /** Pages after which the position is stored, also if none of them has a record. */
 const BATCH_PAGES_MAX = 100;
@@ -44,7 +44,7 @@ function charsOf({ event, record }: HistoryItem): number {
   return Math.max(textChars(record), event === undefined ? 0 : eventChars(event));
 }
 
-/** Reads all pages from a position on. The next page is read once the batch before it is done with. @throws the reason of the signal */
+/** Reads all pages from a position on. The next page is read once the batch before it is processed. @throws the reason of the signal */
 export async function* itemBatches(
   history: HistorySource,
   from: string | undefined,

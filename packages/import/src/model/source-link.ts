@@ -4,7 +4,7 @@ import type { CreateLinkBody, TAG_COLORS } from '@waymark/contract';
 export interface Lost {
   readonly field: string;
   readonly value: string;
-  /** Continues the name of the field to a sentence, unless it is the error of the API for the value. */
+  /** Forms a sentence with the name of the field before it, unless it is the error of the API for the value. */
   readonly reason: string;
 }
 

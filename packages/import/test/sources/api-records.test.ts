@@ -13,7 +13,7 @@ const set = (fields: object) =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined && value !== false),
   );
-/** The names of lost fields, each of which its reason continues to a sentence. */
+/** The names of lost fields; each forms a sentence with its reason. */
 function lostFields(lost: readonly { readonly field: string; readonly reason: string }[]): string[] {
   for (const { reason } of lost) expect(reason).toMatch(/^(is|has|names) /);
   return lost.map(({ field }) => field);

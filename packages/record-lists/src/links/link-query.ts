@@ -68,12 +68,16 @@ export async function linkFiltersOf(
   const { search, userId, tenantId, partnerId } = query;
   const domain = query.domain && domainName(query.domain);
   const folderId = query.folderId === NO_FOLDER ? null : query.folderId;
+  // One after the other, so that the same request always has the same error.
+  const checkPlaces = async () => {
+    if (domain !== undefined) await checkDomain(deps, workspaceId, domain);
+    if (folderId) await checkFolder(deps, caller, folderId);
+  };
   const [tagIds, ids, hidesFolders] = await Promise.all([
     tagIdsOf(deps, workspaceId, query),
     linkIdsOf(deps, workspaceId, query.linkIds),
     deps.catalog.hiddenFolders.anyFor(workspaceId, linkVisibility(caller.apiKey)),
-    domain === undefined ? undefined : checkDomain(deps, workspaceId, domain),
-    folderId ? checkFolder(deps, caller, folderId) : undefined,
+    checkPlaces(),
   ]);
   const named = { domain, tagIds, folderId, search, userId, tenantId, partnerId, ids };
   return { ...named, hasTags: query.withTags, hidesFolders, showArchived: query.showArchived ?? false };

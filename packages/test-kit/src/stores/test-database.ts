@@ -35,7 +35,7 @@ export interface TestDatabaseOptions {
 
 /**
  * Creates a database with every table and no rows, by default on the shared ClickHouse of the run. There, databases are reused:
- * `drop` keeps a database for the next test file, after it has made again what the test has changed of its schema.
+ * `drop` restores the schema that a test has changed, and keeps the database for the next test file.
  */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const { user, password, migrated = true } = options;

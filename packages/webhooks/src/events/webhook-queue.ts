@@ -34,7 +34,7 @@ export async function webhooksFor(
   return active.filter(({ triggers }) => triggers.includes(event));
 }
 
-/** A job for each of the webhooks that delivers the event. The same event makes the same jobs. */
+/** One job for each webhook, which delivers the event to it. The same event gives the same jobs. */
 export function jobsOf(
   webhooks: readonly WebhookRecord[],
   event: WebhookTrigger,

@@ -4,7 +4,7 @@ import { type ApiRequest, type ApiRequests, type ApiResponse, TemporaryError } f
 import { jobExport } from '../../src/export/job-export.js';
 import { streamExport } from '../../src/export/stream-export.js';
 
-// A proxy may end a response in order although the rest of it is missing.
+// A proxy may end a response normally although the rest of it is missing.
 
 interface Answer extends Partial<Pick<ApiResponse, 'status' | 'trailers'>> {
   readonly text: string;
@@ -44,7 +44,7 @@ function answeredBy(answers: Answer[], job?: Partial<ExportJob>) {
   return { deps: { api, output, counts: { rows: 0, bytes: 0, phase: '' } }, requests, written: () => written };
 }
 
-it('a stream that ends after a whole record, with fewer rows than it says, is continued after that record', async () => {
+it('a stream that ends after a whole record, with fewer rows than it declares, is continued after that record', async () => {
   const [one, two] = ['{"id":"one"}\n', '{"id":"two"}\n'];
   const { deps, requests, written } = answeredBy([
     { text: one, trailers: { 'x-export-rows': '2' } },

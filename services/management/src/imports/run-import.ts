@@ -103,7 +103,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   }
 
   /**
-   * Offers the slot to other imports if this one has had it for long, and checks whether the import may continue, so that one whose source
+   * Offers the slot to other imports if this one has had it for a long time, and checks whether the import may continue, so that one whose source
    * answers without rows ends as well.
    *
    * @throws like `checkMayContinue`

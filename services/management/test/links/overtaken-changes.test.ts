@@ -133,7 +133,7 @@ describe('a move of a link to a domain', () => {
     expect((await acme.get(`/links/${link.id}`)).status).toBe(404);
   });
 
-  it('that is removed meanwhile leaves the link on its former domain, by the new name that this has', async () => {
+  it('that is removed meanwhile leaves the link on its former domain, under its new name', async () => {
     const [former, slug] = [await aDomain(), await aDomain()];
     const link = await aLink({ domain: former, key: 'home' });
     overtake({ before: () => remove(slug), after: () => rename(former) });

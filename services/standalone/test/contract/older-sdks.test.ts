@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** So many that some would have each of the random colors. */
+/** Enough that each of the random colors would occur. */
 const TAGS = 60;
 const url = 'https://acme.com/page';
 const customer = (id: string) => ({ customerExternalId: id, externalId: id });

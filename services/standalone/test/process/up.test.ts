@@ -135,7 +135,7 @@ describe('up', { timeout: 120_000 }, () => {
     UP_MS_MAX,
   );
 
-  it('stops everything in order on Ctrl-C, which reaches the whole process group, and then lets another one start', async () => {
+  it('stops everything in order on Ctrl-C, which reaches the whole process group, and then another one can start', async () => {
     process.kill(-(up.child.pid ?? 0), 'SIGINT');
     const lock = join(up.dataDir, 'run', 'supervisor.lock');
     await waitFor(() => !existsSync(lock), { what: 'the end of the lock' });

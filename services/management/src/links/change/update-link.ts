@@ -29,7 +29,7 @@ interface StoredChanges {
   readonly before: ReadonlyMap<string, LinkRecord>;
   /** The updated links, without those that were deleted meanwhile. */
   readonly stored: readonly LinkRecord[];
-  /** Does what remains to be done for them. @returns the links as they are then, with an error in place of each whose change was withdrawn */
+  /** Completes the changes. @returns the links as they are then, with an error in place of each whose change was withdrawn */
   readonly finish: () => Promise<readonly (LinkRecord | ApiError)[]>;
 }
 
@@ -65,7 +65,7 @@ async function storeChanges(
     async change(context, record) {
       const next = changeOne(context, record);
       if (isChosen(next, record)) await abTests.noteChoice(next);
-      // A request that also sets the destination leaves the writer nothing to choose.
+      // If the request also sets the destination, the writer has no winner to choose.
       if (body.url === undefined && next.testCompletedAt !== record.testCompletedAt) await abTests.noteEnd(next);
       return next;
     },
