@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { alternated } from './alternated.js';
 import { TOGETHER, testFiles } from './test-projects.js';
 
 const PROJECTS = ['system', 'measured', 'unit', 'stores'];
@@ -33,8 +32,18 @@ export class LongFilesFirst extends BaseSequencer {
     const placed = sorted.toSorted(
       (one, other) => projectOf(one) - projectOf(other) || secondsOf(other) - secondsOf(one),
     );
-    if (!isTogether) return placed;
-    const projects = testFiles();
-    return alternated(placed, ({ moduleId }) => projects.get(relative('.', moduleId)));
+    return isTogether ? alternated(placed) : placed;
   }
+}
+
+/** The files of the system, spread evenly among the others. Both keep their order. */
+function alternated(files: readonly TestSpecification[]): TestSpecification[] {
+  const projects = testFiles();
+  const isOfSystem = ({ moduleId }: TestSpecification) =>
+    ['system', 'measured'].includes(projects.get(relative('.', moduleId)) ?? '');
+  const spread = (some: readonly TestSpecification[]) =>
+    some.map((file, index) => ({ file, share: (index + 0.5) / some.length }));
+  return [...spread(files.filter(isOfSystem)), ...spread(files.filter((file) => !isOfSystem(file)))]
+    .sort((one, other) => one.share - other.share)
+    .map(({ file }) => file);
 }
