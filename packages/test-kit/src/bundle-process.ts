@@ -12,7 +12,7 @@ const REQUIRE = "import { createRequire as requireOf } from 'node:module'; const
 const sourceAddresses: Plugin = {
   name: 'source-addresses',
   setup(builder) {
-    builder.onLoad({ filter: /\/(?:packages|services|test)\/.*\.ts$/ }, ({ path }) => {
+    builder.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8');
       const contents = text
         .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
