@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { startRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -33,7 +33,7 @@ async function aRenewedLease() {
     async end() {
       goOn();
       await waitFor(() => ping.mock.results[0]?.value, { what: 'the answer to the ping' });
-      await nextTurn();
+      await immediate();
     },
   };
 }

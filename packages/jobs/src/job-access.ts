@@ -18,9 +18,9 @@ export async function keyCaller(
     catalog.workspaces.get(workspaceId),
   ]);
   if (workspace === undefined) throw new ApiError('not_found', `The workspace of this ${what} was deleted.`);
-  if (apiKey === undefined) throw new ApiError('forbidden', `The API key that made this ${what} was revoked.`);
+  if (apiKey === undefined) throw new ApiError('forbidden', `The API key that created this ${what} was revoked.`);
   if (isExpired(apiKey, nowMs)) {
-    throw new ApiError('forbidden', `The API key that made this ${what} has expired.`);
+    throw new ApiError('forbidden', `The API key that created this ${what} has expired.`);
   }
   return { apiKey, workspace };
 }

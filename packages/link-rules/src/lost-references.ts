@@ -71,10 +71,14 @@ async function withdraw(deps: LinkRuleDeps, workspaceId: string, move: Move): Pr
     const domain = homeId === undefined ? before.domain : (await domains.get(workspaceId, homeId))?.slug;
     const back = (link: LinkRecord) =>
       link.domain === lost && domain !== undefined ? { ...withoutMove(link, move), domain } : link;
-    const returned = await links.updateMany(workspaceId, [stored.id], back).catch((err: unknown) => {
-      if (err instanceof ApiError && err.code === 'conflict') return undefined;
-      throw err;
-    });
+    const backWithoutExternalId = (link: LinkRecord) => ({ ...back(link), externalId: link.externalId });
+    const putBack = (change: (link: LinkRecord) => LinkRecord) =>
+      links.updateMany(workspaceId, [stored.id], change).catch((err: unknown) => {
+        if (err instanceof ApiError && err.code === 'conflict') return undefined;
+        throw err;
+      });
+    // If another link has taken its former externalId, the link has the new one there.
+    const returned = (await putBack(back)) ?? (await putBack(backWithoutExternalId));
     if (returned === undefined || domain === undefined) {
       await links.removeMany(workspaceId, [stored.id], (link) => link.domain === lost);
       return new ApiError('not_found', 'Link not found.');

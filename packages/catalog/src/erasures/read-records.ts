@@ -1,3 +1,4 @@
+import { chunksOf, groupBy } from '@waymark/contract';
 import type { Stored } from '../model/entity-type.js';
 import type { ErasureRecord } from '../model/job-record-schemas.js';
 import type { RecordKey } from '../store/record-table.js';
@@ -11,16 +12,8 @@ const READS_AT_ONCE = 4;
 
 /** The keys in groups of one workspace each. */
 function* groupsOf(keys: Iterable<RecordKey>): Generator<readonly [workspace: string, numbers: readonly string[]]> {
-  const byWorkspace = new Map<string, string[]>();
-  for (const [workspace, number] of keys) {
-    const numbers = byWorkspace.get(workspace);
-    if (numbers === undefined) byWorkspace.set(workspace, [number]);
-    else numbers.push(number);
-  }
-  for (const [workspace, numbers] of byWorkspace) {
-    for (let start = 0; start < numbers.length; start += ERASURES_PER_READ) {
-      yield [workspace, numbers.slice(start, start + ERASURES_PER_READ)];
-    }
+  for (const [workspace, ofWorkspace] of groupBy(keys, ([workspace]) => workspace)) {
+    for (const some of chunksOf(ofWorkspace, ERASURES_PER_READ)) yield [workspace, some.map(([, number]) => number)];
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { formatResourceId } from '@waymark/contract';
+import { chunksOf, formatResourceId } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
@@ -114,11 +114,11 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
   async function endedLinks({ fromMs, untilMs }: EndedWithin): Promise<(readonly [string, string])[]> {
     const workspaces = await namesTable.ids('workspace');
     const found: (readonly [string, string])[] = [];
-    for (let start = 0; start < workspaces.length; start += WORKSPACES_PER_READ) {
+    for (const some of chunksOf(workspaces, WORKSPACES_PER_READ)) {
       const rows = await queryRows<[string, string]>(clickhouse, {
         query: ENDED,
         parameters: {
-          workspaces: workspaces.slice(start, start + WORKSPACES_PER_READ).map(BigInt),
+          workspaces: some.map(BigInt),
           from: fromMs,
           until: untilMs,
         },

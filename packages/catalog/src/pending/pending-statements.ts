@@ -1,3 +1,4 @@
+import { chunksOf } from '@waymark/contract';
 import type { RowValue } from '@waymark/event-format';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
 import { andAll, type SqlCondition, valuesOf } from '../lists/list-conditions.js';
@@ -11,12 +12,6 @@ const RECORDS_PER_READ = 100;
 interface Statement {
   readonly query: string;
   readonly parameters: QueryParameters;
-}
-
-function chunks<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_none, index) =>
-    items.slice(index * size, (index + 1) * size),
-  );
 }
 
 /** Converts the values of a column for a query parameter of that type. */
@@ -47,7 +42,7 @@ export function pendingStatements<R extends CatalogRecord>(
 WHERE id NOT IN (SELECT id FROM ${kind.table} WHERE workspace_id = {workspace:UInt64} AND id IN ({pending_id:Array(UInt64)}))
 ${andAll(conditions)}`;
 
-  return chunks(records, RECORDS_PER_READ).map((some) => ({
+  return Array.from(chunksOf(records, RECORDS_PER_READ), (some) => ({
     query,
     parameters: {
       ...valuesOf(conditions),

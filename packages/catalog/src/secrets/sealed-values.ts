@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { ApiError } from '@waymark/contract';
+import { ApiError, chunksOf } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, numberOf } from '../model/entity-type.js';
 import type { ExportScheduleRecord } from '../model/job-record-schemas.js';
@@ -127,9 +127,7 @@ WHERE workspace_id = {workspace:UInt64} AND id > {after:UInt64} ORDER BY id LIMI
       });
       const [count = '0', last = '0', numbers = []] = row ?? [];
       [found, after] = [Number(count), BigInt(last)];
-      for (let start = 0; start < numbers.length; start += RECORDS_AT_ONCE) {
-        yield numbers.slice(start, start + RECORDS_AT_ONCE).map(table.publicId);
-      }
+      for (const some of chunksOf(numbers, RECORDS_AT_ONCE)) yield some.map(table.publicId);
     }
   }
 

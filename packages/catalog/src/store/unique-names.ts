@@ -1,5 +1,6 @@
 import { createDataLoader } from '@waymark/cache';
 import { type ClickHouseClient, readKeyDigests } from '@waymark/clickhouse';
+import { groupBy } from '@waymark/contract';
 import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { isPossibleName, type Name, nameKey } from '../model/entity-type.js';
 import { storableText } from '../model/storable-text.js';
@@ -46,18 +47,6 @@ function valueBytes(lookup: Lookup): number {
   return LOOKUP_BYTES + BYTES_PER_CHAR * (scope.length + name.length);
 }
 
-/** Groups items by key, in the order of their first occurrence. */
-function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [T, ...T[]][] {
-  const groups = new Map<string, [T, ...T[]]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return [...groups.values()];
-}
-
 /** Bits of an id after its time, see `createResourceId`. */
 const ID_RANDOM_BITS = 22n;
 
@@ -88,7 +77,7 @@ interface Part {
 }
 
 function nameParts(names: readonly Name[]): Part[] {
-  const groups = grouped(names, ({ kind, scope }) => `${kind}/${scope}`);
+  const groups = [...groupBy(names, ({ kind, scope }) => `${kind}/${scope}`).values()];
   if (groups.length === 0) return [];
   const conditions = groups.map(
     (_group, index) => `kind = {k${index}:String} AND scope = {s${index}:String} AND name IN {n${index}:Array(String)}`,
@@ -108,7 +97,8 @@ function nameParts(names: readonly Name[]): Part[] {
 }
 
 function recordParts(records: readonly RecordNumber[]): Part[] {
-  return grouped(records, ({ table, workspaceNumber }) => `${table}/${workspaceNumber}`).map((group, index) => ({
+  const groups = groupBy(records, ({ table, workspaceNumber }) => `${table}/${workspaceNumber}`);
+  return Array.from(groups.values(), (group, index) => ({
     sql: `SELECT '${group[0].table}' AS table, '' AS kind, '' AS scope, '' AS name, id, workspace_id, 0 AS version
 FROM ${group[0].table} WHERE workspace_id = {w${index}:UInt64} AND id IN ({i${index}:Array(UInt64)})`,
     parameters: {

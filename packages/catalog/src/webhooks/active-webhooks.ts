@@ -51,7 +51,9 @@ WHERE workspace_id IN ({workspaces:Array(UInt64)}) AND disabled = 0 ORDER BY wor
         const record = parseRow(workspace, number, data);
         if (record === undefined) continue;
         const id = formatResourceId('workspace', workspace);
-        found.set(id, [...(found.get(id) ?? []), record]);
+        const ofWorkspace = found.get(id);
+        if (ofWorkspace === undefined) found.set(id, [record]);
+        else ofWorkspace.push(record);
       }
       return found;
     },

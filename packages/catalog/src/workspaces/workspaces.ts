@@ -1,5 +1,6 @@
 import {
   ApiError,
+  chunksOf,
   createResourceId,
   PLAN_LIMITS,
   type Plan,
@@ -132,9 +133,8 @@ export function createWorkspaces(
   async function readAll<T>(read: (condition: string, parameters: QueryParameters) => Promise<T>): Promise<T[]> {
     const numbers = await deps.namesTable.ids('workspace');
     const parts: T[] = [];
-    for (let start = 0; start < numbers.length; start += WORKSPACES_PER_READ) {
-      const ids = numbers.slice(start, start + WORKSPACES_PER_READ).map(BigInt);
-      parts.push(await read('workspace_id IN ({ids:Array(UInt64)})', { ids }));
+    for (const some of chunksOf(numbers, WORKSPACES_PER_READ)) {
+      parts.push(await read('workspace_id IN ({ids:Array(UInt64)})', { ids: some.map(BigInt) }));
     }
     return parts;
   }

@@ -34,7 +34,7 @@ export function positionOf<T extends object>(text: string | undefined): T | unde
 /** The items of neighbouring pages, of one kind of event. */
 export interface ItemBatch {
   readonly items: readonly HistoryItem[];
-  /** {@link HistoryPage.next} of the last of these pages. */
+  /** `next` of the last of these pages. */
   readonly next: string;
 }
 

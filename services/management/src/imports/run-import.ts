@@ -38,8 +38,9 @@ export interface RunImportDeps {
 const ROWS_AT_ONCE = 20;
 /** While the import waits for its source or for a slot, or gets no rows, it checks at this interval whether it may continue. */
 const CHECK_INTERVAL_MS = 2_000;
+const DAY_MS = 24 * 3_600_000;
 /** After this time an import fails. An import from a source that allows few requests per hour takes days. */
-export const IMPORT_MS_MAX = 7 * 24 * 3_600_000;
+export const IMPORT_MS_MAX = 7 * DAY_MS;
 /** Maximum bytes of both reports. */
 const REPORT_BYTES_MAX = 256 * 1024 ** 2;
 
@@ -72,7 +73,8 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     const current = await catalog.importJobs.get(workspaceId, id);
     if (current?.status !== 'processing' || current.attempt !== attempt) throw new JobStopped();
     const beganMs = Date.parse(job.startedAt ?? job.createdAt);
-    if (now() - beganMs > IMPORT_MS_MAX) throw new JobFailure('The import did not end within 7 days.');
+    if (now() - beganMs > IMPORT_MS_MAX)
+      throw new JobFailure(`The import did not end within ${IMPORT_MS_MAX / DAY_MS} days.`);
     const caller = await importCaller(catalog, job, now());
     checkedMs = now();
     return caller;

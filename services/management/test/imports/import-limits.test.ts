@@ -174,7 +174,7 @@ describe('imports', () => {
     await management.catalog.keys.revoke(acme.workspaceId, key.record.id);
     const [first] = jobs;
     expect(await ended(first?.id ?? '')).toMatchObject({
-      ...{ status: 'failed', error: 'The API key that made this import was revoked.' },
+      ...{ status: 'failed', error: 'The API key that created this import was revoked.' },
     });
     for (const { id } of jobs.slice(1)) expect((await send('DELETE', `/imports/${id}`)).body.status).toBe('cancelled');
     expect(await ended((await upload('url,key\nhttps://a.test,a\n')).body.id)).toMatchObject({ created: 1 });
@@ -189,7 +189,7 @@ describe('imports', () => {
     });
     const callerAt = (nowMs: number) => importCaller(management.catalog, { workspaceId, keyId: record.id }, nowMs);
     expect((await callerAt(Date.parse(expiresAt) - 1)).apiKey.id).toBe(record.id);
-    await expect(callerAt(Date.parse(expiresAt))).rejects.toThrow('The API key that made this import has expired.');
+    await expect(callerAt(Date.parse(expiresAt))).rejects.toThrow('The API key that created this import has expired.');
   });
 
   const boundary = '--b';

@@ -141,6 +141,15 @@ describe('a move of a link to a domain', () => {
     expect((await acme.get(`/links/${link.id}`)).body).toMatchObject({ domain: `new.${former}`, key: 'home' });
   });
 
+  it('that is removed meanwhile leaves the link, with its new externalId if another link has taken the former one', async () => {
+    const slug = await aDomain();
+    const link = await aLink({ externalId: `old-${slug}` });
+    overtake({ before: () => remove(slug), after: () => aLink({ externalId: `old-${slug}` }) });
+    expect(codeOf(await patch(link, { domain: slug, externalId: `new-${slug}` }))).toEqual([403, 'forbidden']);
+    const { body: after } = await acme.get<Link>(`/links/${link.id}`);
+    expect(after).toMatchObject({ domain: link.domain, key: link.key, externalId: `new-${slug}` });
+  });
+
   it('that is removed meanwhile leaves the link without its former tag, if that is removed as well', async () => {
     const slug = await aDomain();
     const tag = await management.catalog.tags.create(acme.workspaceId, { name: 'Former', color: 'red' });

@@ -299,7 +299,7 @@ describe('access', () => {
       return waiting;
     });
     const failed = await untilEnded(job, 'failed');
-    expect(failed.error).toBe('The API key that made this export was revoked.');
+    expect(failed.error).toBe('The API key that created this export was revoked.');
   });
 });
 

@@ -216,7 +216,7 @@ describe('a schedule', () => {
     await api.catalog.keys.revoke(workspaceId, record.id);
     await api.catalog.exportSchedules.update(workspaceId, id, () => ({ exportedUntil: iso(hoursAgo(2)) }));
     const disabled = await until(id, ({ disabledAt }) => disabledAt !== null);
-    expect(disabled.disabledReason).toBe('The API key that made this export was revoked.');
+    expect(disabled.disabledReason).toBe('The API key that created this export was revoked.');
     await send('DELETE', `/exports/schedules/${id}`);
   });
 

@@ -30,7 +30,7 @@ export async function upsertLink(deps: LinkDeps, caller: KeyCaller, body: Create
   return links.whileUrlsHeld(workspaceId, urls, () =>
     updateOrCreate({
       find,
-      update: (found) => updateIfMatching(deps, caller, found, body, (link) => link.url === found.url),
+      update: (found) => updateIfMatching(deps, caller, found, body, (link) => urls.includes(link.url)),
       create: () => createLink(deps, caller, body),
     }),
   );
