@@ -153,7 +153,8 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
     });
     const pending = keys.filter((_, index) => states[index]?.state === 'pending');
     const leftMs = await withinDeadline(Promise.all(pending.map((key) => redis.pttl(key))), 'reading claims');
-    const isPending = leftMs.some((left) => left > LEFT_MS_OF_KILLED);
+    // A claim without a TTL (-1) became final after it was read.
+    const isPending = leftMs.some((left) => left === -1 || left > LEFT_MS_OF_KILLED);
     if (changes.length === 0) return isPending;
     const names = changes.map(({ key }) => key);
     const values = changes.flatMap(({ before, after }) => [before, after]);
