@@ -95,7 +95,8 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     demo.kill('SIGKILL');
     await once(demo, 'close');
     expect(Date.parse(key.expiresAt ?? '')).toBeGreaterThan(Date.now());
-    await json('key', 'revoke', key.id);
+    // The killed process may have held the lock of its key, which expires after half a minute.
+    await waitFor(async () => (await waymark('key', 'revoke', key.id)).code === 0, { what: 'the revocation' });
   });
 
   it('prints events as they are stored as lines of JSON, ends when its reader ends, and revokes its key', async () => {
