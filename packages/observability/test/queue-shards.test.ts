@@ -52,7 +52,8 @@ describe('the metrics of an installation with two queue shards', () => {
       what: 'the jobs of shard 1',
     });
     expect((await jobs()).find((line) => line.includes('shard="0"'))).toMatch(/ 0$/);
-    expect(await linesOf('waymark_redis_memory_used_bytes')).toHaveLength(2);
+    const memory = async () => (await linesOf('waymark_redis_memory_used_bytes')).length === 2;
+    await waitFor(memory, { what: 'the memory of both shards' });
   });
 
   it('are in the samples of the operators by shard', async () => {
