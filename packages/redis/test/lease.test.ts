@@ -5,6 +5,17 @@ import { Redis } from 'ioredis';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { takeLease } from '../src/index.js';
 
+/** A connection to a Redis of the test. */
+async function connected(): Promise<Redis> {
+  const server = await startRedis();
+  const redis = new Redis(server.url);
+  onTestFinished(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  return redis;
+}
+
 it('a lease is lost before another process can take it, although Redis does not answer its renewals', async () => {
   const server = await startRedis();
   const proxy = await startTcpProxy(server.port);
@@ -28,12 +39,7 @@ it('a lease is lost before another process can take it, although Redis does not 
 });
 
 it('a lease is given back at the end of the work, also of work that fails, and only then', async () => {
-  const server = await startRedis();
-  const redis = new Redis(server.url);
-  onTestFinished(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const redis = await connected();
   const lease = await takeLease(redis, 'test-job:2');
   const work = lease?.during(async () => {
     expect(await takeLease(redis, 'test-job:2')).toBeUndefined();
@@ -45,12 +51,7 @@ it('a lease is given back at the end of the work, also of work that fails, and o
 });
 
 it('a process whose lease another one has taken ends its work at the next renewal, and leaves the lease of the other alone', async () => {
-  const server = await startRedis();
-  const redis = new Redis(server.url);
-  onTestFinished(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const redis = await connected();
   const lease = await takeLease(redis, 'test-job:3');
   const renewals = vi.spyOn(redis, 'eval');
   await lease?.during(async (lost) => {
