@@ -131,7 +131,7 @@ export function createChanger<R extends CatalogRecord>(
 
   /**
    * Changes all of the records or, when `change` throws for one or a name is taken, none. A record for which `change` returns the
-   * same object is not written.
+   * same object is not written, but copies older than it are evicted: the process that stored it may have ended before it published it.
    *
    * @param options.mayLackNames whether a record goes without names that another record has, other than its first name
    * @returns the records that exist, as they are stored now, in the order of `ids`
@@ -143,14 +143,20 @@ export function createChanger<R extends CatalogRecord>(
     change: (record: R) => R | Promise<R>,
     { mayLackNames = false } = {},
   ): Promise<R[]> {
-    const { records, written } = await underRecordLocks(workspaceId, ids, async (found, lock) => {
+    const { records, published } = await underRecordLocks(workspaceId, ids, async (found, lock) => {
       const changes = await Promise.all(found.map((current) => changeOf(current, change)));
       const wanted = changes.filter((one) => one !== undefined);
       const changed = mayLackNames ? await Promise.all(wanted.map(withoutTaken)) : wanted;
       if (changed.length > 0) await write(workspaceId, changed, lock);
-      return { records: found.map(({ record }, index) => changes[index]?.stored.record ?? record), written: changed };
+      const unchanged = found
+        .filter((_stored, index) => changes[index] === undefined)
+        .map((stored): Written<R> => ({ stored, gained: kind.names(stored.record), lost: [] }));
+      return {
+        records: found.map(({ record }, index) => changes[index]?.stored.record ?? record),
+        published: [...changed, ...unchanged],
+      };
     });
-    await publishWritten(written);
+    await publishWritten(published);
     return records;
   }
 

@@ -215,20 +215,31 @@ describe('a process that receives no invalidations', () => {
   });
 });
 
-it('a write that could not be published is an error', { timeout: 30_000 }, async () => {
+it('a write that was stored and could not be published is an error, and its repeat, which changes nothing, is published', {
+  timeout: 30_000,
+}, async () => {
   const { workspace, host, link } = await aLink('unpublished');
   const gate = await startGate(stores.redis.url);
   const client = new Redis(gate.url);
   client.on('error', () => undefined);
   const cut = await connected(stores.catalog({ redis: client }), stores.client);
+  const read = async () => (await reader.links.findByAddress(host, 'unpublished'))?.url;
   try {
+    expect(await read()).toBe('https://one.com');
     const update = cut.links.update(workspace.id, link.id, (record) => {
-      // The locks are taken and the row is not inserted yet: the next command to Redis sets the write marker.
-      gate.cutAfter((chunk) => chunk.includes('PUBLISH'));
+      gate.cutAfter((chunk) => {
+        if (chunk.includes('PUBLISH')) gate.set('refusing');
+        return false;
+      });
       return { ...record, url: 'https://two.com' };
     });
-    await expect(update).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 1 });
-    expect((await reader.links.findByAddress(host, 'unpublished'))?.url).toBe('https://two.com');
+    // A process without reads for five seconds gives up its lease.
+    const end = reading(read);
+    await expect(update).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 1 }).finally(end);
+    expect(await read()).toBe('https://one.com');
+    const repeated = await writer.links.update(workspace.id, link.id, (record) => record);
+    expect(repeated?.url).toBe('https://two.com');
+    expect(await read()).toBe('https://two.com');
   } finally {
     client.disconnect();
     await cut.close();
