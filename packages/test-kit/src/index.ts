@@ -35,6 +35,7 @@ export { startRedisCluster } from './stores/redis-cluster.js';
 export { type RedisDeployment, untilReplicating } from './stores/redis-deployment.js';
 export { launchRedis } from './stores/redis-process.js';
 export { startRedisSentinels } from './stores/redis-sentinels.js';
+export { removeOldPartsAtOnce } from './stores/remove-old-parts.js';
 export { temporaryDirectory } from './stores/temporary-directory.js';
 export { createTestDatabase, type TestDatabase } from './stores/test-database.js';
 export type { TestRedis } from './stores/test-server.js';

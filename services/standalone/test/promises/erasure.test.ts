@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Erasure, Role, Scope } from '@waymark/contract';
-import { waitFor } from '@waymark/test-kit';
+import { removeOldPartsAtOnce, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
 
@@ -103,10 +103,6 @@ const sharedSales = async (linkId: string) =>
 const totals = async () =>
   (await call<object>('GET', '/links/info?domain=go.acme.com&key=try')).body as Record<string, unknown>;
 
-/** ClickHouse looks for old parts every half a minute, and ever more seldom while it finds none. */
-const REMOVED_AT_ONCE =
-  'old_parts_lifetime = 0, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0, max_cleanup_delay_period = 1';
-
 const TABLES = [
   'click_events',
   'click_aliases',
@@ -142,12 +138,7 @@ beforeAll(async () => {
   key = made.apiKey.token;
   publishableKey = made.publishableKey.token;
   workspaceId = made.workspace.id;
-  for (const table of TABLES) {
-    await api.database.client.command({ query: `ALTER TABLE ${table} MODIFY SETTING ${REMOVED_AT_ONCE}` });
-    // Wakes the thread that removes old parts, which sleeps by the settings from before.
-    for (const query of [`DETACH TABLE ${table}`, `ATTACH TABLE ${table}`])
-      await api.database.client.command({ query });
-  }
+  await removeOldPartsAtOnce(api.database.client, TABLES);
   api.startWriter();
   expect(
     (
