@@ -23,7 +23,7 @@ import type { LinkRuleDeps } from './link-rule-deps.js';
 import { checkLinkSize } from './link-size.js';
 import { type Move, settleChangedLinks } from './lost-references.js';
 import { checkPlan, type GatedLink } from './plan-gates.js';
-import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
+import { checkFolderWritable, type LinkContext, referencingFields } from './referencing-fields.js';
 import { dateFields } from './request-date.js';
 
 type Passwords = Pick<Catalog['links'], 'isPassword' | 'sealPassword'>;
@@ -117,7 +117,7 @@ export function changedLink(
   body: UpdateLinkBody,
   utm: 'keep' | 'replace',
 ): LinkRecord {
-  if (record.folderId !== null) checkFolderAccess(context, context.references.folders.get(record.folderId));
+  if (record.folderId !== null) checkFolderWritable(context, context.references.folders.get(record.folderId));
   const kept = body.url !== undefined && utm === 'keep' ? record : undefined;
   const requested = destinationOf(body.url ?? record.url, body, record.key === ROOT_KEY, kept);
   const url = hasUtmFields(body) && withRewrittenQuery(requested) === record.url ? record.url : requested;

@@ -5,7 +5,7 @@ import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from
 import type { LinkReferences } from './link-references.js';
 import { checkLinkSize } from './link-size.js';
 import { checkPlan } from './plan-gates.js';
-import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
+import { checkFolderWritable, type LinkContext, referencingFields } from './referencing-fields.js';
 import { dateFields } from './request-date.js';
 
 /**
@@ -65,7 +65,7 @@ export function draftLink(context: LinkContext, body: CreateLinkBody): NewLink {
 function partnerFolder(context: LinkContext, body: CreateLinkBody, programId: string | null | undefined) {
   const folder = context.references.partnerFolder;
   if (body.folderId !== undefined || !programId || folder === undefined) return {};
-  checkFolderAccess(context, folder);
+  checkFolderWritable(context, folder);
   return { folderId: folder.id };
 }
 

@@ -6,4 +6,4 @@ export { checkLinkQuota, linksThisMonth, withinLinkQuota } from './link-quota.js
 export type { LinkRuleDeps } from './link-rule-deps.js';
 export { settleStoredLinks } from './lost-references.js';
 export { linkContext, newLink } from './new-link.js';
-export { folderRefusal, type LinkAuthor, type LinkContext } from './referencing-fields.js';
+export { folderWriteRefusal, type LinkAuthor, type LinkContext } from './referencing-fields.js';

@@ -9,19 +9,20 @@ type ReferenceFields = Pick<
   'domain' | 'tagIds' | 'tagNames' | 'tagId' | 'folderId' | 'programId' | 'partnerId' | 'tenantId' | 'webhookIds'
 >;
 
-/** The resources that the bodies of a request refer to. A resource that does not exist is absent. */
+/** The resources that the bodies of a request refer to, by id unless something else is said. A resource that does not exist is absent. */
 export interface LinkReferences {
   /** The domain for links whose body has none: the primary domain of the workspace, or else the default domain. */
   readonly fallbackDomain: string | undefined;
-  /** The referenced domains that belong to the workspace. */
+  /** Slugs of the referenced domains that belong to the workspace, and of its primary domain if a body names none, as of `domainName`. */
   readonly ownDomains: ReadonlySet<string>;
   /** The default domain of the installation. */
   readonly defaultDomain: string | undefined;
   readonly tagIds: ReadonlySet<string>;
+  /** Ids of tags by their names as the bodies spell them. The stored names may differ in case. */
   readonly tagIdByName: ReadonlyMap<string, string>;
   readonly folders: ReadonlyMap<string, FolderRecord>;
   readonly partners: ReadonlyMap<string, PartnerRecord>;
-  /** Partners by their `tenantId`. */
+  /** Partners by the `tenantId` of the bodies. */
   readonly partnerByTenant: ReadonlyMap<string, PartnerRecord>;
   readonly webhookIds: ReadonlySet<string>;
   /** The program's folder for partner links without a folder. Looked up only when a body refers to a program or a partner. */

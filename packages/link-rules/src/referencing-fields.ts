@@ -41,7 +41,7 @@ function tagsOf({ references }: LinkContext, body: UpdateLinkBody): ReferencingF
 }
 
 /** The error when the caller may not change links of a folder; undefined = allowed. */
-export function folderRefusal(
+export function folderWriteRefusal(
   { apiKey }: Pick<LinkContext, 'apiKey'>,
   folder: FolderRecord | undefined,
 ): ApiError | undefined {
@@ -50,9 +50,9 @@ export function folderRefusal(
   return new ApiError('forbidden', `You are not allowed to change links of the folder${name}.`);
 }
 
-/** @throws ApiError forbidden when the caller may not change links of the folder */
-export function checkFolderAccess(caller: Pick<LinkContext, 'apiKey'>, folder: FolderRecord | undefined): void {
-  const refusal = folderRefusal(caller, folder);
+/** @throws ApiError forbidden when the caller may not change links of the folder. What it may see: `checkFolderVisible` of the catalog */
+export function checkFolderWritable(caller: Pick<LinkContext, 'apiKey'>, folder: FolderRecord | undefined): void {
+  const refusal = folderWriteRefusal(caller, folder);
   if (refusal !== undefined) throw refusal;
 }
 
@@ -61,7 +61,7 @@ function folderOf(context: LinkContext, { folderId }: UpdateLinkBody): Referenci
   if (!folderId) return { folderId: null };
   const folder = context.references.folders.get(folderId);
   if (folder === undefined) throw new ApiError('not_found', 'Folder not found.');
-  checkFolderAccess(context, folder);
+  checkFolderWritable(context, folder);
   return { folderId };
 }
 

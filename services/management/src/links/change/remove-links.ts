@@ -8,7 +8,7 @@ import {
   ROOT_KEY,
   type UndeletedLink,
 } from '@waymark/contract';
-import { folderRefusal } from '@waymark/link-rules';
+import { folderWriteRefusal } from '@waymark/link-rules';
 import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
@@ -32,7 +32,7 @@ async function removeRecords(
     workspaceId,
     found.map(({ id }) => id),
     (record) => {
-      const refusal = folderRefusal(caller, folders.get(record.folderId ?? ''));
+      const refusal = folderWriteRefusal(caller, folders.get(record.folderId ?? ''));
       if (refusal !== undefined) refuse(record, refusal);
       return refusal === undefined && !isRoot(record);
     },

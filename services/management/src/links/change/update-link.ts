@@ -12,7 +12,7 @@ import {
 import {
   changedLink,
   changeFoundLinks,
-  folderRefusal,
+  folderWriteRefusal,
   type LinkContext,
   linkContext,
   withoutFoundAddress,
@@ -171,7 +171,7 @@ export async function updateLinks(
   const found = await selectLinks(deps, caller, names);
   const refusals = new Map<string, ApiError>();
   const changeOne = (context: LinkContext, record: LinkRecord) => {
-    const refusal = folderRefusal(context, context.references.folders.get(record.folderId ?? ''));
+    const refusal = folderWriteRefusal(context, context.references.folders.get(record.folderId ?? ''));
     if (refusal === undefined) return changedLink(context, links, record, data, 'replace');
     refusals.set(record.id, refusal);
     return record;
