@@ -202,9 +202,12 @@ export function createLinks(deps: LinksDeps) {
       return (await countSince({ workspaceId, sinceMs })) ?? 0;
     },
 
-    /** Runs `work` under a lock on each URL, so that two requests that create a link only if none has the URL do not both create one. */
-    async whileUrlsHeld<T>(workspaceId: string, urls: readonly string[], work: () => Promise<T>): Promise<T> {
-      const lock = await deps.locks.take(urls.map((url) => `link-url/${workspaceId}/${hashToken(url)}`));
+    /**
+     * Runs `work` under a lock on each name, such as a destination, so that of two requests that create a link only if there is none, one
+     * finds the link of the other.
+     */
+    async underLinkLocks<T>(workspaceId: string, names: readonly string[], work: () => Promise<T>): Promise<T> {
+      const lock = await deps.locks.take(names.map((name) => `link-url/${workspaceId}/${hashToken(name)}`));
       return underLock(lock, work);
     },
 

@@ -4,13 +4,13 @@ import type { GroupRecord, ProgramRecord } from '../model/record-schemas.js';
 /** Slug of the group of partners whose request names none. */
 export const DEFAULT_GROUP = 'default';
 
-/** The fields of a new program. */
-export type NewProgram = Pick<ProgramRecord, 'name' | 'domainId' | 'url'>;
+/** The fields of a new program that its draft takes over. */
+export type ProgramDraftFields = Pick<ProgramRecord, 'name' | 'domainId' | 'url'>;
 
-/** Makes the records of a new program and its default group, with new ids. Stores nothing. */
+/** Creates the records of a new program and its default group, with new ids. Stores nothing. */
 export function draftProgram(
   workspaceId: string,
-  input: NewProgram,
+  input: ProgramDraftFields,
   nowMs: number,
 ): { readonly program: ProgramRecord; readonly group: GroupRecord } {
   const time = new Date(nowMs).toISOString();

@@ -228,7 +228,7 @@ describe('inserts', () => {
     const { workspace } = await aWorkspace(catalog);
     const heldAfter = async (error: Error) => {
       const urls = [error.name];
-      const failing = catalog.links.whileUrlsHeld(workspace.id, urls, () => Promise.reject(error));
+      const failing = catalog.links.underLinkLocks(workspace.id, urls, () => Promise.reject(error));
       await expect(failing).rejects.toBe(error);
       return (await stores.client.keys(`waymark:lock:link-url/${workspace.id}/*`)).length;
     };

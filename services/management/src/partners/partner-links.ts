@@ -164,7 +164,7 @@ export async function ensureFirstLink(
   const { catalog } = deps;
   const { workspaceId, id } = partner;
   // The lock lets only one of concurrent enrolments create the link.
-  await catalog.links.whileUrlsHeld(workspaceId, [`first link of ${id}`], async () => {
+  await catalog.links.underLinkLocks(workspaceId, [`first link of ${id}`], async () => {
     if (!(await lacksFirstLink(catalog, partner))) return;
     await createFirstLink(deps, caller, { ...body, ...ownership(partner, caller) }, firstKey(partner, body.prefix));
     await settleTenant(deps, partner);
@@ -223,7 +223,7 @@ export async function upsertPartnerLink(
       create: () => createLink(deps, caller, { ...fields, domain }),
     });
   const link = await mapErrorFields(requestField(body.linkProps), () =>
-    catalog.links.whileUrlsHeld(workspaceId, [`${partner.id} ${url}`], upsert),
+    catalog.links.underLinkLocks(workspaceId, [`${partner.id} ${url}`], upsert),
   );
   await settleTenant(deps, partner);
   return link;

@@ -27,7 +27,7 @@ export async function upsertLink(deps: LinkDeps, caller: KeyCaller, body: Create
     }
     return undefined;
   }
-  return links.whileUrlsHeld(workspaceId, urls, () =>
+  return links.underLinkLocks(workspaceId, urls, () =>
     updateOrCreate({
       find,
       update: (found) => updateIfMatching(deps, caller, found, body, (link) => urls.includes(link.url)),
