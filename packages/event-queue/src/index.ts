@@ -36,7 +36,6 @@ export {
 export { createGenerations } from './producer/generations.js';
 export type { StateValue } from './producer/transaction.js';
 export { discardDeadLetters, listDeadLetters, type RawLetter, replayDeadLetters } from './queue/dead-letters.js';
-export { type QueueDepth, queueDepths } from './queue/depths.js';
 export { expireTokens } from './queue/expire-tokens.js';
 export { areTokensKept, countInserts } from './queue/insert-counts.js';
 export {
@@ -50,6 +49,7 @@ export {
 } from './queue/keys.js';
 export { watchLongLocks } from './queue/long-locks.js';
 export { oldestQueuedMs } from './queue/oldest-job.js';
+export { type QueueDepth, queueDepths } from './queue/queue-depths.js';
 export { checkShardMark, ShardMismatchError } from './queue/shard-mark.js';
 export * from './queue/webhook-jobs.js';
 export { isOutOfMemory, WORKER_SILENCE_MS_MAX } from './redis/connection.js';
