@@ -8,7 +8,7 @@ import type { FailureCounts } from './failure-counts.js';
 import { type FollowUpSender, lookUpOf, remainderOf, retriesOf } from './follow-up-jobs.js';
 import { isOverQuota } from './quota-check.js';
 import { FAILURES_MAX, isSuccess, isWarningDue } from './retry-schedule.js';
-import type { WaitingBodies, WaitingIds } from './waiting-bodies.js';
+import type { WaitingBodies, WaitingIds } from './waiting-jobs.js';
 import type { OutgoingEvent, WebhookJobData } from './webhook-job.js';
 
 /** Dependencies of {@link createDeliverJob}. */

@@ -6,7 +6,7 @@ import { createWebhookJobSender } from '@waymark/event-queue';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { DELIVERIES_TABLE, type Delivery } from './delivery-log.js';
-import { createWaitingBodies, REFUSED_FROM_BYTES } from './waiting-bodies.js';
+import { createWaitingBodies, REFUSED_FROM_BYTES } from './waiting-jobs.js';
 import { jobText, webhookJobId } from './webhook-job.js';
 
 /** Selects deliveries: those of a workspace that match all of the given fields. */

@@ -4,7 +4,7 @@ import { execute, jobKey, queueKey, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { replaceJobData } from './job-data.js';
-import { createWaitingBodies } from './waiting-bodies.js';
+import { createWaitingBodies } from './waiting-jobs.js';
 import { type OutgoingEvent, readJobData, type WebhookJobData } from './webhook-job.js';
 
 /** The parts of a body that identify the person of the event. */

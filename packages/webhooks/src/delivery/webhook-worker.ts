@@ -19,7 +19,7 @@ import { createDeliveryLog } from './delivery-log.js';
 import { createFailureCounts } from './failure-counts.js';
 import { CONFIRMING_MAX, createFollowUpSender } from './follow-up-jobs.js';
 import { removeEvents } from './job-data.js';
-import { createWaitingBodies, createWaitingIds } from './waiting-bodies.js';
+import { createWaitingBodies, createWaitingIds } from './waiting-jobs.js';
 import { readJobData, type WebhookJobData } from './webhook-job.js';
 
 /** Options of {@link createWebhookWorker}. */

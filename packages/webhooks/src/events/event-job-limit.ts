@@ -3,7 +3,7 @@ import { WEBHOOKS_MAX } from '@waymark/catalog';
 import type { EventTableKind } from '@waymark/event-format';
 import { memoryShare, type QueueLogger, throttled, type WebhookJob } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
-import { createWaitingIds } from '../delivery/waiting-bodies.js';
+import { createWaitingIds } from '../delivery/waiting-jobs.js';
 
 /** A job of the events of an insert. */
 export interface PlannedJob extends WebhookJob {

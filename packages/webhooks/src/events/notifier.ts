@@ -4,7 +4,7 @@ import { ApiError, type Partner, type WebhookTrigger } from '@waymark/contract';
 import type { QueueLogger, WebhookJob } from '@waymark/event-queue';
 import { NotReplicatedError } from '@waymark/redis';
 import type { Redis } from 'ioredis';
-import { REFUSED_FROM_BYTES } from '../delivery/waiting-bodies.js';
+import { REFUSED_FROM_BYTES } from '../delivery/waiting-jobs.js';
 import { outgoingEvent } from './event-bodies.js';
 import { createWebhookEventId } from './webhook-event-id.js';
 import { jobsOf, openWebhookQueue, type WebhookQueue, webhooksFor } from './webhook-queue.js';

@@ -3,7 +3,7 @@ import type { WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger, type WebhookJob, type WebhookJobSender } from '@waymark/event-queue';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
-import { createWaitingBodies, type WaitingBodies } from '../delivery/waiting-bodies.js';
+import { createWaitingBodies, type WaitingBodies } from '../delivery/waiting-jobs.js';
 import { jobText, type OutgoingEvent, webhookJobId } from '../delivery/webhook-job.js';
 
 /** The queue of deliveries of one queue shard, on a connection of its own, because BullMQ defines its scripts on it. */

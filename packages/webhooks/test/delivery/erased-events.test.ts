@@ -5,7 +5,7 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { removeEvents } from '../../src/delivery/job-data.js';
-import { createWaitingBodies } from '../../src/delivery/waiting-bodies.js';
+import { createWaitingBodies } from '../../src/delivery/waiting-jobs.js';
 import { jobText, readJobData, type WebhookJobData } from '../../src/delivery/webhook-job.js';
 import { eraseWaitingBodies, eraseWebhookJobs } from '../../src/index.js';
 import { jobSender } from '../job-sender.js';

@@ -2,7 +2,7 @@ import type { WebhookJob } from '@waymark/event-queue';
 import { startRedis, type TestRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createWaitingBodies, type WaitingBodies } from '../../src/delivery/waiting-bodies.js';
+import { createWaitingBodies, type WaitingBodies } from '../../src/delivery/waiting-jobs.js';
 import { jobText, readJobData, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { jobSender } from '../job-sender.js';
 

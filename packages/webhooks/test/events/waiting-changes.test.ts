@@ -2,7 +2,7 @@ import { ApiError, parseResourceId } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createFailureCounts } from '../../src/delivery/failure-counts.js';
-import { createWaitingBodies } from '../../src/delivery/waiting-bodies.js';
+import { createWaitingBodies } from '../../src/delivery/waiting-jobs.js';
 import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { createWebhookNotifier } from '../../src/index.js';
 import { type Receiver, startReceiver } from '../delivery/receiver.js';
