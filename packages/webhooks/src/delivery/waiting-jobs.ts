@@ -140,7 +140,7 @@ const OF_BODIES: Count = {
   searchPauseMs: 10_000,
 };
 
-/** There may be many more jobs of ids: without a limit on memory, they have no bound. */
+/** There may be many more jobs with ids: without a limit on memory, they have no bound. */
 const OF_IDS: Count = {
   keyOf: (workspaceId) => stateKey(`webhook-ids:${workspaceId}`),
   searchedKeyOf: (workspaceId) => stateKey(`webhook-ids-searched:${workspaceId}`),
@@ -233,7 +233,7 @@ function createCount(redis: Redis, { keyOf, searchedKeyOf, searchPauseMs }: Coun
   };
 }
 
-/** Creates the count of the jobs of ids in a queue shard. @param redis its Redis; the connection may be shared */
+/** Creates the count of the jobs in a queue shard that name their events by ids. @param redis its Redis; the connection may be shared */
 export function createWaitingIds(redis: Redis): WaitingIds {
   return createCount(redis, OF_IDS);
 }

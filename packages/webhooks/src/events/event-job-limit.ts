@@ -13,8 +13,9 @@ export interface PlannedJob extends WebhookJob {
 
 /**
  * Protects the Redis that all workspaces share, as a last resort, from the jobs of one whose webhooks are slow. While Redis uses more than
- * 65 % of its memory limit, and the jobs of ids of a workspace have 32 MB or more, those of its clicks are not queued for webhooks that have
- * 320 kB or more of them; leads and sales from twice as much on. A webhook is not disabled by this. Without a memory limit, all are queued.
+ * 65 % of its memory limit, and the jobs of a workspace that name their events by ids have 32 MB or more, those of its clicks are not queued for
+ * webhooks that have 320 kB or more of them; leads and sales from twice as much on. A webhook is not disabled by this. Without a memory
+ * limit, all are queued.
  */
 export interface EventJobLimit {
   /**
@@ -66,21 +67,21 @@ export function createEventJobLimit({ redis, onDropped, logger }: EventJobLimitD
   const readMemory = createMemoryReader(redis);
   const logDropped = throttled((context, message) => logger.error(context, message), LOG_INTERVAL_MS);
 
-  /** @returns the ids of the jobs that must not be queued */
-  async function count(kind: EventTableKind, workspaceId: string, jobs: readonly PlannedJob[]) {
+  /** @returns the ids of the jobs that must not be queued, which are not counted */
+  async function countAndRefuse(kind: EventTableKind, workspaceId: string, jobs: readonly PlannedJob[]) {
     const isScarce = (await readMemory()) > MEMORY_SHARE_MAX;
     const max = BYTES_MAX[kind];
-    // Webhooks below their part of the bound lose nothing: together they have less than the bound once more.
+    // Webhooks below their share lose nothing: all of them together add less than the bound once more.
     return waiting.add(workspaceId, jobs, isScarce ? { ofWorkspace: max, ofWebhook: max / WEBHOOKS_MAX } : undefined);
   }
 
   return {
     async admit(kind, workspaceId, jobs) {
-      const counted = count(kind, workspaceId, jobs).catch((err: unknown) => {
+      const refusedIds = countAndRefuse(kind, workspaceId, jobs).catch((err: unknown) => {
         logger.debug({ err, workspaceId }, 'the webhook jobs of an insert could not be counted');
         return [];
       });
-      const refused = new Set(await withTimeout(counted, ANSWER_MS_MAX, () => []));
+      const refused = new Set(await withTimeout(refusedIds, ANSWER_MS_MAX, () => []));
       if (refused.size === 0) return jobs;
       const deliveries = jobs.reduce((sum, job) => sum + (refused.has(job.id) ? job.deliveries : 0), 0);
       onDropped(kind, deliveries);
