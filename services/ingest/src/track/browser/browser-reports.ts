@@ -20,8 +20,8 @@ import { isCountable, isDeletedClick, recordVisit, visitClaim } from '../../reco
 import { withoutClickId } from '../../redirect/address/final-url.js';
 import { type HostNames, readHost, readShortAddress } from '../../redirect/address/short-address.js';
 import { preparedLink } from '../../redirect/rules/prepared-link.js';
+import { orUnavailable } from '../not-recorded.js';
 import type { TrackDeps } from '../track-deps.js';
-import { orUnavailable } from '../unavailable.js';
 import { checkHostname } from './allowed-hostnames.js';
 import type { NetworkLimits } from './network-limits.js';
 

@@ -1,7 +1,7 @@
 import { createTrackedCache } from '@waymark/cache';
 import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
-import { orUnavailable, unavailable } from '../unavailable.js';
+import { orUnavailable, unavailable } from '../not-recorded.js';
 
 /** Detects that the queue is so far behind that claims of queued events may have expired. */
 export interface Backlog {

@@ -1,7 +1,7 @@
 import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
-import { orUnavailable } from '../unavailable.js';
+import { orUnavailable } from '../not-recorded.js';
 import { readReplicas, readRows } from './read-rows.js';
 
 /** The ids that another system gave to clicks which were imported. */

@@ -13,7 +13,7 @@ import { anonymisedRow, type EventRow } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
-import { orUnavailable, unavailable } from '../unavailable.js';
+import { orUnavailable, unavailable } from '../not-recorded.js';
 import type { ClickAliases } from './click-aliases.js';
 import { readClick } from './click-rows.js';
 import { createReplicaCheck, readReplicas, readRows } from './read-rows.js';

@@ -1,7 +1,7 @@
 import type { Catalog, LinkRecord } from '@waymark/catalog';
 import { ApiError, formatResourceId } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
-import { orUnavailable } from '../unavailable.js';
+import { orUnavailable } from '../not-recorded.js';
 import type { ClickFinder } from './click-finder.js';
 import { readClick } from './click-rows.js';
 

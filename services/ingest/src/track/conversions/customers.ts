@@ -20,7 +20,7 @@ import {
   type QueuedRow,
   type StateValue,
 } from '@waymark/event-queue';
-import { orUnavailable } from '../unavailable.js';
+import { orUnavailable } from '../not-recorded.js';
 import type { Backlog } from './backlog.js';
 import { readClick } from './click-rows.js';
 import type { HeldClaims } from './held-claims.js';

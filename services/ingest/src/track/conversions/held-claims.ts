@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEventId } from '@waymark/contract';
 import type { ClaimState, Claims, FinalClaim } from '@waymark/event-queue';
-import { unavailable } from '../unavailable.js';
+import { unavailable } from '../not-recorded.js';
 
 /** The claims held by one request while it is processed. */
 export interface HeldClaims {

@@ -10,7 +10,7 @@ import {
   leadNameSlug,
   type StateValue,
 } from '@waymark/event-queue';
-import { orUnavailable } from '../unavailable.js';
+import { orUnavailable } from '../not-recorded.js';
 import type { Backlog } from './backlog.js';
 import type { ClickFinder } from './click-finder.js';
 import { LEAD_CLICK_SELECTION, leadClickRowOf, readClick } from './click-rows.js';

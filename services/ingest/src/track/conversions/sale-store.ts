@@ -1,7 +1,7 @@
 import { createDataLoader } from '@waymark/cache';
 import { type ClickHouseClient, readKeyDigests } from '@waymark/clickhouse';
 import { formatResourceId, type PaymentProcessor, parseResourceId, type TrackSaleResponse } from '@waymark/contract';
-import { orUnavailable } from '../unavailable.js';
+import { orUnavailable } from '../not-recorded.js';
 import { readRows } from './read-rows.js';
 
 type SaleDetails = NonNullable<TrackSaleResponse['sale']>;
