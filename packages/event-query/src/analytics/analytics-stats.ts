@@ -5,7 +5,7 @@ import type { BoundAnalytics } from './bind-analytics.js';
 /** Statistics for the planner of analytics. All are optional: without them the result is the same, only slower. */
 export interface AnalyticsStats extends PlannerStats {
   /** Upper bound of the events in the range; undefined = not read. */
-  readonly events?: number | undefined;
+  readonly rangeEventsMax?: number | undefined;
   /**
    * Whether events expire (retention). The totals of links do not expire with them, so they cannot stand in for a count of events.
    * Defaults to false.

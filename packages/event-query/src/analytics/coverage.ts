@@ -35,7 +35,7 @@ function isOnLink(condition: Condition): boolean {
  * If the removed links are too many to list, the roll-up is used only for ranges with more events than this. Below, scanning all
  * events is cheaper than finding and subtracting those of removed links (109 ms for 2.7 million).
  */
-const MANY_EVENTS = 2_500_000;
+const WORTH_SUBTRACTING_EVENTS = 2_500_000;
 
 /** Planning the union of a roll-up and the events at both ends of the range costs as much as scanning this many events. */
 const CHEAP_EVENTS = 150_000;
@@ -81,11 +81,12 @@ function canUseLinkTotals({ grouping, timeline }: BoundAnalytics, bound: BoundFi
 export function coverageOf(request: BoundAnalytics, bound: BoundFilters, stats: AnalyticsStats): Coverage {
   const { fromMs, toMs } = bound;
   const canSubtractRemoved = stats.hasRemovedLinks === false || stats.removedLinks !== undefined;
-  const isWorthIt = canSubtractRemoved || (stats.events ?? MANY_EVENTS) >= MANY_EVENTS;
+  const isRollUpCheaper =
+    canSubtractRemoved || (stats.rangeEventsMax ?? WORTH_SUBTRACTING_EVENTS) >= WORTH_SUBTRACTING_EVENTS;
   const scan: Coverage = { rollUp: undefined, added: [{ fromMs, toMs }], subtracted: [] };
   if (canUseSlots(request, bound)) {
     if (areCheapToScan(bound, stats)) return scan;
-    if (isWorthIt) return slotCoverage(bound);
+    if (isRollUpCheaper) return slotCoverage(bound);
   }
   if (stats.eventsExpire || !canUseLinkTotals(request, bound)) return scan;
   const later = toMs < EVENT_MS_MAX ? [{ fromMs: toMs + 1, toMs: EVENT_MS_MAX }] : [];
@@ -103,9 +104,9 @@ export function planKindCount(request: BoundAnalytics): StatsPlan | undefined {
 }
 
 /** Plans the count of the events in the range; undefined if {@link coverageOf} does not depend on it. */
-export function planAnalyticsCount(request: BoundAnalytics, stats: PlannerStats): StatsPlan | undefined {
+export function planAnalyticsRangeCount(request: BoundAnalytics, stats: PlannerStats): StatsPlan | undefined {
   const bound = firstNonEmptyRead(request);
   if (bound === undefined) return undefined;
-  const areTooManyRemoved = stats.hasRemovedLinks === true && stats.removedLinks === undefined;
-  return areTooManyRemoved && canUseSlots(request, bound) ? planEventCount(bound) : undefined;
+  const hasUnlistedRemovedLinks = stats.hasRemovedLinks === true && stats.removedLinks === undefined;
+  return hasUnlistedRemovedLinks && canUseSlots(request, bound) ? planEventCount(bound) : undefined;
 }

@@ -9,7 +9,7 @@ export {
   timeseriesOf,
 } from './answer.js';
 export { type BoundAnalytics, bindAnalytics } from './bind-analytics.js';
-export { planAnalyticsCount, planKindCount } from './coverage.js';
+export { planAnalyticsRangeCount, planKindCount } from './coverage.js';
 export { type AnalyticsClock, parseAnalytics } from './parse-analytics.js';
 export { planAnalytics } from './plan-analytics.js';
 export { printAnalytics } from './print-analytics.js';

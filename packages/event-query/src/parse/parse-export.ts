@@ -4,7 +4,7 @@ import { parseFilters } from './parse.js';
 import type { ParsedRequest, StoredWindow } from './parsed-request.js';
 
 /** Which part of an export to read. */
-export interface ExportPart {
+export interface EventExportPart {
   /** Maximum number of rows to read. */
   readonly limit: number;
   /** The last event of the part before; undefined for the first. */
@@ -22,7 +22,7 @@ export interface ExportPart {
 export function parseExport(
   query: ExportEventsQuery,
   nowMs: number,
-  { limit, after, stored }: ExportPart,
+  { limit, after, stored }: EventExportPart,
 ): ParsedRequest {
   const filters = parseFilters(query, nowMs);
   const range = { ...filters.range, toMs: Math.min(filters.range.toMs, nowMs) };

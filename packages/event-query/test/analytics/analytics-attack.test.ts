@@ -7,7 +7,7 @@ import {
   type CompiledQuery,
   parseAnalytics,
   planAnalytics,
-  planAnalyticsCount,
+  planAnalyticsRangeCount,
   printAnalytics,
   printStats,
 } from '../../src/index.js';
@@ -18,7 +18,7 @@ const SCOPE = { workspaceId: workspaceId(500), programId: programId(1) };
 function statements(query: Record<string, string>, stats: AnalyticsStats = {}): CompiledQuery[] {
   const clock = { nowMs: NOW, sinceMs: NOW - 90 * 24 * 3_600_000 };
   const request = bindAnalytics(parseAnalytics(analyticsQuerySchema.parse(query), clock), SCOPE);
-  const count = planAnalyticsCount(request, stats);
+  const count = planAnalyticsRangeCount(request, stats);
   const plan = planAnalytics(request, stats);
   return [...(count === undefined ? [] : [printStats(count)]), ...(plan === undefined ? [] : [printAnalytics(plan)])];
 }
@@ -37,7 +37,11 @@ function levelsOf(sql: string): string[] {
 }
 
 const availableStats = fc.record(
-  { hasRemovedLinks: fc.boolean(), events: fc.constantFrom(1, 1e9), allowedLinks: fc.constantFrom([], [1n], [1n, 2n]) },
+  {
+    hasRemovedLinks: fc.boolean(),
+    rangeEventsMax: fc.constantFrom(1, 1e9),
+    allowedLinks: fc.constantFrom([], [1n], [1n, 2n]),
+  },
   { requiredKeys: [] },
 );
 const kinds = {

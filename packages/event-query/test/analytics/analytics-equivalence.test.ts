@@ -24,7 +24,7 @@ function statsOf(world: World, { removed, isBusy }: { readonly removed: string; 
   return {
     ...(removed === 'too many' ? { hasRemovedLinks: links.length > 0 } : {}),
     ...(removed === 'listed' ? removedLinksStats(links) : {}),
-    ...(isBusy ? { events: 1e9 } : { kindEvents: 0 }),
+    ...(isBusy ? { rangeEventsMax: 1e9 } : { kindEvents: 0 }),
   };
 }
 

@@ -120,7 +120,7 @@ const CASES: Record<string, Case> = {
   },
   'count among many events, some of removed links': {
     query: {},
-    facts: { hasRemovedLinks: true, events: 1e9 },
+    facts: { hasRemovedLinks: true, rangeEventsMax: 1e9 },
     totals: [7, 0, 0, 0],
   },
   'count without a few removed links': {
@@ -184,12 +184,12 @@ const CASES: Record<string, Case> = {
   'a listed link': { query: { groupBy: 'countries', linkId: linkId(1) }, totals: [3, 0, 0, 0] },
   'the links of a partner, among many events': {
     query: { groupBy: 'browsers', partnerId: partnerId(1) },
-    facts: { events: 1_000_000 },
+    facts: { rangeEventsMax: 1_000_000 },
     totals: [3, 0, 0, 0],
   },
   'no link of an unknown tenant, among many events': {
     query: { groupBy: 'browsers', tenantId: 'none' },
-    facts: { events: 1_000_000 },
+    facts: { rangeEventsMax: 1_000_000 },
     totals: [0, 0, 0, 0],
   },
   'domains of links with a tag': { query: { groupBy: 'top_domains', tagId: tagId(2) }, totals: [4, 0, 0, 0] },

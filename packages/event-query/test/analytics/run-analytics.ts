@@ -14,7 +14,7 @@ import {
   parseAnalytics,
   planAllowedLinks,
   planAnalytics,
-  planAnalyticsCount,
+  planAnalyticsRangeCount,
   planTotalCount,
   printAnalytics,
   printStats,
@@ -54,11 +54,11 @@ export async function groupsOf(
   if (bound === undefined) return { request, groups: [], statements };
   const sum = async (read: StatsPlan | undefined) =>
     read === undefined ? undefined : Number((await run(printStats(read)))[0]?.[0]);
-  const events = await sum(planAnalyticsCount(request, stats));
+  const rangeEventsMax = await sum(planAnalyticsRangeCount(request, stats));
   const eventsEver = await sum(planTotalCount(bound));
-  const links = planAllowedLinks(bound, stats.events ?? eventsEver ?? 0);
+  const links = planAllowedLinks(bound, stats.rangeEventsMax ?? eventsEver ?? 0);
   const found = links && allowedLinksStats((await run(printStats(links))).map(([id = '']) => BigInt(id)));
-  const plan = planAnalytics(request, { events, ...stats, ...found });
+  const plan = planAnalytics(request, { rangeEventsMax, ...stats, ...found });
   const groups = plan === undefined ? [] : countedGroups(request, await run(printAnalytics(plan)));
   return { request, groups, statements };
 }

@@ -36,7 +36,7 @@ test('a time series has each bucket of the zone once, in order, with the numbers
         const expected = bucketsIn(world, spec);
         if (expected.some(({ numbers }) => numbers.clicks > 0 || numbers.leads > 0 || numbers.sales > 0)) counted += 1;
         const query = { ...queryOf(spec.filters), event: spec.event, groupBy: 'timeseries', timezone: spec.zone };
-        const stats = { sinceMs: spec.sinceMs, ...(isBusy ? { events: 1e9 } : { kindEvents: 0 }) };
+        const stats = { sinceMs: spec.sinceMs, ...(isBusy ? { rangeEventsMax: 1e9 } : { kindEvents: 0 }) };
         const { request, groups } = await groupsOf(database, query, scope, stats);
         const rows = timeseriesOf(request.timeline!, groups);
         expect(

@@ -5,7 +5,7 @@ import {
   countedGroups,
   firstNonEmptyRead,
   planAnalytics,
-  planAnalyticsCount,
+  planAnalyticsRangeCount,
   planKindCount,
   printAnalytics,
 } from '@waymark/event-query';
@@ -25,7 +25,7 @@ export async function readGroups(reads: Reads, request: BoundAnalytics): Promise
     reads.kindEvents(bound.kind, planKindCount(request)),
     reads.eventsExpire(),
   ]);
-  const events = await reads.sum(planAnalyticsCount(request, removed));
-  const plan = planAnalytics(request, { ...removed, ...links, kindEvents, events, eventsExpire });
+  const rangeEventsMax = await reads.sum(planAnalyticsRangeCount(request, removed));
+  const plan = planAnalytics(request, { ...removed, ...links, kindEvents, rangeEventsMax, eventsExpire });
   return plan === undefined ? [] : countedGroups(request, await reads.run<AnalyticsRow>(printAnalytics(plan)));
 }
