@@ -165,7 +165,7 @@ it('an insert batch that a writer stored is a span', async () => {
     gatherMs: 1,
     insertMs: 20,
   } as const;
-  tracing.batch({ ...batch, storedAt: Date.now(), workspaces: new Map() });
+  tracing.batch({ ...batch, storedMs: Date.now(), workspaces: new Map() });
   expect(attributesOf(await spanNamed('store click'))).toMatchObject({ 'waymark.rows': 9, 'waymark.attempts': 2 });
 });
 

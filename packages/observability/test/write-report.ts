@@ -11,7 +11,7 @@ export function aBatch(overrides: Partial<WriteReport> = {}): WriteReport {
     attempts: 1,
     gatherMs: 100,
     insertMs: 30,
-    storedAt: Date.now(),
+    storedMs: Date.now(),
     workspaces: new Map([['11', share]]),
     ...overrides,
   };

@@ -20,10 +20,10 @@ test('hundreds of workspaces in each of hundreds of batches between two flushes 
     new Map(Array.from({ length: 600 }, (_, index) => [`${index}`, { events: 2, lagMsMin: 1, lagMsMax }]));
   for (let batch = 0; batch < 300; batch += 1) {
     const kind = batch % 3 === 0 ? 'lead' : 'click';
-    counts.count(aBatch({ kind, storedAt: MINUTE_MS + batch * 300, workspaces: workspaces(100 + batch) }));
+    counts.count(aBatch({ kind, storedMs: MINUTE_MS + batch * 300, workspaces: workspaces(100 + batch) }));
   }
   await opsLog.flush();
-  counts.count(aBatch({ storedAt: MINUTE_MS, workspaces: new Map([['7', { events: 5, lagMsMin: 1, lagMsMax: 3 }]]) }));
+  counts.count(aBatch({ storedMs: MINUTE_MS, workspaces: new Map([['7', { events: 5, lagMsMin: 1, lagMsMax: 3 }]]) }));
   await opsLog.close();
 
   expect(opsLog.dropped()).toBe(0);

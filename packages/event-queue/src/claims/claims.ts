@@ -33,7 +33,7 @@ export interface Claims {
 /** The claims of one producer. */
 export interface ProducerClaims extends Claims {
   /** When this process took its first claim for `owner`, epoch milliseconds; undefined if it has taken none, or has released some. */
-  takenAt(owner: string): number | undefined;
+  takenMs(owner: string): number | undefined;
   /** Stops repeating failed releases. */
   close(): void;
 }
@@ -78,29 +78,29 @@ const isRecorded = (states: readonly ClaimState[]) => states.some(({ state }) =>
 /** Claims on the producer's connection; `now` returns epoch milliseconds. */
 export function createClaims(redis: Redis, replication: Replication, now: () => number): ProducerClaims {
   const scripts = claimScripts(redis);
-  const takenAt = new Map<string, number>();
+  const takenMs = new Map<string, number>();
 
   const releaseNow = (keys: readonly string[], pending: readonly string[]) =>
     withinMs(scripts.waymarkReleaseClaims(keys.length, ...keys, ...pending), ANSWER_WITHIN_MS, 'releasing claims');
   const lateReleases = createLateReleases(releaseNow, now);
 
   const removeExpiredOwners = () => {
-    for (const [owner, at] of takenAt) {
+    for (const [owner, at] of takenMs) {
       if (now() - at < PENDING_TTL_MS) return;
-      takenAt.delete(owner);
+      takenMs.delete(owner);
     }
   };
 
   return {
-    takenAt: (owner) => takenAt.get(owner),
+    takenMs: (owner) => takenMs.get(owner),
 
     async take(names, owner) {
       if (names.length === 0) return [];
-      if (takenAt.size >= OWNERS_BEFORE_CLEANUP) removeExpiredOwners();
+      if (takenMs.size >= OWNERS_BEFORE_CLEANUP) removeExpiredOwners();
       // The age counts from before the call, because Redis starts the TTL at some time during the call.
-      const at = takenAt.get(owner) ?? now();
+      const at = takenMs.get(owner) ?? now();
       if (now() - at > OWNER_GIVES_UP_MS) throw notRecorded(new Error('the owner of these claims is too old'));
-      takenAt.set(owner, at);
+      takenMs.set(owner, at);
       const mine = pendingValue(owner);
       const keys = names.map(claimKey);
       try {
@@ -116,7 +116,7 @@ export function createClaims(redis: Redis, replication: Replication, now: () => 
     },
 
     async release(names, owner) {
-      takenAt.delete(owner);
+      takenMs.delete(owner);
       if (names.length === 0) return;
       const keys = names.map(claimKey);
       const pending = pendingValue(owner);

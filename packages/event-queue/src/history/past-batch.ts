@@ -33,7 +33,7 @@ const [YEAR_CHARS, MONTH_CHARS] = ['2024'.length, '2024-01'.length];
 /** Blocks that a counted insert of a writer adds to a table at most (REPEATABLE_INSERTS in insert-counts.ts). */
 const BLOCKS_PER_INSERT = 2;
 
-/** The rows of a batch, laid out for inserts. */
+/** The rows of a batch, laid out for inserts. `months` are the first days of months, such as `2024-01-01`, with their numbers of events. */
 export interface PastLayout extends Pick<PendingBatch, 'parts' | 'months'> {
   /** Number of inserts of a writer that these inserts count as, because ClickHouse keeps deduplication tokens for a number of blocks. */
   readonly inserts: number;

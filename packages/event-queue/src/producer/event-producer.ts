@@ -89,7 +89,7 @@ export interface EventProducer {
   connectionsLost(): number;
   /**
    * When the oldest event in the queue was put there, epoch milliseconds; undefined if there is none. Clicks in the spools of all processes
-   * count too; 0 if their age is unknown (`Spool.oldestAt`). For spools in other directories it is a lower bound (`SpoolAges`). Of the queue,
+   * count too; 0 if their age is unknown (`Spool.oldestMs`). For spools in other directories it is a lower bound (`SpoolAges`). Of the queue,
    * only the jobs that workers take next are read (see queue/oldest-job.ts).
    *
    * @throws the error of Redis, the connection or the file system
@@ -190,8 +190,8 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   });
 
   const deadlineOf = (finals: readonly FinalClaim[]): number => {
-    const takenAt = finals.map(({ owner }) => (owner === undefined ? undefined : claims.takenAt(owner)) ?? now());
-    return Math.min(now() + COMMIT_ANSWER_MS, ...takenAt.map((at) => at + OWNER_GIVES_UP_MS));
+    const takenMs = finals.map(({ owner }) => (owner === undefined ? undefined : claims.takenMs(owner)) ?? now());
+    return Math.min(now() + COMMIT_ANSWER_MS, ...takenMs.map((at) => at + OWNER_GIVES_UP_MS));
   };
 
   const submit = (request: CommitRequest, untilMs: number): Promise<void> =>
@@ -281,7 +281,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
 
     async oldestQueuedMs(kind) {
       // Read before the queue, so that a click that moves from one to the other in between is in the queue.
-      const spooled = kind === 'click' ? [await spool.oldestAt(), await spoolAges.oldestElsewhere()] : [];
+      const spooled = kind === 'click' ? [await spool.oldestMs(), await spoolAges.oldestElsewhere()] : [];
       const times = [...spooled, await oldestQueuedMs(redis, kind)].filter((time) => time !== undefined);
       return times.length === 0 ? undefined : Math.min(...times);
     },

@@ -24,7 +24,7 @@ const RELEASE_INTERVAL_MS = 1000;
 /** Creates the reserve if there is none, now and regularly. All writers of a queue shard share it. */
 export function createMemoryReserve(redis: Redis, logger: QueueLogger): MemoryReserve {
   /** By `performance.now()`, because the clock of the time of day may be set back. */
-  let releasedAt = Number.NEGATIVE_INFINITY;
+  let releasedMs = Number.NEGATIVE_INFINITY;
 
   const fill = async () => {
     const { usedBytes, limitBytes } = memoryOf(await redis.info('memory'));
@@ -42,8 +42,8 @@ export function createMemoryReserve(redis: Redis, logger: QueueLogger): MemoryRe
 
   return {
     release() {
-      if (performance.now() - releasedAt < RELEASE_INTERVAL_MS) return;
-      releasedAt = performance.now();
+      if (performance.now() - releasedMs < RELEASE_INTERVAL_MS) return;
+      releasedMs = performance.now();
       logger.error({}, 'redis is at its memory limit: releasing the reserve');
       redis
         .unlink(RESERVE_KEY)

@@ -88,8 +88,8 @@ export async function createSpoolOwner(now: () => number): Promise<SpoolOwner> {
       const owner = parse(name);
       if (owner === undefined || name.startsWith(prefix)) return false;
       if (owner.host !== HOST) {
-        const touchedAt = (await stat(join(directory, name)).catch(() => undefined))?.mtimeMs;
-        return touchedAt !== undefined && now() - touchedAt > FOREIGN_STALE_MS;
+        const touchedMs = (await stat(join(directory, name)).catch(() => undefined))?.mtimeMs;
+        return touchedMs !== undefined && now() - touchedMs > FOREIGN_STALE_MS;
       }
       return !isRunning(owner.pid) || (await processStart(owner.pid)) !== owner.startedAt;
     },

@@ -20,7 +20,7 @@ export interface FrameChunk {
 
 /** Bytes that are read at a time; more for an entry that is longer. */
 const RANGE_BYTES = 1024 * 1024;
-/** After decoding this many bytes, which takes a few milliseconds, other work of the process has a turn. */
+/** After decoding this many bytes, which takes a few milliseconds, a read yields to the event loop. */
 const BYTES_AT_ONCE = 256 * 1024;
 const CHUNK_ENTRIES_MAX = 20;
 const CHUNK_CHARS_MAX = 1_000_000;
@@ -77,7 +77,7 @@ class Window {
 }
 
 /**
- * Reads the entries of a spool file from an offset on, a part of the file at a time, and lets other work of the process have turns meanwhile.
+ * Reads the entries of a spool file from an offset on, a part of the file at a time, and yields to the event loop meanwhile.
  *
  * @param from 0, or the `end` of a chunk
  * @throws UnreadableSpoolError

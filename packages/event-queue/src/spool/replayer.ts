@@ -97,7 +97,7 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
   const { spool, adder, health, logger, now } = options;
   const warn = throttled((context, message) => logger.warn(context, message), LOG_INTERVAL_MS);
   const closing = new AbortController();
-  let lookedForOrphansAt = Number.NEGATIVE_INFINITY;
+  let lookedForOrphansMs = Number.NEGATIVE_INFINITY;
 
   /** When Redis last had no room; undefined once the replay has resumed. */
   let fullAtMs: number | undefined;
@@ -134,10 +134,10 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
   };
 
   const replayOnce = async () => {
-    const isTakeOverDue = now() - lookedForOrphansAt >= options.takeOverIntervalMs;
+    const isTakeOverDue = now() - lookedForOrphansMs >= options.takeOverIntervalMs;
     if (!health.isAnswering()) return;
     if (spool.hasEntries() ? !hasRoom() : !isTakeOverDue) return;
-    lookedForOrphansAt = now();
+    lookedForOrphansMs = now();
     try {
       await spool.replay(send);
     } catch (err) {

@@ -29,7 +29,7 @@ export interface SpoolAges {
 export interface SpoolAgesOptions {
   readonly redis: Redis;
   readonly directory: string;
-  readonly spool: Pick<Spool, 'oldestAt'>;
+  readonly spool: Pick<Spool, 'oldestMs'>;
   readonly logger: QueueLogger;
   readonly now: () => number;
 }
@@ -89,11 +89,11 @@ export function createSpoolAges({ redis, directory, spool, logger, now }: SpoolA
 
   /** Reads the value again. @returns whether the spool is empty */
   async function readSince(): Promise<boolean> {
-    const readAt = now();
+    const readMs = now();
     try {
-      const oldestAt = await spool.oldestAt();
-      since = oldestAt ?? readAt;
-      return oldestAt === undefined;
+      const oldestMs = await spool.oldestMs();
+      since = oldestMs ?? readMs;
+      return oldestMs === undefined;
     } catch (err) {
       warn({ err, directory }, 'the age of the spool cannot be read');
       return false;

@@ -42,7 +42,7 @@ export interface Spool {
    * When the oldest file of the directory was created, epoch milliseconds, including those of the other processes that share it; 0 if the
    * file system does not store when one of these was created; undefined without entries. @throws the error of the file system
    */
-  oldestAt(): Promise<number | undefined>;
+  oldestMs(): Promise<number | undefined>;
   close(): Promise<void>;
 }
 
@@ -292,7 +292,7 @@ export function createSpool(options: SpoolOptions): Spool {
     bytesOnDisk,
     hasEntries: () => closed.length > 0 || (current?.segment.size() ?? 0) > 0,
 
-    async oldestAt() {
+    async oldestMs() {
       // Read first, so that a file that this process takes over meanwhile is among its own or in the list.
       const times = await creationTimes(directory);
       for (const { name, since } of closed) times.set(name, since);

@@ -25,9 +25,9 @@ export interface WriterJob {
   /** Whether this or another worker has taken it before. */
   readonly isRedelivered: boolean;
   /** When it was added to the queue, the last time if several times, epoch milliseconds by the clock of the process that added it. */
-  readonly addedAt: number;
+  readonly addedMs: number;
   /** When the worker took it, epoch milliseconds. */
-  readonly receivedAt: number;
+  readonly receivedMs: number;
 }
 
 export interface BatchWriterOptions {
@@ -132,10 +132,10 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   ): Promise<void> => {
     const since = now();
     const inserted = rows.texts.length === 0 ? { attempts: 0, isSplit: false, parked: 0 } : await insertRows();
-    const storedAt = now();
+    const storedMs = now();
     await options.onInserted?.({ kind, batchId: batch.id, rows: rows.texts });
     await acknowledge(batch, rows);
-    options.onStored?.(reportOf(kind, rows, inserted, { gatherMs, since, storedAt }));
+    options.onStored?.(reportOf(kind, rows, inserted, { gatherMs, since, storedMs }));
   };
 
   /**
@@ -193,7 +193,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   const writeNew = async (jobs: readonly WriterJob[], skippedOf: SkippedOf): Promise<void> => {
     if (jobs.length === 0) return;
     const batch = newBatch(jobs, skippedOf);
-    const gatherMs = batch.at - Math.min(...jobs.map(({ receivedAt }) => receivedAt));
+    const gatherMs = batch.at - Math.min(...jobs.map(({ receivedMs }) => receivedMs));
     const batchIds = await retry('adding a batch to the manifest', () => manifest.begin(batch));
     if (batchIds !== undefined) return writeNew(await completeRecorded(jobs, batchIds), skippedOf);
     const rows = await layOut(batch, await readRows(batch.jobIds));
@@ -234,11 +234,11 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
    * may be so for an old job; for the replay of a dead letter, because another replay deletes the entry; and for a job that was taken before,
    * because its entry expires early when the clock of Redis was behind and is put right.
    */
-  const needsLookUp = ({ id, isRedelivered, addedAt }: WriterJob): boolean => {
+  const needsLookUp = ({ id, isRedelivered, addedMs }: WriterJob): boolean => {
     const time = jobIdTime(id);
     if (isRedelivered || time === undefined || isRowJobId(id)) return true;
     // A negative delay shows that a clock was set back since.
-    return now() - time > LOOK_UP_FIRST_AGE_MS || Math.abs(addedAt - time) > LOOK_UP_FIRST_DELAY_MS;
+    return now() - time > LOOK_UP_FIRST_AGE_MS || Math.abs(addedMs - time) > LOOK_UP_FIRST_DELAY_MS;
   };
 
   return {

@@ -101,15 +101,15 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
           park({ ...rows.originOf(position), version, row: rows.texts[position] ?? '', error }),
       };
       const inserted = await bisect(bisection, 0, rows.texts.length);
-      const storedAt = now();
+      const storedMs = now();
       await retry('removing pending customers', () =>
         removePendingCustomers(
           redis,
           rows.texts.flatMap((row) => readCustomerRow(row) ?? []),
         ),
       );
-      const gatherMs = since - Math.min(...jobs.map(({ receivedAt }) => receivedAt));
-      options.onStored?.(reportOf(KIND, rows, inserted, { gatherMs, since, storedAt }));
+      const gatherMs = since - Math.min(...jobs.map(({ receivedMs }) => receivedMs));
+      options.onStored?.(reportOf(KIND, rows, inserted, { gatherMs, since, storedMs }));
     },
   };
 }

@@ -135,11 +135,11 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     });
   }
 
-  const startedAt = now();
-  const lastStoredAt = new Map<QueueKind, number>();
+  const startedMs = now();
+  const lastStoredMs = new Map<QueueKind, number>();
   /** Calls `options.onStored`, whose error must not fail the write. */
   const onStored = (report: WriteReport) => {
-    lastStoredAt.set(report.kind, report.storedAt);
+    lastStoredMs.set(report.kind, report.storedMs);
     try {
       options.onStored?.(report);
     } catch (err) {
@@ -208,10 +208,10 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   };
   const workersByKind = new Map<QueueKind, QueueWorker>(QUEUE_KINDS.map((kind) => [kind, workerOf(kind)]));
   const workers = [...workersByKind.values()];
-  const kinds = [...workersByKind].map(([kind, { oldestHeldAt }]) => ({
+  const kinds = [...workersByKind].map(([kind, { oldestHeldMs }]) => ({
     kind,
-    oldestHeldAt,
-    lastStoredAt: () => lastStoredAt.get(kind),
+    oldestHeldMs,
+    lastStoredMs: () => lastStoredMs.get(kind),
   }));
 
   return {
@@ -222,7 +222,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     },
 
     checkProgress: () =>
-      checkProgress({ redis, kinds, startedAt, stuckAfterMs: options.stuckAfterMs ?? STUCK_AFTER_MS, now }),
+      checkProgress({ redis, kinds, startedMs, stuckAfterMs: options.stuckAfterMs ?? STUCK_AFTER_MS, now }),
 
     async close() {
       const closed = Promise.allSettled(workers.map((worker) => worker.close()));

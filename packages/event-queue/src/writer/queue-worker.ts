@@ -39,7 +39,7 @@ export interface QueueWorker {
   close(): Promise<void>;
   isRunning(): boolean;
   /** When it took the oldest job that it holds, epoch milliseconds; undefined if it holds none. */
-  oldestHeldAt(): number | undefined;
+  oldestHeldMs(): number | undefined;
 }
 
 /**
@@ -102,7 +102,7 @@ export function createQueueWorker(options: QueueWorkerOptions): QueueWorker {
     held.add(arrival);
     try {
       const isRedelivered = job.attemptsStarted > 1;
-      const taken = { id: jobId, data, discarded, isRedelivered, addedAt: job.timestamp, receivedAt: arrival.at };
+      const taken = { id: jobId, data, discarded, isRedelivered, addedMs: job.timestamp, receivedMs: arrival.at };
       await coalescer.add(taken, { version: data.v, rows: data.rows, bytes: data.size });
     } finally {
       held.delete(arrival);
@@ -141,6 +141,6 @@ export function createQueueWorker(options: QueueWorkerOptions): QueueWorker {
       await closing;
     },
     isRunning: () => worker.isRunning(),
-    oldestHeldAt: () => held.values().next().value?.at,
+    oldestHeldMs: () => held.values().next().value?.at,
   };
 }

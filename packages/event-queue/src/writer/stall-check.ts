@@ -8,9 +8,9 @@ import { withinMs } from '../redis/deadline.js';
 export interface KindProgress {
   readonly kind: QueueKind;
   /** When the writer took the oldest job that it holds, epoch milliseconds; undefined if it holds none. */
-  oldestHeldAt(): number | undefined;
+  oldestHeldMs(): number | undefined;
   /** When the writer last stored a batch, epoch milliseconds. */
-  lastStoredAt(): number | undefined;
+  lastStoredMs(): number | undefined;
 }
 
 /** Options of {@link checkProgress}. */
@@ -19,21 +19,22 @@ export interface ProgressOptions {
   readonly kinds: readonly KindProgress[];
   /** How long jobs may wait while no batch is stored. */
   readonly stuckAfterMs: number;
-  readonly startedAt: number;
+  /** When the writer started, epoch milliseconds. */
+  readonly startedMs: number;
   readonly now: () => number;
 }
 
 const ANSWER_WITHIN_MS = 1500;
 
 /** Rejects when jobs of a kind wait, in this writer or in the queue, but no batch of that kind was stored for too long. */
-export async function checkProgress({ redis, kinds, stuckAfterMs, startedAt, now }: ProgressOptions): Promise<void> {
+export async function checkProgress({ redis, kinds, stuckAfterMs, startedMs, now }: ProgressOptions): Promise<void> {
   const fail = (kind: QueueKind, since: number) => {
     const seconds = Math.round((now() - since) / 1000);
     throw new Error(`the writer is stuck: ${kind} jobs wait, but none was stored for ${seconds} s`);
   };
-  const suspects = kinds.flatMap(({ kind, oldestHeldAt, lastStoredAt }) => {
-    const idleSince = Math.max(lastStoredAt() ?? startedAt, startedAt);
-    const heldSince = oldestHeldAt();
+  const suspects = kinds.flatMap(({ kind, oldestHeldMs, lastStoredMs }) => {
+    const idleSince = Math.max(lastStoredMs() ?? startedMs, startedMs);
+    const heldSince = oldestHeldMs();
     if (now() - idleSince <= stuckAfterMs) return [];
     if (heldSince !== undefined && now() - heldSince > stuckAfterMs) fail(kind, Math.max(heldSince, idleSince));
     return [{ kind, idleSince }];

@@ -26,7 +26,7 @@ export interface WriteReport {
   /** Time from the first attempt to the last response. */
   readonly insertMs: number;
   /** Epoch milliseconds. */
-  readonly storedAt: number;
+  readonly storedMs: number;
   /** By workspace id; empty for customers, whose rows are no events. */
   readonly workspaces: ReadonlyMap<string, WorkspaceShare>;
 }
@@ -45,13 +45,13 @@ function outcomeOf({ attempts, isSplit, parked }: Inserted): WriteReport['outcom
   return attempts > 1 ? 'retried' : 'stored';
 }
 
-/** The events of each workspace in these rows, with their lag at `storedAt`. */
-function workspaceShares(rows: readonly string[], storedAt: number): Map<string, WorkspaceShare> {
+/** The events of each workspace in these rows, with their lag at `storedMs`. */
+function workspaceShares(rows: readonly string[], storedMs: number): Map<string, WorkspaceShare> {
   const shares = new Map<string, WorkspaceShare>();
   for (const row of rows) {
     const key = rowKey(row);
     if (key === undefined) continue;
-    const lagMs = storedAt - key.timestampMs;
+    const lagMs = storedMs - key.timestampMs;
     const share = shares.get(key.workspaceId);
     if (share === undefined) {
       shares.set(key.workspaceId, { events: 1, lagMsMin: lagMs, lagMsMax: lagMs });
@@ -71,7 +71,7 @@ export interface BatchTimes {
   /** When its first insert began, epoch milliseconds. */
   readonly since: number;
   /** When its last insert was answered, epoch milliseconds. */
-  readonly storedAt: number;
+  readonly storedMs: number;
 }
 
 /** The report on a batch that is stored. */
@@ -79,7 +79,7 @@ export function reportOf(
   kind: QueueKind,
   { texts, faulty }: BatchRows,
   inserted: Inserted,
-  { gatherMs, since, storedAt }: BatchTimes,
+  { gatherMs, since, storedMs }: BatchTimes,
 ): WriteReport {
   return {
     kind,
@@ -88,8 +88,8 @@ export function reportOf(
     bytes: texts.reduce((sum, text) => sum + text.length, 0),
     attempts: inserted.attempts,
     gatherMs,
-    insertMs: storedAt - since,
-    storedAt,
-    workspaces: kind === 'customer' ? new Map() : workspaceShares(texts, storedAt),
+    insertMs: storedMs - since,
+    storedMs,
+    workspaces: kind === 'customer' ? new Map() : workspaceShares(texts, storedMs),
   };
 }

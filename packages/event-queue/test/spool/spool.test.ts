@@ -151,44 +151,44 @@ describe('the spool', () => {
     const fail = () => Promise.reject(new Error('no room'));
     await spool.append(anEntry());
     await expect(spool.replay(fail)).rejects.toThrow('no room');
-    expect(await spool.oldestAt()).toBe(ownMs);
+    expect(await spool.oldestMs()).toBe(ownMs);
     await rename(elsewhere, orphan);
     await expect(spool.replay(fail)).rejects.toThrow('no room');
-    expect(await spool.oldestAt()).toBeLessThan(ownMs);
+    expect(await spool.oldestMs()).toBeLessThan(ownMs);
   });
 
   it('gives the age of the files of other processes that share its directory', async () => {
     const other = aSpool();
     const spool = aSpool();
-    expect(await spool.oldestAt()).toBeUndefined();
+    expect(await spool.oldestMs()).toBeUndefined();
     const startedMs = Date.now();
     await other.append(anEntry());
-    const oldestMs = (await spool.oldestAt()) ?? 0;
+    const oldestMs = (await spool.oldestMs()) ?? 0;
     // A file system may round the time of a file.
     expect(Math.abs(oldestMs - startedMs)).toBeLessThan(60_000);
     await replayed(other);
-    expect(await spool.oldestAt()).toBeUndefined();
+    expect(await spool.oldestMs()).toBeUndefined();
   });
 
   it('gives no age of a copy, which no process takes over', async () => {
     await appendFile(join(directory, 'copy.spool'), 'the bytes of a spool file');
-    expect(await aSpool().oldestAt()).toBeUndefined();
+    expect(await aSpool().oldestMs()).toBeUndefined();
   });
 
   // Files in /sys have a size and no time of creation.
   it.runIf(existsSync(SYS_FILE))('gives 0 for a file whose time of creation is not stored', async () => {
     await symlink(SYS_FILE, join(directory, OTHER_FILE));
-    expect(await aSpool().oldestAt()).toBe(0);
+    expect(await aSpool().oldestMs()).toBe(0);
   });
 
   it('gives no age when the directory or a file cannot be read', async () => {
     const spool = aSpool();
     await symlink(OTHER_FILE, join(directory, OTHER_FILE));
-    await expect(spool.oldestAt()).rejects.toThrow('ELOOP');
+    await expect(spool.oldestMs()).rejects.toThrow('ELOOP');
     await rm(directory, { recursive: true });
-    expect(await spool.oldestAt()).toBeUndefined();
+    expect(await spool.oldestMs()).toBeUndefined();
     await writeFile(directory, '');
-    await expect(spool.oldestAt()).rejects.toThrow('ENOTDIR');
+    await expect(spool.oldestMs()).rejects.toThrow('ENOTDIR');
   });
 
   it('gives the age of a file that other processes take over meanwhile', async () => {
@@ -204,7 +204,7 @@ describe('the spool', () => {
       }
     })();
     const ages: (number | undefined)[] = [];
-    while (ages.length < 200) ages.push(await spool.oldestAt());
+    while (ages.length < 200) ages.push(await spool.oldestMs());
     isDone = true;
     await renaming;
     expect(ages).not.toContain(undefined);

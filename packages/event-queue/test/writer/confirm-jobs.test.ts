@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 const aJob = (id: string, discarded: readonly number[]) => ({
-  ...{ id, discarded, isRedelivered: false, addedAt: 0, receivedAt: 0 },
+  ...{ id, discarded, isRedelivered: false, addedMs: 0, receivedMs: 0 },
   data: { v: 1, rows: 3, size: 10 },
 });
 

@@ -60,8 +60,8 @@ export function createWriterCounts({ instance, opsLog, now }: WriterCountsOption
     workspaceMinutes.clear();
   });
 
-  function countWorkspaces({ kind, storedAt, workspaces }: WriteReport): void {
-    const minute = Math.floor(storedAt / 60_000) * 60;
+  function countWorkspaces({ kind, storedMs, workspaces }: WriteReport): void {
+    const minute = Math.floor(storedMs / 60_000) * 60;
     for (const [workspaceId, { events, lagMsMax }] of workspaces) {
       const key = `${minute} ${workspaceId} ${kind}`;
       const counted = workspaceMinutes.get(key);
@@ -99,7 +99,7 @@ export function createWriterCounts({ instance, opsLog, now }: WriterCountsOption
     droppedDeliveries: () => dropped,
     dropDeliveries: (kind, deliveries) => dropped.set(kind, (dropped.get(kind) ?? 0) + deliveries),
     count(batch) {
-      const { kind, outcome, rows, bytes, attempts, gatherMs, insertMs, storedAt } = batch;
+      const { kind, outcome, rows, bytes, attempts, gatherMs, insertMs, storedMs } = batch;
       const counts = countsOf(kind);
       counts.insertDurations.add(insertMs);
       const bound = ROWS_BOUNDS.findIndex((most) => rows <= most);
@@ -112,7 +112,7 @@ export function createWriterCounts({ instance, opsLog, now }: WriterCountsOption
       const lagMin = lags.length === 0 ? 0 : Math.min(...lags.map(({ lagMsMin }) => lagMsMin));
       const lagMax = lags.length === 0 ? 0 : Math.max(...lags.map(({ lagMsMax }) => lagMsMax));
       const times = [Math.max(0, Math.round(gatherMs)), Math.max(0, Math.round(insertMs))];
-      opsLog.add('ops_batches', [storedAt, instance, kind, outcome, rows, bytes, attempts, ...times, lagMin, lagMax]);
+      opsLog.add('ops_batches', [storedMs, instance, kind, outcome, rows, bytes, attempts, ...times, lagMin, lagMax]);
       countWorkspaces(batch);
     },
   };

@@ -29,11 +29,11 @@ const LOG_INTERVAL_MS = 60_000;
 
 /** Logs that traces could not be sent, at most once a minute. The receiver's answer is not logged, because it may contain anything. */
 function logFailures(logger: TracingOptions['logger']): void {
-  let nextAt = 0;
+  let nextMs = 0;
   const ignore = () => {};
   const error = () => {
-    if (Date.now() < nextAt) return;
-    nextAt = Date.now() + LOG_INTERVAL_MS;
+    if (Date.now() < nextMs) return;
+    nextMs = Date.now() + LOG_INTERVAL_MS;
     logger.warn({}, 'traces could not be sent: OTEL_EXPORTER_OTLP_ENDPOINT does not accept them');
   };
   diag.setLogger({ error, warn: ignore, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.ERROR);
@@ -132,14 +132,14 @@ export function createTracing({ service, settings, logger }: TracingOptions, end
       add(parent === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, parent));
     },
 
-    batch({ kind, outcome, rows, bytes, attempts, insertMs, storedAt }) {
+    batch({ kind, outcome, rows, bytes, attempts, insertMs, storedMs }) {
       const attributes = {
         'waymark.outcome': outcome,
         'waymark.rows': rows,
         'waymark.bytes': bytes,
         'waymark.attempts': attempts,
       };
-      span(`store ${kind}`, SpanKind.CONSUMER, attributes, storedAt, insertMs, outcome === 'parked')();
+      span(`store ${kind}`, SpanKind.CONSUMER, attributes, storedMs, insertMs, outcome === 'parked')();
     },
 
     async close() {
