@@ -7,6 +7,10 @@ export interface ComponentStatus {
   readonly component: string;
   /** `restarted`: up, less than five minutes after a restart or kill. `unknown`: Redis, which has the heartbeats, is away. */
   readonly state: 'up' | 'down' | 'restarted' | 'unknown';
+  /**
+   * Since when it has this state. Up: the start, of several processes the first, after a kill the latest. Otherwise the last heartbeat, the
+   * end of the last process, or the first check that a store did not answer.
+   */
   readonly since: number;
   /** A sentence for operators. */
   readonly detail: string;

@@ -46,31 +46,31 @@ const SAME_START_MS = 2000;
 /** Polls a store. It is down when it does not answer within a second, and restarted when its start time moves. */
 export function createStoreWatch({ name, check, now }: StoreWatchOptions): StoreWatch {
   let current: StoreState = { state: 'down', since: now(), detail: `${name} has not been checked yet`, starts: 0 };
-  let startedAt: number | undefined;
+  let startedMs: number | undefined;
   let lastUptimeSeconds = 0;
-  let answeredAt = Number.NEGATIVE_INFINITY;
-  let uptimeReadAt = Number.NEGATIVE_INFINITY;
-  let restartedAt = Number.NEGATIVE_INFINITY;
+  let answeredMs = Number.NEGATIVE_INFINITY;
+  let uptimeReadMs = Number.NEGATIVE_INFINITY;
+  let restartedMs = Number.NEGATIVE_INFINITY;
   /** Whether the store has been down since its uptime was last read. A busy store may answer some checks without its uptime. */
   let wasDown = true;
 
   /** Counts a start if the uptime shows that the store has been restarted since its last answer. */
   function noteStart(uptimeSeconds: number | undefined): void {
     if (uptimeSeconds === undefined) return;
-    uptimeReadAt = now();
+    uptimeReadMs = now();
     const start = now() - uptimeSeconds * 1000;
     // This finds a restart also when both processes have started within the tolerance.
-    const hasStartedWhileDown = wasDown && start > answeredAt;
+    const hasStartedWhileDown = wasDown && start > answeredMs;
     const isSame =
-      startedAt !== undefined &&
+      startedMs !== undefined &&
       uptimeSeconds >= lastUptimeSeconds &&
-      start - startedAt <= SAME_START_MS &&
+      start - startedMs <= SAME_START_MS &&
       !hasStartedWhileDown;
     lastUptimeSeconds = uptimeSeconds;
     wasDown = false;
     if (isSame) return;
-    if (startedAt !== undefined) restartedAt = now();
-    startedAt = start;
+    if (startedMs !== undefined) restartedMs = now();
+    startedMs = start;
     current = { ...current, starts: current.starts + 1 };
   }
 
@@ -78,13 +78,13 @@ export function createStoreWatch({ name, check, now }: StoreWatchOptions): Store
     state: () => current,
     async poll() {
       try {
-        const withUptime = wasDown || now() - uptimeReadAt >= UPTIME_EVERY_MS;
+        const withUptime = wasDown || now() - uptimeReadMs >= UPTIME_EVERY_MS;
         const answer = await answerWithin(check(TIMEOUT_MS, withUptime), TIMEOUT_MS, name);
         const { uptimeSeconds, detail = current.detail } = answer;
         noteStart(uptimeSeconds);
-        if (!wasDown) answeredAt = now();
-        const state = now() - restartedAt < RESTART_SHOWN_MS ? 'restarted' : 'up';
-        const since = startedAt ?? (current.state === 'down' ? now() : current.since);
+        if (!wasDown) answeredMs = now();
+        const state = now() - restartedMs < RESTART_SHOWN_MS ? 'restarted' : 'up';
+        const since = startedMs ?? (current.state === 'down' ? now() : current.since);
         current = { ...current, state, since, detail };
       } catch (err) {
         const detail = err instanceof Error && err.message !== '' ? err.message : `${name} does not answer`;

@@ -25,7 +25,7 @@ interface SpoolFiles {
 export interface SpoolSample {
   /** Those of this process, including those that it has taken over. `SPOOL_MAX_MB` is a limit on them. */
   readonly own: SpoolFiles;
-  /** Those of all processes, also of ones that have ended, whose files nobody takes over while Redis is away. */
+  /** Those of all processes, also of ones that have ended, whose files no process takes over while Redis is away. */
   readonly all: SpoolFiles;
 }
 
@@ -61,8 +61,8 @@ async function sampleQueue(redis: Redis, shard: number, now: () => number): Prom
     queueDepths(redis),
     Promise.all(
       QUEUE_KINDS.map(async (kind) => {
-        const queuedAt = await oldestQueuedMs(redis, kind);
-        return [kind, queuedAt === undefined ? 0 : Math.max(0, now() - queuedAt)] as const;
+        const queuedMs = await oldestQueuedMs(redis, kind);
+        return [kind, queuedMs === undefined ? 0 : Math.max(0, now() - queuedMs)] as const;
       }),
     ),
   ]);

@@ -5,14 +5,14 @@ import type { ComponentWatch } from '../components/component-watch.js';
 import type { OpsLog } from '../ops-log.js';
 import type { MissingSamples } from './missing-samples.js';
 import type { QueueSampler } from './queue-sampler.js';
-import { source } from './store-sampler.js';
+import { systemTable } from './store-sampler.js';
 
 export interface SamplesOptions {
   readonly service: string;
   readonly components: Pick<ComponentWatch, 'instance' | 'redisMemory' | 'componentStatus'>;
   readonly queue: Pick<QueueSampler, 'queues' | 'spool'>;
   readonly opsLog: Pick<OpsLog, 'add' | 'onFlush' | 'dropped'>;
-  /** Delays of the event loop. It is reset at each flush, so nothing else may read it. */
+  /** Delays of the event loop, in nanoseconds. It is reset at each flush, so nothing else may read it. */
   readonly loopDelays: Histogram;
   /** Set in one service only, which also measures the sizes of tables. */
   readonly clickhouse: ClickHouseClient | undefined;
@@ -27,9 +27,9 @@ const TABLES_INTERVAL_MS = 60_000;
 const TABLES_TIMEOUT_MS = 2000;
 
 /** Of all servers, as in the view `ops_parts`. Fails while one of them is away: without it, the tables would seem to shrink and grow. */
-const sizesOf = (cluster: string | undefined) => `SELECT table, sum(part_rows), sum(part_bytes)
+const sizesQuery = (cluster: string | undefined) => `SELECT table, sum(part_rows), sum(part_bytes)
 FROM (SELECT table, rows AS part_rows, bytes_on_disk AS part_bytes
-FROM ${source('parts', cluster)} WHERE active AND database = currentDatabase()) GROUP BY table`;
+FROM ${systemTable('parts', cluster)} WHERE active AND database = currentDatabase()) GROUP BY table`;
 
 /** Suffix of the names of a queue shard's metrics, as in `queue_waiting:click@1`; empty for shard 0. */
 const suffixOf = (shard: number) => (shard === 0 ? '' : `@${shard}`);
@@ -37,16 +37,16 @@ const suffixOf = (shard: number) => (shard === 0 ? '' : `@${shard}`);
 /** Makes each flush of the operator tables add measurements of this process to `ops_samples`. */
 export function addSamples(options: SamplesOptions): void {
   const { service, components, queue, opsLog, loopDelays, clickhouse, cluster, missing, now } = options;
-  let sizesAt = Number.NEGATIVE_INFINITY;
+  let sizesReadMs = Number.NEGATIVE_INFINITY;
 
   const put = (metric: string, value: number) =>
     opsLog.add('ops_samples', [now(), service, components.instance, metric, value]);
 
   async function measureTables(client: ClickHouseClient): Promise<void> {
     const signal = AbortSignal.timeout(TABLES_TIMEOUT_MS);
-    const reading = client.rows<[string, string, string]>({ query: sizesOf(cluster), signal });
+    const reading = client.rows<[string, string, string]>({ query: sizesQuery(cluster), signal });
     const sizes = await missing.orNone('the sizes of tables', reading);
-    if (sizes === undefined) sizesAt = Number.NEGATIVE_INFINITY;
+    if (sizes === undefined) sizesReadMs = Number.NEGATIVE_INFINITY;
     for (const [table, rows, bytes] of sizes ?? []) {
       put(`table_rows:${table}`, Number(rows));
       put(`table_bytes:${table}`, Number(bytes));
@@ -85,8 +85,8 @@ export function addSamples(options: SamplesOptions): void {
     loopDelays.reset();
     put('rss_bytes', process.memoryUsage.rss());
     put('rows_dropped', opsLog.dropped());
-    if (clickhouse !== undefined && now() - sizesAt >= TABLES_INTERVAL_MS) {
-      sizesAt = now();
+    if (clickhouse !== undefined && now() - sizesReadMs >= TABLES_INTERVAL_MS) {
+      sizesReadMs = now();
       void measureTables(clickhouse);
     }
   });

@@ -85,7 +85,7 @@ async function sampleRedis(redis: Redis, shard: number): Promise<RedisSafety> {
 }
 
 /** A system table to read from, in a subquery without aggregates: on a cluster, the table of all nodes, whose rows are aggregated here. */
-export function source(table: string, cluster: string | undefined): string {
+export function systemTable(table: string, cluster: string | undefined): string {
   return cluster === undefined ? `system.${table}` : `clusterAllReplicas('${cluster}', system.${table})`;
 }
 
@@ -99,7 +99,7 @@ async function sampleClickHouse(client: ClickHouseClient, cluster: string | unde
       "ClickHouse's parts",
       rows<[string, string]>(
         `SELECT table, toString(max(parts)) FROM (SELECT table, count() AS parts
-FROM (SELECT table, partition_id, hostName() AS host FROM ${source('parts', cluster)} WHERE active AND database = currentDatabase())
+FROM (SELECT table, partition_id, hostName() AS host FROM ${systemTable('parts', cluster)} WHERE active AND database = currentDatabase())
 GROUP BY table, partition_id, host) GROUP BY table`,
       ),
     ),
@@ -108,7 +108,7 @@ GROUP BY table, partition_id, host) GROUP BY table`,
       rows<[string, string, string]>(
         `SELECT toString(max(delay)), toString(max(inactive)), toString(countIf(readonly))
 FROM (SELECT absolute_delay AS delay, total_replicas - active_replicas AS inactive, is_readonly AS readonly
-FROM ${source('replicas', cluster)} WHERE database = currentDatabase())`,
+FROM ${systemTable('replicas', cluster)} WHERE database = currentDatabase())`,
       ),
     ),
     missing.orNone(
@@ -116,14 +116,14 @@ FROM ${source('replicas', cluster)} WHERE database = currentDatabase())`,
       rows<[string, string, string]>(
         `SELECT table, toString(uniqExactIf(id, failing)), toString(max(seconds))
 FROM (SELECT table, mutation_id AS id, latest_fail_reason != '' AS failing, greatest(0, dateDiff('second', create_time, now())) AS seconds
-FROM ${source('mutations', cluster)} WHERE database = currentDatabase() AND NOT is_done) GROUP BY table`,
+FROM ${systemTable('mutations', cluster)} WHERE database = currentDatabase() AND NOT is_done) GROUP BY table`,
       ),
     ),
     missing.orNone(
       "ClickHouse's disks",
       rows<[string, string, string]>(
         `SELECT name, toString(min(free)), toString(argMin(total, free))
-FROM (SELECT name, free_space AS free, total_space AS total FROM ${source('disks', cluster)}) GROUP BY name`,
+FROM (SELECT name, free_space AS free, total_space AS total FROM ${systemTable('disks', cluster)}) GROUP BY name`,
       ),
     ),
   ]);
