@@ -8,7 +8,7 @@ export interface RestoredStores {
   readonly catalog: Catalog;
   /** The Redis of each queue shard, by number. */
   readonly queues: readonly Redis[];
-  /** When the backup was made, ISO 8601. */
+  /** When the backup was created, ISO 8601. */
   readonly backupAt: string;
   /**
    * Whether ClickHouse has lost its deduplication tokens, as after `RESTORE`. A copy of an embedded store has them: there a repeated insert also

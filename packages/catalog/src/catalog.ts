@@ -266,7 +266,7 @@ export function createCatalog(options: CatalogOptions) {
     programs: createResources(programStore, PROGRAM_RULES, resourceDeps),
     utmTemplates: createResources(utmTemplateStore, UTM_TEMPLATE_RULES, resourceDeps),
     erasures,
-    exportJobs: createExportJobs(exportJobStore, { ...resourceDeps, customersRemovedAt: erasures.customersRemovedAt }),
+    exportJobs: createExportJobs(exportJobStore, { ...resourceDeps, customersRemovedMs: erasures.customersRemovedMs }),
     exportSchedules: createExportSchedules(exportScheduleStore, secrets, resourceDeps),
     importJobs: createImportJobs(importJobStore, secrets, resourceDeps),
     webhooks: createWebhooks(webhookStore, activeWebhooks, webhookLinks(linkStore), secrets, resourceDeps),

@@ -57,15 +57,15 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
   /** Whether other erasures may have changed as well. */
   let areOthersUnknown = true;
   /** The last read that has ended: its number, the number of changes before it, and when all versions were compared last. */
-  let copy: { readonly read: number; readonly changes: number; readonly comparedAt: number } | undefined;
+  let copy: { readonly read: number; readonly changes: number; readonly comparedMs: number } | undefined;
   let reads = 0;
-  let readAt = Number.NEGATIVE_INFINITY;
+  let readMs = Number.NEGATIVE_INFINITY;
   let loading: Promise<void> | undefined;
 
   // Also false for times in the future, when the clock was set back.
   const isWithin = (sinceMs: number, ms: number) => Math.abs(now() - sinceMs) < ms;
   const isUnchanged = () => copy !== undefined && copy.changes === changes && isSubscribed();
-  const isCurrent = () => copy !== undefined && isUnchanged() && isWithin(copy.comparedAt, COPY_MS_MAX);
+  const isCurrent = () => copy !== undefined && isUnchanged() && isWithin(copy.comparedMs, COPY_MS_MAX);
   const people = () => (copy === undefined || index.size() === 0 ? undefined : index.people);
 
   /** Adds the erasures of which the index lacks the present version, and removes those that are not listed. */
@@ -83,10 +83,10 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
 
   async function load(): Promise<void> {
     reads += 1;
-    readAt = now();
-    const begun = { read: reads, changes, at: readAt };
+    readMs = now();
+    const begun = { read: reads, changes, at: readMs };
     const isWhole =
-      areOthersUnknown || copy === undefined || !isSubscribed() || !isWithin(copy.comparedAt, COPY_MS_MAX);
+      areOthersUnknown || copy === undefined || !isSubscribed() || !isWithin(copy.comparedMs, COPY_MS_MAX);
     const wanted = changed;
     changed = new Map();
     areOthersUnknown = false;
@@ -108,7 +108,7 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
       copy = {
         read: begun.read,
         changes: begun.changes,
-        comparedAt: isWhole ? begun.at : (copy?.comparedAt ?? begun.at),
+        comparedMs: isWhole ? begun.at : (copy?.comparedMs ?? begun.at),
       };
     } catch (err) {
       for (const [key, ids] of wanted) changed.set(key, ids);
@@ -134,7 +134,7 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
 
   function peek(): ErasedPeople | undefined {
     // A failure leaves the copy as it is, and a later request tries again.
-    if (!isCurrent() && loading === undefined && !isWithin(readAt, PEEK_PAUSE_MS)) current().catch(() => undefined);
+    if (!isCurrent() && loading === undefined && !isWithin(readMs, PEEK_PAUSE_MS)) current().catch(() => undefined);
     return people();
   }
 

@@ -194,7 +194,7 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
     },
 
     /** Epoch milliseconds at which the last of the customers was removed; 0 when none was. */
-    async customersRemovedAt(workspaceId: string, customerIds: readonly string[]): Promise<number> {
+    async customersRemovedMs(workspaceId: string, customerIds: readonly string[]): Promise<number> {
       const customers = customerIds.map((id) => BigInt(numberOf('customer', id)));
       const [removedAt] = await read(REMOVED_AT, { workspace: numberOf('workspace', workspaceId), customers });
       return Number(removedAt ?? 0);

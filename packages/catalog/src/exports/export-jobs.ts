@@ -54,13 +54,13 @@ const WITHDRAWABLE: Selection<ExportJobRecord> = {
 const REMOVAL_MS_MAX = 30_000;
 
 /** Dependencies of {@link createExportJobs}. */
-export interface ExportJobsDeps extends ResourceDeps {
+export interface ExportJobRecordsDeps extends ResourceDeps {
   /** Epoch milliseconds at which the last of the customers was removed; 0 when none was. */
-  readonly customersRemovedAt: (workspaceId: string, customerIds: readonly string[]) => Promise<number>;
+  readonly customersRemovedMs: (workspaceId: string, customerIds: readonly string[]) => Promise<number>;
 }
 
 /** The operations on export jobs (docs/reference/exports.md). */
-export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: ExportJobsDeps) {
+export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: ExportJobRecordsDeps) {
   return {
     ...createJobs(store, RULES, deps, UNFINISHED_EXPORTS_MAX),
 
@@ -74,11 +74,11 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Expo
     async withdraw(workspaceId: string, erasures: readonly ErasureRecord[]): Promise<void> {
       const acceptedMs = Math.max(...erasures.map(({ createdAt }) => Date.parse(createdAt)));
       const customerIds = erasures.flatMap((erasure) => erasure.customerIds);
-      const removedMs = (await deps.customersRemovedAt(workspaceId, customerIds)) + REMOVAL_MS_MAX;
+      const removedMs = (await deps.customersRemovedMs(workspaceId, customerIds)) + REMOVAL_MS_MAX;
       await changeAll(store, workspaceId, WITHDRAWABLE, (job) => {
         const untilMs = job.resource === 'customers' ? Math.max(acceptedMs, removedMs) : acceptedMs;
         if (Date.parse(job.startedAt ?? job.createdAt) > untilMs) return job;
-        const error = 'The file was removed because a customer was erased after it was made. Please export again.';
+        const error = 'The file was removed because a customer was erased after it was created. Please export again.';
         const finishedAt = job.finishedAt ?? new Date(deps.now()).toISOString();
         return job.status === 'completed'
           ? { ...job, status: 'expired' as const, error }

@@ -18,7 +18,7 @@ export function linkVisibility({ role, scopes }: Pick<ApiKeyRecord, 'role' | 'sc
 /** The visibility for receivers of webhooks, which have no API key. */
 export const WEBHOOK_VISIBILITY: LinkVisibility = { hidesFolders: false, hidesPasswords: true };
 
-/** Selects the jobs and schedules that were made with API keys that see no more than the caller. */
+/** Selects the jobs and schedules that were created with API keys that may see no more than the caller. */
 export function visibleTo({ hidesFolders, hidesPasswords }: LinkVisibility): SqlCondition {
   return {
     sql: 'hides_folders >= {hides_folders:UInt8} AND hides_passwords >= {hides_passwords:UInt8}',

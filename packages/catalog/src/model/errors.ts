@@ -11,12 +11,12 @@ const BUSY = 'The service is busy, please try again.';
 /**
  * The error for a store that does not answer: 500 with `Retry-After`.
  *
- * @param what the reason, for the log; not sent to the caller
+ * @param reason for the log; not sent to the caller
  */
-export function unavailable(what: string, cause?: unknown): ApiError {
+export function unavailable(reason: string, cause?: unknown): ApiError {
   return new ApiError('internal_server_error', BUSY, {
     retryAfterSeconds: 1,
-    context: { what },
+    context: { what: reason },
     ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -112,7 +112,7 @@ export function createPartners(
      * Copies the tenantId of a partner to its links. It is read while each link is locked, as the status is in `applyBanToLinks`, and
      * again at the end: links that have `known` are left out, and a change since then may have left out those that are changed here.
      *
-     * @param known the tenantId as the caller knows it
+     * @param known the tenantId that the caller has read
      */
     async copyTenantToLinks(workspaceId: string, id: string, known: string): Promise<void> {
       const current = async () => (await partners.table.get(workspaceId, id))?.record.tenantId ?? undefined;

@@ -106,4 +106,4 @@ export function createQuotas(redis: RedisConnections, now: () => number) {
     },
   };
 }
-export type Quotas = ReturnType<typeof createQuotas>;
+export type QuotaCounters = ReturnType<typeof createQuotas>;

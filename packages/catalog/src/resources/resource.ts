@@ -2,7 +2,7 @@ import { ApiError, createResourceId, parseResourceId, type SortOrder } from '@wa
 import type { SqlCondition } from '../lists/list-conditions.js';
 import type { SortRule } from '../lists/record-list.js';
 import type { CatalogRecord, Name } from '../model/entity-type.js';
-import type { Quotas } from '../redis/quotas.js';
+import type { QuotaCounters } from '../redis/quotas.js';
 import { type Creation, createRecords } from '../store/record-creation.js';
 import type { RecordStore } from '../store/record-store.js';
 import { NameTakenError, type WriteDeps } from '../store/write-context.js';
@@ -38,7 +38,7 @@ export interface PageRequest<Filters, Sort extends string> {
 
 /** Dependencies of {@link createResources}. */
 export interface ResourceDeps extends WriteDeps {
-  readonly quotas: Quotas;
+  readonly quotas: QuotaCounters;
 }
 
 /** How records of other kinds depend on a record of this kind. */

@@ -9,7 +9,7 @@ import { type PendingRecords, withPending } from '../pending/pending-records.js'
 import type { CatalogChange } from '../redis/catalog-changes.js';
 import { createLocalRecords, type LocalNames, type RecordsBound } from './local-cache.js';
 import { createRecordReader, type RecordReader } from './record-reader.js';
-import { createRecordTable, type ReadSettings, type RecordTable } from './record-table.js';
+import { createRecordTable, type RecordTable, type TableReads } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';
 import { retryWrite } from './retry-write.js';
 import { localKey } from './shared-look-ups.js';
@@ -31,7 +31,7 @@ export interface StoreDeps extends WriteDeps {
 }
 
 /** Settings of every read and every insert of catalog tables. */
-export interface TableSettings extends ReadSettings {
+export interface TableSettings extends TableReads {
   readonly insert: Readonly<Record<string, string | number>>;
   readonly concurrentInsertsMax: number;
 }

@@ -13,11 +13,11 @@ import { createRecordParser, type ParsedRows, type ParserDeps, parseData } from 
 const RECORDS_PER_READ = 200;
 /** Keys in a page of {@link RecordTable.versionsEverywhere}: one is parsed in a few milliseconds. */
 const KEYS_PER_PAGE = 10_000;
-/** After so many characters of records the event loop gets a turn. */
-const CHARS_PER_TURN = 500_000;
+/** After so many characters of records, reads yield to the event loop. */
+const CHARS_PER_YIELD = 500_000;
 
 /** How the tables are read. */
-export interface ReadSettings {
+export interface TableReads {
   /** Settings of every statement. */
   readonly read: Readonly<Record<string, number>>;
   /** Whether one server has the records of all workspaces, so that one statement may look up those of several. */
@@ -49,7 +49,7 @@ export type RecordKey = readonly [workspace: string, number: string];
 export function createRecordTable<R extends CatalogRecord>(
   kind: EntityType<R>,
   clickhouse: ClickHouseClient,
-  { read: settings, isOneServer }: ReadSettings,
+  { read: settings, isOneServer }: TableReads,
   parser: ParserDeps,
 ) {
   const parseRow = createRecordParser(kind, parser);
@@ -157,7 +157,7 @@ ORDER BY workspace_id, id LIMIT ${KEYS_PER_PAGE}`;
       }
     },
 
-    /** Records of a workspace, parsed in turns of the event loop. @param numbers the UInt64 of their ids */
+    /** Records of a workspace. Parsing them yields to the event loop. @param numbers the UInt64 of their ids */
     async selectByNumbers(workspace: string, numbers: readonly string[]): Promise<Stored<R>[]> {
       const rows = await queryRows<[string, string, string, string]>(clickhouse, {
         query: IN_ONE,
@@ -169,7 +169,7 @@ ORDER BY workspace_id, id LIMIT ${KEYS_PER_PAGE}`;
       for (const [, , version, data] of rows) {
         found.push(storedOf({ version, data }));
         chars += data.length;
-        if (chars < CHARS_PER_TURN) continue;
+        if (chars < CHARS_PER_YIELD) continue;
         chars = 0;
         await immediate();
       }

@@ -2,7 +2,7 @@ import { ApiError, createResourceId, type Role, type Scope } from '@waymark/cont
 import { keyHash } from '../model/entity-types.js';
 import type { ApiKeyRecord, WorkspaceRecord } from '../model/record-schemas.js';
 import { createToken, hashToken, partialToken, type TokenKind } from '../model/tokens.js';
-import type { Quotas } from '../redis/quotas.js';
+import type { QuotaCounters } from '../redis/quotas.js';
 import type { RecordStore } from '../store/record-store.js';
 
 /** Maximum number of API keys of a workspace. */
@@ -63,7 +63,7 @@ export interface Authenticated {
 export function createKeys(
   store: RecordStore<ApiKeyRecord>,
   workspaces: { get(id: string): Promise<WorkspaceRecord | undefined> },
-  quotas: Quotas,
+  quotas: QuotaCounters,
   now: () => number,
 ) {
   /** The workspace's keys, oldest first. */
