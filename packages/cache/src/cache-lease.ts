@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
 /** How long a process may serve its cached copies without proof that it still receives invalidations. */
-export const LEASE_MS = 1_500;
+export const CACHE_LEASE_MS = 1_500;
 /**
  * Redis keeps a lease this much longer than its holder uses it, so that a write never stops waiting too early: Redis truncates times to
  * whole milliseconds, timers fire up to a millisecond early, and the clocks of two machines differ in speed.
  */
 const MARGIN_MS = 50;
-const STORED_LEASE_MS = LEASE_MS + MARGIN_MS;
+const STORED_LEASE_MS = CACHE_LEASE_MS + MARGIN_MS;
 const RENEW_EVERY_MS = 500;
 /** A process that has served no copies for this long stops renewing its lease, so that no write waits for it. */
 const IDLE_MS = 5_000;
@@ -95,7 +95,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
     try {
       await connections.run((client) => client.eval(HOLD, 1, holdersKey, id, STORED_LEASE_MS));
       await subscriber.ping();
-      if (subscription === renewed) heldUntilMs = startedMs + LEASE_MS;
+      if (subscription === renewed) heldUntilMs = startedMs + CACHE_LEASE_MS;
     } catch {
       // Without renewal the lease expires.
       pausedUntilMs = performance.now() + RENEW_EVERY_MS;

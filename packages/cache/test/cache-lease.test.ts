@@ -2,7 +2,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { startRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createCacheLease, LEASE_MS } from '../src/cache-lease.js';
+import { CACHE_LEASE_MS, createCacheLease } from '../src/cache-lease.js';
 
 /** A lease whose first renewal is under way, and stays so until `goOn` is called. */
 async function aRenewedLease() {
@@ -47,7 +47,7 @@ it('a renewal that was under way when the subscription ended gives no lease', as
 
 it('a lease lasts from the start of its renewal, however long that took', async () => {
   const { lease, pass, end } = await aRenewedLease();
-  pass(LEASE_MS - 1);
+  pass(CACHE_LEASE_MS - 1);
   await end();
   expect(lease.isHeld()).toBe(true);
   pass(1);
