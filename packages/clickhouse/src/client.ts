@@ -126,6 +126,6 @@ export function createClickHouseClient(options: ClickHouseOptions): ClickHouseCl
 /** The options with which a client was created. @throws TypeError for a client that `createClickHouseClient` has not created */
 export function optionsOf(client: ClickHouseClient): ClickHouseOptions {
   const options = optionsOfClients.get(client);
-  if (options === undefined) throw new TypeError('this ClickHouse client was not made by createClickHouseClient');
+  if (options === undefined) throw new TypeError('this ClickHouse client was not created by createClickHouseClient');
   return options;
 }

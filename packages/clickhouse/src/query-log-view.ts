@@ -10,7 +10,7 @@ export const QUERY_LOG_VIEW = `CREATE OR REPLACE VIEW ops_query_log \${cluster}
 (
     time DateTime('UTC') COMMENT 'When it ended',
     endpoint String COMMENT 'Such as GET /events',
-    workspace String COMMENT 'Public id of the workspace that asked',
+    workspace String COMMENT 'Public id of the workspace of the request',
     request String COMMENT 'Id of the request, as in X-Request-Id and the logs',
     duration_ms UInt64 COMMENT 'Time it took in ClickHouse',
     read_rows UInt64 COMMENT 'Rows it read',

@@ -15,7 +15,7 @@ export interface SchemaReport extends MigrationReport {
 }
 
 /**
- * Applies the missing migrations, then what the settings say of the tables: placement, retention, the view of the query log. It can run at
+ * Applies the missing migrations, then what the settings say about the tables: placement, retention, the view of the query log. It can run at
  * every start.
  *
  * @throws the error of the step that fails

@@ -6,7 +6,7 @@ import type { RowsRead } from './row-reader.js';
 /** Bytes of a digest. */
 export const DIGEST_BYTES = 8;
 const READ_MS_MAX = 30_000;
-/** After decoding this many characters, which takes a few milliseconds, other work of the process has a turn. */
+/** After decoding this many characters, which takes a few milliseconds, a read yields to the event loop. */
 const CHARS_AT_ONCE = 1_000_000;
 
 /** A statement that returns one column of texts, named `key`. */

@@ -147,7 +147,7 @@ function rowOf<Row>(line: string): Row {
   }
 }
 
-/** After parsing this many characters, which takes a few milliseconds, other work of the process has a turn. */
+/** After parsing this many characters, which takes a few milliseconds, a read yields to the event loop. */
 const CHARS_AT_ONCE = 1_000_000;
 
 const LINE_FEED = '\n'.charCodeAt(0);

@@ -22,7 +22,7 @@ export interface StoredPlacement {
   /** Grows with every change. */
   readonly version: number;
   /** When the placement was last changed, epoch milliseconds by the clock of the server. */
-  readonly changedAt: number;
+  readonly changedMs: number;
   readonly move: UnfinishedMove | undefined;
 }
 
@@ -46,7 +46,7 @@ export async function readPlacement(client: ClickHouseClient, target: Target): P
   return {
     shards: rows.map(([placed]) => placed),
     version: Math.max(...rows.map(([, , , version]) => Number(version))),
-    changedAt: Math.max(...rows.map(([, , , , changedAt]) => Number(changedAt))),
+    changedMs: Math.max(...rows.map(([, , , , changedMs]) => Number(changedMs))),
     move:
       logical < 0
         ? undefined

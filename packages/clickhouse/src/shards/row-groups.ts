@@ -61,7 +61,7 @@ export function createRowGroups(
 
     async hasMovedSince(time) {
       const stored = await readPlacement(client, { cluster });
-      return stored === undefined || stored.changedAt > time - CLOCK_MS;
+      return stored === undefined || stored.changedMs > time - CLOCK_MS;
     },
   };
 }
