@@ -9,7 +9,7 @@ export {
   syncDirectory,
   writeCheckpoint,
 } from './attempt-files.js';
-export { checkFileVisible, checkSeesAll, keyCaller } from './job-access.js';
+export { callerOfJob, checkFileVisible, checkSeesJob } from './job-access.js';
 export { isInterruption, JobFailure, JobStopped } from './job-error.js';
 export { createJobRunner, type JobRecord, type JobRunnerDeps } from './job-runner.js';
 export type { JobSlot } from './job-slots.js';

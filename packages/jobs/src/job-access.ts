@@ -2,12 +2,12 @@ import { type ApiKeyRecord, type Catalog, isExpired, type KeyCaller, linkVisibil
 import { ApiError } from '@waymark/contract';
 
 /**
- * Loads the current state of the key that has made a job, and of its workspace. The caller checks what the key may still do.
+ * Loads the current state of the key that has created a job, and of its workspace. The caller checks what the key may still do.
  *
  * @param what the job in error messages, such as `export`
  * @throws ApiError 403 or 404 when the key is no longer valid
  */
-export async function keyCaller(
+export async function callerOfJob(
   catalog: Pick<Catalog, 'keys' | 'workspaces'>,
   { workspaceId, keyId }: { readonly workspaceId: string; readonly keyId: string },
   nowMs: number,
@@ -26,12 +26,12 @@ export async function keyCaller(
 }
 
 /**
- * Checks that a key sees all that the key of a job sees, because the files of the job may contain it.
+ * Checks that a key may see everything that the key of a job may see, because the files of the job may contain it.
  *
  * @param what the job in the error message, such as `export`
  * @throws ApiError 403
  */
-export function checkSeesAll(
+export function checkSeesJob(
   apiKey: ApiKeyRecord,
   job: { readonly hidesFolders: boolean; readonly hidesPasswords: boolean },
   what: string,

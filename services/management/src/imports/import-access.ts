@@ -1,6 +1,6 @@
 import type { Catalog, ImportJobRecord, KeyCaller } from '@waymark/catalog';
 import { checkAuthorization, type RouteRequirements } from '@waymark/http-kit';
-import { keyCaller } from '@waymark/jobs';
+import { callerOfJob } from '@waymark/jobs';
 
 /** What an API key needs for imports: the same permission as for creating links. */
 export const IMPORT_REQUIREMENTS: RouteRequirements = { permission: 'links.write' };
@@ -15,7 +15,7 @@ export async function importCaller(
   job: Pick<ImportJobRecord, 'workspaceId' | 'keyId'>,
   nowMs: number,
 ): Promise<KeyCaller> {
-  const caller = await keyCaller(catalog, job, nowMs, 'import');
+  const caller = await callerOfJob(catalog, job, nowMs, 'import');
   checkAuthorization(caller.apiKey, caller.workspace, IMPORT_REQUIREMENTS);
   return caller;
 }

@@ -10,7 +10,7 @@ import {
 } from '@waymark/contract';
 import { type ExportDeps, sendStoredFile } from '@waymark/export';
 import { type App, parseInput } from '@waymark/http-kit';
-import { checkFileVisible, checkSeesAll } from '@waymark/jobs';
+import { checkFileVisible, checkSeesJob } from '@waymark/jobs';
 import { z } from 'zod';
 import { IMPORT_REQUIREMENTS } from './import-access.js';
 import type { ImportEnds } from './import-ends.js';
@@ -44,7 +44,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
 
   async function visibleJob({ apiKey, workspace }: KeyCaller, id: string): Promise<ImportJobRecord> {
     const job = await importJobs.require(workspace.id, id);
-    checkSeesAll(apiKey, job, 'import');
+    checkSeesJob(apiKey, job, 'import');
     return job;
   }
 
@@ -157,7 +157,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
       schema: {
         summary: 'Cancel an import',
         description:
-          'Cancels an import that has not ended; what it has made stays. Removes the reports of one that has.',
+          'Cancels an import that has not ended; what it has created stays. Removes the reports of one that has.',
         tags,
         params: idParamsSchema,
         response: { 200: importJobSchema },

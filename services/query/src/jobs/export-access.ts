@@ -1,7 +1,7 @@
 import type { Catalog, ExportJobRecord, KeyCaller } from '@waymark/catalog';
 import { ApiError, EXPORT_RESOURCES, type ExportResource } from '@waymark/contract';
 import { checkAuthorization, type RouteRequirements } from '@waymark/http-kit';
-import { checkSeesAll, keyCaller } from '@waymark/jobs';
+import { callerOfJob, checkSeesJob } from '@waymark/jobs';
 import { z } from 'zod';
 
 /** What a key needs to export a resource: the same as to list it. */
@@ -20,13 +20,13 @@ export function checkResource({ apiKey, workspace }: KeyCaller, resource: Export
 }
 
 /** Checks that a key may read at least one resource; for the time before the body is parsed. @throws ApiError 403 */
-export function checkSomeResource(caller: KeyCaller): void {
+export function checkReadsAny(caller: KeyCaller): void {
   if (readableResources(caller).length > 0) return;
   throw new ApiError('forbidden', 'The API key may read nothing that can be exported.');
 }
 
 /** {@link checkResource} for a body that is not validated yet. An unknown resource is left to the validation. @throws ApiError 403 */
-export function checkNamedResource(caller: KeyCaller, body: unknown): void {
+export function checkReadsNamed(caller: KeyCaller, body: unknown): void {
   const named = namedResourceSchema.safeParse(body).data;
   if (named !== undefined) checkResource(caller, named.resource);
 }
@@ -63,7 +63,7 @@ export function checkVisible(
   job: Pick<ExportJobRecord, 'resource' | 'hidesFolders' | 'hidesPasswords'>,
 ): void {
   checkResource(caller, job.resource);
-  checkSeesAll(caller.apiKey, job, 'export');
+  checkSeesJob(caller.apiKey, job, 'export');
 }
 
 /**
@@ -76,7 +76,7 @@ export async function exportCaller(
   job: Pick<ExportJobRecord, 'workspaceId' | 'keyId' | 'resource'>,
   nowMs: number,
 ): Promise<KeyCaller> {
-  const caller = await keyCaller(catalog, job, nowMs, 'export');
+  const caller = await callerOfJob(catalog, job, nowMs, 'export');
   checkResource(caller, job.resource);
   return caller;
 }

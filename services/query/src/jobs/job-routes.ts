@@ -11,7 +11,7 @@ import type { App } from '@waymark/http-kit';
 import { checkFileVisible } from '@waymark/jobs';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { checkNamedResource, checkSomeResource, checkUsage, checkVisible, readableResources } from './export-access.js';
+import { checkReadsAny, checkReadsNamed, checkUsage, checkVisible, readableResources } from './export-access.js';
 import { fileGone, type JobEnds } from './job-ends.js';
 import type { JobFiles } from './job-files.js';
 import { jobObject } from './job-object.js';
@@ -66,11 +66,11 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
   app.post(
     '/exports',
     {
-      onRequest: [onRequest, async (request: FastifyRequest) => checkSomeResource(request)],
-      preValidation: async (request) => checkNamedResource(request, request.body),
+      onRequest: [onRequest, async (request: FastifyRequest) => checkReadsAny(request)],
+      preValidation: async (request) => checkReadsNamed(request, request.body),
       schema: {
         summary: 'Export a list in the background',
-        description: 'Makes the file of `GET /<resource>/export` in the background, and keeps it for seven days.',
+        description: 'Creates the file of `GET /<resource>/export` in the background, and keeps it for seven days.',
         tags,
         body: createExportBodySchema,
         response: { 202: exportJobSchema },
@@ -81,6 +81,7 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
       const { resource, format = 'csv', columns = null, escapeFormulas = true, filters = {} } = body;
       await checkUsage(catalog, request, resource);
       const job = { resource, format, columns, escapeFormulas, filters };
+      // Throws for an invalid request. Nothing is read yet.
       await openJob(request, job, now());
       const created = await exportJobs.create(workspace.id, { ...job, ...linkVisibility(apiKey), keyId: apiKey.id });
       return reply.code(202).send(await objectOf(created));
