@@ -47,7 +47,7 @@ async function forEach<T>(
 export async function warmCaches(options: WarmUpOptions): Promise<number> {
   const { catalog, logger, now = Date.now, limitMs = LIMIT_MS } = options;
   const limit = new AbortController();
-  const startedAt = performance.now();
+  const startedMs = performance.now();
   let count = 0;
 
   async function warm(): Promise<void> {
@@ -69,7 +69,7 @@ export async function warmCaches(options: WarmUpOptions): Promise<number> {
     });
   }
 
-  const report = () => ({ links: count, ms: Math.round(performance.now() - startedAt) });
+  const report = () => ({ links: count, ms: Math.round(performance.now() - startedMs) });
   await Promise.race([
     warm().then(
       () => {

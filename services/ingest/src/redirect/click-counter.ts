@@ -34,8 +34,8 @@ export interface CountedClick {
 }
 
 /**
- * Counts visits of links. For each it returns the click that is recorded now or was within the last hour, else an unrecorded one with a new
- * id. Never rejects: the visitor is redirected even when recording fails.
+ * Counts visits of links. For each it returns the click that is recorded now or was within the last hour, else an unrecorded one, with an id
+ * under which no click is stored, or only by a later attempt. Never rejects: the visitor is redirected even when recording fails.
  */
 export function createClickCounter(deps: ClickCounterDeps) {
   const erased = deps.catalog.erasures.people;

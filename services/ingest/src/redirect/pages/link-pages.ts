@@ -57,9 +57,10 @@ export function launchPage(url: string): Page {
 
 /**
  * Row 10: shows the destination in a frame, under the URL of the short link. Some sites refuse frames on unknown sites, so the destination
- * gets the origin of the short link as its referrer, but neither its path nor its query, which may have a password.
+ * gets the origin of the short link as its referrer, but neither its path nor its query, which may contain a password.
  *
- * @param isSecure whether the page is visited over HTTPS. There browsers load no HTTP in a frame, so such a destination is loaded over HTTPS.
+ * @param isSecure whether the page is visited over HTTPS. There browsers do not load an HTTP URL in a frame, so such a
+ *   destination is loaded over HTTPS.
  */
 export function framePage(link: LinkRecord, url: string, isSecure: boolean): Page {
   const title = link.title ?? link.domain;

@@ -20,7 +20,7 @@ import { isCountable, isDeletedClick, recordVisit, visitClaim } from '../../reco
 import { withoutClickId } from '../../redirect/address/final-url.js';
 import { type HostNames, readHost, readShortAddress } from '../../redirect/address/short-address.js';
 import { preparedLink } from '../../redirect/rules/prepared-link.js';
-import { orUnavailable } from '../not-recorded.js';
+import { orNotRecorded } from '../not-recorded.js';
 import type { TrackDeps } from '../track-deps.js';
 import { checkHostname } from './allowed-hostnames.js';
 import type { NetworkLimits } from './network-limits.js';
@@ -95,7 +95,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     request: ReportRequest,
     password: string | null = null,
   ): Promise<LinkRecord> {
-    const link = await orUnavailable('link look-up', findLinkAt(catalog.links, names, key));
+    const link = await orNotRecorded('link look-up', findLinkAt(catalog.links, names, key));
     if (link === undefined) throw linkNotFound();
     // The address serves only to limit wrong passwords.
     const address = link.encryptedPassword === null ? '' : readReport(request, undefined).clientAddress;
@@ -121,7 +121,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     request: ReportRequest,
     visit: Visit,
   ): Promise<void> {
-    const workspace = await orUnavailable('workspace look-up', catalog.workspaces.get(link.workspaceId));
+    const workspace = await orNotRecorded('workspace look-up', catalog.workspaces.get(link.workspaceId));
     if (workspace === undefined) throw linkNotFound();
     if (!isFromApp) checkHostname(workspace.allowedHostnames, request.headers);
     await limits.takeDailyEvents(workspace, visit.clientAddress, 1);
@@ -175,7 +175,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     partnerId,
   }: LinkRecord): Promise<Omit<TrackClickResponse, 'clickId'>> {
     if (programId === null || partnerId === null) return {};
-    const partner = await orUnavailable('partner look-up', catalog.partners.get(workspaceId, partnerId));
+    const partner = await orNotRecorded('partner look-up', catalog.partners.get(workspaceId, partnerId));
     if (partner === undefined) return {};
     const { id, image, groupId, tenantId } = partner;
     const optional = { ...(groupId === null ? {} : { groupId }), ...(tenantId === null ? {} : { tenantId }) };
@@ -191,8 +191,8 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
   /** The first start of an installed app, which has no link: finds the click that led the visitor to the app store. */
   async function firstOpen(names: HostNames, request: ReportRequest): Promise<TrackOpenResponse> {
     const { clientAddress } = readReport(request, undefined);
-    const click = await orUnavailable('click to an app store', findAppStoreClick(names, clientAddress));
-    const link = click && (await orUnavailable('link look-up', catalog.links.get(click.workspaceId, click.linkId)));
+    const click = await orNotRecorded('click to an app store', findAppStoreClick(names, clientAddress));
+    const link = click && (await orNotRecorded('link look-up', catalog.links.get(click.workspaceId, click.linkId)));
     // The link may have been locked, disabled or expired since the click.
     const mayIdentify = link !== undefined && (await signalOf(link, request)) === 'ignore';
     const isOpen = mayIdentify && (await admission.isOpen(link));

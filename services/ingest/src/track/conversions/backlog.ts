@@ -1,7 +1,7 @@
 import { createTrackedCache } from '@waymark/cache';
 import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
-import { orUnavailable, unavailable } from '../not-recorded.js';
+import { notRecorded, orNotRecorded } from '../not-recorded.js';
 
 /** Detects that the queue is so far behind that claims of queued events may have expired. */
 export interface Backlog {
@@ -29,9 +29,9 @@ export function createBacklog(producer: Pick<EventProducer, 'oldestQueuedMs'>, n
   return {
     async check(kind, ageMs) {
       const loading = oldestByKind.load(kind, () => producer.oldestQueuedMs(kind));
-      const oldest = await orUnavailable('age of the queue', loading);
+      const oldest = await orNotRecorded('age of the queue', loading);
       if (oldest !== undefined && oldest < now() - ageMs + MARGIN_MS)
-        throw unavailable(`${kind} queue is hours behind`);
+        throw notRecorded(`${kind} queue is hours behind`);
     },
   };
 }

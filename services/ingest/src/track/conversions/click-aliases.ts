@@ -1,7 +1,7 @@
 import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
-import { orUnavailable } from '../not-recorded.js';
+import { orNotRecorded } from '../not-recorded.js';
 import { readReplicas, readRows } from './read-rows.js';
 
 /** The ids that another system gave to clicks which were imported. */
@@ -62,9 +62,9 @@ export function createClickAliases({ clickhouse, cluster, workspaces }: ClickAli
     async find(workspaceId, alias) {
       const workspace = parseResourceId('workspace', workspaceId);
       if (workspace === undefined || alias.length > ALIAS_CHARS_MAX) return undefined;
-      const record = await orUnavailable('workspace look-up', workspaces.get(workspaceId));
+      const record = await orNotRecorded('workspace look-up', workspaces.get(workspaceId));
       if (record?.hasClickAliases !== true) return undefined;
-      return orUnavailable('look-up of a click of another system', load({ workspace, alias }));
+      return orNotRecorded('look-up of a click of another system', load({ workspace, alias }));
     },
   };
 }

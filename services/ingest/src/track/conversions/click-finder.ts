@@ -13,7 +13,7 @@ import { anonymisedRow, type EventRow } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
-import { orUnavailable, unavailable } from '../not-recorded.js';
+import { notRecorded, orNotRecorded } from '../not-recorded.js';
 import type { ClickAliases } from './click-aliases.js';
 import { readClick } from './click-rows.js';
 import { createReplicaCheck, readReplicas, readRows } from './read-rows.js';
@@ -147,12 +147,12 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       const leftMs = waitMs - (performance.now() - startedMs);
       // Read before ClickHouse, so that a click that leaves the queue in between is found by the read that follows.
       const oldestMs =
-        leftMs > 0 ? undefined : await orUnavailable('age of the queue', producer.oldestQueuedMs('click'));
-      const row = (await findQueued(key)) ?? (await orUnavailable('click look-up', loadClick(key)));
+        leftMs > 0 ? undefined : await orNotRecorded('age of the queue', producer.oldestQueuedMs('click'));
+      const row = (await findQueued(key)) ?? (await orNotRecorded('click look-up', loadClick(key)));
       if (row !== undefined) return row;
       if (leftMs <= 0) {
         const mayBeQueued = oldestMs !== undefined && oldestMs <= key.timeMs + QUEUED_WITHIN_MS;
-        if (mayBeQueued) throw unavailable('the click may still be queued');
+        if (mayBeQueued) throw notRecorded('the click may still be queued');
         return undefined;
       }
       await delay(Math.min(delayMs, leftMs));
@@ -161,17 +161,17 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
 
   /** @throws ApiError 500 when the click is missing and no complete replica of each shard has answered */
   async function findOnReplicas(key: ClickKey): Promise<EventRow | undefined> {
-    const read = () => orUnavailable('click look-up on all replicas', loadFromReplicas(key));
+    const read = () => orNotRecorded('click look-up on all replicas', loadFromReplicas(key));
     // Usually one of the replicas has it, whether the others are behind or not.
     let found = await read();
     if (found?.rows.has(key.clickId) === false) {
-      const isComplete = await orUnavailable(
+      const isComplete = await orNotRecorded(
         'look-up of complete replicas',
         findComplete?.() ?? Promise.resolve(undefined),
       );
       if (isComplete !== undefined) found = await read();
       const isCertain = found !== undefined && (found.rows.has(key.clickId) || isComplete?.(found.servers) === true);
-      if (!isCertain) throw unavailable('the click may be on a replica that is behind or away');
+      if (!isCertain) throw notRecorded('the click may be on a replica that is behind or away');
     }
     const row = found?.rows.get(key.clickId);
     return row === undefined ? undefined : clickRowOf([...row]);
@@ -208,7 +208,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       const cached = rowCache.get(cacheKey);
       if (cached !== undefined) return withoutErased(cached, workspaceNumber);
       const row = await withTimeout(findEither(workspaceId, workspaceNumber, clickId), deadlineMs, () => {
-        throw unavailable('click look-up took too long');
+        throw notRecorded('click look-up took too long');
       });
       if (row === undefined) throw notFound(clickId);
       rowCache.set(cacheKey, row);

@@ -1,14 +1,14 @@
 import type { Catalog, LinkRecord } from '@waymark/catalog';
 import { ApiError, formatResourceId } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
-import { orUnavailable } from '../not-recorded.js';
+import { orNotRecorded } from '../not-recorded.js';
 import type { ClickFinder } from './click-finder.js';
 import { readClick } from './click-rows.js';
 
 /** The link of a click. @throws ApiError not_found unless it exists in this workspace and is not disabled */
 export async function linkOfClick(catalog: Catalog, workspaceId: string, click: EventRow): Promise<LinkRecord> {
   const linkId = formatResourceId('link', readClick(click).linkNumber);
-  const link = await orUnavailable('link look-up', catalog.links.get(workspaceId, linkId));
+  const link = await orNotRecorded('link look-up', catalog.links.get(workspaceId, linkId));
   if (link === undefined || link.disabledAt !== null) {
     throw new ApiError('not_found', `Link not found for the click "${readClick(click).clickId}".`);
   }

@@ -20,7 +20,7 @@ import {
   type QueuedRow,
   type StateValue,
 } from '@waymark/event-queue';
-import { orUnavailable } from '../not-recorded.js';
+import { orNotRecorded } from '../not-recorded.js';
 import type { Backlog } from './backlog.js';
 import { readClick } from './click-rows.js';
 import type { HeldClaims } from './held-claims.js';
@@ -132,14 +132,14 @@ export function createTrackedCustomers(deps: TrackedCustomersDeps): TrackedCusto
   async function withStoredClick(customer: CustomerRecord): Promise<CustomerRecord> {
     if (customer.clickId !== null) return customer;
     const stored = catalog.customers.get(customer.workspaceId, customer.id);
-    return (await orUnavailable('customer look-up', stored)) ?? customer;
+    return (await orNotRecorded('customer look-up', stored)) ?? customer;
   }
 
   async function attribute(customer: CustomerRecord, first: FirstClick): Promise<CustomerRecord> {
     const known = await withStoredClick(customer);
     if (known.clickId !== null) return known;
     const attributing = catalog.customers.attribute(known.workspaceId, known.id, first);
-    return (await orUnavailable('first click of a customer', attributing)) ?? known;
+    return (await orNotRecorded('first click of a customer', attributing)) ?? known;
   }
 
   return {
@@ -148,10 +148,10 @@ export function createTrackedCustomers(deps: TrackedCustomersDeps): TrackedCusto
 
     async markIfNew(workspaceId, externalId) {
       // Before the look-up, so that every claim that is removed after it replaces the mark.
-      const mark = await orUnavailable('mark of filters', producer.openFilterMark(workspaceId));
+      const mark = await orNotRecorded('mark of filters', producer.openFilterMark(workspaceId));
       if (mark === undefined) return undefined;
       await backlog.check('customer', CUSTOMER_CLAIM_MS);
-      const isNew = await orUnavailable('customer look-up', catalog.customers.isNew(workspaceId, externalId));
+      const isNew = await orNotRecorded('customer look-up', catalog.customers.isNew(workspaceId, externalId));
       return isNew ? mark : undefined;
     },
 
@@ -159,7 +159,7 @@ export function createTrackedCustomers(deps: TrackedCustomersDeps): TrackedCusto
       const value = hold.finalValue(customerClaim(workspaceId, externalId));
       if (value !== undefined) return JSON.parse(value) as CustomerRecord;
       await backlog.check('customer', CUSTOMER_CLAIM_MS);
-      return orUnavailable('customer look-up', catalog.customers.findByExternalId(workspaceId, externalId));
+      return orNotRecorded('customer look-up', catalog.customers.findByExternalId(workspaceId, externalId));
     },
 
     withStoredClick,

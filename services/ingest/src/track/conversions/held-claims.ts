@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEventId } from '@waymark/contract';
 import type { ClaimState, Claims, FinalClaim } from '@waymark/event-queue';
-import { unavailable } from '../not-recorded.js';
+import { notRecorded } from '../not-recorded.js';
 
 /** The claims held by one request while it is processed. */
 export interface HeldClaims {
@@ -27,7 +27,7 @@ type HeldState = Extract<ClaimState, { state: 'mine' | 'final' }>;
 
 async function waitUntilNonePending(claims: Claims, names: readonly string[], deadlineMs: number): Promise<void> {
   for (let delayMs = POLL_FIRST_MS; ; delayMs = Math.min(delayMs * 2, POLL_MAX_MS)) {
-    if (performance.now() >= deadlineMs) throw unavailable('another request works on the same event');
+    if (performance.now() >= deadlineMs) throw notRecorded('another request works on the same event');
     await delay(delayMs);
     const states = await claims.read(names);
     if (states.every(({ state }) => state !== 'pending')) return;

@@ -10,7 +10,7 @@ import {
   leadNameSlug,
   type StateValue,
 } from '@waymark/event-queue';
-import { orUnavailable } from '../not-recorded.js';
+import { orNotRecorded } from '../not-recorded.js';
 import type { Backlog } from './backlog.js';
 import type { ClickFinder } from './click-finder.js';
 import { LEAD_CLICK_SELECTION, leadClickRowOf, readClick } from './click-rows.js';
@@ -68,16 +68,16 @@ export function createLatestLeads({ clickhouse, producer, clicks, backlog }: Lat
   return {
     async firstClickId(customer, eventName) {
       await backlog.check('lead', LEAD_CLAIM_MS);
-      const rows = await orUnavailable('earlier lead', readRows(clickhouse, FIRST_OF_NAMES, keyOf(customer)));
+      const rows = await orNotRecorded('earlier lead', readRows(clickhouse, FIRST_OF_NAMES, keyOf(customer)));
       return rows.find(([name = '']) => leadNameSlug(name) === leadNameSlug(eventName))?.[1];
     },
 
     async find(customer, eventName) {
       const recent = producer.readState([latestLeadKey(customer.workspaceId, customer.id, eventName)]);
-      const [clickId] = await orUnavailable('latest lead in Redis', recent);
+      const [clickId] = await orNotRecorded('latest lead in Redis', recent);
       if (clickId !== undefined) return clicks.find(customer.workspaceId, clickId);
       await backlog.check('lead', LATEST_LEAD_MS);
-      return orUnavailable('latest lead', findWritten(customer, eventName));
+      return orNotRecorded('latest lead', findWritten(customer, eventName));
     },
 
     state(customer, eventName, click) {

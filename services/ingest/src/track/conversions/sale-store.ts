@@ -1,7 +1,7 @@
 import { createDataLoader } from '@waymark/cache';
 import { type ClickHouseClient, readKeyDigests } from '@waymark/clickhouse';
 import { formatResourceId, type PaymentProcessor, parseResourceId, type TrackSaleResponse } from '@waymark/contract';
-import { orUnavailable } from '../not-recorded.js';
+import { orNotRecorded } from '../not-recorded.js';
 import { readRows } from './read-rows.js';
 
 type SaleDetails = NonNullable<TrackSaleResponse['sale']>;
@@ -119,7 +119,7 @@ export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
   return {
     async findByInvoice(workspaceId, invoiceId) {
       const workspace = parseResourceId('workspace', workspaceId) ?? '0';
-      return orUnavailable('look-up of sales', loadByInvoice({ workspace, invoiceId }));
+      return orNotRecorded('look-up of sales', loadByInvoice({ workspace, invoiceId }));
     },
 
     async hasSale(workspaceId, customerId, linkId) {
@@ -128,7 +128,7 @@ export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
         customer: parseResourceId('customer', customerId) ?? '0',
         link: parseResourceId('link', linkId) ?? '0',
       };
-      return (await orUnavailable('look-up of sales', loadByBuyer(key))) === true;
+      return (await orNotRecorded('look-up of sales', loadByBuyer(key))) === true;
     },
 
     keyDigests: (workspaceId, keysMax) =>
