@@ -19,7 +19,7 @@ import type { PartnerCaller } from './partner-caller.js';
 import { programDomain } from './program-domain.js';
 
 /** Suffixes that are tried for a key that is taken. */
-const KEY_ATTEMPTS = 8;
+const SUFFIX_ATTEMPTS = 8;
 const SUFFIX_CHARS = 4;
 /** Longest key that is derived from a text. */
 const DERIVED_KEY_CHARS_MAX = 100;
@@ -38,12 +38,12 @@ function destinationOf({ program }: PartnerCaller, requested: string): string {
 /**
  * Maps a field of the link body to the field of the request that it came from.
  *
- * @param keyPlace the request field to report for an invalid key
+ * @param keyField the request field to report for an invalid key
  */
-export function requestField(props: PartnerLinkProps | null | undefined, keyPlace = 'key'): (field: string) => string {
+export function requestField(props: PartnerLinkProps | null | undefined, keyField = 'key'): (field: string) => string {
   const propNames = new Set(Object.keys(props ?? {}));
   return (field) => {
-    if (field === 'key') return keyPlace;
+    if (field === 'key') return keyField;
     const [name = ''] = field.split(/[.[]/, 1);
     return propNames.has(name) ? `linkProps.${field}` : field;
   };
@@ -75,7 +75,7 @@ export async function linkBody(
  * Accents of Latin, Greek and Cyrillic letters, optional points of Hebrew and Arabic (but not the hamza), marks around emoji, selectors
  * of variants, and invisible joiners. Marks of other scripts are vowels, which belong to a name.
  */
-const LEFT_OUT =
+const REMOVED_MARKS =
   /\p{Variation_Selector}|[\u0300-\u036f]|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]|[\u0610-\u061a\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc]|[\u20d0-\u20ff]|[\u200c\u200d]/gu;
 
 /**
@@ -85,7 +85,7 @@ const LEFT_OUT =
 function keyOf(text: string): string {
   const words = text
     .normalize('NFKD')
-    .replace(LEFT_OUT, '')
+    .replace(REMOVED_MARKS, '')
     .normalize('NFC')
     .toLowerCase()
     .replace(/[\u{10000}-\u{10ffff}]/gu, ' ')
@@ -119,8 +119,8 @@ export function assertExternalIdFree(
 }
 
 /**
- * Creates the partner's first link with the key or, if that is taken, with a suffix. Webhooks that wait do not refuse it: the partner is
- * stored already.
+ * Creates the partner's first link with the key or, if that is taken, with a suffix. It is not refused while 32 MB of deliveries wait,
+ * because the partner is stored already.
  */
 async function createFirstLink(
   deps: LinkDeps,
@@ -134,14 +134,14 @@ async function createFirstLink(
       return;
     } catch (err) {
       const isTaken = err instanceof ApiError && err.code === 'conflict';
-      if (!isTaken || key === undefined || tries === KEY_ATTEMPTS) throw err;
+      if (!isTaken || key === undefined || tries === SUFFIX_ATTEMPTS) throw err;
       await assertExternalIdFree(deps, caller, body);
     }
   }
 }
 
 /** Copies the tenantId of a partner to its links if it has changed since the partner was read for a new link. */
-async function settleTenant({ catalog }: LinkDeps, { workspaceId, id, tenantId }: PartnerRecord): Promise<void> {
+async function copyChangedTenant({ catalog }: LinkDeps, { workspaceId, id, tenantId }: PartnerRecord): Promise<void> {
   const current = (await catalog.partners.get(workspaceId, id))?.tenantId ?? tenantId;
   if (current !== null && current !== tenantId) await catalog.partners.copyTenantToLinks(workspaceId, id, current);
 }
@@ -167,12 +167,12 @@ export async function ensureFirstLink(
   await catalog.links.underLinkLocks(workspaceId, [`first link of ${id}`], async () => {
     if (!(await lacksFirstLink(catalog, partner))) return;
     await createFirstLink(deps, caller, { ...body, ...ownership(partner, caller) }, firstKey(partner, body.prefix));
-    await settleTenant(deps, partner);
+    await copyChangedTenant(deps, partner);
   });
 }
 
 /** The body of `POST /links` for a link of the partner. @throws ApiError 400 or 422 for its destination */
-async function bodyFor(
+async function newLinkBody(
   deps: LinkDeps,
   caller: PartnerCaller,
   partner: PartnerRecord,
@@ -194,9 +194,9 @@ export async function createPartnerLink(
   body: CreatePartnerLinkBody,
 ): Promise<Link> {
   const partner = await findPartner(deps.catalog, caller.workspace.id, body);
-  const newLink = await bodyFor(deps, caller, partner, body);
+  const newLink = await newLinkBody(deps, caller, partner, body);
   const link = await mapErrorFields(requestField(body.linkProps), () => createLink(deps, caller, newLink));
-  await settleTenant(deps, partner);
+  await copyChangedTenant(deps, partner);
   return link;
 }
 
@@ -213,7 +213,7 @@ export async function upsertPartnerLink(
   const { catalog } = deps;
   const workspaceId = caller.workspace.id;
   const partner = await findPartner(catalog, workspaceId, body);
-  const { domain, ...fields } = await bodyFor(deps, caller, partner, body);
+  const { domain, ...fields } = await newLinkBody(deps, caller, partner, body);
   const { url } = fields;
   const upsert = () =>
     updateOrCreate({
@@ -225,6 +225,6 @@ export async function upsertPartnerLink(
   const link = await mapErrorFields(requestField(body.linkProps), () =>
     catalog.links.underLinkLocks(workspaceId, [`${partner.id} ${url}`], upsert),
   );
-  await settleTenant(deps, partner);
+  await copyChangedTenant(deps, partner);
   return link;
 }
