@@ -5,12 +5,12 @@ import { endChild } from '@waymark/config';
 import type { Logger } from '@waymark/http-kit';
 
 /** The child process that delivers to webhooks. */
-export interface Deliveries {
-  /** Stops the process. Attempts in progress are finished; the remaining events return to the queue. */
+export interface DeliveryProcess {
+  /** Stops the process. Attempts in progress are finished; the remaining jobs return to the queue. */
   close(): Promise<void>;
 }
 
-export interface DeliveriesOptions {
+export interface DeliveryProcessOptions {
   /** Whether the queue of deliveries has ever had a job. */
   readonly isNeeded: () => Promise<boolean>;
   readonly logger: Pick<Logger, 'debug' | 'error'>;
@@ -24,11 +24,11 @@ const RESTART_MS = 1000;
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './delivery-main.ts' : './delivery-main.js', import.meta.url);
 
 /**
- * Starts the process that sends webhook deliveries, with the environment of this process, and restarts it when it ends. In a process of
- * their own, thousands of requests a second do not delay inserts, and run at a lower priority. The process is started once a job has
- * been added, so that an installation without webhooks does not spend memory on it.
+ * Starts the process that sends webhook deliveries, with the environment of this process, and restarts it when it ends. A process of its
+ * own keeps thousands of requests a second from delaying inserts, and has a lower priority. It is started once a job has been added, so
+ * that an installation without webhooks does not spend memory on it.
  */
-export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions): Deliveries {
+export function startDeliveryProcess({ isNeeded, logger, closeMs }: DeliveryProcessOptions): DeliveryProcess {
   const closing = new AbortController();
   const { signal } = closing;
   let child: ChildProcess | undefined;

@@ -258,13 +258,13 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     await lease?.during((lost) => step(AbortSignal.any([closing, lost]), closing));
   }
 
-  let lookedForOldestAt = Number.NEGATIVE_INFINITY;
+  let lookedForOldestMs = Number.NEGATIVE_INFINITY;
 
   /** Reports the oldest erasure, in every writer: only one of them has the lease, and its steps may fail before they change anything. */
   async function reportOldest(): Promise<void> {
-    if (options.onOldest === undefined || Math.abs(now() - lookedForOldestAt) < OLDEST_EVERY_MS) return;
+    if (options.onOldest === undefined || Math.abs(now() - lookedForOldestMs) < OLDEST_EVERY_MS) return;
     options.onOldest(await catalog.erasures.openSince());
-    lookedForOldestAt = now();
+    lookedForOldestMs = now();
   }
 
   const run = async (closing: AbortSignal) => {

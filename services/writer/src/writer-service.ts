@@ -7,7 +7,7 @@ import { type App, createApp, type Logger, type Service } from '@waymark/http-ki
 import { createEventJobLimit, createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhooks';
 import { startAbTests } from './ab-tests.js';
 import { CLOSE_SHARE } from './close-share.js';
-import { startDeliveries } from './delivery-process.js';
+import { startDeliveryProcess } from './delivery-process.js';
 import { startErasures } from './erasures.js';
 import { lateRowsOf } from './late-rows-access.js';
 import { startNightlyRetention } from './nightly-retention.js';
@@ -99,7 +99,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
     const webhookJobsOf = createWebhookJobPlanner({ catalog, limit });
     return createEventWriter({ ...stores, redisUrl, otherShards, logger, closeMs, webhookJobsOf, ...callbacks });
   });
-  const deliveries = startDeliveries({
+  const deliveries = startDeliveryProcess({
     isNeeded: () => anyHasHadWebhookJobs(queueShards),
     closeMs: settings.shutdownDeadlineMs * DELIVERIES_SHARE,
     logger,

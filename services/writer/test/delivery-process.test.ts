@@ -1,6 +1,6 @@
 import { waitFor } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
-import { startDeliveries } from '../src/delivery-process.js';
+import { startDeliveryProcess } from '../src/delivery-process.js';
 
 it('a delivery process that cannot be spawned is tried again, and does not delay the shutdown of the writer', async () => {
   const { execPath } = process;
@@ -10,7 +10,7 @@ it('a delivery process that cannot be spawned is tried again, and does not delay
   process.execPath = '/nowhere/node';
   const errors: unknown[] = [];
   const logger = { debug: () => undefined, error: (fields: { err?: unknown }) => void errors.push(fields.err) };
-  const deliveries = startDeliveries({ isNeeded: async () => true, logger, closeMs: 60_000 });
+  const deliveries = startDeliveryProcess({ isNeeded: async () => true, logger, closeMs: 60_000 });
   await waitFor(() => errors.length >= 2, { what: 'a second attempt' });
   expect(errors).toMatchObject([{ code: 'ENOENT' }, { code: 'ENOENT' }]);
   await deliveries.close();
