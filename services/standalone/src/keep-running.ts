@@ -39,15 +39,15 @@ export async function keepRunning(plan: ChildPlan): Promise<KeptChild> {
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, plan.signal]);
   let backoffMs = BACKOFF_MS_MIN;
-  let startedAt = plan.now();
+  let startedMs = plan.now();
   let current = await plan.launch(signal);
   let restarting: Promise<void> = Promise.resolve();
 
   async function tryAgain(): Promise<boolean> {
-    if (plan.now() - startedAt > STEADY_AFTER_MS) backoffMs = BACKOFF_MS_MIN;
+    if (plan.now() - startedMs > STEADY_AFTER_MS) backoffMs = BACKOFF_MS_MIN;
     await delay(backoffMs, undefined, { signal }).catch(() => undefined);
     backoffMs = Math.min(backoffMs * 2, BACKOFF_MS_MAX);
-    startedAt = plan.now();
+    startedMs = plan.now();
     if (signal.aborted) return false;
     try {
       current = await plan.launch(signal);

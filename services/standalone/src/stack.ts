@@ -18,7 +18,7 @@ import {
 import { redisSocketUrl } from '@waymark/redis';
 import { Children } from './children.js';
 import { type DataDirLock, lockDataDir } from './data-dir/data-dir-lock.js';
-import { reportShortages, reportWithFullDisk } from './data-dir/disk-needs.js';
+import { reportingFullDisk, reportShortages } from './data-dir/disk-needs.js';
 import { launchNode, processEntry } from './launch.js';
 import { checkPort } from './ports.js';
 import { launchRedis } from './redis-process.js';
@@ -184,7 +184,7 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
     }
   };
   const children = new Children({
-    report: reportWithFullDisk(dataDir, report),
+    report: reportingFullDisk(dataDir, report),
     signal: options.signal,
     onStart: noteProcesses,
     onRestart: noteRestart,

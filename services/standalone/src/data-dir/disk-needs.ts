@@ -10,7 +10,7 @@ const CLICKHOUSE_MB = 1024;
 
 type NeedSettings = Pick<Settings, 'dataDir' | 'redisUrl' | 'clickhouseUrl' | 'redisMaxmemoryMb' | 'spoolBytesMax'>;
 
-/** How much the stores of one machine may write to `DATA_DIR`, without the events that are stored. */
+/** How much the stores of one machine may write to `DATA_DIR`, besides the stored events. */
 function diskNeeds(settings: NeedSettings): readonly DiskNeed[] {
   const { dataDir, redisUrl, clickhouseUrl, redisMaxmemoryMb, spoolBytesMax } = settings;
   const redis: DiskNeed = {
@@ -34,7 +34,7 @@ function diskNeeds(settings: NeedSettings): readonly DiskNeed[] {
   return [...(redisUrl === undefined ? [redis] : []), ...(clickhouseUrl === undefined ? [clickhouse] : []), spool];
 }
 
-/** Reports a line for each need for which the disk has less room. */
+/** Reports a line for each need that is more than the free space. Each is compared by itself, also on one disk. */
 export async function reportShortages(settings: NeedSettings, report: (line: string) => void): Promise<void> {
   for (const need of diskNeeds(settings)) {
     const line = await diskShortage(need);
@@ -43,7 +43,7 @@ export async function reportShortages(settings: NeedSettings, report: (line: str
 }
 
 /** A `report` for lines about processes that end or do not start: each is followed by the reason if that may be a full disk. */
-export function reportWithFullDisk(dataDir: string, report: (line: string) => void): (line: string) => void {
+export function reportingFullDisk(dataDir: string, report: (line: string) => void): (line: string) => void {
   return (line) => {
     report(line);
     void fullDisk(dataDir).then((reason) => {
