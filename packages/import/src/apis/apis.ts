@@ -2,7 +2,7 @@ import type { ImportSource } from '@waymark/contract';
 import { isObject } from '../model/fields.js';
 import { ImportError } from '../model/import-error.js';
 import { dubFolders, dubPages } from './dub-links.js';
-import { type Extension, oneByOne } from './one-by-one.js';
+import { type LinkCompletion, oneByOne } from './one-by-one.js';
 import { listIn, textIn, unrepeated } from './pages.js';
 import { shlinkPages } from './shlink-links.js';
 import type { SourceClient } from './source-client.js';
@@ -45,7 +45,7 @@ function nextQuery(pagination: unknown): string | undefined {
   return after && `size=100&archived=both&search_after=${encodeURIComponent(after)}`;
 }
 
-const clicksOf = ({ client, address }: ApiOptions): Extension => ({
+const clicksOf = ({ client, address }: ApiOptions): LinkCompletion => ({
   field: 'total_clicks',
   read(link) {
     const id = textIn(link, 'id');

@@ -8,7 +8,7 @@ export function isRefusal(err: unknown): err is ImportError {
   return err instanceof ImportError && err.status !== undefined && err.status >= 400 && err.status !== 401;
 }
 
-/** Whether the source does not have what was asked for, as after it was deleted. */
+/** Whether the source does not have what was requested, as after it was deleted. */
 export function isGone(err: unknown): err is ImportError {
   return err instanceof ImportError && (err.status === 404 || err.status === 410);
 }

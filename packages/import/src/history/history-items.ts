@@ -26,7 +26,11 @@ export function toItem(row: number, record: unknown, read: (record: unknown) => 
   }
 }
 
-/** Parses the position that an earlier import stored; undefined without one. */
+/**
+ * Parses the position that an earlier import of the same source stored; undefined without one. Its type is not checked.
+ *
+ * @throws SyntaxError for a text that is no JSON
+ */
 export function positionOf<T extends object>(text: string | undefined): T | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as T);
 }

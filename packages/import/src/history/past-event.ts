@@ -57,8 +57,9 @@ interface PastConversion {
 
 /** A sale of the source. */
 export interface PastSale extends PastConversion {
-  /** In cents, or else the smallest unit of the currency. */
+  /** In the smallest unit of the currency, such as cents. */
   readonly amount: number;
+  /** Code in lower case, such as `usd`. It is checked when the row is created. */
   readonly currency: string;
   readonly invoiceId: string | null;
   readonly paymentProcessor: PaymentProcessor;
