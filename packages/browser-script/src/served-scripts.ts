@@ -41,9 +41,9 @@ const cachedScripts = new Map<string, Script>();
 const EMPTY = Buffer.alloc(0);
 
 /** Browsers request the script at most once an hour, mostly answered with a 304; after an upgrade they have the new one within the hour. */
-const CACHED = 'public, max-age=3600';
+const CACHE_CONTROL = 'public, max-age=3600';
 /** For an address with the version of the script, whose content never changes. */
-const CACHED_VERSION = 'public, max-age=31536000, immutable';
+const VERSION_CACHE_CONTROL = 'public, max-age=31536000, immutable';
 
 const HEADERS = {
   'content-type': 'text/javascript; charset=utf-8',
@@ -113,7 +113,7 @@ export function scriptResponse(path: string, requestHeaders: IncomingHttpHeaders
     script.representations.find(({ coding }) => coding === undefined || accepted.includes(coding)) ??
     script.representations.at(-1);
   if (chosen === undefined) throw new Error(`${path} has no representations`);
-  const cacheControl = query === versionQuery(script) ? CACHED_VERSION : CACHED;
+  const cacheControl = query === versionQuery(script) ? VERSION_CACHE_CONTROL : CACHE_CONTROL;
   const headers: Record<string, string> = { ...HEADERS, 'cache-control': cacheControl, etag: chosen.etag };
   const etags = script.representations.map(({ etag }) => etag);
   if (isNoneMatchHit(requestHeaders['if-none-match'], etags)) return { status: 304, headers, body: EMPTY };
