@@ -16,7 +16,7 @@ const GUIDE: Readonly<Record<ErrorCode, readonly [meaning: string, advice: strin
   ],
   unauthorized: [
     'There is no `Authorization` header, it has another form than `Bearer dub_…`, or the key is unknown, revoked or expired.',
-    'Send a key of the workspace. `npx waymark key create` makes one; a key is shown only once.',
+    'Send a key of the workspace. `npx waymark key create` creates one; a key is shown only once.',
   ],
   forbidden: [
     'The request is understood and not permitted: the key lacks a permission or its role does not suffice, the plan does not have ' +

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { onReplyClose } from './on-reply-close.js';
 
-/** What nginx logs for a request whose client disconnected before the answer began. It is in logs and metrics only: nobody receives it. */
+/** What nginx logs for a request whose client disconnected before the answer began. It is in logs and metrics only, and is never sent. */
 const CLIENT_DISCONNECTED = 499;
 
 /** The status that a request was answered with; 499 if its client disconnected before. */

@@ -8,9 +8,11 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 export function refuseHead(this: FastifyInstance, { method, url, exposeHeadRoute, onRequest }: RouteOptions): void {
   if (method !== 'GET' || exposeHeadRoute !== false) return;
   const refuse = async () => {
-    throw new ApiError('bad_request', 'This address answers GET only, because its answer is made while it is sent.', {
-      http: { status: 405, headers: { allow: 'GET' } },
-    });
+    throw new ApiError(
+      'bad_request',
+      'This address answers GET only, because its answer is generated while it is sent.',
+      { http: { status: 405, headers: { allow: 'GET' } } },
+    );
   };
   this.route({
     method: 'HEAD',

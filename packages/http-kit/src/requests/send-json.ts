@@ -26,12 +26,12 @@ export function sendJsonText(reply: FastifyReply, text: string | Buffer): Fastif
   return reply.header('content-type', 'application/json; charset=utf-8').send(text);
 }
 
-/** Arrays of up to this many items are serialized without turns for other requests, which is faster. */
-const ITEMS_IN_ONE_TURN = 50;
+/** Arrays of up to this many items are serialized without yielding to other requests, which is faster. */
+const ITEMS_WITHOUT_YIELD = 50;
 
-/** Serializes and sends a body, like {@link sendJsonText}. While the items of a long array are serialized, other requests have turns. */
+/** Serializes and sends a body, like {@link sendJsonText}. While it serializes the items of a long array, it yields to other requests. */
 export async function sendJson(reply: FastifyReply, body: object | readonly object[]): Promise<FastifyReply> {
-  if (!Array.isArray(body) || body.length <= ITEMS_IN_ONE_TURN) return sendJsonText(reply, JSON.stringify(body));
+  if (!Array.isArray(body) || body.length <= ITEMS_WITHOUT_YIELD) return sendJsonText(reply, JSON.stringify(body));
   const texts = await mapYielding(body as readonly object[], (item) => JSON.stringify(item));
   return sendJsonText(reply, await jsonArray(texts));
 }
