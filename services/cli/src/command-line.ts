@@ -142,7 +142,7 @@ export function createParser(): CAC {
     .action(lazily(async () => (await import('./commands/backup.js')).restore));
   cli
     .command('restored', 'Prepare stores that were restored in another way, before the services start')
-    .option('--backup <time>', 'When the backup was made, ISO 8601')
+    .option('--backup <time>', 'When the backup was created, ISO 8601')
     .action(lazily(async () => (await import('./commands/restored.js')).prepareRestored));
 
   cli

@@ -43,7 +43,7 @@ function checkContent(from: string, entries: readonly DataEntry[], expected: Con
   const found = contentOf(entries);
   if (expected === undefined || (found.files === expected.files && found.bytes === expected.bytes)) return;
   const text = ({ files, bytes }: NonNullable<Content>) => `${files} files with ${bytes} bytes`;
-  throw new CommandError(`${from} is damaged: it has ${text(found)}, and had ${text(expected)} when it was made`);
+  throw new CommandError(`${from} is damaged: it has ${text(found)}, and had ${text(expected)} when it was created`);
 }
 
 /** @throws CommandError when the file is cut off or changed */

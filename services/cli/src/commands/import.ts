@@ -43,7 +43,7 @@ async function placeOf(
   if (location !== undefined && !/^https?:\/\//i.test(location)) return location;
   if (source === 'csv') throw new CommandError('csv needs a file, or - for standard input');
   const wait = async (ms: number) => {
-    if (ms >= LONG_WAIT_MS) printStatus(`${source} asks to wait ${Math.ceil(ms / 1000)} seconds`);
+    if (ms >= LONG_WAIT_MS) printStatus(`waiting ${Math.ceil(ms / 1000)} seconds, as ${source} requires`);
     // The connections to the stores keep the process running, until it is interrupted.
     await delay(ms, undefined, { ref: false });
   };

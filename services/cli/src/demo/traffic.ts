@@ -42,7 +42,7 @@ const PRICES = [900, 1900, 4900, 9900, 29_900];
 export function createTraffic(options: TrafficOptions) {
   const { http, api, links, domain, apiKey, now } = options;
   /** Start of the visits; undefined while the links are created, which does not count as part of the duration. */
-  let startedAt: number | undefined;
+  let startedMs: number | undefined;
   const totals: TrafficTotals = {
     links: 0,
     clicks: 0,
@@ -129,7 +129,7 @@ export function createTraffic(options: TrafficOptions) {
     totals.saleAmount += amount;
   }
 
-  const elapsedSeconds = () => (startedAt === undefined ? 0 : (now() - startedAt) / 1000);
+  const elapsedSeconds = () => (startedMs === undefined ? 0 : (now() - startedMs) / 1000);
 
   return {
     totals,
@@ -145,7 +145,7 @@ export function createTraffic(options: TrafficOptions) {
         (key) => key !== undefined,
       );
       if (keys.length === 0) return;
-      startedAt = now();
+      startedMs = now();
       const inFlight = new Set<Promise<void>>();
       let started = 0;
       while (!signal.aborted && elapsedSeconds() < options.seconds) {

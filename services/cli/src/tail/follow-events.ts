@@ -23,7 +23,7 @@ const EVENTS = new Set<string | undefined>(['click', 'lead', 'sale']);
  */
 export function followEvents({ api, path, onEvent, onStatus, signal }: FollowOptions): Promise<never> {
   let lastId: string | undefined;
-  /** The pause before the next connection that the API asked for. */
+  /** The pause that the API demands before the next connection. */
   let retryMs: number | undefined;
 
   return api.untilDone(async (progressed) => {
