@@ -19,8 +19,8 @@ const QUIET_MS = 50;
 export function createIdleWait(): IdleWait {
   const running = new Set<symbol>();
   const waiting = new Set<() => void>();
-  let endedAt = Number.NEGATIVE_INFINITY;
-  const isQuiet = () => running.size === 0 && performance.now() - endedAt >= QUIET_MS;
+  let endedMs = Number.NEGATIVE_INFINITY;
+  const isQuiet = () => running.size === 0 && performance.now() - endedMs >= QUIET_MS;
   const untilIdle = async (msMax: number) => {
     if (running.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -39,7 +39,7 @@ export function createIdleWait(): IdleWait {
       running.add(task);
       return () => {
         if (!running.delete(task) || running.size > 0) return;
-        endedAt = performance.now();
+        endedMs = performance.now();
         for (const wake of waiting) wake();
       };
     },
@@ -51,7 +51,7 @@ export function createIdleWait(): IdleWait {
         const left = until - performance.now();
         if (isQuiet() || left <= 0) return;
         await untilIdle(left);
-        const pause = Math.min(QUIET_MS - (performance.now() - endedAt), until - performance.now());
+        const pause = Math.min(QUIET_MS - (performance.now() - endedMs), until - performance.now());
         if (pause > 0) await delay(Math.ceil(pause));
       }
     },
