@@ -5,7 +5,7 @@ function git(...args: readonly string[]): string {
 }
 
 /** The commit at which the branch left main; the last commit if there is no main. */
-function base(): string {
+function baseCommit(): string {
   for (const main of ['main', 'origin/main']) {
     try {
       return git('merge-base', main, 'HEAD');
@@ -18,7 +18,7 @@ function base(): string {
 
 /** Folders under `packages` and `services` that have changed since main, committed or not. */
 export function changedRooms(): string[] {
-  const changed = git('diff', '--name-only', base());
+  const changed = git('diff', '--name-only', baseCommit());
   const added = git('ls-files', '--others', '--exclude-standard');
   const rooms = `${changed}\n${added}`
     .split('\n')
