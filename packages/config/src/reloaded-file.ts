@@ -28,7 +28,7 @@ function stampOf(file: string): string {
  * check.
  *
  * @param read reads and parses the file
- * @throws what `read` throws, at the start
+ * @throws at the start what `read` throws, or an error of the file system, such as for a missing file
  */
 export function openReloadedFile<Content>(
   file: string,

@@ -4,7 +4,7 @@ import { type ExportSource, slicesOf } from '@waymark/export';
 
 /** Maximum number of rows of a page, which an export reads with one statement. */
 const PAGE_ROWS = 1000;
-/** Approximate limit on the JSON characters of a page, because its records are all parsed before other work has a turn. */
+/** Approximate limit on the JSON characters of a page, because its records are all parsed before the read yields to the event loop. */
 const PAGE_CHARS = 2_000_000;
 
 /** The part of an export that one run of an export job reads, without limits for a direct export, and how long it waits for pages. */

@@ -38,7 +38,7 @@ function closestName(name: string, known: readonly string[]): string | undefined
 
 /**
  * The schema of a query string. It rejects unknown parameters, because if a misspelt filter were ignored, the response would contain more
- * than the caller asked for. The error message suggests the closest known parameter.
+ * than the caller requested. The error message suggests the closest known parameter.
  */
 export function closedQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const byLowerName = new Map(Object.keys(shape).map((name) => [name.toLowerCase(), name]));
