@@ -45,7 +45,7 @@ export async function checkProgress({ redis, kinds, stuckAfterMs, startedMs, now
   const next = suspects.map(({ kind }) => redis.lindex(queueKey(kind, 'wait'), -1));
   const jobIds = await withinMs(Promise.all(next), ANSWER_WITHIN_MS, 'reading the queue');
   suspects.forEach(({ kind, idleSince }, index) => {
-    const createdAt = jobIdTime(jobIds[index] ?? '');
-    if (createdAt !== undefined && now() - createdAt > stuckAfterMs) fail(kind, Math.max(createdAt, idleSince));
+    const createdMs = jobIdTime(jobIds[index] ?? '');
+    if (createdMs !== undefined && now() - createdMs > stuckAfterMs) fail(kind, Math.max(createdMs, idleSince));
   });
 }
