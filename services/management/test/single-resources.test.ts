@@ -72,6 +72,17 @@ describe('one resource', () => {
     expect((await (await withKey(management, acme, 'viewer', [other])).get(path)).status).toBe(403);
   });
 
+  it.each(['tag', 'folder', 'domain', 'UTM template'])(
+    'keeps its fields after a PATCH without a body: %s',
+    async (kind) => {
+      const { path } = of(kind);
+      const { body: before } = await acme.get<object>(path);
+      const { status, body } = await acme.call<object>('PATCH', path);
+      expect([status, { ...body, updatedAt: null }]).toEqual([200, { ...before, updatedAt: null }]);
+      expect((await acme.get<object>(path)).body).toEqual(body);
+    },
+  );
+
   it('of partners is visible to owners and members', async () => {
     const { path } = of('partner');
     expect((await (await withKey(management, acme, 'member')).get(path)).status).toBe(200);

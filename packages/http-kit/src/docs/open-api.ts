@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { type RouteRequirements, requirementsOf, requirementsText } from '../auth/route-requirements.js';
+import { OPTIONAL_BODY } from '../requests/json-bodies.js';
 import { sendJsonText } from '../requests/send-json.js';
 import { PUBLISHABLE_KEY } from './document.js';
 import { encodedOnce } from './encoded-once.js';
@@ -125,7 +126,7 @@ function withoutUnusedSchemas(document: OpenApiDocument): OpenApiDocument {
 /** Name in a route's schema for the fields of a form that it accepts in place of a JSON body. */
 const FORM = 'x-form';
 
-/** Creates the function that describes a route. The fields of a form are described like a body; {@link withForms} puts them beside it. */
+/** Creates the function that describes a route. The fields of a form are described like a body; {@link withBodies} puts them beside it. */
 function createTransform() {
   // Each document needs a transform of its own, because a transform caches the named schemas until their number changes.
   const transform = createJsonSchemaTransform({});
@@ -138,18 +139,22 @@ function createTransform() {
   };
 }
 
-interface FormOperation {
+interface BodyOperation {
   [FORM]?: unknown;
-  readonly requestBody?: { readonly content: Record<string, unknown> };
+  [OPTIONAL_BODY]?: boolean;
+  readonly requestBody?: { required?: boolean; readonly content: Record<string, unknown> };
 }
 
-/** Adds the forms that routes accept to their request bodies, as `multipart/form-data`. */
-function withForms(document: OpenApiDocument): OpenApiDocument {
+/** Adds the forms that routes accept to their request bodies, as `multipart/form-data`, and marks the bodies that may be absent. */
+function withBodies(document: OpenApiDocument): OpenApiDocument {
   for (const path of Object.values(document.paths ?? {})) {
-    for (const operation of Object.values(path ?? {}) as FormOperation[]) {
-      if (operation?.[FORM] === undefined) continue;
-      Object.assign(operation.requestBody?.content ?? {}, { 'multipart/form-data': { schema: operation[FORM] } });
+    for (const operation of Object.values(path ?? {}) as BodyOperation[]) {
+      if (operation?.requestBody === undefined) continue;
+      const { [FORM]: form, [OPTIONAL_BODY]: isOptional, requestBody } = operation;
+      if (form !== undefined) requestBody.content['multipart/form-data'] = { schema: form };
+      if (isOptional === true) requestBody.required = false;
       delete operation[FORM];
+      delete operation[OPTIONAL_BODY];
     }
   }
   return document;
@@ -176,7 +181,7 @@ export const openApiPlugin = fp<OpenApiOptions>(
       },
       transform: createTransform(),
       transformObject: (input) => {
-        const document = withForms(jsonSchemaTransformObject(input) as OpenApiDocument);
+        const document = withBodies(jsonSchemaTransformObject(input) as OpenApiDocument);
         addExamples(document.paths ?? {});
         return withErrorResponses(withoutUnusedSchemas(document), docBase);
       },

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '@waymark/contract';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import { z } from 'zod';
 import { bodySizeError } from './body-size.js';
 import { wellFormedBody } from './well-formed-body.js';
 
@@ -8,6 +9,12 @@ import { wellFormedBody } from './well-formed-body.js';
 export const TEXT_BODY_TYPES = ['text/plain', 'application/x-www-form-urlencoded'];
 
 const JSON_TYPE = 'application/json';
+
+/** Name in a route's schema, and in its operation, for the fact that its body may be absent. */
+export const OPTIONAL_BODY = 'x-optional-body';
+
+/** The methods of changes. `PUT` of a link or a tag is another name of its `PATCH`. */
+const CHANGES: ReadonlySet<string> = new Set(['PATCH', 'PUT']);
 
 type Done = (err: Error | null, body?: unknown) => void;
 
@@ -38,4 +45,20 @@ export function acceptJsonOnly(app: FastifyInstance): void {
       headers['content-type'] = JSON_TYPE;
     done();
   });
+}
+
+async function readAbsentAsEmpty(request: FastifyRequest): Promise<void> {
+  if (request.body === undefined) request.body = {};
+}
+
+/**
+ * An `onRoute` hook that makes a route for changes read an absent body as `{}` if none of its fields is required: in the types of SDKs such a body
+ * is optional. The JSON value `null` is a body, which is refused. Set the hook before any route is added.
+ */
+export function acceptAbsentBody(route: RouteOptions): void {
+  const { body } = route.schema ?? {};
+  const isChange = [route.method].flat().every((method) => CHANGES.has(method));
+  if (!isChange || !(body instanceof z.ZodType) || !body.safeParse({}).success) return;
+  route.preValidation = [readAbsentAsEmpty, ...[route.preValidation ?? []].flat()];
+  route.schema = { ...route.schema, [OPTIONAL_BODY]: true } as FastifySchema;
 }

@@ -17,7 +17,7 @@ import { sendError } from '../errors/error-mapper.js';
 import { validatorCompiler } from '../errors/validator.js';
 import { afterAnswer } from '../requests/after-answer.js';
 import { CROSS_ORIGIN_HEADERS } from '../requests/cross-origin.js';
-import { acceptJsonOnly } from '../requests/json-bodies.js';
+import { acceptAbsentBody, acceptJsonOnly } from '../requests/json-bodies.js';
 import { refuseInvalidQueryText } from '../requests/query-text.js';
 import { refuseHead } from '../requests/refuse-head.js';
 import { acceptForwardedAddresses } from '../requests/request-address.js';
@@ -198,6 +198,7 @@ export function createApp(options: CreateAppOptions): App {
   addRequestHooks(app, options.requireHttps === true, options.plainHttpPaths ?? []);
 
   app.addHook('onRoute', describeRoute);
+  app.addHook('onRoute', acceptAbsentBody);
   app.addHook('onRoute', refuseInvalidQueryText);
   app.addHook('onRoute', refuseHead);
   if (options.systemRoutes !== false) {

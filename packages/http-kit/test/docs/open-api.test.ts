@@ -1,4 +1,5 @@
 import {
+  bulkUpdateLinksBodySchema,
   eventSchema,
   eventsQuerySchema,
   linkSchema,
@@ -6,6 +7,7 @@ import {
   trackLeadResponseSchema,
   trackSaleBodySchema,
   trackSaleResponseSchema,
+  updateLinkBodySchema,
 } from '@waymark/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -18,6 +20,7 @@ interface Operation {
   security?: unknown;
   description?: string;
   parameters?: { name: string; in: string; required: boolean }[];
+  requestBody?: { required: boolean };
   responses: Record<string, { $ref?: string }>;
 }
 interface Document {
@@ -54,6 +57,9 @@ beforeAll(async () => {
     routes.post('/track/sale/client', { onRequest: ofPages, schema: sale }, async () => Promise.reject(new Error()));
     const link = { params: z.object({ linkId: z.string() }), response: { 200: linkSchema } };
     routes.get('/public/:linkId', { schema: link }, async () => Promise.reject(new Error()));
+    const change = { ...link, body: updateLinkBodySchema };
+    routes.patch('/public/:linkId', { schema: change }, async () => Promise.reject(new Error()));
+    routes.patch('/bulk', { schema: { body: bulkUpdateLinksBodySchema } }, async () => Promise.reject(new Error()));
   });
   document = (await app.inject('/openapi.json')).json();
 });
@@ -63,6 +69,7 @@ it('describes every route except the probes and itself, in OpenAPI 3.1', () => {
   expect(document.openapi).toBe('3.1.0');
   expect(document.servers).toEqual([{ url: 'https://api.example.com/v1' }]);
   expect(Object.keys(document.paths).sort()).toEqual([
+    '/bulk',
     '/events',
     '/public/{linkId}',
     '/track/lead',
@@ -78,6 +85,8 @@ it('every operation has a unique id', () => {
   expect(ids.sort()).toEqual([
     'getPublicLinkId',
     'listEvents',
+    'patchBulk',
+    'patchPublicLinkId',
     'postTrackLead',
     'postTrackSale',
     'postTrackSaleClient',
@@ -109,6 +118,16 @@ it('lists the errors of each operation with their one code', () => {
   expect(document.paths['/public/{linkId}']?.get?.responses).not.toHaveProperty('401');
   expect(JSON.stringify(document.components.responses)).toContain(
     `${DOC_BASE}/api-reference/errors#rate-limit-exceeded`,
+  );
+});
+
+it('a body is required, except that of a change whose fields are all optional', () => {
+  const isRequired = (path: string, method: string) => document.paths[path]?.[method]?.requestBody?.required;
+  expect(isRequired('/public/{linkId}', 'patch')).toBe(false);
+  expect(isRequired('/bulk', 'patch')).toBe(true);
+  expect(isRequired('/track/lead', 'post')).toBe(true);
+  expect(Object.keys(document.paths['/public/{linkId}']?.patch ?? {}).filter((name) => name.startsWith('x-'))).toEqual(
+    [],
   );
 });
 

@@ -271,6 +271,30 @@ describe('request bodies', () => {
     expect((await app.inject({ method: 'POST', url: '/echo' })).statusCode).toBe(400);
   });
 
+  it('a change without a body is read as one without fields where all are optional, and answers 400 where one is required', async () => {
+    const body = z.object({ a: z.string().optional() });
+    const { a } = body.required().shape;
+    start((routes) => {
+      routes.patch('/optional', { schema: { body } }, async (request) => ({ read: request.body }));
+      routes.patch('/required', { schema: { body: z.object({ a }) } }, async () => 'read');
+      routes.post('/optional', { schema: { body } }, async () => 'read');
+    });
+    const send = (method: 'PATCH' | 'POST', url: string, payload?: string, headers = {}) =>
+      app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
+    const json = { 'content-type': 'application/json' };
+    for (const headers of [{}, json, { 'content-length': '0' }, { 'content-type': 'text/plain' }]) {
+      const response = await send('PATCH', '/optional', undefined, headers);
+      expect([response.statusCode, response.json()], JSON.stringify(headers)).toEqual([200, { read: {} }]);
+    }
+    expect((await send('PATCH', '/optional', '{"a":"b"}', json)).json()).toEqual({ read: { a: 'b' } });
+    for (const text of ['null', '[]', '"a"', '7', 'false', '{', ' ', '{"a":7}'])
+      expect((await send('PATCH', '/optional', text, json)).statusCode, text).toBe(400);
+    for (const response of [await send('PATCH', '/required'), await send('POST', '/optional')]) {
+      expect(response.statusCode).toBe(400);
+      expect(response.json().error.message).toBe('required: body: is required');
+    }
+  });
+
   it('a deeply nested body answers 400, whatever the schema', async () => {
     start((routes) => {
       routes.post('/echo', { schema: { body: z.json() } }, async () => 'read');

@@ -89,6 +89,20 @@ it('updates, upserts and deletes a link', async () => {
   await expect(dub.links.get({ linkId: link.id })).rejects.toBeInstanceOf(errors.NotFound);
 });
 
+it('an update without a body changes no field', async () => {
+  const link = await dub.links.create({ url: 'https://n.com', externalId: 'n' });
+  expect(await dub.links.update(link.id)).toEqual(link);
+  expect(await dub.links.update('ext_n')).toEqual(link);
+  const tag = await dub.tags.create({ name: 'Unchanged', color: 'red' });
+  expect(await dub.tags.update(tag.id)).toEqual(tag);
+  const folder = await dub.folders.create({ name: 'Unchanged', accessLevel: 'read' });
+  expect(await dub.folders.update(folder.id)).toEqual({ ...folder, updatedAt: expect.any(String) });
+  const { result: domains } = await dub.domains.list({});
+  const domain = domains.find(({ slug }) => slug === caller.host);
+  expect(await dub.domains.update(caller.host)).toEqual({ ...domain, updatedAt: expect.any(String) });
+  await expect(dub.links.update('link_none')).rejects.toBeInstanceOf(errors.NotFound);
+});
+
 it('creates, updates and deletes many, with an error for each that fails', async () => {
   const [made, error] = await dub.links.createMany([{ url: 'nonsense' }, { url: 'https://d.com', key: 'd' }]);
   expect(made).toMatchObject({ key: 'd' });
