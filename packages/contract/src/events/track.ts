@@ -20,10 +20,12 @@ function withAliases(body: unknown): unknown {
   return { ...fields, customerExternalId: given.find((id) => id !== '') ?? given[0] };
 }
 
-const host = z.string().min(1).max(2048);
+const HOST_CHARS_MAX = 2048;
+const host = z.string().min(1).max(HOST_CHARS_MAX);
 const referrer = z.string().max(URL_CHARS_MAX).nullish();
 const pageUrl = z.string().max(URL_CHARS_MAX, { abort: true });
 const isUrl = formatCheck((text) => parseUrl(text) !== undefined, 'must be a URL');
+const isUrlOrEmpty = formatCheck((text) => text === '' || parseUrl(text) !== undefined, 'must be a URL');
 const clickId = z.string().trim().max(255);
 const LEAD_CLICK = 'Id of the click: the parameter `dub_id` of the destination.';
 
@@ -36,11 +38,15 @@ export const trackClickBodySchema = z.object({
 });
 export type TrackClickBody = z.infer<typeof trackClickBodySchema>;
 
-/** Body of `POST /track/open`. */
+/** Body of `POST /track/open`. Apps may send an empty text for a field that they have no value for. */
 export const trackOpenBodySchema = z
   .object({
-    deepLink: pageUrl.check(isUrl).nullish().describe('Short link that opened the app.'),
-    dubDomain: host.nullish().describe('Domain of the short link, at the first start of an app.'),
+    deepLink: pageUrl.check(isUrlOrEmpty).nullish().describe('Short link that opened the app.'),
+    dubDomain: z
+      .string()
+      .max(HOST_CHARS_MAX)
+      .nullish()
+      .describe('Domain of the short link, at the first start of an app.'),
   })
   .refine(({ deepLink, dubDomain }) => Boolean(deepLink) || Boolean(dubDomain), {
     message: 'deepLink or dubDomain must be given',

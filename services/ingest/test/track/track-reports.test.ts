@@ -147,8 +147,30 @@ describe('POST /track/open', () => {
   });
 
   it.each([
+    ['an empty domain', { dubDomain: '' }],
+    ['no domain', { dubDomain: null }],
+  ])('reads the deep link beside %s', async (_what, fields) => {
+    const link = await ingest.link();
+    const answer = await report('open', { deepLink: `https://${DOMAIN}/${link.key}`, ...fields });
+    expect([answer.statusCode, answer.json()]).toMatchObject([200, { link: { id: link.id } }]);
+  });
+
+  it('reads the domain beside an empty deep link', async () => {
+    const link = await ingest.link({ ios: 'https://apps.apple.com/app/id2', trackConversion: true });
+    const me = { 'x-forwarded-for': '198.51.101.20' };
+    const clickId = await ingest.click(link, { ...me, 'user-agent': IPHONE });
+    const body = { deepLink: '', dubDomain: DOMAIN };
+    expect((await report('open', body, me)).statusCode).toBe(200);
+    await waitFor(async () => (await report('open', body, me)).json<{ clickId: string | null }>().clickId === clickId, {
+      what: 'the click to the app store',
+    });
+  });
+
+  it.each([
     [{}, 422],
     [{ deepLink: '' }, 422],
+    [{ deepLink: '', dubDomain: '' }, 422],
+    [{ deepLink: ' ', dubDomain: DOMAIN }, 422],
     [{ deepLink: 'no url' }, 422],
     [{ deepLink: 7 }, 400],
     [{ deepLink: `https://${DOMAIN}/absent` }, 404],
