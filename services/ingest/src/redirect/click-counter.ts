@@ -53,7 +53,7 @@ export function createClickCounter(deps: ClickCounterDeps) {
     let ownId: string | undefined;
     try {
       const trigger = isScan ? 'qr' : 'link';
-      // Other links never pass the id on, so no lead can refer to it.
+      // The id of another link's click is in its cookie only. A lead that refers to it waits until the click is stored.
       const isPassedOn = prepared.passesClickId && isIdentified;
       const found = clickProducer(deps, prepared.link.workspaceId);
       // Nearly always synchronous. `await` would suspend the visit and let other requests run first.
