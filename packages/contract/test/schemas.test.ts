@@ -12,6 +12,7 @@ import {
   linkSchema,
   listLinksQuerySchema,
   METADATA_CHARS_MAX,
+  type Permission,
   planAtLeast,
   trackLeadBodySchema,
   trackLeadClientBodySchema,
@@ -142,6 +143,30 @@ test('a sale without a name, or with an empty one, is named Purchase', () => {
   expect(firstIssueCode(trackSaleBodySchema.safeParse({ ...sale, eventName: null }))).toBe('invalid_type');
 });
 
+test.each('stripe shopify polar paddle apple revenuecat lemonsqueezy dub custom'.split(' '))(
+  'a sale can have been paid with %s',
+  (paymentProcessor) => {
+    const sale = { customerExternalId: 'c', amount: 1, paymentProcessor };
+    expect(trackSaleBodySchema.parse(sale)).toMatchObject({ paymentProcessor });
+    expect(trackSaleClientBodySchema.parse(sale)).toMatchObject({ paymentProcessor });
+  },
+);
+
+test('blanks around names, click ids and invoices are removed, those around ids of customers are kept', () => {
+  const names = { clickId: ' x ', customerExternalId: ' c ' };
+  const lead = { ...names, eventName: '\tSign up ' };
+  const sale = { ...names, amount: 1, eventName: ' Renewal', invoiceId: ' A ', leadEventName: ' Sign up ' };
+  for (const schema of [trackLeadBodySchema, trackLeadClientBodySchema]) {
+    expect(schema.parse(lead)).toMatchObject({ clickId: 'x', customerExternalId: ' c ', eventName: 'Sign up' });
+    expect(firstIssueCode(schema.safeParse({ ...lead, eventName: ' ' }))).toBe('too_small');
+  }
+  for (const schema of [trackSaleBodySchema, trackSaleClientBodySchema]) {
+    expect(schema.parse(sale)).toMatchObject({
+      ...{ clickId: 'x', customerExternalId: ' c ', eventName: 'Renewal', invoiceId: 'A', leadEventName: 'Sign up' },
+    });
+  }
+});
+
 test('metadata longer than 10,000 characters as JSON is rejected', () => {
   const lead = { clickId: 'x', eventName: 'Sign up', customerExternalId: 'c' };
   expect(trackLeadBodySchema.safeParse({ ...lead, metadata: { a: 'x'.repeat(9_992) } }).success).toBe(true);
@@ -196,6 +221,29 @@ test('a permission must be granted by both the role and a scope', () => {
   expect(hasPermission('owner', ['apis.read'], 'links.write')).toBe(false);
   expect(hasPermission('owner', ['links.write'], 'links.read')).toBe(true);
   expect(hasPermission('owner', ['links.write'], 'tags.read')).toBe(false);
+});
+
+test('a viewer and billing may read everything and change nothing', () => {
+  const resources = ['links', 'tags', 'folders', 'domains', 'groups', 'workspaces', 'webhooks'] as const;
+  const writes: Permission[] = [...resources.map((name) => `${name}.write` as const), 'conversions.write'];
+  const reads: Exclude<Permission, 'conversions.write'>[] = [
+    ...resources.map((name) => `${name}.read` as const),
+    'analytics.read',
+  ];
+  for (const role of ['viewer', 'billing'] as const) {
+    for (const read of reads) {
+      expect([hasPermission(role, [], read), hasPermission(role, [read], read)], `${role} ${read}`).toEqual([
+        true,
+        true,
+      ]);
+    }
+    for (const write of writes) {
+      expect([hasPermission(role, [], write), hasPermission(role, ['apis.all'], write)], `${role} ${write}`).toEqual([
+        false,
+        false,
+      ]);
+    }
+  }
 });
 
 test('a read-only key cannot report conversions', () => {

@@ -27,7 +27,7 @@ import {
 } from '../src/index.js';
 
 const EVENT_ID = EVENT_TABLES.lead.columns[1].indexOf('event_id');
-const silent: QueueLogger = { debug() {}, info() {}, warn() {}, error() {} };
+export const SILENT: QueueLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
 export type NewHook = Parameters<Catalog['webhooks']['create']>[1];
 
@@ -57,7 +57,7 @@ export interface WebhookFixture {
 }
 
 async function connectedProducer(redisUrl: string, spoolDirectory: string): Promise<EventProducer> {
-  const producer = createEventProducer({ redisUrl, spoolDirectory, logger: silent, clickDeadlineMs: 10_000 });
+  const producer = createEventProducer({ redisUrl, spoolDirectory, logger: SILENT, clickDeadlineMs: 10_000 });
   await waitFor(() => producer.ping().then(() => true), { what: 'the producer to be connected' });
   return producer;
 }
@@ -86,16 +86,16 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
   const writer = createEventWriter({
     redisUrl: server.url,
     clickhouse: database.client,
-    logger: silent,
+    logger: SILENT,
     limits: { batchDelayMs: 10 },
     closeMs: 2000,
     webhookJobsOf: createWebhookJobPlanner({
       catalog,
-      limit: createEventJobLimit({ redis, onDropped: () => undefined, logger: silent }),
+      limit: createEventJobLimit({ redis, onDropped: () => undefined, logger: SILENT }),
     }),
   });
   const queue = new Queue(WEBHOOK_QUEUE, { connection: redis, prefix: QUEUE_PREFIX });
-  const notifier = createWebhookNotifier({ catalog, queueShards: [redis], logger: silent, now: Date.now });
+  const notifier = createWebhookNotifier({ catalog, queueShards: [redis], logger: SILENT, now: Date.now });
   const stops: (() => Promise<void> | void)[] = [];
   const workspaceId = workspace.id;
   const numberOf = (customer: CustomerRecord) => parseResourceId('customer', customer.id) ?? '';
@@ -158,7 +158,7 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
         clickhouse: database.client,
         catalog,
         outbound,
-        logger: silent,
+        logger: SILENT,
         closeMs: 1000,
         ...rest,
       });

@@ -83,6 +83,30 @@ describe('one resource', () => {
     },
   );
 
+  it('is visible to the role billing, except customers and partners, and none can be changed by it', async () => {
+    const billing = await withKey(management, acme, 'billing');
+    const statusOf = async (method: 'GET' | 'POST' | 'PATCH', path: string, body?: object) =>
+      (await billing.call(method, path, body)).status;
+    for (const path of ['/links', '/links/count', '/tags', '/folders', '/domains', '/utm', '/webhooks']) {
+      expect(await statusOf('GET', path), path).toBe(200);
+    }
+    for (const kind of KINDS.filter((one) => !one.startsWith('partner'))) {
+      const { path, list } = of(kind);
+      const body = { name: 'Changed', slug: 'changed.example' };
+      const statuses = [
+        await statusOf('GET', path),
+        await statusOf('PATCH', path, body),
+        await statusOf('POST', list, body),
+      ];
+      expect(statuses, kind).toEqual([200, 403, 403]);
+    }
+    for (const path of ['/customers', '/partners']) {
+      const statuses = [await statusOf('GET', path), await statusOf('POST', path, { email: 'a@example.com' })];
+      expect(statuses, path).toEqual([403, 403]);
+    }
+    expect(await statusOf('POST', '/links', { url: 'https://acme.com' })).toBe(403);
+  });
+
   it('of partners is visible to owners and members', async () => {
     const { path } = of('partner');
     expect((await (await withKey(management, acme, 'member')).get(path)).status).toBe(200);

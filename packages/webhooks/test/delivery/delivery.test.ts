@@ -6,7 +6,7 @@ import { createFailureCounts } from '../../src/delivery/failure-counts.js';
 import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
 import { createWebhookEventId } from '../../src/events/webhook-event-id.js';
 import { jobSender } from '../job-sender.js';
-import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
+import { SILENT, startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
 /** The limits per webhook and process, in concurrency-limit.ts and deliver-job.ts. */
@@ -152,9 +152,11 @@ describe('a delivery that fails', () => {
     expect((await reload(hook)).disabledAt).toBeNull();
   });
 
-  it('disables the webhook if it is the twentieth in a row; nothing is delivered after that', async () => {
+  it('warns at the fifth, tenth and fifteenth in a row, and disables the webhook at the twentieth; nothing is delivered after that', async () => {
     receiver.answer((response) => response.writeHead(503).end());
-    fixture.startWorker();
+    const warned: unknown[] = [];
+    const warn = (context: object) => void ('failures' in context && warned.push(context));
+    fixture.startWorker({ logger: { ...SILENT, warn } });
     const hook = await aLinkHook();
     await deliverEvents(hook, 20);
     const disabled = await waitFor(
@@ -168,6 +170,8 @@ describe('a delivery that fails', () => {
     await waitFor(async () => (await fixture.catalog.webhooks.active(fixture.workspaceId)).length === 0, {
       what: 'no active webhook',
     });
+    const { workspaceId } = fixture;
+    expect(warned).toEqual([5, 10, 15].map((failures) => ({ webhookId: hook.id, workspaceId, failures })));
     await notify();
     await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
       what: 'an empty queue',

@@ -27,6 +27,20 @@ describe('currencies', () => {
     expect(convertToUsd({ amount, currency }, rates)).toEqual({ amount: cents, currency: 'usd' });
   });
 
+  it.each('bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'.split(' '))(
+    'an amount of %s is in whole units, because the currency has no cents',
+    (currency) => {
+      expect(convertToUsd({ amount: 300, currency }, new Map([[currency, 2]]))).toEqual({
+        amount: 15_000,
+        currency: 'usd',
+      });
+    },
+  );
+
+  it.each(['eur', 'gbp', 'huf', 'isk', 'twd', 'bhd', 'kwd', 'tnd'])('an amount of %s is in hundredths', (currency) => {
+    expect(convertToUsd({ amount: 300, currency }, new Map([[currency, 2]]))).toEqual({ amount: 150, currency: 'usd' });
+  });
+
   it('does not convert USD and currencies without a rate', () => {
     expect(convertToUsd({ amount: 5, currency: 'usd' }, new Map([['usd', 2]]))).toEqual({ amount: 5, currency: 'usd' });
     expect(convertToUsd({ amount: 5, currency: 'chf' }, rates)).toEqual({ amount: 5, currency: 'chf' });

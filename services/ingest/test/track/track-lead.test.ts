@@ -352,8 +352,10 @@ describe('POST /track/lead', () => {
       ).token;
     const readOnly = await key({ role: 'owner', scopes: ['apis.read'] });
     expect((await lead({}, { authorization: `Bearer ${readOnly}` })).statusCode).toBe(403);
-    const viewer = await key({ scopes: [], role: 'viewer' });
-    expect((await lead({}, { authorization: `Bearer ${viewer}` })).statusCode).toBe(403);
+    for (const role of ['viewer', 'billing']) {
+      const reader = await key({ scopes: [], role });
+      expect((await lead({}, { authorization: `Bearer ${reader}` })).statusCode).toBe(403);
+    }
     const { apiKey } = await ingest.catalog.workspaces.create({ name: 'Pro', slug: `pro-${Date.now()}`, plan: 'pro' });
     expect((await lead({}, { authorization: `Bearer ${apiKey.token}` })).statusCode).toBe(403);
   });

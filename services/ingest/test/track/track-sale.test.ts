@@ -111,6 +111,18 @@ describe('POST /track/sale', () => {
     await salesOf(other.link, 0);
   });
 
+  it('takes invoices for the same with blanks around them, but not in another case', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    const invoiceId = anInvoice();
+    const first = await sale({ customerExternalId, amount: 100, invoiceId });
+    expect((await sale({ customerExternalId, amount: 900, invoiceId: ` ${invoiceId}\t` })).json()).toEqual(
+      first.json(),
+    );
+    const other = { amount: 900, invoiceId: invoiceId.toLowerCase() };
+    expect((await sale({ customerExternalId, ...other })).json()).toMatchObject({ sale: other });
+    await salesOf(link, 2);
+  });
+
   it('counts an invoice once for concurrent requests', async () => {
     const { link, customerExternalId } = await aCustomer();
     const invoiceId = anInvoice();

@@ -1,6 +1,7 @@
 import { draftCustomer } from '@waymark/catalog';
 import {
   type Customer,
+  createResourceId,
   customerSchema,
   type ExpandedCustomer,
   expandedCustomerSchema,
@@ -201,6 +202,15 @@ describe('GET /customers', () => {
     expect(patched).toEqual({ status: 200, body: { ...body, ...change } });
     const plain = await caller.call<Customer>('PATCH', '/customers/ext_linked', change);
     expect(customerSchema.parse(plain.body).name).toBe('Linked');
+  });
+
+  it('filters by the partner and the program that brought a customer', async () => {
+    const [partnerId, programId] = [createResourceId('partner', Date.now()), createResourceId('program', Date.now())];
+    await management.catalog.customers.create(caller.workspaceId, { externalId: 'brought', partnerId, programId });
+    for (const query of [`?partnerId=${partnerId}`, `?programId=${programId}`]) {
+      expect(await names(query)).toEqual(['brought']);
+    }
+    expect(await names(`?partnerId=${createResourceId('partner', Date.now())}&programId=${programId}`)).toEqual([]);
   });
 });
 

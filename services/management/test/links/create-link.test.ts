@@ -305,6 +305,11 @@ it('a title or a description is never cut in the middle of a character', async (
 });
 
 describe('the shared domain', () => {
+  const SERVICE_NAMES =
+    'admin api app auth billing blog contact dashboard docs help home login logout oauth pricing privacy register settings sign-in sign-up signin signup status support terms webhooks www'.split(
+      ' ',
+    );
+
   it('serves workspaces without their own domain, allows short keys from pro on, and never keys of service routes', async () => {
     const free = await aCaller(management, 'free', false);
     const { status, body } = await free.post({ url: URL_A });
@@ -313,7 +318,11 @@ describe('the shared domain', () => {
     expect(codeOf(await free.post({ url: URL_A, keyLength: 3 }))).toEqual([403, 'forbidden']);
     expect(codeOf(await free.post({ url: URL_A, keyLength: 3, prefix: '/' }))).toEqual([403, 'forbidden']);
     expect((await free.post({ url: URL_A, keyLength: 3, prefix: 'c' })).status).toBe(200);
-    expect(codeOf(await free.post({ url: URL_A, key: 'Login' }))).toEqual([409, 'conflict']);
+    for (const key of ['Login', '/api/', ...SERVICE_NAMES]) {
+      expect(codeOf(await acme.post({ url: URL_A, key, domain: DEFAULT_DOMAIN })), key).toEqual([409, 'conflict']);
+    }
+    expect(codeOf(await free.post({ url: URL_A, key: 'api' }))).toEqual([409, 'conflict']);
+    expect((await acme.post({ url: URL_A, key: 'api' })).status).toBe(200);
     expect((await acme.post({ url: URL_A, key: 'abc', domain: DEFAULT_DOMAIN })).status).toBe(200);
   });
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   aCaller,
   type Caller,
+  callerWith,
   DEFAULT_DOMAIN,
   startManagement,
   type TestManagement,
@@ -167,6 +168,32 @@ describe('GET /links', () => {
     } finally {
       rows.mockRestore();
     }
+  });
+
+  it('filters and counts by the user whose key has created a link', async () => {
+    const caller = await aCaller(management);
+    const { token } = await management.catalog.keys.create({
+      ...{
+        workspaceId: caller.workspaceId,
+        name: 'Ada',
+        kind: 'secret',
+        role: 'owner',
+        scopes: [],
+        userId: 'user_ada',
+      },
+    });
+    const ada = callerWith(management, caller.workspaceId, token, caller.host);
+    for (const key of ['a', 'b', 'c'])
+      expect((await ada.post({ url: 'https://a.com', key })).body.userId).toBe('user_ada');
+    await caller.post({ url: 'https://a.com', key: 'd' });
+    expect(await keys('?userId=user_ada', caller)).toEqual(['c', 'b', 'a']);
+    for (const userId of ['user_ad', 'user_adam', 'USER_ADA'])
+      expect(await keys(`?userId=${userId}`, caller)).toEqual([]);
+    expect((await caller.get('/links/count?userId=user_ada')).body).toBe(3);
+    expect((await caller.get('/links/count?groupBy=userId')).body).toEqual([
+      { userId: 'user_ada', _count: 3 },
+      { userId: null, _count: 2 },
+    ]);
   });
 
   it('finds keys and domains in other scripts by whole parts', async () => {

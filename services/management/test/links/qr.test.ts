@@ -90,6 +90,15 @@ describe('GET /qr', () => {
     expect(pixel(0, 0)).toEqual([255, 255, 255, 255]);
   });
 
+  it('has the level L and a margin of two modules by default', async () => {
+    const { image } = await getQr({ url: shortLink });
+    const defaults = { size: '600', level: 'L', margin: '2', fgColor: '#000000', bgColor: '#FFFFFF' };
+    expect(image.equals((await getQr({ url: shortLink, ...defaults })).image)).toBe(true);
+    for (const other of [{ level: 'M' }, { margin: '1' }, { margin: '3' }] as Record<string, string>[]) {
+      expect(image.equals((await getQr({ url: shortLink, ...other })).image), JSON.stringify(other)).toBe(false);
+    }
+  });
+
   it.each(['L', 'M', 'Q', 'H'])('level %s at 300 pixels can be decoded, in any script', async (level) => {
     const url = 'https://acme.com/привет?q=日本';
     expect((await drawn({ url, level, size: '300' })).text).toBe(url);

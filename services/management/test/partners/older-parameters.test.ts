@@ -1,9 +1,9 @@
 import { type Partner, type PartnerLink, parseResourceId } from '@waymark/contract';
-import { aClick, aSale, insertClicks, insertSales } from '@waymark/test-kit';
+import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
 
-// Parameters that older SDKs of dub send with requests for partners.
+// The orders of lists of partners, and parameters that older SDKs of dub send with requests for partners.
 
 let management: TestManagement;
 let caller: Caller;
@@ -60,6 +60,66 @@ describe('GET /partners', () => {
     for (const value of [true, false]) {
       expect(await list(`search=sold&includeExpandedFields=${value}`)).toEqual({ status, body });
     }
+  });
+});
+
+describe('the order of GET /partners', () => {
+  /** In the order of enrolment; every total and every rate orders them in another way. */
+  const PARTNERS = [
+    { name: 'a', clicks: 3, leads: 5, conversions: 1, sales: 1, saleAmount: 1200 },
+    { name: 'b', clicks: 9, leads: 1, conversions: 2, sales: 6, saleAmount: 800 },
+    { name: 'c', clicks: 2, leads: 4, conversions: 3, sales: 3, saleAmount: 300 },
+    { name: 'd', clicks: 4, leads: 3, conversions: 0, sales: 2, saleAmount: 500 },
+  ];
+  let seller: Caller;
+
+  beforeAll(async () => {
+    seller = await aCaller(management);
+    const workspaceId = parseResourceId('workspace', seller.workspaceId) ?? '';
+    const times = <Row>(count: number, row: (index: number) => Row) =>
+      Array.from({ length: count }, (_, at) => row(at));
+    for (const { name, clicks, leads, conversions, sales, saleAmount } of PARTNERS) {
+      const body = { name, email: `${name}@example.com` };
+      const { links } = (await seller.call<Partner>('POST', '/partners', body)).body;
+      const linkId = parseResourceId('link', links?.[0]?.id ?? '') ?? '';
+      const rows = times(clicks, () => aClick({ workspaceId, linkId }));
+      const { client } = management.database;
+      await insertClicks(client, rows);
+      await insertLeads(
+        client,
+        times(leads, () => aLead({ click: rows[0] ?? [] })),
+      );
+      const saleOf = (at: number) =>
+        ({ amount: at === 0 ? saleAmount : 0, saleType: at < conversions ? 'new' : 'recurring' }) as const;
+      await insertSales(
+        client,
+        times(sales, (at) => aSale({ click: rows[0] ?? [], ...saleOf(at) })),
+      );
+    }
+  });
+
+  it.each([
+    ['totalClicks', 'bdac'],
+    ['totalLeads', 'acdb'],
+    ['totalConversions', 'cbad'],
+    ['totalSales', 'bcda'],
+    ['totalSaleAmount', 'abdc'],
+    ['netRevenue', 'abdc'],
+    ['averageLifetimeValue', 'abcd'],
+    ['clickToLeadRate', 'cadb'],
+    ['clickToConversionRate', 'cabd'],
+    ['leadToConversionRate', 'bcad'],
+    // These are 0 for all partners, because there are no commissions: the newest comes first.
+    ['totalCommissions', 'dcba'],
+    ['earningsPerClick', 'dcba'],
+    ['returnOnAdSpend', 'dcba'],
+  ])('sortBy=%s lists the highest first', async (sortBy, expected) => {
+    const ordered = async (sortOrder: string) => {
+      const { body } = await seller.call<Partner[]>('GET', `/partners?sortBy=${sortBy}&sortOrder=${sortOrder}`);
+      return body.map(({ name }) => name).join('');
+    };
+    expect(await ordered('desc')).toBe(expected);
+    expect(await ordered('asc')).toBe([...expected].reverse().join(''));
   });
 });
 

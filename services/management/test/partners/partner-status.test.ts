@@ -139,6 +139,18 @@ describe('POST /partners/deactivate and reactivate', () => {
 });
 
 describe('POST /partners/ban and unban', () => {
+  it.each('tos_violation inappropriate_content fake_traffic fraud spam brand_abuse'.split(' '))(
+    'a partner can be banned for %s',
+    async (reason) => {
+      const { id } = await aPartner();
+      expect((await acme.call('POST', '/partners/ban', { partnerId: id, reason })).status).toBe(200);
+      expect((await acme.call<Partner>('GET', `/partners/${id}`)).body).toMatchObject({
+        status: 'banned',
+        bannedReason: reason,
+      });
+    },
+  );
+
   it('disable the links, also later ones, and enable them again', async () => {
     const partner = await aPartner();
     const before = await aLink({ partnerId: partner.id });

@@ -1,4 +1,4 @@
-import type { Partner } from '@waymark/contract';
+import type { Link, Partner, PartnerLink } from '@waymark/contract';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
 
@@ -47,4 +47,27 @@ it('links that are made while another request changes the tenantId of their part
   changeBeforeLinkIsStored(email, 'fourth');
   expect((await acme.call('PUT', '/partners/links/upsert', bodyOf('b'))).status).toBe(200);
   expect(await tenantIds()).toEqual(['fourth', 'fourth', 'fourth']);
+});
+
+it('a partnerId takes precedence over a tenantId in every request that has both', async () => {
+  const meant = (await enrol({ email: 'meant@example.com', tenantId: 'meant' })).body;
+  const other = (await enrol({ email: 'other@example.com', tenantId: 'other' })).body;
+  const both = { partnerId: meant.id, tenantId: 'other' };
+  const url = `https://${acme.host}/both`;
+  const made = await acme.call<Link>('POST', '/partners/links', { ...both, url });
+  const found = await acme.call<Link>('PUT', '/partners/links/upsert', { ...both, url });
+  for (const { body } of [made, found]) expect([body.partnerId, body.tenantId]).toEqual([meant.id, 'meant']);
+  const { body: links } = await acme.call<PartnerLink[]>('GET', `/partners/links?partnerId=${meant.id}&tenantId=other`);
+  expect(links.map(({ id }) => id)).toContain(made.body.id);
+  for (const [change, status] of [
+    ['deactivate', 'deactivated'],
+    ['reactivate', 'approved'],
+    ['ban', 'banned'],
+    ['unban', 'approved'],
+  ] as const) {
+    const answer = await acme.call('POST', `/partners/${change}`, { ...both, reason: 'fraud' });
+    expect(answer).toEqual({ status: 200, body: { partnerId: meant.id } });
+    const statusOf = async ({ id }: Partner) => (await acme.call<Partner>('GET', `/partners/${id}`)).body.status;
+    expect([await statusOf(meant), await statusOf(other)], change).toEqual([status, 'approved']);
+  }
 });

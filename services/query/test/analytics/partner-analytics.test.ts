@@ -12,6 +12,7 @@ import { NOW, startQuery, type TestQuery } from '../test-query.js';
 let query: TestQuery;
 let token: string;
 let partner: PartnerRecord;
+let other: PartnerRecord;
 let visited: LinkRecord;
 let unvisited: LinkRecord;
 
@@ -23,6 +24,7 @@ beforeAll(async () => {
   const { id: workspaceId, defaultProgramId: programId } = created.workspace;
   token = created.apiKey.token;
   partner = await catalog.partners.create(workspaceId, { name: 'Ada', tenantId: 'ada', programId });
+  other = await catalog.partners.create(workspaceId, { name: 'Bob', tenantId: 'bob', programId });
   const draft = { domain, url: 'https://acme.com', programId };
   const ownDraft = { ...draft, partnerId: partner.id };
   visited = await catalog.links.create(workspaceId, { ...ownDraft, key: 'visited' });
@@ -37,8 +39,9 @@ beforeAll(async () => {
   const hoursAgo = (hours: number) => NOW - hours * 3_600_000;
   const clicks = [clickOf(visited, hoursAgo(2)), clickOf(visited, hoursAgo(24 * 40)), clickOf(foreign, hoursAgo(3))];
   await insertClicks(database.client, clicks);
-  await insertLeads(database.client, [aLead({ click: clicks[0]!, timestampMs: hoursAgo(1) })]);
-  await insertSales(database.client, [aSale({ click: clicks[0]!, amount: 500, timestampMs: hoursAgo(1) })]);
+  const conversion = (plan: string) => ({ click: clicks[0]!, timestampMs: hoursAgo(1), metadata: { plan } });
+  await insertLeads(database.client, [aLead(conversion('trial'))]);
+  await insertSales(database.client, [aSale({ ...conversion('pro'), amount: 500 })]);
 });
 afterAll(() => query.close());
 
@@ -59,6 +62,27 @@ describe('GET /partners/analytics', () => {
     expect(await get(`partnerId=${partner.id}&programId=${partner.programId}`)).toEqual({ status, body });
     expect((await get('tenantId=ada&interval=24h')).body).toMatchObject({ clicks: 1 });
     expect((await get('tenantId=ada&start=2026-10-01&end=2026-10-31')).body).toMatchObject({ clicks: 1, leads: 0 });
+  });
+
+  it('takes a start and an end in place of an interval that is sent with them', async () => {
+    const range = 'start=2026-10-01&end=2026-10-31';
+    const { status, body } = await get(`tenantId=ada&interval=all&${range}`);
+    expect([status, body]).toMatchObject([200, { clicks: 1, leads: 0, sales: 0 }]);
+  });
+
+  it.each([
+    ['trial', { leads: 1, sales: 0, saleAmount: 0 }],
+    ['pro', { leads: 0, sales: 1, saleAmount: 500 }],
+    ['none', { leads: 0, sales: 0, saleAmount: 0 }],
+  ])('counts leads and sales with the metadata of a query: %s', async (plan, counted) => {
+    const query = encodeURIComponent(`metadata['plan']:${plan}`);
+    expect((await get(`tenantId=ada&query=${query}`)).body).toEqual({ clicks: 2, ...counted, earnings: 0 });
+  });
+
+  it('is about the partner of partnerId, whatever tenantId is sent with it', async () => {
+    const { body } = await get(`partnerId=${other.id}&tenantId=ada`);
+    expect(body).toMatchObject({ clicks: 0, leads: 0, sales: 0 });
+    expect((await get(`partnerId=${partner.id}&tenantId=none`)).body).toMatchObject({ clicks: 2 });
   });
 
   it('documents another default range than GET /analytics', () => {
@@ -92,7 +116,8 @@ describe('GET /partners/analytics', () => {
     ['another program', 'tenantId=ada&programId=prog_other', 404],
     ['a grouping that partners do not have', 'tenantId=ada&groupBy=countries', 422],
     ['an invalid date', 'tenantId=ada&start=nonsense', 422],
-  ])('%s gives %i', async (_what, parameters, status) => {
+    ['a query that cannot be read', 'tenantId=ada&query=plan', 422],
+  ])('%s gives an error: %s, %i', async (_what, parameters, status) => {
     expect((await get(parameters)).status).toBe(status);
   });
 });
