@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import { createLogger, type Logger } from './logger.js';
 
@@ -62,9 +63,14 @@ export async function runService(start: () => Promise<Service>, options: RunServ
       if (signal !== 'SIGINT' || !isForked) stop(signal);
     });
   }
-  if (isForked) process.once('disconnect', () => stop('parent gone'));
-  // If the parent died while this process was loading, `disconnect` is never emitted.
-  if (isForked && !process.connected) return stop('parent gone');
+  if (isForked) {
+    process.once('disconnect', () => stop('parent gone'));
+    // If the parent died while this process was loading, `disconnect` was emitted before, or is in the next turn of the event loop: Node 24
+    // loads modules without one.
+    await nextTurn();
+    if (stopRequests > 0) return;
+    if (!process.connected) return stop('parent gone');
+  }
 
   starting = startOrExit(start, logger);
   await starting;
