@@ -227,7 +227,8 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
         const [latest] = before;
         if (latest !== undefined && customerIds.every((id) => known.has(id))) {
           const isStronger = mode === 'delete' && before.every((erasure) => erasure.mode !== 'delete');
-          if (!isStronger) return latest;
+          // Unchanged, but published again: the process that accepted it may have ended before it published it.
+          if (!isStronger) return (await store.update(workspaceId, latest.id, (record) => record)) ?? latest;
           // Checked under the lock of the record: the mode of a batch that has begun must not change.
           const changed = await update(workspaceId, latest.id, ({ status }) => (status === 'accepted' ? { mode } : {}));
           if (changed.mode === mode) return changed;

@@ -1,0 +1,51 @@
+import { startStores, type TestStores, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startGate } from '../store/store-gate.js';
+import { aWorkspace, connected } from '../test-catalog.js';
+
+let stores: TestStores;
+
+beforeAll(async () => {
+  stores = await startStores();
+});
+afterAll(() => stores.close());
+
+it('a repeated request makes an erasure known to every process, if the process that accepted it was killed before it published it', async () => {
+  const catalog = await connected(stores.catalog(), stores.client);
+  const { workspace } = await aWorkspace(catalog);
+  const customer = await catalog.customers.create(workspace.id, { externalId: 'erased' });
+  const startedMs = Date.now();
+  // Its copies never expire.
+  const reader = stores.catalog({ now: () => startedMs });
+  await waitFor(reader.isSubscribed, { what: 'the right to use copies' });
+  const modeOf = async () => (await reader.erasures.people.current())?.modeOfId(workspace.id, customer.id);
+  expect(await modeOf()).toBeUndefined();
+
+  const gate = await startGate(stores.redis.url);
+  const client = new Redis(gate.url);
+  client.on('error', () => undefined);
+  const killed = await connected(stores.catalog({ redis: client }), stores.client);
+  const subject = { externalId: 'erased', customerIds: [customer.id] };
+  try {
+    const isCut = new Promise<void>((resolve) => {
+      gate.cutAfter((chunk) => {
+        if (!chunk.includes('PUBLISH') || !chunk.includes('erasures')) return false;
+        gate.set('refusing');
+        resolve();
+        return true;
+      });
+    });
+    killed.erasures.accept(workspace.id, subject, 'anonymise').catch(() => undefined);
+    await isCut;
+    expect(await modeOf()).toBeUndefined();
+    // The locks of a killed process expire.
+    await stores.client.del(await stores.client.keys('waymark:lock:*'));
+    const { mode } = await catalog.erasures.accept(workspace.id, subject, 'anonymise');
+    expect(await modeOf()).toBe(mode);
+  } finally {
+    client.disconnect();
+    await killed.close();
+    await gate.close();
+  }
+});
