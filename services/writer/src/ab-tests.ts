@@ -7,7 +7,7 @@ import { type PeriodicTask, startPeriodicTask } from './periodic-task.js';
 export interface AbTestsOptions {
   readonly catalog: Pick<Catalog, 'abTests'>;
   readonly redis: Stores['redis'];
-  /** Called for every link whose destination a run has changed, also if the run fails later. Must not reject. */
+  /** Called for each link whose destination a run has changed, before it goes on. Must not reject. */
   readonly onChanged: (link: LinkRecord) => Promise<void>;
   readonly logger: Pick<Logger, 'info' | 'error'>;
   readonly now?: () => number;
@@ -28,23 +28,23 @@ export function startAbTests(options: AbTestsOptions): PeriodicTask {
   const cursorKey = `${keyPrefix(redis)}waymark:link-tests:until`;
 
   /**
-   * Completes the tests that have ended since the last run, and reports the links that it has changed.
+   * Completes the tests that have ended since the last run.
    *
    * @param leaseLost aborts when another writer may complete them: the rest is left to it
-   * @throws the error of a store that ended the run, after the report of the links that were changed before it
+   * @throws the error of a store that ended the run
    */
   async function complete(leaseLost: AbortSignal): Promise<void> {
     const cursor = await redis.get(cursorKey);
     const untilMs = now() - WRITE_DELAY_MS;
     const fromMs = cursor === null ? untilMs - LOOKBACK_MS : Number(cursor);
     const within = { fromMs, untilMs, untouchedOnly: cursor === null, random };
-    const { changed, failed, endedBy } = await catalog.abTests.complete(within, leaseLost);
-    for (const { linkId, err } of failed)
-      logger.error({ err, linkId }, 'an A/B test of a link could not be completed; retrying in a minute');
-    for (const link of changed) {
+    const report = async (link: LinkRecord) => {
       logger.info({ linkId: link.id }, 'an A/B test of a link is complete');
       await onChanged(link);
-    }
+    };
+    const { failed, endedBy } = await catalog.abTests.complete(within, { leaseLost, onChanged: report });
+    for (const { linkId, err } of failed)
+      logger.error({ err, linkId }, 'an A/B test of a link could not be completed; retrying in a minute');
     if (endedBy !== undefined) throw endedBy;
     if (!leaseLost.aborted) await redis.set(cursorKey, String(Math.max(fromMs, untilMs)));
   }

@@ -270,10 +270,12 @@ describe('an A/B test that has ended', () => {
   });
 
   /** Completes only tests whose ends are noted. @returns the ids of the links that this has changed */
-  async function completeNoted(random: () => number, lost = new AbortController().signal): Promise<string[]> {
+  async function completeNoted(random: () => number, leaseLost = new AbortController().signal): Promise<string[]> {
     const untilMs = Date.now() - 60_000;
     const within = { fromMs: untilMs, untilMs, untouchedOnly: false, random };
-    return (await catalog.abTests.complete(within, lost)).changed.map(({ id }) => id);
+    const ids: string[] = [];
+    await catalog.abTests.complete(within, { leaseLost, onChanged: async ({ id }) => void ids.push(id) });
+    return ids;
   }
 
   it('is not reported by a run during which another change sets the same destination', async () => {
@@ -300,6 +302,18 @@ describe('an A/B test that has ended', () => {
     const second = await completeNoted(() => 0);
     expect([first.length, second.length]).toEqual([1, 1]);
     expect([...first, ...second].toSorted()).toEqual(links.map(({ id }) => id).toSorted());
+  });
+
+  it('is reported before the next one is completed, so that a killed run loses one report at most', async () => {
+    const links = [await aTest(-1, { [A]: 3 }), await aTest(-1, { [A]: 3 })];
+    for (const link of links) await (await noteEnd(link, Date.now() - HOUR_MS))();
+    const completed: number[] = [];
+    const onChanged = async () => {
+      const urls = await Promise.all(links.map(urlOf));
+      completed.push(urls.filter((url) => url === A).length);
+    };
+    await run({ onChanged });
+    expect(completed).toEqual([1, 2]);
   });
 
   it('is completed although another one cannot be, which is reported and tried again', async () => {

@@ -37,10 +37,16 @@ export interface EndedWithin {
   readonly random: () => number;
 }
 
-/** What a run has done. */
-export interface CompletedTests {
-  /** The links that it has changed. */
-  readonly changed: readonly LinkRecord[];
+/** What stops a run, and what it reports. */
+export interface RunOptions {
+  /** Stops the run before the next link when it aborts. */
+  readonly leaseLost: AbortSignal;
+  /** Called for each link that the run has changed, before it goes on: no later run reports that link. Must not reject. */
+  readonly onChanged: (link: LinkRecord) => Promise<void>;
+}
+
+/** What a run has left. */
+export interface UncompletedTests {
   /** The links whose tests could not be completed. The next run tries them again. */
   readonly failed: readonly { readonly linkId: string; readonly err: unknown }[];
   /** The error of a store that ended the run early; undefined if none did. Select the same tests again then. */
@@ -191,9 +197,9 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     testVariants !== null && testCompletedAt !== null && Date.parse(testCompletedAt) <= atMs;
 
   /** One run over ended tests. It continues after a link that fails. @throws the error of a link when too many fail */
-  function startRun(leaseLost: AbortSignal) {
-    /** The links that were looked at; undefined for those that this run has not changed. */
-    const seen = new Map<string, LinkRecord | undefined>();
+  function startRun({ leaseLost, onChanged }: RunOptions) {
+    /** Ids of the links that were looked at. */
+    const seen = new Set<string>();
     const failed: { linkId: string; err: unknown }[] = [];
     return {
       seen,
@@ -201,7 +207,9 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
       /** @returns whether the link was looked at without a failure */
       async complete(workspaceId: string, id: string, within: EndedWithin): Promise<boolean> {
         try {
-          seen.set(id, await completeOne(workspaceId, id, within));
+          const changed = await completeOne(workspaceId, id, within);
+          seen.add(id);
+          if (changed !== undefined) await onChanged(changed);
           return true;
         } catch (err) {
           if (failed.length >= FAILURES_MAX) throw err;
@@ -209,11 +217,7 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
           return false;
         }
       },
-      result: (endedBy?: Error): CompletedTests => ({
-        changed: [...seen.values()].filter((link) => link !== undefined),
-        failed,
-        endedBy,
-      }),
+      result: (endedBy?: Error): UncompletedTests => ({ failed, endedBy }),
     };
   }
 
@@ -295,12 +299,10 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
 
     /**
      * Sets the destination of links whose test has ended to the variant with the most leads. An error of a store ends the run, and is
-     * returned: a later run does not return the links that this one has changed.
-     *
-     * @param leaseLost stops the run before the next link when it aborts
+     * returned.
      */
-    async complete(within: EndedWithin, leaseLost: AbortSignal): Promise<CompletedTests> {
-      const run = startRun(leaseLost);
+    async complete(within: EndedWithin, options: RunOptions): Promise<UncompletedTests> {
+      const run = startRun(options);
       try {
         await completeNoted(within, run);
         await completeFailed(within, run);
