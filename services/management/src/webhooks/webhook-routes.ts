@@ -92,8 +92,9 @@ export async function webhookRoutes(app: App, { catalog, notifier, now }: Webhoo
       schema: { summary: 'Delete a webhook', tags, params, response: { 200: idAnswerSchema } },
     },
     async ({ params: { id }, workspace }) => {
-      await catalog.webhooks.remove(workspace.id, id);
-      await notifier.webhookStopped(workspace.id, id);
+      const removal = catalog.webhooks.remove(workspace.id, id);
+      // Also after an error, because an earlier request may have removed it and been interrupted before this step.
+      await removal.finally(() => notifier.webhookStopped(workspace.id, id));
       return { id };
     },
   );

@@ -102,6 +102,12 @@ it.each([
   },
 );
 
+it('a repeated removal of a webhook gives up what waits for it, if the first one was interrupted', async () => {
+  await management.catalog.webhooks.remove(caller.workspaceId, hookId);
+  expect((await caller.call('DELETE', `/webhooks/${hookId}`)).status).toBe(404);
+  expect(await management.redis.exists(waitingKey())).toBe(0);
+});
+
 it('bulk requests, which send nothing, and other workspaces are accepted', async () => {
   const bulk = await caller.call('PATCH', '/links/bulk', { linkIds: [linkId], data: { title: 'In bulk' } });
   expect(bulk.status).toBe(200);
