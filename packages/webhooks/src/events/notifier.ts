@@ -6,7 +6,7 @@ import { NotReplicatedError } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { REFUSED_FROM_BYTES } from '../delivery/waiting-jobs.js';
 import { outgoingEvent } from './event-bodies.js';
-import { createWebhookEventId } from './webhook-event-id.js';
+import { createWebhookEventId, webhookEventIdOf } from './webhook-event-id.js';
 import { jobsOf, openWebhookQueue, type WebhookQueue, webhooksFor } from './webhook-queue.js';
 
 /** Dependencies of {@link createWebhookNotifier}. */
@@ -45,7 +45,11 @@ export interface WebhookNotifier {
   assertQueueCapacity(workspaceId: string, ...events: readonly Exclude<ChangeTrigger, 'link.deleted'>[]): Promise<void>;
   /** Call it after the change. It does not reject: the change stands even if the delivery cannot be queued. */
   linkChanged(event: Exclude<ChangeTrigger, 'partner.enrolled'>, link: LinkRecord): Promise<void>;
-  /** Like `linkChanged`. @param dataOf reads the partner; called for each attempt, if a webhook gets the event */
+  /**
+   * Like `linkChanged`. However often it is called for a partner within thirty days, each webhook gets one delivery.
+   *
+   * @param dataOf reads the partner; called for each attempt, if a webhook gets the event
+   */
   partnerEnrolled(workspaceId: string, partnerId: string, dataOf: () => Promise<Partner>): Promise<void>;
   /**
    * Call it after a webhook was disabled or deleted: its waiting deliveries are given up, and no longer count. It does not reject: if Redis
@@ -87,14 +91,18 @@ class TooManyWaitingError extends Error {
 /** How long the jobs of a shard go to shard 0 after its replicas have not confirmed. */
 const UNCONFIRMED_PAUSE_MS = 10_000;
 
+/** The jobs of one change of a workspace. */
+interface ChangeJobs {
+  readonly workspaceId: string;
+  readonly jobs: readonly WebhookJob[];
+  /** The name for `sendOnce`; undefined for a change that is sent by one call only. */
+  readonly onceAs: string | undefined;
+}
+
 /** @throws TooManyWaitingError; the error of Redis, if it is uncertain whether it has the jobs */
-async function queue(
-  { sender, waiting }: WebhookQueue,
-  workspaceId: string,
-  jobs: readonly WebhookJob[],
-): Promise<void> {
+async function queue({ sender, waiting }: WebhookQueue, { workspaceId, jobs, onceAs }: ChangeJobs): Promise<void> {
   if (!(await waiting.add(workspaceId, jobs, QUEUED_BYTES_MAX))) throw new TooManyWaitingError();
-  await sender.send(jobs);
+  await (onceAs === undefined ? sender.send(jobs) : sender.sendOnce(onceAs, jobs));
 }
 
 /** Creates the notifier, and connects to every queue shard. */
@@ -112,12 +120,13 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
    * of the workspace, it has each job once. If both shards have the jobs, receivers get the same event twice, under the same id.
    * After its replicas have not confirmed, a shard is left out for a while: each of its jobs would be delivered twice, and wait for half a second.
    */
-  async function send(workspaceId: string, jobs: readonly WebhookJob[]): Promise<void> {
+  async function send(change: ChangeJobs): Promise<void> {
+    const { workspaceId } = change;
     const shard = await catalog.queueShards.pick(shards, workspaceId);
     const first = shards[0] ?? shard;
-    if (shard !== first && (pausedUntilMs.get(shard) ?? 0) > now()) return queue(first, workspaceId, jobs);
+    if (shard !== first && (pausedUntilMs.get(shard) ?? 0) > now()) return queue(first, change);
     try {
-      await queue(shard, workspaceId, jobs);
+      await queue(shard, change);
     } catch (err) {
       if (err instanceof TooManyWaitingError) throw err;
       if (err instanceof NotReplicatedError) {
@@ -125,7 +134,7 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
         pausedUntilMs.set(shard, now() + UNCONFIRMED_PAUSE_MS);
       }
       logger.debug({ err, workspaceId }, 'webhook deliveries were not confirmed; sending them to shard 0');
-      await queue(first, workspaceId, jobs);
+      await queue(first, change);
     }
   }
 
@@ -145,20 +154,23 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
     return id === undefined || bytes < BEHIND_FROM_BYTES ? undefined : { id, bytes };
   }
 
+  /** @param onceId the id of the event, which is sent once; by default a new one */
   async function notify(
     workspaceId: string,
     event: WebhookTrigger,
     subjectId: string,
     dataOf: () => Promise<object | undefined>,
+    onceId?: string,
   ) {
-    const eventId = createWebhookEventId();
+    const eventId = onceId ?? createWebhookEventId();
     const createdAtMs = now();
     async function attempt(): Promise<void> {
       const webhooks = await webhooksFor(catalog, workspaceId, event);
       if (webhooks.length === 0) return;
       const data = await dataOf();
       if (data === undefined) return;
-      await send(workspaceId, jobsOf(webhooks, event, outgoingEvent(eventId, event, createdAtMs, data)));
+      const jobs = jobsOf(webhooks, event, outgoingEvent(eventId, event, createdAtMs, data));
+      await send({ workspaceId, jobs, onceAs: onceId });
     }
     /** @throws the last error */
     async function retry(first: unknown): Promise<void> {
@@ -204,7 +216,10 @@ receiver faster, disable or delete the webhook, or use the bulk routes for links
         return object;
       }),
 
-    partnerEnrolled: (workspaceId, partnerId, dataOf) => notify(workspaceId, 'partner.enrolled', partnerId, dataOf),
+    partnerEnrolled(workspaceId, partnerId, dataOf) {
+      const event = 'partner.enrolled';
+      return notify(workspaceId, event, partnerId, dataOf, webhookEventIdOf(event, partnerId));
+    },
 
     async webhookStopped(workspaceId, webhookId) {
       const read = () => catalog.webhooks.get(workspaceId, webhookId);

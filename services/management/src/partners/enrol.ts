@@ -32,7 +32,10 @@ async function partnerObjectIn({ catalog }: LinkDeps, scope: PartnersScope, reco
   return partner;
 }
 
-/** Queues the webhook event `partner.enrolled`. It includes links in folders that are hidden from the caller. It does not reject. */
+/**
+ * Queues the webhook event `partner.enrolled`, once for a partner, however often it is called. It includes links in folders that are hidden
+ * from the caller. It does not reject.
+ */
 export async function notifyEnrolled(deps: LinkDeps, caller: PartnerCaller, record: PartnerRecord): Promise<void> {
   const scope = { workspaceId: caller.workspace.id, programId: caller.program.id, hidesFolders: false };
   await deps.notifier.partnerEnrolled(caller.workspace.id, record.id, () => partnerObjectIn(deps, scope, record));
@@ -160,11 +163,13 @@ export async function enrolPartner(deps: LinkDeps, caller: PartnerCaller, body: 
   if (body.groupId) await catalog.groups.require(caller.workspace.id, body.groupId);
   const link = await firstLinkBody(deps, caller, body);
   const { partner, isNew } = await enrolOnce(deps, caller, body);
+  // An earlier request that was killed before it created the link has not sent the event either.
+  let isEnrolled = isNew;
   try {
-    if (link !== undefined) await ensureFirstLink(deps, caller, partner, link);
+    if (link !== undefined) isEnrolled = (await ensureFirstLink(deps, caller, partner, link)) || isNew;
   } finally {
-    // Also without its link: the partner stays, and a repeated request, which creates the link, finds it enrolled.
-    if (isNew) await notifyEnrolled(deps, caller, partner);
+    // Also without its link: the partner stays.
+    if (isEnrolled) await notifyEnrolled(deps, caller, partner);
   }
   return visiblePartner(deps, caller, partner);
 }

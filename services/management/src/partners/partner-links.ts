@@ -154,20 +154,21 @@ export async function lacksFirstLink(
   return status === 'approved' && (await partners.links(workspaceId, id, 1)).length === 0;
 }
 
-/** Creates the first link of an enrolled partner unless it has one. */
+/** Creates the first link of an enrolled partner unless it has one. @returns whether it has created it */
 export async function ensureFirstLink(
   deps: LinkDeps,
   caller: PartnerCaller,
   partner: PartnerRecord,
   body: CreateLinkBody,
-): Promise<void> {
+): Promise<boolean> {
   const { catalog } = deps;
   const { workspaceId, id } = partner;
   // The lock lets only one of concurrent enrolments create the link.
-  await catalog.links.underLinkLocks(workspaceId, [`first link of ${id}`], async () => {
-    if (!(await lacksFirstLink(catalog, partner))) return;
+  return catalog.links.underLinkLocks(workspaceId, [`first link of ${id}`], async () => {
+    if (!(await lacksFirstLink(catalog, partner))) return false;
     await createFirstLink(deps, caller, { ...body, ...ownership(partner, caller) }, firstKey(partner, body.prefix));
     await copyChangedTenant(deps, partner);
+    return true;
   });
 }
 

@@ -5,7 +5,7 @@ import type { LinkDeps } from '../links/link-deps.js';
 import { notifyEnrolled } from './enrol.js';
 import { findPartner, type PartnerReference } from './find-partner.js';
 import type { PartnerCaller } from './partner-caller.js';
-import { ensureFirstLink, linkBody } from './partner-links.js';
+import { ensureFirstLink, lacksFirstLink, linkBody } from './partner-links.js';
 
 const isoNow = ({ now }: LinkDeps) => new Date(now()).toISOString();
 
@@ -90,7 +90,12 @@ function checkPending({ status }: PartnerRecord): void {
   if (status !== 'pending') throw new ApiError('bad_request', `The application is ${status}, not pending.`);
 }
 
-/** `POST /partners/applications/approve`: makes the applicant a partner with a first link. @throws ApiError 400, 404 or 429 */
+/**
+ * `POST /partners/applications/approve`: makes the applicant a partner with a first link. A repeated request completes one that was
+ * interrupted before the link was created.
+ *
+ * @throws ApiError 400, 404 or 429
+ */
 export async function approveApplication(
   deps: LinkDeps,
   caller: PartnerCaller,
@@ -103,7 +108,8 @@ export async function approveApplication(
   const link = await linkBody(deps, caller, { props: undefined });
   const context = await linkContext(deps, caller, [link]);
   completeLink(context, link, draftLink(context, link));
-  const partner = await catalog.partners.update(workspace.id, body.partnerId, (record) => {
+  const partner = await catalog.partners.update(workspace.id, body.partnerId, async (record) => {
+    if (await lacksFirstLink(catalog, record)) return {};
     checkPending(record);
     const groupId = body.groupId || record.groupId || program.defaultGroupId;
     return { status: 'approved', groupId, programId: program.id, rejection: null };
@@ -111,7 +117,7 @@ export async function approveApplication(
   try {
     await ensureFirstLink(deps, caller, partner, link);
   } finally {
-    // Also without its link: the partner stays approved, and a repeated request is refused.
+    // Also without its link: the partner stays approved.
     await notifyEnrolled(deps, caller, partner);
   }
   return partner.id;

@@ -1,6 +1,6 @@
 import { QUEUE_PREFIX, WEBHOOK_QUEUE } from '@waymark/event-queue';
-import { waitFor } from '@waymark/test-kit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { stoppingClient, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
 
 let management: TestManagement;
@@ -70,6 +70,47 @@ describe('webhooks receive events', () => {
       client.insert = insert;
     }
   });
+
+  it.each(['enrolled', 'approved'])(
+    'once for a partner that is %s again, because the process was killed before it created the first link',
+    async (how) => {
+      const email = `${how}@example.com`;
+      const { catalog, database, server } = management;
+      const name = how === 'enrolled' ? 'Cai' : 'Dan';
+      const applicant =
+        how === 'approved' && (await catalog.partners.create(caller.workspaceId, { name, email, status: 'pending' }));
+      const [url, payload] = applicant
+        ? ['/partners/applications/approve', { partnerId: applicant.id }]
+        : ['/partners', { name, email }];
+      const process = stoppingClient(database.client, { statement: (text) => text === 'INSERT INTO links' });
+      const killed = await startManagement(Date.now, {}, { server, database: { ...database, client: process.client } });
+      onTestFinished(async () => {
+        process.kill();
+        await killed.close();
+      });
+      const request = killed.app.inject({
+        method: 'POST',
+        url,
+        payload,
+        headers: { authorization: `Bearer ${caller.token}` },
+      });
+      const answer = request.then(({ statusCode }) => statusCode);
+      await process.stopped;
+      // The locks of a killed process expire.
+      await management.redis.del(await management.redis.keys('waymark:lock:*'));
+      const { status, body } = await caller.call<{ id?: string; partnerId?: string }>('POST', url, payload);
+      const id = applicant ? body.partnerId : body.id;
+      expect([status, (await queuedEvents()).map(({ event }) => event)]).toEqual([
+        applicant ? 200 : 201,
+        ['link.created', 'partner.enrolled'],
+      ]);
+      // Until here it has sent nothing. A process that goes on after all sends the same event.
+      process.kill();
+      expect(await answer).toBe(500);
+      const enrolled = (await queuedEvents()).filter(({ event }) => event === 'partner.enrolled');
+      expect(enrolled).toEqual([{ event: 'partner.enrolled', id }]);
+    },
+  );
 
   it('for a new partner whose data could not be read at once', async () => {
     const { catalog } = management;
