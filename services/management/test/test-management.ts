@@ -35,8 +35,8 @@ export interface TestManagement {
   readonly server: TestRedis;
   readonly dataDir: string;
   readonly redis: Redis;
-  /** A separate catalog on the same stores, like that of another process. */
-  anotherCatalog(): Catalog;
+  /** A separate catalog on the same stores, like that of another process. @param clickhouse its client; by default the same one */
+  anotherCatalog(clickhouse?: TestDatabase['client']): Catalog;
   close(): Promise<void>;
 }
 
@@ -73,10 +73,10 @@ export async function startManagement(
   const client = new Redis(server.url);
   const logger = createLogger({ name: 'test', level: 'silent' });
   const catalogs: Catalog[] = [];
-  function openCatalog(): Catalog {
+  function openCatalog(clickhouse = database.client): Catalog {
     const opened = createCatalog({
       redis: client,
-      clickhouse: database.client,
+      clickhouse,
       instanceKey: Buffer.alloc(32, 1),
       now,
       logger,

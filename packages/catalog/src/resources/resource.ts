@@ -123,16 +123,24 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
      * Creates a record with a new id.
      *
      * @param countMax maximum number of records of this kind in the workspace; null = unlimited
-     * @param createdAt ISO 8601; by default now
+     * @param options.createdAt ISO 8601; by default now
+     * @param options.companions further ones; see {@link Relations}
      * @throws ApiError forbidden (quota), conflict when a unique name is taken
      */
-    async create(workspaceId: string, input: N, countMax: number | null = null, createdAt?: string): Promise<R> {
+    async create(
+      workspaceId: string,
+      input: N,
+      countMax: number | null = null,
+      options: Pick<Relations<R>, 'companions'> & { readonly createdAt?: string | undefined } = {},
+    ): Promise<R> {
       const nowMs = now();
       const time = new Date(nowMs).toISOString();
       const id = createResourceId(store.kind.resource, nowMs);
-      const record = { ...rules.complete(input), id, workspaceId, createdAt: createdAt ?? time, updatedAt: time } as R;
+      const { createdAt = time } = options;
+      const record = { ...rules.complete(input), id, workspaceId, createdAt, updatedAt: time } as R;
       try {
-        const creations = [...(companions?.(record) ?? []), store.prepare(record)];
+        const further = options.companions?.(record) ?? [];
+        const creations = [...(companions?.(record) ?? []), ...further, store.prepare(record)];
         await withinQuota(workspaceId, countMax, () => createRecords(deps, creations));
         return record;
       } catch (err) {

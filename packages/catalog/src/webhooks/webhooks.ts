@@ -4,6 +4,7 @@ import type { WebhookRecord } from '../model/record-schemas.js';
 import { type NewWebhook, WEBHOOK_RULES } from '../resources/named-resources.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
 import type { SecretBox } from '../secrets/secret-box.js';
+import type { Creation } from '../store/record-creation.js';
 import type { RecordStore } from '../store/record-store.js';
 import { underLock } from '../store/write-context.js';
 import type { ActiveWebhooks } from './active-webhooks.js';
@@ -11,6 +12,9 @@ import type { ActiveWebhooks } from './active-webhooks.js';
 const SECRET_BYTES = 16;
 /** Maximum number of webhooks of a workspace: each change is queued once for each of them. */
 export const WEBHOOKS_MAX = 100;
+
+/** The lock on what links a webhook is attached to. */
+const linksLock = (webhookId: string) => `webhook-links/${webhookId}`;
 
 /** The operations on webhooks (docs/reference/webhooks.md). Their signing secrets are stored encrypted. */
 export function createWebhooks(
@@ -21,18 +25,45 @@ export function createWebhooks(
   deps: ResourceDeps,
 ) {
   const resources = createResources(store, WEBHOOK_RULES, deps, { detach: links.detach });
+
+  /**
+   * A step of the creation of a webhook, which attaches it to links before it is stored: a killed creation leaves links that name no webhook,
+   * which has no effect, rather than a webhook without its links.
+   */
+  function attachment({ workspaceId, id }: WebhookRecord, linkIds: readonly string[]): Creation {
+    const attach = () => links.attach(workspaceId, id, linkIds);
+    return {
+      lockName: linksLock(id),
+      names: [],
+      hasRandomNames: false,
+      reserved: async () => [],
+      check: async () => [],
+      nameRows: () => [],
+      insert: attach,
+      // Again, because a change of a link meanwhile has removed the webhook, which was not stored yet.
+      updateCaches: attach,
+      publish: async () => undefined,
+    };
+  }
+
   return {
     ...resources,
 
     /**
      * Creates a webhook with a new secret.
      *
+     * @param linkIds the links to which it is attached; ids of links that the workspace does not have are ignored
      * @throws ApiError forbidden when the workspace has the most webhooks that it may have, conflict when one of them has that URL
      */
-    create(workspaceId: string, input: Omit<NewWebhook, 'encryptedSecret'>): Promise<WebhookRecord> {
+    create(
+      workspaceId: string,
+      input: Omit<NewWebhook, 'encryptedSecret'>,
+      linkIds: readonly string[] = [],
+    ): Promise<WebhookRecord> {
       const secret = `whsec_${randomBytes(SECRET_BYTES).toString('hex')}`;
-      const record = { ...input, encryptedSecret: secrets.seal(secret, workspaceId) };
-      return resources.create(workspaceId, record, WEBHOOKS_MAX);
+      const fields = { ...input, encryptedSecret: secrets.seal(secret, workspaceId) };
+      const companions = (record: WebhookRecord) => (linkIds.length === 0 ? [] : [attachment(record, linkIds)]);
+      return resources.create(workspaceId, fields, WEBHOOKS_MAX, { companions });
     },
 
     /**
@@ -46,7 +77,7 @@ export function createWebhooks(
       webhookId: string,
       work: (attach: (linkIds: readonly string[]) => Promise<void>) => Promise<T>,
     ): Promise<T> {
-      const lock = await deps.locks.take([`webhook-links/${webhookId}`]);
+      const lock = await deps.locks.take([linksLock(webhookId)]);
       return underLock(lock, () =>
         work(async (linkIds) => {
           await links.attach(workspaceId, webhookId, linkIds);

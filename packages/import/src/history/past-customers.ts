@@ -61,7 +61,7 @@ export function createPastCustomers(
     if (found !== undefined) return { record: found, isNew: false };
     const create = async () => {
       await claims.blockFilters(workspaceId);
-      return customers.create(workspaceId, fieldsOf(customer, touch), null, createdAt ?? undefined);
+      return customers.create(workspaceId, fieldsOf(customer, touch), null, { createdAt: createdAt ?? undefined });
     };
     const created = await claims
       .runOnce(customerClaim(workspaceId, externalId), claimMs, create)

@@ -103,16 +103,7 @@ export async function createWebhook(
   const requested = { ...fields, linkIds: distinct(body.linkIds) };
   checkScope(requested);
   const linkIds = await resolveReferences(catalog, workspaceId, requested);
-  const webhook = await catalog.webhooks.create(workspaceId, { name, url, ...fields });
-  if (linkIds.length === 0) return webhook;
-  try {
-    await catalog.webhooks.changeLinks(workspaceId, webhook.id, (attach) => attach(linkIds));
-    return webhook;
-  } catch (err) {
-    // A repeated request would be refused because of the URL, and the webhook would get no clicks.
-    await catalog.webhooks.remove(workspaceId, webhook.id).catch(() => undefined);
-    throw err;
-  }
+  return catalog.webhooks.create(workspaceId, { name, url, ...fields }, linkIds);
 }
 
 /**

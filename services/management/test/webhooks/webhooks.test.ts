@@ -1,5 +1,15 @@
-import { type Folder, HIDDEN_SECRET, type Role, type Scope, type Webhook, webhookSchema } from '@waymark/contract';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import {
+  type CreateWebhookBody,
+  type Folder,
+  HIDDEN_SECRET,
+  type Role,
+  type Scope,
+  type Webhook,
+  webhookSchema,
+} from '@waymark/contract';
+import { stoppingClient } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createWebhook } from '../../src/webhooks/webhooks.js';
 import {
   type Answer,
   aCaller,
@@ -27,11 +37,22 @@ const aBody = (fields: object = {}) => ({
   triggers: ['link.created'],
   ...fields,
 });
+/** The body for a webhook of the clicks of a link. */
+const clicksOf = (link: string): CreateWebhookBody => ({
+  ...{ name: 'Clicks', url: `https://hooks.acme.com/${next++}` },
+  ...{ triggers: ['link.clicked'], linkScope: 'links', linkIds: [link] },
+});
 const create = (caller: Caller, body: unknown) => caller.call<Webhook>('POST', '/webhooks', body);
 
 async function aLink(): Promise<string> {
   const link = { domain: acme.host, url: 'https://acme.com' };
   return (await management.catalog.links.create(acme.workspaceId, link)).id;
+}
+/** A process of its own that stops at a statement; it is killed there at the end of the test at the latest. */
+function aProcess(at: string) {
+  const process = stoppingClient(management.database.client, { statement: (text) => text === at });
+  onTestFinished(process.kill);
+  return { ...process, catalog: management.anotherCatalog(process.client) };
 }
 /** The next attachment of a webhook fails. */
 function attachNone() {
@@ -99,13 +120,36 @@ describe('links of a webhook', () => {
     expect(await webhookIdsOf(two)).toEqual([]);
   });
 
-  it('are attached by a repeated request if those of a new webhook could not be attached', async () => {
+  it.each(['INSERT INTO links', 'INSERT INTO webhooks'])(
+    'are attached by a repeated request if the process that creates the webhook is killed at %s',
+    async (statement) => {
+      const link = await aLink();
+      const body = clicksOf(link);
+      const process = aProcess(statement);
+      const creating = createWebhook(process.catalog, acme.workspaceId, body);
+      creating.catch(() => undefined);
+      await process.stopped;
+      // The locks of a killed process expire.
+      await management.redis.del(await management.redis.keys('waymark:lock:*'));
+      const { status, body: webhook } = await create(acme, body);
+      expect([status, await webhookIdsOf(link)]).toEqual([201, expect.arrayContaining([webhook.id])]);
+      process.kill();
+      await expect(creating).rejects.toThrow();
+      // A change of the link removes the webhook that does not exist.
+      await acme.call('PATCH', `/links/${link}`, { comments: 'changed' });
+      expect(await webhookIdsOf(link)).toEqual([webhook.id]);
+    },
+  );
+
+  it('stay attached to a new webhook if they are changed while it is created', async () => {
     const link = await aLink();
-    const body = aBody({ triggers: ['link.clicked'], linkScope: 'links', linkIds: [link] });
-    attachNone();
-    expect((await create(acme, body)).status).toBe(500);
-    const { status, body: webhook } = await create(acme, body);
-    expect([status, await webhookIdsOf(link)]).toEqual([201, [webhook.id]]);
+    const process = aProcess('INSERT INTO webhooks');
+    const creating = createWebhook(process.catalog, acme.workspaceId, clicksOf(link));
+    await process.stopped;
+    await acme.call('PATCH', `/links/${link}`, { comments: 'changed' });
+    process.go();
+    const { id } = await creating;
+    expect(await webhookIdsOf(link)).toEqual([id]);
   });
 
   it.each([{ linkScope: 'workspace' }, { linkScope: 'folders', folderIds: [] }, { triggers: ['lead.created'] }])(
