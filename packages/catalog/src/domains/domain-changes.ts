@@ -126,6 +126,20 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
     });
   }
 
+  /**
+   * Completes the removal of a domain that was interrupted after its record was removed. Links that are younger than the removal stay: the
+   * slug may have become a domain again, which may be one that all workspaces share.
+   *
+   * @param slug that no domain has at present
+   */
+  async function finishRemoval(workspaceId: string, slug: string): Promise<void> {
+    const { sql, values } = equals('slug', slug);
+    const removedAtMs = await domains.table.removedAt(workspaceId, sql, values);
+    if (removedAtMs === undefined) return;
+    await removeAll(links, workspaceId, createdUntil(linksOn(slug), removedAtMs));
+    await ensurePrimary(workspaceId);
+  }
+
   return {
     checkHost: hosts.check,
 
@@ -169,7 +183,7 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
 
     /**
      * Removes the domain and its links. If the process is killed meanwhile, the domain remains and can be removed again, or its last links
-     * remain, and {@link finishRemoval} removes them. If the domain was primary, the oldest remaining one that is not archived becomes
+     * remain, and {@link finishRemoval} or a repeated call removes them. If the domain was primary, the oldest remaining one that is not archived becomes
      * primary, or else the oldest.
      *
      * @throws ApiError not_found
@@ -179,7 +193,11 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
       if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
       // The root link is removed after the domain, so that no reader sees a domain without its root link.
       for (const host of hostsOf(domain)) await removeAll(links, workspaceId, withoutRoot(linksOn(host)));
-      const removed = await resource.remove(workspaceId, id);
+      const removed = await resource.remove(workspaceId, id).catch(async (err: unknown) => {
+        // This process has a copy of a domain whose removal another process has begun, and may not have completed.
+        if (err instanceof ApiError && err.code === 'not_found') await finishRemoval(workspaceId, domain.slug);
+        throw err;
+      });
       // Another request may have renamed the domain since. Its last hosts come last, because links may still be moved from one to the other.
       const last = hostsOf(removed);
       const former = hostsOf(domain).filter((host) => !last.includes(host));
@@ -188,18 +206,6 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
       return removed;
     },
 
-    /**
-     * Completes the removal of a domain that was interrupted after its record was removed. Links that are younger than the removal stay: the
-     * slug may have become a domain again, which may be one that all workspaces share.
-     *
-     * @param slug that no domain has at present
-     */
-    async finishRemoval(workspaceId: string, slug: string): Promise<void> {
-      const { sql, values } = equals('slug', slug);
-      const removedAtMs = await domains.table.removedAt(workspaceId, sql, values);
-      if (removedAtMs === undefined) return;
-      await removeAll(links, workspaceId, createdUntil(linksOn(slug), removedAtMs));
-      await ensurePrimary(workspaceId);
-    },
+    finishRemoval,
   };
 }

@@ -1,7 +1,9 @@
 import { startStores, stoppingClient, type TestStores, waitFor } from '@waymark/test-kit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Catalog, DomainRecord } from '../../src/index.js';
-import { aWorkspace } from '../test-catalog.js';
+import { startGate } from '../store/store-gate.js';
+import { aWorkspace, connected } from '../test-catalog.js';
 
 let stores: TestStores;
 let catalog: Catalog;
@@ -15,9 +17,10 @@ afterAll(() => stores.close());
 const isSearchForLinks = (text: string) => text.startsWith('SELECT id FROM links ');
 const isLocked = (name: string) => async () => (await stores.client.exists(`waymark:lock:${name}`)) > 0;
 
-/** A process of its own that stops at a statement. */
+/** A process of its own that stops at a statement; it is killed there at the end of the test at the latest. */
 function aProcess(at: Parameters<typeof stoppingClient>[1]) {
   const process = stoppingClient(stores.database.client, at);
+  onTestFinished(process.kill);
   return { ...process, catalog: stores.catalog({ database: process }) };
 }
 
@@ -79,6 +82,40 @@ describe('the removal of a domain', () => {
     // One that was created since may be on a domain that all workspaces share.
     expect(left.map((link) => link?.id)).toEqual([undefined, undefined, younger.id]);
     expect(await primariesOf(workspaceId)).toEqual([host]);
+  });
+
+  it('is completed by a repeated one, also in a process whose copy of the domain is from before it', async () => {
+    const { workspaceId, host, second, slug } = await withSecondDomain();
+    await catalog.domains.makePrimary(workspaceId, second.id);
+    const startedMs = Date.now();
+    const other = await connected(stores.catalog({ now: () => startedMs }), stores.client);
+    await waitFor(other.isSubscribed, { what: 'the right to use copies' });
+    expect((await other.domains.get(workspaceId, second.id))?.slug).toBe(slug);
+    const gate = await startGate(stores.redis.url);
+    const client = new Redis(gate.url);
+    client.on('error', () => undefined);
+    const killed = await connected(stores.catalog({ redis: client }), stores.client);
+    try {
+      const isCut = new Promise<void>((resolve) => {
+        gate.cutAfter((chunk) => {
+          if (!chunk.includes('PUBLISH') || !chunk.includes(second.id)) return false;
+          gate.set('refusing');
+          resolve();
+          return true;
+        });
+      });
+      killed.domains.remove(workspaceId, second.id).catch(() => undefined);
+      await isCut;
+
+      await expect(other.domains.remove(workspaceId, second.id)).rejects.toMatchObject({ code: 'not_found' });
+
+      expect(await stores.catalog().links.findByAddress(slug, '_root')).toBeUndefined();
+      expect(await primariesOf(workspaceId)).toEqual([host]);
+    } finally {
+      client.disconnect();
+      await killed.close();
+      await gate.close();
+    }
   });
 
   it('is not completed for a domain that the workspace has never had', async () => {
