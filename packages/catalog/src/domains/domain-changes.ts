@@ -149,6 +149,11 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
      * @throws ApiError forbidden (quota), conflict when the domain is in use, by any workspace
      */
     async create(workspaceId: string, input: NewDomain, countMax: number | null = null): Promise<DomainRecord> {
+      const hasNone = async () => (await all(workspaceId)).length === 0;
+      const createFirst = async () =>
+        (await hasNone()) ? resource.create(workspaceId, { ...input, primary: true }, countMax) : undefined;
+      const first = (await hasNone()) ? await whileNoneBecomesPrimary(workspaceId, createFirst) : undefined;
+      if (first !== undefined) return first;
       const domain = await resource.create(workspaceId, input, countMax);
       await ensurePrimary(workspaceId);
       return (await domains.get(workspaceId, domain.id)) ?? domain;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { startStores, stoppingClient, type TestStores, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -124,6 +125,18 @@ describe('the removal of a domain', () => {
     await catalog.domains.finishRemoval(workspaceId, `shared.${host}`);
     expect((await stores.catalog().links.get(workspaceId, id))?.id).toBe(id);
   });
+});
+
+it('the first domain of a workspace is primary, also if the process that creates it is killed as soon as it is stored', async () => {
+  const mark = randomUUID().slice(0, 8);
+  const { workspace } = await catalog.workspaces.create({ name: 'New', slug: `new-${mark}`, plan: 'enterprise' });
+  const slug = `first.${mark}.example`;
+  const process = aProcess({ statement: (text) => text === 'INSERT INTO domains', isDone: true });
+  const creating = process.catalog.domains.create(workspace.id, { slug });
+  await process.stopped;
+  expect(await primariesOf(workspace.id)).toEqual([slug]);
+  process.kill();
+  await expect(creating).rejects.toThrow();
 });
 
 it('a workspace has one primary domain, also if another one is created and made primary while one becomes primary', async () => {
