@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { answerWithin } from '@waymark/cache';
 import {
   afterRestore,
@@ -17,6 +18,24 @@ import type { Redis } from 'ioredis';
 import { keepFirstKey } from './first-key.js';
 import type { Stores } from './stack.js';
 
+/** How long a step is repeated that a store, or the locks of a start which was killed, refuse. Locks expire after thirty seconds. */
+const REFUSED_MS_MAX = 30_000;
+const PAUSE_MS = 500;
+
+/** Repeats `work` while it is answered 500. @throws its last error */
+async function whileRefused<T>(work: () => Promise<T>): Promise<T> {
+  const untilMs = Date.now() + REFUSED_MS_MAX;
+  for (;;) {
+    try {
+      return await work();
+    } catch (err) {
+      const isRefused = err instanceof ApiError && err.code === 'internal_server_error' && !isUnreadable(err);
+      if (!isRefused || Date.now() > untilMs) throw err;
+      await delay(PAUSE_MS);
+    }
+  }
+}
+
 /** @returns the API key of the workspace; undefined if there is a workspace already */
 async function createFirstWorkspace(catalog: Catalog, domain: string): Promise<string | undefined> {
   // A workspace that a later release has stored, and that this one cannot read, counts as well.
@@ -32,6 +51,9 @@ async function createFirstWorkspace(catalog: Catalog, domain: string): Promise<s
   return created.apiKey.token;
 }
 
+/** Codes of errors that a later attempt to add a domain would get as well: the start goes on without it. */
+const LASTING: ReadonlySet<string> = new Set(['conflict', 'forbidden', 'unprocessable_entity']);
+
 /** Adds the default domain to the default workspace, in case DEFAULT_DOMAIN has changed since the first start. */
 async function addDomain(catalog: Catalog, domain: string, logger: Logger): Promise<void> {
   const workspace = await catalog.workspaces.findBySlug('default').catch((err: unknown) => {
@@ -42,7 +64,7 @@ async function addDomain(catalog: Catalog, domain: string, logger: Logger): Prom
   try {
     await catalog.domains.create(workspace.id, { slug: domain });
   } catch (err) {
-    if (!(err instanceof ApiError)) throw err;
+    if (!(err instanceof ApiError && LASTING.has(err.code))) throw err;
     logger.warn({ err, domain }, 'the default domain could not be added');
   }
 }
@@ -138,8 +160,8 @@ export async function prepareStores(options: PrepareOptions): Promise<string | u
       eventDays: settings.eventRetentionDays,
     });
     await prepareRestored(options, catalog);
-    const apiKey = await createFirstWorkspace(catalog, domain);
-    if (apiKey === undefined) await addDomain(catalog, domain, logger);
+    const apiKey = await whileRefused(() => createFirstWorkspace(catalog, domain));
+    if (apiKey === undefined) await whileRefused(() => addDomain(catalog, domain, logger));
     else keepFirstKey(settings.dataDir, apiKey);
     return apiKey;
   } finally {

@@ -1,47 +1,12 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCatalog } from '@waymark/catalog';
-import { loadSettings, readRestoredMark, writeRestoredMark } from '@waymark/config';
-import { createLogger } from '@waymark/http-kit';
-import { createTestDatabase, startRedis, temporaryDirectory } from '@waymark/test-kit';
-import { Redis } from 'ioredis';
-import { expect, it, onTestFinished } from 'vitest';
-import { prepareStores } from '../../src/prepare-stores.js';
+import { readRestoredMark, writeRestoredMark } from '@waymark/config';
+import { expect, it } from 'vitest';
+import { storesToPrepare } from './stores-to-prepare.js';
 
 const BACKUP_AT = '2026-11-21T02:00:00.000Z';
-const INSTANCE_KEY = Buffer.alloc(32, 7);
-const logger = createLogger({ name: 'test', level: 'silent' });
-
-async function startStores() {
-  const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
-  const dataDir = temporaryDirectory('waymark-restored-');
-  const client = new Redis(redis.url);
-  const catalog = createCatalog({
-    ...{ redis: client, clickhouse: database.client, instanceKey: INSTANCE_KEY, now: Date.now, logger },
-    baseUrl: 'https://api.example.com',
-  });
-  onTestFinished(async () => {
-    await catalog.close();
-    client.disconnect();
-    await Promise.all([redis.stop(), database.drop()]);
-    rmSync(dataDir, { recursive: true });
-  });
-  const settings = loadSettings({
-    ...{ DATA_DIR: dataDir, INSTANCE_KEY: INSTANCE_KEY.toString('hex') },
-    ...{ REDIS_URL: redis.url, CLICKHOUSE_URL: database.url, CLICKHOUSE_DATABASE: database.database },
-  });
-  const instanceKeys = { current: INSTANCE_KEY, previous: undefined, others: [], deriving: INSTANCE_KEY };
-  const lines: string[] = [];
-  const prepare = () =>
-    prepareStores({
-      stores: { redisUrl: redis.url, clickhouseUrl: database.url, instanceKeys },
-      ...{ settings, domain: 'localhost', logger, report: (line: string) => lines.push(line) },
-    });
-  return { catalog, database, client, dataDir, prepare, lines };
-}
 
 it('the first start after a restore disables export schedules, deletes caches and expires tokens, once', async () => {
-  const { catalog, client, dataDir, prepare, lines } = await startStores();
+  const { catalog, client, dataDir, prepare, lines } = await storesToPrepare();
   await prepare();
   const { id: workspaceId } = (await catalog.workspaces.findBySlug('default')) ?? { id: '' };
   const create = (more: object) =>
@@ -79,13 +44,13 @@ it('the first start after a restore disables export schedules, deletes caches an
 });
 
 it('a mark that cannot be read stops the start', async () => {
-  const { dataDir, prepare } = await startStores();
+  const { dataDir, prepare } = await storesToPrepare();
   writeRestoredMark(dataDir, { backupAt: 'not a time' });
   await expect(prepare()).rejects.toThrow(`${join(dataDir, 'restored.json')} cannot be read`);
 });
 
 it('a workspace that cannot be read does not stop the start, and no other is made in its place', async () => {
-  const { catalog, database, client, prepare } = await startStores();
+  const { catalog, database, client, prepare } = await storesToPrepare();
   await prepare();
   await database.client.command({
     query: `INSERT INTO workspaces SELECT * REPLACE (version + 1 AS version, replaceOne(data, '"plan":"', '"plan":"later-') AS data)
