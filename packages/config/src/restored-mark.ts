@@ -5,6 +5,8 @@ import { z } from 'zod';
 const restoredMarkSchema = z.object({
   /** When the backup was made. */
   backupAt: z.iso.datetime(),
+  /** Present until the directory has all parts of the backup. */
+  isPartial: z.literal(true).optional(),
 });
 /** Content of `DATA_DIR/restored.json`, which exists from a restore until a start has prepared the restored stores. */
 export type RestoredMark = z.infer<typeof restoredMarkSchema>;

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRestoredMark } from '@waymark/config';
 import { createInstanceRegistry } from '@waymark/observability';
@@ -25,7 +25,22 @@ it('a restore has the next start prepare the stores', async () => {
   const before = Date.now();
   const { code, stdout } = await runCommand({ DATA_DIR: to }, 'restore', backup);
   expect([code, stdout]).toEqual([0, expect.stringContaining('export schedules will be disabled')]);
-  expect(Date.parse(readRestoredMark(to)?.backupAt ?? '')).toBeLessThanOrEqual(before);
+  const mark = readRestoredMark(to);
+  expect(Date.parse(mark?.backupAt ?? '')).toBeLessThanOrEqual(before);
+  expect(mark).not.toHaveProperty('isPartial');
+});
+
+it('a restore that ends between two parts of the backup leaves a mark of that', async () => {
+  const directory = aDirectory();
+  const [from, to, backup] = ['from', 'to', 'backup'].map((name) => join(directory, name)) as [string, string, string];
+  for (const part of ['clickhouse', 'redis']) mkdirSync(join(from, part), { recursive: true });
+  writeFileSync(join(from, 'instance.key'), '07'.repeat(32));
+  expect((await runCommand({ DATA_DIR: from }, 'backup', backup)).code).toBe(0);
+  mkdirSync(to);
+  symlinkSync(join(directory, 'missing'), join(to, 'redis'));
+  expect((await runCommand({ DATA_DIR: to }, 'restore', backup)).code).toBe(1);
+  expect(readdirSync(to).sort()).toEqual(['clickhouse', 'instance.key', 'redis', 'restored.json']);
+  expect(readRestoredMark(to)).toMatchObject({ isPartial: true });
 });
 
 it('restored has the next start prepare embedded stores that were copied in another way', async () => {

@@ -3,6 +3,7 @@ import { adminKeyFiles, describeSettings, environmentWith, loadSettings, type Se
 import { createLogger, fileDestination, type Logger, runService } from '@waymark/http-kit';
 import { createDataDir } from './data-dir/create-data-dir.js';
 import { limitLogs, openLog } from './data-dir/log-files.js';
+import { rejectPartialRestore } from './data-dir/partial-restore.js';
 import { findFirstKey, removeFirstKey } from './first-key.js';
 import { LOCAL_DOMAIN, nextSteps } from './next-steps.js';
 import { prepareInProcess } from './prepare-process.js';
@@ -77,6 +78,7 @@ await runService(
   async () => {
     try {
       createDataDir(settings.dataDir);
+      rejectPartialRestore(settings.dataDir);
       const logger = fileLogger(settings);
       logger.info({ settings: describeSettings(settings) }, 'starting');
       return await start(settings, logger, startAbort.signal);

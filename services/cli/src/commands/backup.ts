@@ -161,10 +161,12 @@ export async function restore(
   let bytes: number;
   try {
     bytes = await interruptible('interrupted, nothing is restored', (signal) => copyData(entries, from, draft, signal));
-    writeRestoredMark(dataDir, { backupAt: startedAt });
+    // No stack starts while the mark says so: this process may be killed between two parts.
+    writeRestoredMark(dataDir, { backupAt: startedAt, isPartial: true });
     for (const name of BACKUP_ENTRIES) {
       if (entries.some(({ path }) => path === name)) renameSync(join(draft, name), join(dataDir, name));
     }
+    writeRestoredMark(dataDir, { backupAt: startedAt });
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }

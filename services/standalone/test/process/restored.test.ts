@@ -1,6 +1,8 @@
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRestoredMark, writeRestoredMark } from '@waymark/config';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { removeUp, runUp, temporaryDataDir } from './run-up.js';
 import { storesToPrepare } from './stores-to-prepare.js';
 
 const BACKUP_AT = '2026-11-21T02:00:00.000Z';
@@ -47,6 +49,16 @@ it('a mark that cannot be read stops the start', async () => {
   const { dataDir, prepare } = await storesToPrepare();
   writeRestoredMark(dataDir, { backupAt: 'not a time' });
   await expect(prepare()).rejects.toThrow(`${join(dataDir, 'restored.json')} cannot be read`);
+});
+
+it('no stack starts on a part of a backup, which a killed restore has left', async () => {
+  const dataDir = temporaryDataDir();
+  writeRestoredMark(dataDir, { backupAt: BACKUP_AT, isPartial: true });
+  const up = runUp(dataDir);
+  onTestFinished(() => removeUp(up));
+  expect(await up.ended()).toBe(1);
+  expect(up.output()).toContain(`only a part of the backup of ${BACKUP_AT}`);
+  expect(readdirSync(dataDir)).toEqual(['restored.json']);
 });
 
 it('a workspace that cannot be read does not stop the start, and no other is made in its place', async () => {
