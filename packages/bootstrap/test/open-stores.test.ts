@@ -1,6 +1,8 @@
-import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
+import { loadSettings } from '@waymark/config';
+import { createLogger } from '@waymark/http-kit';
+import { createTestDatabase, startRedis, storeSettings, waitFor } from '@waymark/test-kit';
 import { expect, it } from 'vitest';
-import { openStores } from '../src/index.js';
+import { openStores, startServiceBase } from '../src/index.js';
 
 function settingsOf(redis: { readonly url: string }, database: { readonly url: string; readonly database: string }) {
   return {
@@ -48,6 +50,28 @@ it('changes of records are refused while replicas of Redis do not confirm', asyn
     await expect(made).rejects.toMatchObject({ code: 'internal_server_error' });
   } finally {
     await stores.close();
+    await Promise.all([redis.stop(), database.drop()]);
+  }
+});
+
+it('claims are not removed while replicas of Redis do not confirm', async () => {
+  const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const settingsWith = (replicas: number) =>
+    loadSettings({ ...storeSettings(redis, database), REDIS_WAIT_REPLICAS: String(replicas) });
+  const startBase = (replicas: number) =>
+    startServiceBase({ service: 'management', settings: settingsWith(replicas), logger });
+  const bases = [await startBase(0), await startBase(1)] as const;
+  const [before, base] = bases;
+  try {
+    await waitFor(() => before.checkRedis().then(() => true), { what: 'the connection' });
+    const draft = { name: 'A', slug: 'a', plan: 'free', domain: 'go.a.example' } as const;
+    const { workspace } = await before.catalog.workspaces.create(draft);
+    const claims = await waitFor(() => base.claimsOf(workspace.id), { what: 'the workspace' });
+    await expect(claims.remove(['customer:7:ann'])).rejects.toMatchObject({ code: 'internal_server_error' });
+    await (await before.claimsOf(workspace.id)).remove(['customer:7:ann']);
+  } finally {
+    await Promise.all(bases.map((one) => one.close()));
     await Promise.all([redis.stop(), database.drop()]);
   }
 });
