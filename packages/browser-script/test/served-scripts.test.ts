@@ -31,6 +31,13 @@ it.each(SCRIPT_PATHS)('%s takes at most 3 kB, and is the same in each coding', (
   expect(scriptVersion(path).integrity).toBe(`sha384-${createHash('sha384').update(plain.body).digest('base64')}`);
 });
 
+it('each coding has an entity tag of its own, so that no cache mixes their bytes', () => {
+  for (const path of SCRIPT_PATHS) {
+    const tagOf = (coding: string) => scriptResponse(path, { 'accept-encoding': coding }).headers.etag;
+    expect(new Set(['identity', 'gzip', 'br'].map(tagOf)).size).toBe(3);
+  }
+});
+
 it('a refused coding is not sent', () => {
   const sent = scriptResponse('/analytics/script.js', { 'accept-encoding': 'br;q=0, gzip;q=0.5' });
   expect(sent.headers['content-encoding']).toBe('gzip');
