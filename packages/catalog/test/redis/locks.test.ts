@@ -28,3 +28,21 @@ it('the error of a lock that stays taken is logged with what is locked and whose
   expect((refused as LockedError).context).toEqual({ what: 'lock on name/partner-email/prog_1' });
   connections.close();
 });
+
+it('requests that take the same names in another order do not wait for each other', async () => {
+  const connections = openConnections(client, 0, { warn: () => undefined });
+  await waitFor(async () => (await connections.tryRun((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
+  const { take } = createLocks(connections, Date.now);
+  let letGoOn = () => {};
+  const goOn = new Promise<void>((resolve) => {
+    letGoOn = resolve;
+  });
+  await client.set('waymark:lock:b', 'a third request');
+  // The first request has one of the names when the other request begins.
+  const first = take(['a', 'b'], { whileBusy: () => goOn });
+  await waitFor(() => client.exists('waymark:lock:a'), { what: 'the first name to be taken' });
+  await client.del('waymark:lock:b');
+  const second = take(['b', 'a'], { whileBusy: letGoOn });
+  await Promise.all([first, second].map(async (taking) => (await taking).release()));
+  connections.close();
+});

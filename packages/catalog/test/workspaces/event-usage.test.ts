@@ -65,6 +65,16 @@ describe('the count of events in a month', () => {
     expect(await used()).toBe(0);
   });
 
+  it('begins anew with the month', async () => {
+    const beforeMs = nowMs;
+    nowMs = Date.UTC(2026, 11, 1) - 1;
+    await clicks(2);
+    expect(await used()).toBe(2);
+    nowMs += 1;
+    expect(await used()).toBe(0);
+    nowMs = beforeMs;
+  });
+
   it('near the limit is read once for concurrent callers', async () => {
     await clicks(1);
     await used(3);
