@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { startClickHouse, waitFor } from '@waymark/test-kit';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { embeddedCommand, embeddedUrl, newEmbeddedPassword, startEmbeddedClickHouse } from '../src/index.js';
 import { fetchWithPassword } from './fetch-with-password.js';
 
@@ -179,4 +179,16 @@ test('the password of the server is not in its command line', async () => {
   const line = execFileSync('ps', ['-o', 'args=', '-p', String(server.pid)], { encoding: 'utf8' });
   expect(line).toContain('--data-dir');
   expect(line).not.toContain(new URL(server.url).password);
+});
+
+test('times without a zone are in UTC, also on a machine with another time zone', async () => {
+  vi.stubEnv('TZ', 'Asia/Tokyo');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const server = await startClickHouse();
+  onTestFinished(() => server.stop());
+  const client = createClient({ url: server.url, log: { level: ClickHouseLogLevel.OFF } });
+  onTestFinished(() => client.close());
+  const query = "SELECT serverTimezone() AS machine, toUnixTimestamp(toDateTime('2026-01-01 00:00:00')) * 1000 AS ms";
+  const [row] = await (await client.query({ query, format: 'JSONEachRow' })).json();
+  expect(row).toEqual({ machine: 'Asia/Tokyo', ms: Date.UTC(2026, 0, 1) });
 });
