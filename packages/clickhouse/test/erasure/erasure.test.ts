@@ -224,6 +224,15 @@ describe('anonymise', () => {
     await database.client.command({ query: 'TRUNCATE TABLE customers' });
   });
 
+  it('counts a row whose only text is in its metadata as not erased', async () => {
+    const clickId = createEventId(AT);
+    const bare = { city: 'Unknown', url: '', refererUrl: '(direct)', ip: '' };
+    const click = aClick({ workspaceId: '5', linkId: '7', timestampMs: AT, clickId, ...bare });
+    const of = { click, customerId: '10', timestampMs: AT };
+    await insertLeads(database.client, [aLead(of), aLead({ ...of, metadata: { name: 'Ada' } })]);
+    expect(await countUnerased(target(), batchOf([10], [], false))).toBe(1);
+  });
+
   it('counts the parts from before as old until they are removed from the disk', async () => {
     const journeys = [journey(10)];
     await insert(journeys);
