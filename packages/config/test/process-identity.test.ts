@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { endProcesses, identifyProcess } from '@waymark/config';
-import { runAsStranger } from '@waymark/test-kit';
-import { expect, it } from 'vitest';
+import { runAsStranger, waitFor } from '@waymark/test-kit';
+import { expect, it, onTestFinished } from 'vitest';
 
 const MODULE = new URL('../dist/process-identity.js', import.meta.url);
 const WAIT_MS = 50;
@@ -24,5 +25,19 @@ await endProcesses([${identity}], ${WAIT_MS}).catch((err) => console.log(err.mes
     expect(runAsStranger([MODULE], script)).toBe(
       `processes of an earlier run cannot be ended (${process.pid}): end them, then start again\n`,
     );
+  },
+);
+
+it.skipIf(process.platform !== 'linux')(
+  'a zombie counts as ended, so that no start waits for it (skipped: only Linux shows states of processes in /proc)',
+  async () => {
+    // The parent is replaced by a program that never reads how its child has ended.
+    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 1000']);
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString());
+    const isZombie = () => / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    await waitFor(isZombie, { what: 'the child to have ended' });
+    expect(identifyProcess(pid)).toBeUndefined();
   },
 );
