@@ -146,7 +146,7 @@ describe('clicks that Redis does not accept in time', () => {
     const click = aVisit('counted elsewhere');
     expect(await slow.recordClick(click)).toEqual({ clickId: click.clickId, recorded: true });
     await orphanSpoolFiles(queue.spoolDirectory);
-    await queue.aProducer({ redisUrl: queue.redis.url });
+    const other = await queue.aProducer({ redisUrl: queue.redis.url });
     const both = new Set([counted.clickId, click.clickId]);
     await waitFor(async () => (await queuedIds()).length === 2, { what: 'the spool to be replayed' });
     const before = queue.proxy.requestBytes();
@@ -154,6 +154,9 @@ describe('clicks that Redis does not accept in time', () => {
     await waitFor(() => queue.proxy.requestBytes() > before, { what: 'the transaction' });
     await waitFor(() => slow.ping().then(() => true), { what: 'an answer' });
     expect(new Set(await queuedIds())).toEqual(both);
+    // The hour of the visitor is still that of the click that was recorded first.
+    const visit = await other.recordClick(aVisit('counted elsewhere'));
+    expect(visit).toEqual({ clickId: counted.clickId, recorded: false });
   });
 
   it('are spooled while Redis is down, and queued with their claims when it is back', async () => {
