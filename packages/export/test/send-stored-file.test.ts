@@ -242,3 +242,16 @@ describe('a client that reads nothing', () => {
 test('none of these answers has logged an error', () => {
   expect(log.read()?.toString() ?? '').toBe('');
 });
+
+// Last, because a download that is cut off is logged.
+test('a client that reads nothing is cut off when the time that a shutdown leaves to downloads is over', async () => {
+  const others = slots;
+  slots = createExportSlots({ closeGraceMs: 0 });
+  onTestFinished(() => {
+    slots = others;
+  });
+  const { served } = await aReader();
+  await untilFull(served);
+  slots.close();
+  await waitFor(() => served.destroyed, { what: 'the connection to be closed', timeoutMs: 20_000 });
+});
