@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
-import { bytesByJob } from '../src/attempt-files.js';
+import { beginAttempt, bytesByJob } from '../src/attempt-files.js';
 
 const JOBS = 300;
 
@@ -27,4 +27,12 @@ it('the bytes of all other jobs count while the directory of one is removed', as
 
 it('a missing directory has no jobs', async () => {
   expect(await bytesByJob('/nonexistent')).toEqual(new Map());
+});
+
+it('a job continues from its latest attempt if the earlier ones were not removed, as after a kill', async () => {
+  const job = temporaryDirectory('waymark-jobs-');
+  onTestFinished(() => rmSync(job, { recursive: true }));
+  for (const attempt of ['2', '9', '10']) mkdirSync(join(job, attempt));
+  expect(await beginAttempt(job, 11, async (before) => before)).toBe(join(job, '10'));
+  expect(readdirSync(job)).toEqual(['11']);
 });
