@@ -37,3 +37,18 @@ test('a process whose registration was stored, but not answered, counts as start
   expect([lost, instances.map(({ isAlive }) => isAlive), starts, kills]).toEqual([1, [true], { query: '1' }, {}]);
   expect((await registry.read()).instances).toEqual([]);
 });
+
+test('a process that starts on one host does not mark one of another host as killed, although in containers both have the same pid', async () => {
+  const registry = createInstanceRegistry(redis);
+  const beatAt = Date.now();
+  const place = { service: 'ingest', instance: `elsewhere:${process.pid}`, host: 'elsewhere', pid: process.pid };
+  const other = { ...place, startedAt: beatAt, version: '0', lastWorkAt: null, beatAt };
+  await registry.started(other);
+  const heartbeat = startHeartbeat({
+    ...{ registry, service: 'ingest', version: '0', logger: SILENT, now: Date.now, intervalMs: 10 },
+  });
+  await waitFor(() => heartbeat.beatingSince() !== undefined, { what: 'the registration' });
+  const { instances, kills } = await registry.read();
+  await heartbeat.close();
+  expect([instances.map(({ isAlive }) => isAlive), kills]).toEqual([[true, true], {}]);
+});
