@@ -129,6 +129,12 @@ describe('requests to URLs that users have chosen', () => {
     expect(answer.body).toHaveLength(1000);
   });
 
+  it('a response of exactly the limit is whole', async () => {
+    const port = await aReceiver((_request, response) => response.end('x'.repeat(1000)));
+    const answer = await aClient().send({ ...post, url: `http://127.0.0.1:${port}/` });
+    expect([answer.isTruncated, answer.body.length]).toEqual([false, 1000]);
+  });
+
   it.each(['never answers', 'answers a byte at a time'])('times out for a receiver that %s', async (what) => {
     const port = await aReceiver((_request, response) => {
       if (what === 'never answers') return;
