@@ -223,6 +223,15 @@ describe('geo database', () => {
     expect(place(file, '192.0.2.77', { 'cf-ipcountry': 'JP' })).toMatchObject({ country: 'JP', city: 'Unknown' });
   });
 
+  it('has the registered country for an address whose place is not known', () => {
+    const file = join(directory, 'registered.mmdb');
+    const registered = { registered_country: { iso_code: 'JP' } };
+    const moved = { country: { iso_code: 'FR' }, ...registered };
+    writeFileSync(file, mmdbFile({ '192.0.2.0/24': registered, '198.51.100.0/24': moved }));
+    expect(place(file, '192.0.2.77')).toMatchObject({ country: 'JP', continent: 'AS', city: 'Unknown' });
+    expect(place(file, '198.51.100.1').country).toBe('FR');
+  });
+
   it('reloads a replaced file, and keeps the previous content when the new file is invalid', async () => {
     const file = join(directory, 'replaced.mmdb');
     const onReloadError = vi.fn();
