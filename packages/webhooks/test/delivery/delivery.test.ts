@@ -212,6 +212,20 @@ describe('a delivery that fails', () => {
     expect(receiver.received).toEqual([]);
   });
 
+  it('does not disable the webhook if it was changed meanwhile, as when its owner has corrected the address', async () => {
+    const hook = await aLinkHook();
+    const failures = createFailureCounts(fixture.redis);
+    for (let count = 0; count < 19; count++) await failures.add(hook);
+    const releaseAnswers = holdAnswers(500);
+    fixture.startWorker();
+    await queueJobs(hook, 1, 1);
+    await waitFor(() => receiver.received.length === 1, { what: 'the attempt' });
+    await fixture.catalog.webhooks.update(fixture.workspaceId, hook.id, () => ({ name: 'Corrected' }));
+    releaseAnswers(() => true);
+    await untilJobsAreOver();
+    expect(await reload(hook)).toMatchObject({ name: 'Corrected', disabledAt: null, consecutiveFailures: 0 });
+  });
+
   it('is not counted after a success, also of another job', async () => {
     const hook = await aLinkHook();
     const failures = createFailureCounts(fixture.redis);

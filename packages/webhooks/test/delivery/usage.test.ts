@@ -1,6 +1,7 @@
 import type { LinkRecord } from '@waymark/catalog';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isOverQuota } from '../../src/delivery/quota-check.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
@@ -25,6 +26,16 @@ async function isClickSent(link: LinkRecord): Promise<boolean> {
   await waitFor(async () => (await fixture.queue.getCompletedCount()) > jobs, { what: 'the job of the click' });
   return receiver.received.length > sent;
 }
+
+test.each([
+  [2, false],
+  [3, true],
+  [4, true],
+])('of a quota of three events, %i leave no clicks for webhooks: %s', async (events, isOver) => {
+  const eventUsage = { ...fixture.catalog.eventUsage, thisMonth: async () => events };
+  await fixture.catalog.workspaces.update(fixture.workspaceId, { quotas: { eventsPerMonth: 3 } });
+  expect(await isOverQuota({ ...fixture.catalog, eventUsage }, fixture.workspaceId)).toBe(isOver);
+});
 
 test('clicks are sent until the monthly quota of events is used up', async () => {
   const link = await fixture.aLink();
