@@ -144,6 +144,8 @@ describe('POST /track/open', () => {
     const keys = await ingest.redisClient.keys('waymark:app-open:*');
     expect(keys).toHaveLength(1);
     expect(keys[0]).not.toContain('198.51.101.3');
+    // Later, another person may have the address.
+    expect(await ingest.redisClient.pttl(keys[0] ?? '')).toBeLessThanOrEqual(3_600_000);
   });
 
   it.each([
